@@ -11,26 +11,30 @@ import (
 // samples is the directory of the samples in the source tree.
 const samples = "config/samples"
 
+const demoHelp = `Start a cloud on loopback addresses of this machine and pods for the Services
+in the files, serve the Ingresses there, and follow changes of the files. The steps are those
+for a real cloud, and requests are routed by the rules that these steps made.`
+
+const demoExamples = `  # The samples, with a command line for curl for each route
+  fairlead demo
+
+  # Your own manifests; edit them while the demo runs
+  fairlead demo -f my-manifests/
+
+  # Request every route, print pass or fail, and end
+  fairlead demo --once`
+
 func newDemo(with selection.Clouds) *cobra.Command {
 	var (
 		in   source.Input
 		once bool
 	)
 	cmd := &cobra.Command{
-		Use:   "demo [-f DIR] [--once]",
-		Short: "Serve Ingresses from this machine",
-		Long: `Start a cloud on loopback addresses of this machine and pods for the Services in the
-files, serve the Ingresses there, and follow the files as they change. Every step is one that a
-real cloud would be given, and every request is routed by the rules that these steps made.`,
-		Example: `  # The samples, with a curl line for each route
-  fairlead demo
-
-  # Your own manifests; edit them while it runs
-  fairlead demo -f my-manifests/
-
-  # Request every route, say pass or fail, and end
-  fairlead demo --once`,
-		Args: cobra.NoArgs,
+		Use:     "demo [-f DIR] [--once]",
+		Short:   "Serve Ingresses on this machine",
+		Long:    demoHelp,
+		Example: demoExamples,
+		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cloud, err := in.Provider.Local(cmd.Context(), with)
 			if err != nil {
@@ -47,6 +51,6 @@ real cloud would be given, and every request is routed by the rules that these s
 	}
 	in.ManifestFlags(cmd, samples)
 	in.Provider.Flags(cmd.Flags(), with, selection.Demonstrates, "that serves")
-	cmd.Flags().BoolVar(&once, "once", false, "request every route, say pass or fail, and end")
+	cmd.Flags().BoolVar(&once, "once", false, "request every route, print pass or fail, and end")
 	return cmd
 }

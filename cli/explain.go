@@ -22,6 +22,30 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+const explainHelp = `Print which Ingress answers a request, by which rule, and which other
+routes match, with lower precedence.
+
+The answer is computed twice: from the Ingress specification, and from the rules for the cloud. If
+the two differ, Fairlead has a defect, and explain fails.
+
+With --all, explain lists errors, conflicts and routes that no request can reach. Exit code 0:
+every Ingress is served as asked; 2: one is not; 1: error.
+
+With --live, and without files, the Ingresses are those of the cluster. Explain asks nothing of the
+cloud, and changes nothing.`
+
+const explainExamples = `  # Which Service answers this?
+  fairlead explain http://shop.example.com/cart -f config/samples
+
+  # Which Service answers this in the cluster of the current kubeconfig?
+  fairlead explain https://shop.example.com/cart --live
+
+  # Several requests at once, for a program to read
+  fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
+
+  # All errors, conflicts, and routes that no request can reach
+  fairlead explain --all -f config/samples`
+
 func newExplain(with selection.Clouds) *cobra.Command {
 	var (
 		in      source.Input
@@ -33,27 +57,10 @@ func newExplain(with selection.Clouds) *cobra.Command {
 		all     bool
 	)
 	cmd := &cobra.Command{
-		Use:   "explain URL... -f FILE|DIR... | --live",
-		Short: "Say where a request goes, and why",
-		Long: `Say which Ingress answers a request, through which rule, whom it beat and why.
-
-The answer is computed twice, from the Ingress specification and from the rules that the cloud
-would be given. If the two differ, that is an error in Fairlead and explain fails.
-
-With --all, exit code 0: every Ingress is served as asked; 2: one is not; 1: error.
-
-With --live, the Ingresses are those of the cluster, where no files are given. Nothing is asked
-of the cloud, and nothing is written.`,
-		Example: `  fairlead explain http://shop.example.com/cart -f config/samples
-
-  # What answers this in the cluster of the current kubeconfig?
-  fairlead explain https://shop.example.com/cart --live
-
-  # Several requests at once, for a program to read
-  fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
-
-  # Everything that is refused, that contradicts something else, or that no request can reach
-  fairlead explain --all -f config/samples`,
+		Use:     "explain URL... -f FILE|DIR... | --live",
+		Short:   "Print which Ingress answers a request, and why",
+		Long:    explainHelp,
+		Example: explainExamples,
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			json, err := output.IsJSON(format)
 			if err != nil {
@@ -86,7 +93,7 @@ of the cloud, and nothing is written.`,
 	output.Flag(cmd, &format)
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
-	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that can never match instead")
+	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that no request can reach")
 	return cmd
 }
 
@@ -99,7 +106,9 @@ type compilation struct {
 
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
 // balancer existed.
-func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster) (compilation, error) {
+func compileFor(
+	cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster,
+) (compilation, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return compilation{}, err
@@ -114,7 +123,8 @@ func compileFor(cmd *cobra.Command, in *source.Input, with selection.Clouds, clu
 
 // explainAll prints errors, and other diagnostics about conflicts between routes.
 func (c compilation) explainAll(w io.Writer, json bool) error {
-	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken, diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
+	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
+		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
@@ -133,7 +143,8 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool
 		return output.JSON(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
 	for _, d := range diagnostics {
-		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()), printable.Line(d.Message)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()),
+			printable.Line(d.Message)); err != nil {
 			return err
 		}
 	}
@@ -146,13 +157,15 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
 		if d.Severity == diag.Error {
-			refused = append(refused, diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}.String())
+			refused = append(refused,
+				diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}.String())
 		}
 	}
 	switch {
 	case len(refused) > 0:
 		slices.Sort(refused)
-		return fmt.Sprintf("Not served as asked: %s.", printable.Line(strings.Join(slices.Compact(refused), ", ")))
+		return fmt.Sprintf("Not served as asked: %s.",
+			printable.Line(strings.Join(slices.Compact(refused), ", ")))
 	case len(c.programs) == 0:
 		return "No Ingress is served by Fairlead."
 	case len(printed) > 0:
@@ -197,10 +210,12 @@ func (c compilation) refusedFor(host string) []answer.Refusal {
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
 		names := func(ing *networkingv1.Ingress) bool {
-			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace && ing.Name == d.Source.Name && namesHost(ing, named)
+			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace &&
+				ing.Name == d.Source.Name && namesHost(ing, named)
 		}
 		if d.Severity == diag.Error && slices.ContainsFunc(c.ingresses, names) {
-			out = append(out, answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
+			out = append(out,
+				answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
 		}
 	}
 	return out

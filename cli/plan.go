@@ -18,6 +18,28 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
+const planHelp = `Compile the Ingresses in the files, compare the result with the load
+balancers in the cloud (none, without --observed or --live), and print the difference as steps
+in a safe order.
+
+With --live, plan reads the load balancers from the cloud and, if no files are given, the Ingresses
+from the cluster, with the operator's records. It prints the steps that the operator would apply.
+It changes nothing, neither in the cluster nor in the cloud.
+
+Exit code 0: nothing to do; 2: something to do; 1: error.`
+
+const planExamples = `  # The steps that create everything for these manifests
+  fairlead plan -f config/samples
+
+  # Under the limits of an AWS Application Load Balancer, for a program to read
+  fairlead plan -f ingress.yaml --provider aws -o json
+
+  # The steps that change an earlier state
+  fairlead plan -f config/samples --observed state.json
+
+  # The steps that the operator would apply in the cluster of the current kubeconfig
+  fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`
+
 func newPlan(with selection.Clouds) *cobra.Command {
 	var (
 		in     source.Input
@@ -25,27 +47,10 @@ func newPlan(with selection.Clouds) *cobra.Command {
 		format string
 	)
 	cmd := &cobra.Command{
-		Use:   "plan -f FILE|DIR... | --live",
-		Short: "Print what would be done to the cloud",
-		Long: `Compile the Ingresses in the files, compare the result with what the cloud is said to
-have (nothing, without --observed) and print the difference as steps in a safe order.
-
-With --live, what the cloud has is read from the cloud itself, and the Ingresses from the
-cluster where no files are given, with what the operator remembers of them. It is what the
-operator would do. Nothing is written, there or here.
-
-Exit code 0: nothing to do; 2: something to do; 1: error.`,
-		Example: `  # What would it take to serve these manifests from nothing?
-  fairlead plan -f config/samples
-
-  # Under the limits of an AWS Application Load Balancer, for a program to read
-  fairlead plan -f ingress.yaml --provider aws -o json
-
-  # What would change, given what is there?
-  fairlead plan -f config/samples --observed state.json
-
-  # What would the operator do in the cluster of the current kubeconfig?
-  fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`,
+		Use:     "plan -f FILE|DIR... | --live",
+		Short:   "Print the steps that would change the cloud",
+		Long:    planHelp,
+		Example: planExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := in.RequireFiles(from.live); err != nil {
 				return err
@@ -57,9 +62,9 @@ Exit code 0: nothing to do; 2: something to do; 1: error.`,
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
-	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with what the cloud has, by load balancer: the fake's state file or one like it")
+	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with the load balancers in the cloud, by key: a state file of the fake provider, or one like it")
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json"))
-	cmd.Flags().BoolVar(&from.live, "live", false, "read what the cloud has from the cloud, and write nothing")
+	cmd.Flags().BoolVar(&from.live, "live", false, "read the load balancers from the cloud; nothing is changed")
 	from.home.Flags(cmd.Flags())
 	with.Flags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")
@@ -73,7 +78,9 @@ type sources struct {
 	home  access.Cluster
 }
 
-func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string) error {
+func runPlan(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string,
+) error {
 	json, err := output.IsJSON(format)
 	if err != nil {
 		return err
@@ -104,7 +111,9 @@ func runPlan(cmd *cobra.Command, with selection.Clouds, in source.Input, from so
 }
 
 // planFiles plans from the state in a file.
-func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+func planFiles(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+) ([]program.Program, []diag.Diagnostic, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
@@ -114,14 +123,17 @@ func planFiles(cmd *cobra.Command, with selection.Clouds, in source.Input, from 
 		return nil, nil, err
 	}
 	objects, err := manifests.Load(in.Files, cmd.InOrStdin())
-	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) { // the last Ingress may be gone
+	// The last Ingress may be gone.
+	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return nil, nil, err
 	}
 	return program.CompileAll(cmd.Context(), cloud, objects, in.Options(objects), seen)
 }
 
 // planLive plans from the state in the cloud.
-func planLive(cmd *cobra.Command, with selection.Clouds, in source.Input, from sources) ([]program.Program, []diag.Diagnostic, error) {
+func planLive(
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
+) ([]program.Program, []diag.Diagnostic, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {

@@ -146,7 +146,8 @@ func (p *proving) report(
 
 // options returns the limits of a proof.
 func (p *proving) options(say io.Writer) (prove.Options, error) {
-	o := prove.Options{Calls: proveCalls, Within: proveWithin, Clearing: proveClearing, Pause: provePause}
+	o := prove.Options{Calls: proveCalls, Within: proveWithin, Clearing: proveClearing,
+		Pause: provePause}
 	o.Apart = p.apart
 	o.Say = func(line string) { fmt.Fprintf(say, "%s\n", line) }
 	if p.target != "" {

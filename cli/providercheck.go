@@ -31,8 +31,8 @@ import (
 func newProvider() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "provider",
-		Short: "Try a provider that is another process",
-		Example: `  # Whether it keeps to the provider protocol
+		Short: "Test a provider that is another process",
+		Example: `  # Does it implement the provider protocol?
   fairlead provider check http://127.0.0.1:9000`,
 	}
 	cmd.AddCommand(newProviderCheck())
@@ -60,45 +60,51 @@ type providerCheck struct {
 	format          string
 }
 
-func newProviderCheck() *cobra.Command {
-	var c providerCheck
-	cmd := &cobra.Command{
-		Use:   "check URL",
-		Short: "Try whether a provider keeps to the provider protocol, on load balancers that are deleted again",
-		Long: `Try a provider in two parts, and say what holds: ✓ is as it has to be, ✗ is wrong, ?
-could not be tried; what to do follows.
+const providerCheckHelp = `Test a provider in two parts, and print findings: ✓ is right, ✗ is
+wrong, ? could not be tested. Advice follows on the same line.
 
-  wire      sends the calls of the provider protocol, also those that the provider has to refuse, that come twice or
-            that are cut off
-  contract  makes, changes and deletes load balancers through the client that the operator uses: listeners, rules,
-            target groups, targets and certificates, also with plans that are cut short and steps that come again
+  wire      sends the calls of the provider protocol, and calls that the provider has to refuse,
+            repeated calls, and calls that are cut off
+  contract  creates, changes and deletes load balancers through the client that the operator uses:
+            listeners, rules, target groups, targets and certificates, also with interrupted plans
+            and repeated steps
 
-It makes internal load balancers of keys that begin with ` + probe.Prefix + `, several one after the other and two at
-once, and deletes them again, also when it is interrupted. In a cloud, these can cost money, and the contract can take
-hours: --only wire leaves it out.
+It creates internal load balancers with keys that begin with ` + probe.Prefix + `, up to two at a
+time, and deletes them again, also when it is interrupted. In a cloud they can cost money, and the
+contract can take hours: --only wire leaves it out.
 
 URL is https://host:port, http://127.0.0.1:port on this machine, or unix:///path of a socket.
 
-Exit code 0: nothing is wrong; 1: something is, or an error.`,
-		Example: `  # A provider on this machine
+Exit code 0: nothing is wrong; 1: something is wrong, or an error.`
+
+const providerCheckExamples = `  # A provider on this machine
   fairlead provider check http://127.0.0.1:9000
 
-  # One elsewhere, with a target that it finds healthy, for a program to read
-  fairlead provider check https://edge.example.com:8443 --credentials ./edge --target 10.0.0.9:8080 -o json
+  # A provider elsewhere, with a target for its health checks, for a program to read
+  fairlead provider check https://edge.example.com:8443 --credentials ./edge \
+    --target 10.0.0.9:8080 -o json
 
-  # The wire alone, with settings that the load balancers of the provider need
-  fairlead provider check http://127.0.0.1:9000 --only wire --settings settings.yaml`,
-		Args: cobra.ExactArgs(1),
+  # Only the wire, with settings that the provider needs
+  fairlead provider check http://127.0.0.1:9000 --only wire --settings settings.yaml`
+
+func newProviderCheck() *cobra.Command {
+	var c providerCheck
+	cmd := &cobra.Command{
+		Use:     "check URL",
+		Short:   "Test that a provider implements the provider protocol",
+		Long:    providerCheckHelp,
+		Example: providerCheckExamples,
+		Args:    cobra.ExactArgs(1),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&c.endpoint.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: none are sent")
-	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to try, of wire and contract; unset: both")
+	flags.StringVar(&c.endpoint.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: no credentials")
+	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to test: wire, contract; unset: both")
 	flags.StringVar(&c.settings, "settings", "", "`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
-	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` that the provider finds healthy: it answers GET /, /health and /healthz with 200; none: target groups are empty; unset: one on this machine if the provider is and takes it, else none")
-	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "how `LONG` an answer may take")
-	flags.DurationVar(&c.pause, "pause", time.Second, "how `LONG` to wait before a step of the wire that is pending, and at most before a call that failed, is sent again")
-	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "how `LONG` a step of the contract may be pending, and a list may lag")
+	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` of a target that answers GET /, /health and /healthz with 200; none: target groups stay empty; unset: a target on this machine if the provider runs here and accepts it, else none")
+	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "`TIME` that an answer may take")
+	flags.DurationVar(&c.pause, "pause", time.Second, "`TIME` before a pending step is sent again, and at most before a failed call")
+	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "`TIME` that a step of the contract may be pending, and that a list may lag")
 	output.Flag(cmd, &c.format)
 	flagvalue.Must(cmd.MarkFlagDirname("credentials"))
 	flagvalue.Must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
@@ -134,13 +140,15 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Finding, error) {
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {
-			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part, strings.Join(checkParts, " and "))
+			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part,
+				strings.Join(checkParts, " and "))
 		}
 	}
 	if c.endpoint.Credentials != "" {
 		c.endpoint.Credentials = filepath.Clean(c.endpoint.Credentials)
 	}
-	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience, Clearing: 5 * time.Minute}
+	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience,
+		Clearing: 5 * time.Minute}
 	subject.Say = func(promise string) { fmt.Fprintf(say, "trying whether %s\n", promise) }
 	var err error
 	if subject.Settings, err = readProviderSettings(c.settings); err != nil {
@@ -158,7 +166,8 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 
 	var findings []check.Finding
 	if c.tries(wirePart) {
-		findings = probe.Run(ctx, probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
+		findings = probe.Run(ctx,
+			probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
 	}
 	if !c.tries(contractPart) || ctx.Err() != nil || len(findings) == 1 {
 		return findings, nil
@@ -174,10 +183,12 @@ func (c *providerCheck) tries(part string) bool {
 // contract tests the contract through the client that the operator uses.
 func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
 	e := c.endpoint
-	e.Name, e.Log, e.LeastWait, e.MostWait = e.URL, logr.Discard(), min(c.pause, time.Second/2), c.pause
+	e.Name, e.Log = e.URL, logr.Discard()
+	e.LeastWait, e.MostWait = min(c.pause, time.Second/2), c.pause
 	p, err := remote.Open(ctx, e)
 	if err != nil {
-		return []check.Finding{check.Bad("contract/open", "the operator can use the provider", err.Error(), "correct what it says")}
+		return []check.Finding{check.Bad("contract/open", "the operator can use the provider",
+			err.Error(), "correct what it says")}
 	}
 	defer p.Close()
 	s.Provider = p

@@ -13,26 +13,30 @@ import (
 
 // This file is fairlead run: the operator.
 
+const runHelp = `Watch the Ingresses of a cluster, keep a load balancer for each Ingress or
+group, and write its address into the status of the Ingresses.
+
+Each flag is also an environment variable (--drift-interval is FAIRLEAD_DRIFT_INTERVAL) and a key of
+the file that --config names (drift-interval: 10h). A flag wins over the environment, which wins
+over the file.`
+
+const runExamples = `  # In a cluster, with two replicas of which one works
+  fairlead run --leader-elect
+
+  # Beside another controller, to see the plans
+  fairlead run --read-only
+
+  # On this machine, with the cluster of the current kubeconfig
+  fairlead run --provider fake --fake-state fairlead.state.json --log-format console`
+
 func newRun(with selection.Clouds) *cobra.Command {
 	var o operator.Settings
 	cmd := &cobra.Command{
-		Use:   "run",
-		Short: "Be the operator: serve the Ingresses of a cluster",
-		Long: `Watch the Ingresses of a cluster, keep a load balancer for each of them or for each group,
-and write where it is reached into their status.
-
-Each flag can also be a variable of the environment, --drift-interval as
-FAIRLEAD_DRIFT_INTERVAL, or a line of the file that --config names, drift-interval: 10h. A flag
-wins over the environment, which wins over the file.`,
-		Example: `  # In a cluster, two replicas of which one works
-  fairlead run --leader-elect
-
-  # Beside another controller, to see what would be done
-  fairlead run --read-only
-
-  # On this machine, against the cluster of the current kubeconfig
-  fairlead run --provider fake --fake-state fairlead.state.json --log-format console`,
-		Args: cobra.NoArgs,
+		Use:     "run",
+		Short:   "Run the operator: serve the Ingresses of a cluster",
+		Long:    runHelp,
+		Example: runExamples,
+		Args:    cobra.NoArgs,
 	}
 	settings := o.Flags(with)
 	configuration.AddTo(cmd, settings)

@@ -99,7 +99,9 @@ func (s *served) flags() *pflag.FlagSet {
 }
 
 // run serves until the context ends.
-func (s *served) run(ctx context.Context, o *operator.Settings, with selection.Clouds, logs io.Writer) error {
+func (s *served) run(
+	ctx context.Context, o *operator.Settings, with selection.Clouds, logs io.Writer,
+) error {
 	logger := logr.FromSlogHandler(o.Logs(logs))
 	if err := s.check(); err != nil {
 		return err

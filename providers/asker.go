@@ -6,33 +6,33 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says on whose behalf a cloud is asked. Where calls wait for its rate, it decides whose
-// turn is next.
+// This file holds on whose behalf a call is made: the load balancer, and its urgency. If calls wait
+// for a rate, it decides their order.
 
-// An Asker is on whose behalf a cloud is asked.
+// An Asker describes on whose behalf a call is made.
 type Asker struct {
 	Key lb.Key // empty for no load balancer
-	// Urgent says that the call restricts or repairs what is served.
+	// Urgent calls restrict or repair the routing.
 	Urgent bool
-	// Waits is told when a call begins to wait for its turn. What it returns is told when the wait is
-	// over. It may be nil.
+	// Waits is called when a call begins to wait for its turn. The function that it returns is called
+	// when the wait is over. It may be nil.
 	Waits func() (over func())
 }
 
 type askerKey struct{}
 
-// WithAsker has the calls that are made with a context made on behalf of an asker.
+// WithAsker returns a context for calls on behalf of an asker.
 func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
 
-// AskerOf is on whose behalf the calls of a context are made.
+// AskerOf returns the asker of a context.
 func AskerOf(ctx context.Context) Asker {
 	a, _ := ctx.Value(askerKey{}).(Asker)
 	return a
 }
 
-// About has calls made for a load balancer.
+// About returns a context for calls about a load balancer.
 func About(ctx context.Context, key lb.Key) context.Context {
 	a := AskerOf(ctx)
 	if a.Key == key {
@@ -42,7 +42,7 @@ func About(ctx context.Context, key lb.Key) context.Context {
 	return WithAsker(ctx, a)
 }
 
-// Urgently has calls made that restrict or repair what is served, or that do not.
+// Urgently returns a context for calls that are urgent, or not.
 func Urgently(ctx context.Context, urgent bool) context.Context {
 	a := AskerOf(ctx)
 	if a.Urgent == urgent {
@@ -52,7 +52,7 @@ func Urgently(ctx context.Context, urgent bool) context.Context {
 	return WithAsker(ctx, a)
 }
 
-// waits tells that a call begins to wait.
+// waits calls Waits.
 func (a Asker) waits() (over func()) {
 	if a.Waits == nil {
 		return func() {}

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Later is an error after which a call is to be made again in a while. A provider may say so of any
-// error.
+// Later is an error with the time after which to call again. Any error of a provider can have it.
 type Later struct {
 	Err error
 	In  time.Duration
@@ -14,5 +13,5 @@ type Later struct {
 
 func (l *Later) Error() string { return fmt.Sprintf("%s (ask again in %s)", l.Err, l.In) }
 
-// Unwrap is the error without the time.
+// Unwrap returns the error without the time.
 func (l *Later) Unwrap() error { return l.Err }

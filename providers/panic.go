@@ -13,29 +13,31 @@ import (
 // This file turns a panic of a provider into an error: one load balancer fails, and the process
 // goes on with the others.
 
-// A Panic is a call of a provider that panicked.
+// A Panic is the error of a call that panicked.
 type Panic struct {
 	Value any
 	At    string // the function and the line that panicked
 }
 
 func (p *Panic) Error() string {
-	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log", p.At, p.Value)
+	return fmt.Sprintf("the provider panicked at %s: %v; please report it with the stack in the log",
+		p.At, p.Value)
 }
 
-// Recovered turns a panic into an error, where it is deferred, and logs the stack.
+// Recovered turns a panic into an error and logs the stack. It has to be deferred.
 func Recovered(ctx context.Context, err *error) {
 	value := recover()
 	if value == nil {
 		return
 	}
 	panicked := &Panic{Value: value, At: panickedAt()}
-	logr.FromContextOrDiscard(ctx).Error(panicked, "the provider panicked", "stack", string(debug.Stack()))
+	logr.FromContextOrDiscard(ctx).Error(panicked, "the provider panicked", "stack",
+		string(debug.Stack()))
 	*err = panicked
 }
 
-// Safely is a function that fails where another one panics. A goroutine runs none that may panic
-// without it.
+// Safely returns a function that returns an error where the other one panics. Goroutines of a
+// provider need it.
 func Safely(ctx context.Context, do func() error) func() error {
 	return func() (err error) {
 		defer Recovered(ctx, &err)
@@ -43,8 +45,7 @@ func Safely(ctx context.Context, do func() error) func() error {
 	}
 }
 
-// panickedAt is where the panic began that is being recovered from: the first function below the
-// runtime's.
+// panickedAt returns the place of the panic: the first function below the runtime's.
 func panickedAt() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, panickedAt and Recovered

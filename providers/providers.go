@@ -27,8 +27,8 @@ type Provider interface {
 	// exist is an Observed that does not Exist, not an error. deep reads settings instead of
 	// digests.
 	Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error)
-	// Active reports whether a load balancer that was being set up when it was seen answers by now.
-	// It costs less than to observe it.
+	// Active reports whether a load balancer that was not active when it was observed is active now.
+	// It costs less than Observe.
 	Active(ctx context.Context, seen *lb.Observed) (bool, error)
 	// Apply makes one step true in the cloud and returns what the cloud assigned. A step that
 	// already holds succeeds. On error the cloud may be on either side of the step; the caller
@@ -49,5 +49,5 @@ var (
 	ErrThrottled = errors.New("throttled") // too many calls: ask again, and ever more slowly
 )
 
-// ErrNoRoom is an ErrRejected that may end by itself: others who share the quota can make room.
+// ErrNoRoom is an ErrRejected that can end by itself: other users of the quota can make room.
 var ErrNoRoom = fmt.Errorf("%w until there is room", ErrRejected)

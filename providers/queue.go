@@ -6,20 +6,19 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file decides which of the calls that wait is made next. It knows nothing of time.
+// This file decides which of the waiting calls is made next. It knows nothing of time.
 
-// mostFavoured is how many urgent calls are made in a row while others wait.
+// mostFavoured is the number of urgent calls in a row while other calls wait.
 const mostFavoured = 3
 
-// A queue is calls that wait. Load balancers take turns, a call each, and urgent calls go before
-// others: of four calls three at the most, so that the others go on.
+// A queue holds waiting calls. Load balancers take turns, a call each. Urgent calls go first, but
+// at most three of four, so that the others go on.
 type queue[C comparable] struct {
 	urgent, others rounds[C]
 	favoured       int // urgent calls in a row that were made while others waited
 }
 
-// push adds a call. Calls for no load balancer take turns with each other as if each were of
-// another one.
+// push adds a call. Calls for no load balancer count as of different ones.
 func (q *queue[C]) push(key lb.Key, urgent bool, call C) {
 	if urgent {
 		q.urgent.push(key, call)
@@ -28,7 +27,7 @@ func (q *queue[C]) push(key lb.Key, urgent bool, call C) {
 	}
 }
 
-// pop takes the call out whose turn it is. There has to be one.
+// pop removes the call whose turn it is. The queue must not be empty.
 func (q *queue[C]) pop() C {
 	switch {
 	case len(q.others) == 0:
@@ -42,21 +41,21 @@ func (q *queue[C]) pop() C {
 	return q.urgent.pop()
 }
 
-// remove takes a call out that waits no longer. It returns false if it is not there any more.
+// remove removes a call that no longer waits. It returns false if the call was popped.
 func (q *queue[C]) remove(call C) bool { return q.urgent.remove(call) || q.others.remove(call) }
 
 func (q *queue[C]) empty() bool { return len(q.urgent) == 0 && len(q.others) == 0 }
 
-// Rounds are lines that take turns; the first one's turn is next.
+// Rounds are lines that take turns, in order.
 type rounds[C comparable] []*line[C]
 
-// A line is the calls of one load balancer that wait, in their order.
+// A line holds the waiting calls of one load balancer, in order.
 type line[C comparable] struct {
 	key   lb.Key
 	calls []C
 }
 
-// push puts a call at the end of its line, and a new line behind the others.
+// push appends a call to its line, or a new line to the rounds.
 func (r *rounds[C]) push(key lb.Key, call C) {
 	at := slices.IndexFunc(*r, func(l *line[C]) bool { return key != "" && l.key == key })
 	if at < 0 {
@@ -66,7 +65,7 @@ func (r *rounds[C]) push(key lb.Key, call C) {
 	(*r)[at].calls = append((*r)[at].calls, call)
 }
 
-// pop lets the first call of the first line go, and the line to the end of all lines.
+// pop removes the first call of the first line, and moves the line to the end.
 func (r *rounds[C]) pop() C {
 	first := (*r)[0]
 	*r = (*r)[1:]

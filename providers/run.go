@@ -11,16 +11,16 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file carries out a plan: each step once the steps before it are done, several at a time.
+// This file applies a plan: each step after the steps that it depends on, several at a time.
 
-// Options say how a plan is run.
+// Options configure Run.
 type Options struct {
 	Parallel int    // steps under way at the same time; less than one: four
 	Done     func() // is told of each step that is done; may be nil
 }
 
-// An Outcome is what became of the steps of a plan. What is neither done, rejected nor pending
-// has failed, or stood behind a step that is not done.
+// An Outcome is the result of a plan. Steps that are neither done, rejected nor pending have
+// failed, or depend on a step that is not done.
 type Outcome struct {
 	Done       int
 	Rejections []Rejection // in the order of the plan
@@ -28,23 +28,25 @@ type Outcome struct {
 	Unparked   []Rejection // parking rules that the cloud refused; the plan went on without them
 }
 
-// A Rejection is a step that the cloud will not take, and the routes that asked for it.
+// A Rejection is a step that the cloud rejects, and the routes that asked for it.
 type Rejection struct {
 	Step   plan.Step
 	Origin []diag.Source
 	Err    error
 }
 
-// Run carries out a plan and makes seen follow each step that succeeds. A step that fails keeps
-// those behind it from running, and no others. The error is nil once all of the plan is done, and
-// otherwise joins what went wrong with each step: a rejected or pending one too.
+// Run applies a plan and updates seen with each step that succeeds. After a step that fails, the
+// steps that depend on it are not applied; others are. The error is nil if the whole plan is done.
+// Otherwise it joins the errors of all steps, rejected and pending ones included.
 //
-// When the context ends no further step starts; those under way are finished, for one that is left
-// half way leaves nobody knowing what the cloud has.
+// When the context ends, no further step starts. Steps under way are finished: after a step that is
+// cut off, the state of the cloud is unknown.
 //
-// Only this goroutine writes seen. The steps under way read a copy of it, taken when the first of
-// them starts after a change.
-func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options) (Outcome, error) {
+// Only this goroutine writes seen. Steps under way read a copy, which is made when the first step
+// starts after a change.
+func Run(
+	ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options,
+) (Outcome, error) {
 	r := newRun(p)
 	limit := o.Parallel
 	if limit < 1 {
@@ -74,11 +76,11 @@ func Run(ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o 
 				o.Done()
 			}
 		}
-		r.note(a)
+		r.record(a)
 	}
 }
 
-// applied is a step of a plan and what came of it.
+// applied is a step with its result.
 type applied struct {
 	index  int
 	step   plan.Step
@@ -86,18 +88,22 @@ type applied struct {
 	err    error
 }
 
-func apply(ctx context.Context, cloud Provider, view *lb.Observed, a applied, finished chan<- applied) {
+func apply(
+	ctx context.Context, cloud Provider, view *lb.Observed, a applied, finished chan<- applied,
+) {
 	a.result, a.err = applyOne(ctx, cloud, view, a.step)
 	finished <- a
 }
 
-// applyOne applies a step. A provider that panics fails the step.
-func applyOne(ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step) (result plan.Result, err error) {
+// applyOne applies a step. If the provider panics, the step fails.
+func applyOne(
+	ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step,
+) (result plan.Result, err error) {
 	defer Recovered(ctx, &err)
 	return cloud.Apply(ctx, view, step)
 }
 
-// A run is how far a plan has got.
+// A run is the progress of a plan.
 type run struct {
 	plan      plan.Plan
 	urgent    []bool  // by step: it restricts or repairs, or has to be done before one that does
@@ -111,7 +117,8 @@ type run struct {
 }
 
 func newRun(p plan.Plan) *run {
-	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)), followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
+	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)),
+		followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
 	for i, s := range p.Steps {
 		r.waitsFor[i] = len(s.After)
 		for _, before := range s.After {
@@ -124,7 +131,7 @@ func newRun(p plan.Plan) *run {
 	return r
 }
 
-// next takes the first step that may start, an urgent one if there is one.
+// next removes the first step that may start, an urgent one if there is one.
 func (r *run) next() applied {
 	at := max(0, slices.IndexFunc(r.ready, func(i int) bool { return r.urgent[i] }))
 	i := r.ready[at]
@@ -132,8 +139,8 @@ func (r *run) next() applied {
 	return applied{index: i, step: r.plan.Steps[i].Step}
 }
 
-// note records a step's end and frees the steps that waited for nothing else.
-func (r *run) note(a applied) {
+// record records the end of a step, and frees the steps that waited only for it.
+func (r *run) record(a applied) {
 	switch {
 	case a.err != nil && refusedParking(a):
 		r.unpark(a)
@@ -146,7 +153,7 @@ func (r *run) note(a applied) {
 	r.free(a.index)
 }
 
-// free lets the steps start that waited for this one and for no other.
+// free frees the steps that waited only for this one.
 func (r *run) free(index int) {
 	for _, next := range r.followers[index] {
 		if r.waitsFor[next]--; r.waitsFor[next] > 0 {
@@ -161,7 +168,7 @@ func (r *run) free(index int) {
 	}
 }
 
-// outcome sums up. Cancelled is why the run was told to stop, if it was.
+// outcome returns the result. Cancelled is the cause of the end of the context, or nil.
 func (r *run) outcome(cancelled error) (Outcome, error) {
 	out := Outcome{Done: r.done, Unparked: r.withoutParking()}
 	var errs []error
@@ -181,7 +188,8 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 		errs = append(errs, err)
 	}
 	if cancelled != nil && r.done < len(r.plan.Steps) {
-		errs = append(errs, fmt.Errorf("stopping after %d of %d steps: %w", r.done, len(r.plan.Steps), cancelled))
+		errs = append(errs,
+			fmt.Errorf("stopping after %d of %d steps: %w", r.done, len(r.plan.Steps), cancelled))
 	}
 	return out, errors.Join(errs...)
 }

@@ -12,22 +12,21 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file makes one provider of several. The key of a load balancer says which of them it belongs
-// to.
+// This file combines several providers. The key of a load balancer names its provider.
 
-// Several is a provider that hands each call on to the one that the load balancer belongs to. The
-// first makes those of classes that name no provider.
+// Several is a provider that passes each call to the provider of the load balancer. The first
+// provider serves classes that name none.
 type Several struct {
 	first string
 	named map[string]Provider
 }
 
-// NewSeveral makes one provider of several, of which there is one at least. Each has a name.
+// NewSeveral combines one or more providers, by name.
 func NewSeveral(first string, named map[string]Provider) *Several {
 	return &Several{first: first, named: named}
 }
 
-// of is the provider of a name; "" is the first.
+// of returns the provider of a name; "" is the first.
 func (s *Several) of(name string) (Provider, error) {
 	if name == "" {
 		name = s.first
@@ -35,11 +34,12 @@ func (s *Several) of(name string) (Provider, error) {
 	if p := s.named[name]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s", ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
+	return nil, fmt.Errorf("%w: this operator has no provider %q: it was started with --provider %s",
+		ErrDenied, name, strings.Join(slices.Sorted(maps.Keys(s.named)), ", "))
 }
 
-// Capabilities is for the Provider interface. A class whose provider there is not gets those of the
-// first: nothing is made with them.
+// Capabilities is for the Provider interface. A class whose provider is missing gets those of the
+// first one; no load balancer is made with them.
 func (s *Several) Capabilities(class lb.Class) lb.Capabilities {
 	p, err := s.of(class.Provider)
 	if err != nil {
@@ -76,7 +76,9 @@ func (s *Several) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 }
 
 // Apply is for the Provider interface.
-func (s *Several) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (s *Several) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	p, err := s.of(seen.Key.Provider())
 	if err != nil {
 		return plan.Result{}, err
@@ -85,7 +87,9 @@ func (s *Several) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) 
 }
 
 // Targets is for the Provider interface.
-func (s *Several) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (s *Several) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	p, err := s.of(key.Provider())
 	if err != nil {
 		return nil, err
@@ -94,7 +98,9 @@ func (s *Several) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]
 }
 
 // SetTargets is for the Provider interface.
-func (s *Several) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (s *Several) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	p, err := s.of(key.Provider())
 	if err != nil {
 		return err
@@ -102,17 +108,17 @@ func (s *Several) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, 
 	return p.SetTargets(ctx, key, group, want)
 }
 
-// An Unlisted is the error of a list that lacks the load balancers of some providers, and has all
-// of the others.
+// An Unlisted is the error of a list without the load balancers of some providers, but with all
+// others.
 type Unlisted struct{ err error }
 
 func (u *Unlisted) Error() string { return u.err.Error() }
 
-// Unwrap is why each of them could not be listed.
+// Unwrap returns the errors of these providers.
 func (u *Unlisted) Unwrap() error { return u.err }
 
-// List returns the keys of all providers. Where some cannot be asked, it returns those of the
-// others and an Unlisted. A key that a provider lists and that does not belong to it is left out.
+// List returns the keys of all providers. If some fail, it returns the keys of the others and an
+// Unlisted. It leaves out keys that belong to another provider than the one that lists them.
 func (s *Several) List(ctx context.Context) ([]lb.Key, error) {
 	var keys []lb.Key
 	var errs []error

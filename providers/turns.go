@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// This file keeps the calls of all load balancers to one rate, and shares it out.
+// This file limits the rate of the calls of all load balancers, and shares it.
 
 // InTurns limits a provider to so many calls a second, and burst at once where there were fewer
 // before. Load balancers whose calls wait take turns, a call each, so that a plan of hundreds of
@@ -32,8 +32,8 @@ func (t *Turns) intercept(ctx context.Context, call Call, next Next) error {
 	return next(ctx)
 }
 
-// Turns are given out at a steady pace, as a queue says. While there are no calls up to burst of
-// them are saved up.
+// Turns are given to calls at a steady rate, in the order of a queue. Up to burst turns are saved
+// while there are no calls.
 type Turns struct {
 	burst int
 
@@ -44,7 +44,7 @@ type Turns struct {
 	waking *time.Timer // gives out the next turn; nil where no call waits
 }
 
-// NewTurns gives out so many turns a second, and burst at once where there were fewer before.
+// NewTurns gives a number of turns a second, and burst at once after a time with fewer calls.
 func NewTurns(perSecond float64, burst int) *Turns {
 	return &Turns{every: interval(perSecond), burst: max(burst, 1)}
 }
@@ -53,7 +53,7 @@ func interval(perSecond float64) time.Duration {
 	return time.Duration(float64(time.Second) / perSecond)
 }
 
-// SetRate gives out so many turns a second from now on.
+// SetRate changes the number of turns a second.
 func (t *Turns) SetRate(perSecond float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -63,7 +63,7 @@ func (t *Turns) SetRate(perSecond float64) {
 	}
 }
 
-// Wait returns when it is the turn of the call that is made with a context.
+// Wait waits for the turn of the call of a context.
 func (t *Turns) Wait(ctx context.Context) error {
 	asker := AskerOf(ctx)
 	turn := make(chan struct{})
@@ -90,8 +90,7 @@ func (t *Turns) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// give gives out the turns that are due, and sees to it that the next one will be. The lock is
-// held.
+// give gives the turns that are due, and sets the timer for the next one. The lock is held.
 func (t *Turns) give() {
 	now := time.Now()
 	if saved := now.Add(-time.Duration(t.burst) * t.every); t.spent.Before(saved) {

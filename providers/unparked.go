@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file runs a plan of which the cloud refuses a parking rule. No object asks for such a rule:
-// it only keeps requests from reaching targets before they are healthy. The plan goes on without
-// it, as one does for which there is no room for a parking rule.
+// This file continues a plan if the cloud rejects a parking rule. No object asks for such a rule:
+// it only keeps requests from targets that are not healthy yet. The plan continues without it, as a
+// plan does if there is no room for a parking rule.
 
 // refusedParking reports whether the cloud refused a parking rule.
 func refusedParking(a applied) bool {
@@ -17,8 +17,8 @@ func refusedParking(a applied) bool {
 	return ok && plan.Parked(create.Rule) && errors.Is(a.err, ErrRejected)
 }
 
-// unpark makes the steps needless that belong to a parking rule: those that wait for the health of
-// its target groups, which the cloud does not check now, and the one that deletes the rule.
+// unpark marks the steps of a parking rule as needless: the waits for the health of its target
+// groups, which the cloud does not check now, and the deletion of the rule.
 func (r *run) unpark(a applied) {
 	r.unparked = append(r.unparked, a)
 	parking := a.step.(plan.CreateRule)
@@ -28,13 +28,14 @@ func (r *run) unpark(a applied) {
 		}
 	}
 	for i, s := range r.plan.Steps {
-		if del, ok := s.Step.(plan.DeleteRule); ok && del.Port == parking.Port && del.Priority == parking.Priority {
+		if del, ok := s.Step.(plan.DeleteRule); ok && del.Port == parking.Port &&
+			del.Priority == parking.Priority {
 			r.needless[i] = true
 		}
 	}
 }
 
-// withoutParking are the parking rules that were refused.
+// withoutParking returns the parking rules that were rejected.
 func (r *run) withoutParking() []Rejection {
 	var out []Rejection
 	for _, a := range r.unparked {

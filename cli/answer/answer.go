@@ -140,7 +140,8 @@ func To(p program.Program, e *Explanation, q Question) error {
 		e.Over = append(e.Over, beaten{route.Source.String(), q.Asked})
 	}
 	if spoken := strings.ToLower(string(listener.Protocol)); spoken != q.Scheme {
-		e.Why += fmt.Sprintf("; port %d speaks %s, so ask for %s://", q.Request.Port, listener.Protocol, spoken)
+		e.Why += fmt.Sprintf("; port %d speaks %s, so ask for %s://", q.Request.Port, listener.Protocol,
+			spoken)
 	}
 	return nil
 }
@@ -160,7 +161,8 @@ func outcomeOf(p program.Program, a routing.Action, q Question) Outcome {
 	case a.Fixed != nil:
 		return Outcome{Kind: "fixed", Status: a.Fixed.Status}
 	case a.Redirect != nil:
-		return Outcome{Kind: "redirect", Status: a.Redirect.Status, Location: a.Redirect.Location(q.Request, q.Scheme, q.Query)}
+		return Outcome{Kind: "redirect", Status: a.Redirect.Status,
+			Location: a.Redirect.Location(q.Request, q.Scheme, q.Query)}
 	}
 	out := Outcome{Kind: "service"}
 	var heaviest int32 = -1
@@ -188,7 +190,9 @@ func claims(programs []program.Program, host string) []program.Program {
 }
 
 // claimedBy returns the load balancers that have owners of some kind, by the age of the oldest.
-func claimedBy(programs []program.Program, owners func(*routing.Table) []routing.Owner) []program.Program {
+func claimedBy(
+	programs []program.Program, owners func(*routing.Table) []routing.Owner,
+) []program.Program {
 	type claim struct {
 		program.Program
 		oldest routing.Owner

@@ -58,7 +58,8 @@ func Ask(text string) (Question, error) {
 	usual := map[string]string{"http": "80", "https": "443"}[u.Scheme]
 	switch {
 	case usual == "":
-		return Question{}, fmt.Errorf("reading the URL: the scheme is %s, neither http nor https", u.Scheme)
+		return Question{}, fmt.Errorf("reading the URL: the scheme is %s, neither http nor https",
+			u.Scheme)
 	case u.Hostname() == "":
 		return Question{}, errors.New("reading the URL: it has no host")
 	}

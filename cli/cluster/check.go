@@ -9,7 +9,7 @@ import (
 
 // This file checks a cluster: each part, and the version of its API server.
 
-// Check looks at all of it.
+// Check checks all parts. If the API server does not answer, it returns that alone.
 func Check(ctx context.Context, c Cluster, o Options) []check.Finding {
 	version := checkVersion(ctx, c, o)
 	out := []check.Finding{version}
@@ -23,14 +23,15 @@ func Check(ctx context.Context, c Cluster, o Options) []check.Finding {
 	return append(out, checkOthers(ctx, c, o)...)
 }
 
-// Silent is the ID of the finding of an API server that does not answer.
+// Silent is the ID of the finding for an API server that does not answer.
 const Silent = "cluster/silent"
 
 func checkVersion(ctx context.Context, c Cluster, o Options) check.Finding {
 	const id, title = "cluster/version", "API server"
 	version, err := c.Version(ctx)
 	if err != nil {
-		return check.Bad(Silent, title, err.Error(), "see to --kubeconfig and the network, or leave the cluster out with --kubeconfig none")
+		return check.Bad(Silent, title, err.Error(),
+			"see to --kubeconfig and the network, or leave the cluster out with --kubeconfig none")
 	}
 	var major, minor int
 	supported := fmt.Sprintf("1.%d to 1.%d are supported", o.Oldest, o.Newest)
@@ -39,9 +40,11 @@ func checkVersion(ctx context.Context, c Cluster, o Options) check.Finding {
 	}
 	switch {
 	case major == 1 && minor < o.Oldest:
-		return check.Bad(id, title, fmt.Sprintf("it is of version %s; %s", version, supported), "upgrade the cluster, or use a release of Fairlead that was made for it")
+		return check.Bad(id, title, fmt.Sprintf("it is of version %s; %s", version, supported),
+			"upgrade the cluster, or use a release of Fairlead that was made for it")
 	case major != 1 || minor > o.Newest:
-		return check.Unsure(id, title, fmt.Sprintf("it is of version %s; %s", version, supported), "see whether a newer release of Fairlead was made for it")
+		return check.Unsure(id, title, fmt.Sprintf("it is of version %s; %s", version, supported),
+			"see whether a newer release of Fairlead was made for it")
 	}
 	return check.Good(id, title, fmt.Sprintf("it is of version %s; %s", version, supported))
 }

@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file looks at the IngressClasses, and at other operators that serve them.
+// This file checks the IngressClasses, and whether another operator serves them.
 
-// checkClasses says whose each class is.
+// checkClasses returns the controller of each class.
 func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	const id = "cluster/class"
 	classes, err := c.Classes(ctx)
@@ -47,7 +47,7 @@ func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	return out
 }
 
-// checkOthers looks for a second operator that serves the same classes.
+// checkOthers finds a second operator that serves the same classes.
 func checkOthers(ctx context.Context, c Cluster, o Options) []check.Finding {
 	const id, title = "cluster/operators", "operators of these classes"
 	in, err := c.Leases(ctx, o.Lease)

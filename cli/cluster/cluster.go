@@ -1,4 +1,4 @@
-// Package cluster looks at what the operator needs of a cluster, and changes nothing.
+// Package cluster checks what the operator needs of a cluster, and changes nothing.
 package cluster
 
 import (
@@ -9,25 +9,25 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// This file says which questions a cluster answers.
+// This file is the interface to a cluster.
 
-// A Cluster answers what is asked about it.
+// A Cluster answers the questions of the checks.
 type Cluster interface {
-	// Version is that of the API server: 1.36.
+	// Version returns that of the API server: 1.36.
 	Version(ctx context.Context) (string, error)
-	// Definition is the CustomResourceDefinition of a name, as JSON has it; nil where there is none.
+	// Definition returns a CustomResourceDefinition in its JSON form, or nil if it does not exist.
 	Definition(ctx context.Context, name string) (map[string]any, error)
 	Classes(ctx context.Context) ([]networkingv1.IngressClass, error)
 	Webhooks(ctx context.Context) ([]Webhook, error)
-	// Answers reports whether a Service is there, and whether something answers for it.
+	// Answers reports whether a Service exists, and whether it has a ready endpoint.
 	Answers(ctx context.Context, namespace, service string) (there, ready bool, err error)
-	// Leases are the namespaces in which operators of Fairlead hold a lease of a name.
+	// Leases returns the namespaces in which operators of Fairlead hold a lease of a name.
 	Leases(ctx context.Context, name string) ([]string, error)
-	// May reports whether the caller is allowed something.
+	// May reports whether the caller has a permission.
 	May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
 }
 
-// Options are what the operator is told.
+// Options describe the operator.
 type Options struct {
 	Oldest, Newest int    // minor versions of Kubernetes 1 that are supported
 	Namespace      string // the only one that is served, or empty

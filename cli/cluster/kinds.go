@@ -12,14 +12,14 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file compares the kinds that are installed with those that this binary is for.
+// This file compares the CRDs of the cluster with those of this binary.
 
-// fieldsText is the fields of each kind in config/crd. A test writes it.
+// fieldsText holds the fields of each CRD in config/crd. A test writes it.
 //
 //go:embed fields.json
 var fieldsText []byte
 
-// checkKinds says of each kind whether it is installed with the fields that it has in this version.
+// checkKinds returns whether each CRD is installed with the fields of this version.
 func checkKinds(ctx context.Context, c Cluster) []check.Finding {
 	var want map[string][]string
 	if err := json.Unmarshal(fieldsText, &want); err != nil {
@@ -45,14 +45,16 @@ func checkKind(ctx context.Context, c Cluster, name string, want []string) check
 	lacking, surplus := without(want, have), without(have, want)
 	switch {
 	case len(lacking) > 0:
-		return check.Bad(id, title, "it is of another version: it lacks "+some(lacking), "install config/crd of this version")
+		return check.Bad(id, title, "it is of another version: it lacks "+some(lacking),
+			"install config/crd of this version")
 	case len(surplus) > 0:
-		return check.Unsure(id, title, "it is of another version, and has besides "+some(surplus), "use the binary of the version that is installed")
+		return check.Unsure(id, title, "it is of another version, and has besides "+some(surplus),
+			"use the binary of the version that is installed")
 	}
 	return check.Good(id, title, "it is installed, and of this version")
 }
 
-// some are the first of many names.
+// some returns the first of many names.
 func some(names []string) string {
 	const shown = 3
 	if len(names) <= shown {
@@ -61,7 +63,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 }
 
-// without are the names of one sorted list that another has not.
+// without returns the names of one sorted list that are not in another.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool {
 		_, found := slices.BinarySearch(others, n)
@@ -69,7 +71,7 @@ func without(names, others []string) []string {
 	})
 }
 
-// FieldsOf are the paths of all fields in all versions of a CustomResourceDefinition, sorted.
+// FieldsOf returns the paths of all fields in all versions of a CustomResourceDefinition, sorted.
 func FieldsOf(definition map[string]any) []string {
 	found := map[string]bool{}
 	versions, _ := at(definition, "spec", "versions").([]any)

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file is a cluster with an API server.
+// This file reads a cluster through its API server.
 
-// Live is a Cluster that is asked through clients of its API server.
+// Live is a Cluster behind an API server.
 type Live struct {
 	Client    client.Client
 	Discovery discovery.ServerVersionInterface
@@ -28,7 +28,7 @@ type Live struct {
 
 var digits = regexp.MustCompile(`^\d+`)
 
-// Version is what the API server says, without what vendors add to it.
+// Version is for Cluster. It leaves out the suffix that vendors append.
 func (l Live) Version(context.Context) (string, error) {
 	info, err := l.Discovery.ServerVersion()
 	if err != nil {
@@ -37,10 +37,11 @@ func (l Live) Version(context.Context) (string, error) {
 	return info.Major + "." + digits.FindString(info.Minor), nil
 }
 
-// Definition reads a CustomResourceDefinition.
+// Definition is for Cluster.
 func (l Live) Definition(ctx context.Context, name string) (map[string]any, error) {
 	out := &unstructured.Unstructured{}
-	out.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	out.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1",
+		Kind: "CustomResourceDefinition"})
 	err := l.Client.Get(ctx, client.ObjectKey{Name: name}, out)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -51,7 +52,7 @@ func (l Live) Definition(ctx context.Context, name string) (map[string]any, erro
 	return out.Object, nil
 }
 
-// Classes lists the IngressClasses.
+// Classes is for Cluster.
 func (l Live) Classes(ctx context.Context) ([]networkingv1.IngressClass, error) {
 	var list networkingv1.IngressClassList
 	if err := l.Client.List(ctx, &list); err != nil {
@@ -60,7 +61,7 @@ func (l Live) Classes(ctx context.Context) ([]networkingv1.IngressClass, error) 
 	return list.Items, nil
 }
 
-// Webhooks lists those of both kinds.
+// Webhooks is for Cluster.
 func (l Live) Webhooks(ctx context.Context) ([]Webhook, error) {
 	var validating admissionv1.ValidatingWebhookConfigurationList
 	if err := l.Client.List(ctx, &validating); err != nil {
@@ -73,19 +74,23 @@ func (l Live) Webhooks(ctx context.Context) ([]Webhook, error) {
 	var out []Webhook
 	for _, c := range validating.Items {
 		for _, w := range c.Webhooks {
-			out = append(out, Webhook{"ValidatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig, w.Rules, w.FailurePolicy})
+			out = append(out, Webhook{"ValidatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig,
+				w.Rules, w.FailurePolicy})
 		}
 	}
 	for _, c := range mutating.Items {
 		for _, w := range c.Webhooks {
-			out = append(out, Webhook{"MutatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig, w.Rules, w.FailurePolicy})
+			out = append(out, Webhook{"MutatingWebhookConfiguration", c.Name, w.Name, w.ClientConfig,
+				w.Rules, w.FailurePolicy})
 		}
 	}
 	return out, nil
 }
 
-// Answers looks for a Service and for an endpoint of it that is ready.
-func (l Live) Answers(ctx context.Context, namespace, service string) (there, ready bool, err error) {
+// Answers is for Cluster.
+func (l Live) Answers(
+	ctx context.Context, namespace, service string,
+) (there, ready bool, err error) {
 	var found corev1.Service
 	err = l.Client.Get(ctx, client.ObjectKey{Namespace: namespace, Name: service}, &found)
 	if apierrors.IsNotFound(err) {
@@ -95,7 +100,8 @@ func (l Live) Answers(ctx context.Context, namespace, service string) (there, re
 		return false, false, fmt.Errorf("reading the Service %s/%s: %w", namespace, service, err)
 	}
 	var slices discoveryv1.EndpointSliceList
-	if err := l.Client.List(ctx, &slices, client.InNamespace(namespace), client.MatchingLabels{discoveryv1.LabelServiceName: service}); err != nil {
+	if err := l.Client.List(ctx, &slices, client.InNamespace(namespace),
+		client.MatchingLabels{discoveryv1.LabelServiceName: service}); err != nil {
 		return true, false, fmt.Errorf("listing EndpointSlices in %s: %w", namespace, err)
 	}
 	for _, s := range slices.Items {
@@ -108,7 +114,7 @@ func (l Live) Answers(ctx context.Context, namespace, service string) (there, re
 	return true, found.Spec.Type == corev1.ServiceTypeExternalName, nil
 }
 
-// Leases are the namespaces with a lease of a name that is held.
+// Leases is for Cluster.
 func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 	var list coordinationv1.LeaseList
 	if err := l.Client.List(ctx, &list, client.MatchingFields{"metadata.name": name}); err != nil {
@@ -123,7 +129,7 @@ func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 	return out, nil
 }
 
-// May asks the API server about its caller.
+// May is for Cluster.
 func (l Live) May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
 	if err := l.Client.Create(ctx, review); err != nil {

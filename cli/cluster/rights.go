@@ -17,9 +17,9 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file asks the API server whether the caller may do what config/rbac allows the operator.
+// This file checks that the caller has the permissions (RBAC) of the operator in config/rbac.
 
-// The roles are config/rbac/operator.yaml and config/rbac/namespaced/cluster.yaml. A test writes
+// The roles of config/rbac/operator.yaml and config/rbac/namespaced/cluster.yaml. A test writes
 // them.
 var (
 	//go:embed operator.yaml
@@ -28,10 +28,10 @@ var (
 	namespacedText []byte
 )
 
-// served stands for the namespace that is served in config/rbac/namespaced.
+// served is the placeholder of the served namespace in config/rbac/namespaced.
 const served = "served"
 
-// A need is what an operator has to be allowed on one kind of objects.
+// A need is the permissions of an operator on one kind of objects.
 type need struct {
 	group, resource, namespace, name string
 	verbs                            []string
@@ -48,7 +48,7 @@ func (n need) String() string {
 	return out
 }
 
-// needs are those of an operator of all namespaces, or of one.
+// needs returns those of an operator of all namespaces, or of one.
 func needs(namespace string) ([]need, error) {
 	everywhere, err := rulesIn(operatorText)
 	if err != nil || namespace == "" {
@@ -69,7 +69,7 @@ func needs(namespace string) ([]need, error) {
 	return append(whole, inside...), err
 }
 
-// rulesIn are the rules of the ClusterRoles in a file.
+// rulesIn returns the rules of the ClusterRoles in a file.
 func rulesIn(text []byte) ([]rbacv1.PolicyRule, error) {
 	var out []rbacv1.PolicyRule
 	documents := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
@@ -86,7 +86,7 @@ func rulesIn(text []byte) ([]rbacv1.PolicyRule, error) {
 	}
 }
 
-// merged are needs by kind of objects, in the order of the rules.
+// merged merges needs by kind of objects, in the order of the rules.
 func merged(rules []rbacv1.PolicyRule, namespace string) []need {
 	var out []need
 	add := func(n need, verbs []string) {
@@ -113,7 +113,7 @@ func merged(rules []rbacv1.PolicyRule, namespace string) []need {
 	return out
 }
 
-// checkRights has one finding for each kind of objects.
+// checkRights returns one finding for each kind of objects.
 func checkRights(ctx context.Context, c Cluster, o Options) []check.Finding {
 	all, err := needs(o.Namespace)
 	if err != nil {

@@ -11,10 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file finds webhooks that stand between the API server and what the operator reads and
-// writes.
+// This file checks the webhooks of objects that the operator reads and writes.
 
-// checkWebhooks says which webhooks keep Ingresses or our kinds from being written when they do not
+// checkWebhooks returns the webhooks that refuse Ingresses or our own objects while they do not
 // answer.
 func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 	const id = "cluster/webhook"
@@ -32,20 +31,23 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 		}
 	}
 	if len(out) == 0 {
-		out = append(out, check.Good(id, "webhooks", "none has to answer before Ingresses or objects of Fairlead are written"))
+		out = append(out, check.Good(id, "webhooks",
+			"none has to answer before Ingresses or objects of Fairlead are written"))
 	}
 	return out
 }
 
-// meant reports whether a rule is about Ingresses or our kinds.
+// meant reports whether a rule covers Ingresses or our own objects.
 func meant(r admissionv1.RuleWithOperations) bool {
 	group := func(g string, resources ...string) bool {
 		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) && slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
-			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") || slices.Contains(r.Resources, name+"/status")
+			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") ||
+				slices.Contains(r.Resources, name+"/status")
 		})
 	}
 	return group("networking.k8s.io", "ingresses") ||
-		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses", "loadbalancerclasses", "loadbalancers")
+		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses",
+			"loadbalancerclasses", "loadbalancers")
 }
 
 func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {

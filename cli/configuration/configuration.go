@@ -53,7 +53,9 @@ func AddSome(cmd *cobra.Command, settings *pflag.FlagSet, uses func(name string)
 
 // Resolve sets each setting to the value that wins. It returns the sources of the settings that
 // have one.
-func Resolve(cmd *cobra.Command, settings *pflag.FlagSet, environ []string) (map[string]string, error) {
+func Resolve(
+	cmd *cobra.Command, settings *pflag.FlagSet, environ []string,
+) (map[string]string, error) {
 	byFlag, byVariable := flagsGiven(settings), variablesGiven(environ)
 	file, err := cmd.Flags().GetString("config")
 	if err != nil {
@@ -74,7 +76,8 @@ func Resolve(cmd *cobra.Command, settings *pflag.FlagSet, environ []string) (map
 	for _, g := range slices.Concat(byFile, byVariable, byFlag) { // the last one wins
 		f := settings.Lookup(g.setting)
 		if f == nil {
-			problems = append(problems, fmt.Errorf("%s: there is no such setting%s", g.from, nearest(settings, g.setting)))
+			problems = append(problems,
+				fmt.Errorf("%s: there is no such setting%s", g.from, nearest(settings, g.setting)))
 			continue
 		}
 		if several, ok := f.Value.(interface{ Reset() }); ok {
@@ -156,7 +159,8 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	case errors.As(err, &value):
 		return invalid("--"+value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &name) && name.GetSpecifiedShortnames() == "":
-		return fmt.Errorf("--%s: there is no such flag%s", name.GetSpecifiedName(), nearest(flags, name.GetSpecifiedName()))
+		return fmt.Errorf("--%s: there is no such flag%s", name.GetSpecifiedName(),
+			nearest(flags, name.GetSpecifiedName()))
 	}
 	return err
 }

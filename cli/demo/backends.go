@@ -172,7 +172,8 @@ func thisMachine() *corev1.Node {
 // openNodePorts makes the port of a pod the node port of every port of its Service, if the Service
 // has node ports.
 func (p pod) openNodePorts(service *corev1.Service) {
-	if service.Spec.Type != corev1.ServiceTypeNodePort && service.Spec.Type != corev1.ServiceTypeLoadBalancer {
+	if service.Spec.Type != corev1.ServiceTypeNodePort &&
+		service.Spec.Type != corev1.ServiceTypeLoadBalancer {
 		return
 	}
 	for i := range service.Spec.Ports {

@@ -24,7 +24,9 @@ const (
 type loopback struct{ clouds.Local }
 
 // Apply is for the Provider interface.
-func (l loopback) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (l loopback) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	if s, ok := step.(plan.RegisterTargets); ok {
 		s.Targets = listening(s.Targets)
 		step = s
@@ -33,7 +35,9 @@ func (l loopback) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) 
 }
 
 // SetTargets is for the Provider interface.
-func (l loopback) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (l loopback) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	return l.Local.SetTargets(ctx, key, group, listening(want))
 }
 

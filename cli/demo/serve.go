@@ -23,7 +23,7 @@ import (
 )
 
 // A Demo is a cloud, pods and certificates on this machine that follow files.
-type demo struct {
+type Demo struct {
 	cloud   clouds.Local
 	input   source.Input
 	stdin   io.Reader
@@ -38,18 +38,18 @@ type demo struct {
 }
 
 // New returns a demo on a cloud of this machine.
-func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *demo {
-	return &demo{
+func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *Demo {
+	return &Demo{
 		cloud: loopback{cloud}, input: in, stdin: stdin, out: out, colour: output.PaletteOf(out),
 		shown: map[string]bool{},
 	}
 }
 
 // Stop stops the pods.
-func (d *demo) Stop() { d.pods.close() }
+func (d *Demo) Stop() { d.pods.close() }
 
 // Once serves the files, requests every route and prints the results.
-func (d *demo) Once(ctx context.Context) error {
+func (d *Demo) Once(ctx context.Context) error {
 	if err := d.turn(ctx); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (d *demo) Once(ctx context.Context) error {
 
 // Serve serves the files until it is interrupted, and follows their changes. A file with errors
 // changes nothing.
-func (d *demo) Serve(ctx context.Context, complaints io.Writer) error {
+func (d *Demo) Serve(ctx context.Context, complaints io.Writer) error {
 	changes, err := watch(ctx, d.input.Files)
 	if err != nil {
 		return err
@@ -86,7 +86,8 @@ func (d *demo) Serve(ctx context.Context, complaints io.Writer) error {
 	if err := d.turnAndShow(ctx); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n", printable.Line(strings.Join(d.input.Files, ", ")))
+	fmt.Fprintf(d.out, "\nWatching %s. Change a file to see the plan; Ctrl-C ends.\n",
+		printable.Line(strings.Join(d.input.Files, ", ")))
 	for range changes {
 		if err := d.turnAndShow(ctx); err != nil && ctx.Err() == nil {
 			output.Error(complaints, err)
@@ -95,7 +96,7 @@ func (d *demo) Serve(ctx context.Context, complaints io.Writer) error {
 	return nil
 }
 
-func (d *demo) turnAndShow(ctx context.Context) error {
+func (d *Demo) turnAndShow(ctx context.Context) error {
 	if err := d.turn(ctx); err != nil {
 		return err
 	}
@@ -103,12 +104,13 @@ func (d *demo) turnAndShow(ctx context.Context) error {
 }
 
 // turn makes the cloud serve the files as they are now.
-func (d *demo) turn(ctx context.Context) error {
+func (d *Demo) turn(ctx context.Context) error {
 	objects, err := d.load(ctx)
 	if err != nil {
 		return err
 	}
-	programs, diagnostics, err := program.CompileAll(ctx, d.cloud, objects, d.input.Options(objects), d.seen)
+	programs, diagnostics, err := program.CompileAll(ctx, d.cloud, objects, d.input.Options(objects),
+		d.seen)
 	if err != nil {
 		return err
 	}
@@ -122,7 +124,7 @@ func (d *demo) turn(ctx context.Context) error {
 }
 
 // printPlans prints each plan. It prints only the size of the first plans, which create everything.
-func (d *demo) printPlans(programs []program.Program) error {
+func (d *Demo) printPlans(programs []program.Program) error {
 	changed := false
 	for _, p := range programs {
 		switch {
@@ -142,7 +144,7 @@ func (d *demo) printPlans(programs []program.Program) error {
 }
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.
-func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
+func (d *Demo) load(ctx context.Context) (ingress.Objects, error) {
 	objects, err := manifests.Load(d.input.Files, d.stdin)
 	if err != nil {
 		return objects, err
@@ -152,13 +154,14 @@ func (d *demo) load(ctx context.Context) (ingress.Objects, error) {
 		return objects, err
 	}
 	for _, name := range made {
-		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n", printable.Line(name))
+		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n",
+			printable.Line(name))
 	}
 	return objects, d.pods.join(ctx, &objects)
 }
 
 // settle applies the plans of all load balancers, and stores the load balancers that exist then.
-func (d *demo) settle(ctx context.Context, programs []program.Program) error {
+func (d *Demo) settle(ctx context.Context, programs []program.Program) error {
 	seen := map[lb.Key]*lb.Observed{}
 	kept := []program.Program{}
 	var errs []error
@@ -175,7 +178,7 @@ func (d *demo) settle(ctx context.Context, programs []program.Program) error {
 
 // apply applies a plan. Where the cloud is not ready for a step, it observes, plans and continues
 // until no step is left.
-func (d *demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
+func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
 	const pause = 50 * time.Millisecond
 	for {
 		seen, err := d.cloud.Observe(ctx, p.Plan.Key, false)
@@ -199,7 +202,7 @@ func (d *demo) apply(ctx context.Context, p program.Program) (*lb.Observed, erro
 }
 
 // setTargets updates the target groups that an earlier plan registered.
-func (d *demo) setTargets(ctx context.Context, p program.Program) error {
+func (d *Demo) setTargets(ctx context.Context, p program.Program) error {
 	for _, g := range p.LoadBalancer.TargetGroups {
 		if err := d.cloud.SetTargets(ctx, p.Plan.Key, g.ID, g.Targets); err != nil {
 			return fmt.Errorf("setting targets of %s in %s: %w", g.ID, p.Plan.Key, err)
@@ -209,7 +212,7 @@ func (d *demo) setTargets(ctx context.Context, p program.Program) error {
 }
 
 // visits returns requests for everything that is served.
-func (d *demo) visits() ([]visit, error) {
+func (d *Demo) visits() ([]visit, error) {
 	var all []visit
 	for _, p := range d.programs {
 		visits, err := visitsOf(p, d.seen[p.Plan.Key])
@@ -223,7 +226,7 @@ func (d *demo) visits() ([]visit, error) {
 
 // printVisits prints the table of routes, each with a command line for curl. It leaves out those
 // printed before.
-func (d *demo) printVisits() error {
+func (d *Demo) printVisits() error {
 	visits, err := d.visits()
 	if err != nil {
 		return err

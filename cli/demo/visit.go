@@ -53,7 +53,9 @@ func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 }
 
 // visitOf returns one request with its expected answer.
-func visitOf(p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string) (visit, error) {
+func visitOf(
+	p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string,
+) (visit, error) {
 	authority := host
 	if usual := map[routing.Protocol]int32{routing.HTTP: 80, routing.HTTPS: 443}[listener.Protocol]; listener.Port != usual {
 		authority = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
@@ -97,7 +99,8 @@ func hostOf(p program.Program, port int32, level *routing.Level) (string, bool) 
 		domain = strings.TrimPrefix(string(level.Host), "*")
 	}
 	for _, label := range []string{"any", "some", "other", "fresh", "unused"} {
-		if p.Table.Match(routing.Request{Port: port, Host: label + domain, Path: "/"}).Host == level.Host {
+		request := routing.Request{Port: port, Host: label + domain, Path: "/"}
+		if p.Table.Match(request).Host == level.Host {
 			return label + domain, true
 		}
 	}
@@ -110,7 +113,8 @@ func pathsOf(table *routing.Table, level *routing.Level) []string {
 	routes, _ := level.Reach()
 	var paths []string
 	for i, r := range routes {
-		if path, ok := table.Comparer().Witness(r.Owner.String(), r.Path, routes[:i]); ok && len(r.When) == 0 {
+		path, ok := table.Comparer().Witness(r.Owner.String(), r.Path, routes[:i])
+		if ok && len(r.When) == 0 {
 			paths = append(paths, path)
 		}
 	}
@@ -148,12 +152,14 @@ func behindProxy() bool {
 
 // send sends the request and returns the error in the answer.
 func (v visit) send(ctx context.Context, pods *backends) error {
-	request, err := http.NewRequestWithContext(ctx, v.Request.Method, v.Scheme+"://"+v.Request.Host, nil)
+	to := v.Scheme + "://" + v.Request.Host
+	request, err := http.NewRequestWithContext(ctx, v.Request.Method, to, nil)
 	if err != nil {
 		return fmt.Errorf("making the request: %w", err)
 	}
 	// Opaque is sent as it is. A path would be encoded once more.
-	request.URL = &url.URL{Scheme: v.Scheme, Host: v.Request.Host, Opaque: v.Request.Path, RawQuery: v.Query}
+	request.URL = &url.URL{Scheme: v.Scheme, Host: v.Request.Host, Opaque: v.Request.Path,
+		RawQuery: v.Query}
 	response, err := v.transport().RoundTrip(request)
 	if err != nil {
 		return fmt.Errorf("sending the request: %w", err)
@@ -188,7 +194,8 @@ func (v visit) judge(response *http.Response, pods *backends) error {
 		}
 		return differ("location", response.Header.Get("Location"), v.Outcome.Location)
 	}
-	if v.empty && (response.StatusCode == http.StatusServiceUnavailable || len(v.Outcome.Services) == 0) {
+	if v.empty &&
+		(response.StatusCode == http.StatusServiceUnavailable || len(v.Outcome.Services) == 0) {
 		return differ("status", response.StatusCode, http.StatusServiceUnavailable)
 	}
 	if !pods.has(v.Outcome.Service) {

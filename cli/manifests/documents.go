@@ -11,9 +11,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file takes one file apart into its documents: YAML ones between "---" lines, or JSON
-// ones after each other. Every document remembers the line it starts at, so that a complaint
-// about it can be found.
+// This file splits a file into documents: YAML ones between "---" lines, or JSON ones. Each has the
+// line that it begins at, for errors.
 
 // A document is one object of a file, as JSON.
 type document struct {
@@ -21,7 +20,7 @@ type document struct {
 	json []byte
 }
 
-// documents reads all that is in a file. Empty documents are left out.
+// documents reads all documents of a file, except empty ones.
 func documents(text []byte) ([]document, error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if docs, ok := jsonDocuments(text); ok {
@@ -43,8 +42,8 @@ func documents(text []byte) ([]document, error) {
 	return docs, nil
 }
 
-// jsonDocuments reads a file that holds JSON values and nothing else. Whatever is not that is
-// left to the YAML parser, which understands JSON too and says better what is wrong.
+// jsonDocuments reads a file that has only JSON values. Anything else is left to the YAML parser,
+// which reads JSON, too, and has clearer errors.
 func jsonDocuments(text []byte) ([]document, bool) {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		return nil, false
@@ -65,14 +64,14 @@ func jsonDocuments(text []byte) ([]document, bool) {
 	}
 }
 
-// A part is the text of one YAML document and the number of lines before it.
+// A part is the text of one YAML document, with the number of lines before it.
 type part struct {
 	before int
 	text   []byte
 }
 
-// split cuts a file at its "---" lines. No other line can start with three dashes and a space:
-// YAML forbids them at the start of a line even within block scalars.
+// split splits a file at its "---" lines. No other line can start with three dashes and a space:
+// YAML forbids that even within block scalars.
 func split(text []byte) []part {
 	var parts []part
 	start, before, line := 0, 0, 0
@@ -81,7 +80,8 @@ func split(text []byte) []part {
 		if newline := bytes.IndexByte(text[at:], '\n'); newline >= 0 {
 			end = at + newline + 1
 		}
-		if rest, ok := bytes.CutPrefix(text[at:end], []byte("---")); ok && (len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
+		if rest, ok := bytes.CutPrefix(text[at:end], []byte("---")); ok &&
+			(len(rest) == 0 || bytes.ContainsAny(rest[:1], " \t\r\n")) {
 			parts = append(parts, part{before, text[start:at]})
 			start, before = at, line
 		}
@@ -90,7 +90,7 @@ func split(text []byte) []part {
 	return append(parts, part{before, text[start:]})
 }
 
-// firstLine is the first line of the part that says something.
+// firstLine returns the first line that is neither empty nor a comment.
 func (p part) firstLine() int {
 	line := p.before + 1
 	for text := range bytes.Lines(p.text) {
@@ -103,8 +103,8 @@ func (p part) firstLine() int {
 	return line
 }
 
-// located is the parser's complaint about a part with line numbers that count from the start of
-// the file: it is made again with as many empty lines in front.
+// located returns the parser's error with line numbers of the file: it parses the part again with
+// empty lines in front.
 func located(p part, err error) error {
 	_, again := yaml.YAMLToJSONStrict(append(bytes.Repeat([]byte("\n"), p.before), p.text...))
 	if again == nil {
@@ -113,7 +113,7 @@ func located(p part, err error) error {
 	return again
 }
 
-// OneLine is the text of an error without line breaks and without its parser's own introduction.
+// OneLine returns the text of an error without line breaks, and without its parser's introduction.
 func OneLine(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")

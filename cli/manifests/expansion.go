@@ -7,12 +7,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// This file bounds what YAML's aliases make of a document. A short text with aliases of aliases, or
-// with many aliases of one long text, can stand for gigabytes, and manifests of an untrusted change
-// are planned by machines.
+// This file limits the aliases of YAML. A short text with aliases of aliases, or with many aliases
+// of one long text, can stand for gigabytes, and CI plans manifests of untrusted changes.
 
-// checkExpansion refuses a document that is larger than a manifest once each alias is replaced by
-// what it stands for. It reads the document without replacing any.
+// checkExpansion refuses a document that is larger than a manifest with its aliases replaced. It
+// replaces none.
 func checkExpansion(text []byte) error {
 	if !bytes.Contains(text, []byte("*")) || !bytes.Contains(text, []byte("&")) {
 		return nil // there is no alias
@@ -23,18 +22,19 @@ func checkExpansion(text []byte) error {
 	}
 	e := expansion{sizes: map[*yaml.Node]int{}}
 	if e.size(&document) > maxManifest {
-		return fmt.Errorf("with its aliases replaced it is larger than %d MiB, too large for a manifest", maxManifest>>20)
+		return fmt.Errorf("with its aliases replaced it is larger than %d MiB, too large for a manifest",
+			maxManifest>>20)
 	}
 	return nil
 }
 
-// An expansion remembers the sizes of nodes, so that each is measured once.
+// An expansion holds the sizes of nodes, so that each is measured once.
 type expansion struct {
 	sizes map[*yaml.Node]int
 }
 
-// size is the length of what a node stands for, or anything over maxManifest. An alias of a node
-// that it is part of, which YAML permits, has no end.
+// size returns the length of a node with aliases replaced, or a number over maxManifest. An alias
+// of a node around it, which YAML permits, has no end.
 func (e expansion) size(n *yaml.Node) int {
 	const open = -1
 	switch known, ok := e.sizes[n]; {

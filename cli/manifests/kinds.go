@@ -19,15 +19,15 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file is the list of Kinds that are read from manifests. Everything else that may lie in
-// the same directory, such as a Deployment, is none of our business and passed over.
+// This file lists the kinds that are read from manifests. Other kinds in the same files, such as a
+// Deployment, are skipped.
 
-// A Kind is one that a snapshot can hold.
+// A Kind is a kind of objects that the compiler reads.
 type Kind struct {
 	APIVersion, Name string
 	Namespaced       bool
-	// strict refuses fields that do not exist, as the API server does. The Kinds of which a
-	// snapshot needs a part only are read as far as they are understood.
+	// strict refuses unknown fields, as the API server does. Kinds of which the compiler needs a part
+	// are not strict.
 	strict bool
 	Empty  func() metav1.Object
 	Add    func(*ingress.Objects, metav1.Object)
@@ -35,7 +35,7 @@ type Kind struct {
 
 const ours = "fairlead.dev/v1alpha1"
 
-// Kinds are those that are read, in the order in which they are read from a cluster.
+// Kinds are all of them, in the order in which they are read from a cluster.
 var Kinds = []Kind{
 	kindOf("networking.k8s.io/v1", "Ingress", func(o *ingress.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
 	kindOf("networking.k8s.io/v1", "IngressClass", func(o *ingress.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
@@ -70,7 +70,7 @@ func kindOf[T any, P interface {
 func (k Kind) inNamespaces() Kind { k.Namespaced = true; return k }
 func (k Kind) strictly() Kind     { k.strict = true; return k }
 
-// identity is what a document says of itself.
+// identity is the kind and the name in a document.
 type identity struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
@@ -80,7 +80,7 @@ type identity struct {
 	} `json:"metadata"`
 }
 
-// String is the object as diagnostics name it.
+// String returns the object as diagnostics name it.
 func (i identity) String() string {
 	switch {
 	case i.Metadata.Name == "":
@@ -91,7 +91,7 @@ func (i identity) String() string {
 	return i.Kind + " " + i.Metadata.Namespace + "/" + i.Metadata.Name
 }
 
-// kind is what a document is to be read as; ok is false for one that is passed over.
+// kind returns the kind of a document; ok is false if it is skipped.
 func (i identity) kind() (k Kind, ok bool, err error) {
 	at := slices.IndexFunc(Kinds, func(k Kind) bool { return k.APIVersion == i.APIVersion && k.Name == i.Kind })
 	if at >= 0 {
@@ -107,7 +107,7 @@ func (i identity) kind() (k Kind, ok bool, err error) {
 	return Kind{}, false, nil
 }
 
-// decode reads a document as this kind. There may be several things wrong with it.
+// decode reads a document of this kind. It returns all errors.
 func (k Kind) decode(data []byte) (metav1.Object, []error) {
 	object := k.Empty()
 	unknown, err := sigsjson.UnmarshalStrict(data, object)
@@ -130,10 +130,10 @@ func (k Kind) decode(data []byte) (metav1.Object, []error) {
 	return object, nil
 }
 
-// wrong names the first value that keeps a document from being read, and says why. A decoder
-// forgets the indices of lists, and all of the path where a type reads itself, as times do: so
-// each value is tried alone, from the top down. Alone puts a value where it stands in the
-// document; nil is returned if nothing is wrong with it.
+// wrong names the first invalid value of a document, and the reason. A decoder loses the indices of
+// lists, and the whole path of types that decode themselves, such as times. Therefore wrong decodes
+// each value by itself, from the top down. The function alone puts a value at its place in a
+// document; wrong returns nil if no value is invalid.
 func (k Kind) wrong(path string, value any, alone func(any) any) error {
 	data, err := json.Marshal(alone(value))
 	if err != nil {
@@ -165,7 +165,7 @@ func (k Kind) wrong(path string, value any, alone func(any) any) error {
 	return fmt.Errorf("%s: %w", path, err)
 }
 
-// mergeStringData does what the API server does to a Secret when it stores it.
+// mergeStringData merges stringData of a Secret into data, as the API server does.
 func mergeStringData(s *corev1.Secret) {
 	for key, text := range s.StringData {
 		if s.Data == nil {

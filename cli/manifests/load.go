@@ -20,18 +20,17 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 )
 
-// This file reads manifests from files and directories into the objects that a snapshot is made
-// of. It refuses what an API server would refuse, one line a problem, because no API server has
-// looked at these files yet.
+// This file reads files and directories. It refuses what an API server would refuse, with one line
+// a problem.
 
-// maxManifest is the size from which on a file is taken for something else than a manifest.
+// maxManifest limits the size of a manifest.
 const maxManifest = 8 << 20
 
-// standardInput is the path that stands for it.
+// standardInput is the path for it.
 const standardInput = "-"
 
-// Load reads every object from files, directories (without those inside them) and, where a path
-// is "-", standard input.
+// Load reads every object from files, from directories (without subdirectories) and, for the path
+// "-", from standard input.
 func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 	var l loader
 	files, err := manifestFiles(paths)
@@ -53,10 +52,11 @@ func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
 	return l.objects, errors.Join(l.problems...)
 }
 
-// ErrNoIngress says that the files are good and hold no Ingress, which is seldom what was meant.
+// ErrNoIngress is returned for files without errors and without an Ingress, which is seldom
+// intended.
 var ErrNoIngress = errors.New("no Ingress there")
 
-// manifestFiles are the files behind the paths, each once.
+// manifestFiles returns the files behind the paths, each once.
 func manifestFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -87,7 +87,7 @@ func manifestFiles(paths []string) ([]string, error) {
 	return once, nil
 }
 
-// directoryFiles are the manifests of a directory by name.
+// directoryFiles returns the manifests of a directory by name.
 func directoryFiles(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -105,14 +105,15 @@ func directoryFiles(dir string) ([]string, error) {
 	return files, nil
 }
 
-// IsManifest tells manifests by their name. A kustomization is about manifests and is none.
+// IsManifest reports whether a file name is that of a manifest. A kustomization is not one.
 func IsManifest(name string) bool {
 	ext := filepath.Ext(name)
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
-		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") && !strings.HasPrefix(name, ".")
+		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") &&
+		!strings.HasPrefix(name, ".")
 }
 
-// readManifest reads a file, unless it is too big to be a manifest.
+// readManifest reads a file, up to the limit.
 func readManifest(file string, stdin io.Reader) ([]byte, error) {
 	in := stdin
 	if file != standardInput {
@@ -133,7 +134,7 @@ func readManifest(file string, stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// withoutPath is a file system's error without the path, which is printed in front of it.
+// withoutPath returns a file system's error without the path, which is printed in front of it.
 func withoutPath(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -142,14 +143,14 @@ func withoutPath(err error) error {
 	return err
 }
 
-// A loader gathers objects and what is wrong with them.
+// A loader collects objects and problems.
 type loader struct {
 	objects  ingress.Objects
 	origins  map[string]string // by object, where it is
 	problems []error
 }
 
-// problem notes what is wrong with an object of a file.
+// problem records a problem of an object.
 func (l *loader) problem(file, object string, err error) {
 	if file == standardInput {
 		file = "standard input"
@@ -160,7 +161,7 @@ func (l *loader) problem(file, object string, err error) {
 	l.problems = append(l.problems, fmt.Errorf("%s: %w", file, err))
 }
 
-// read takes in all documents of a file.
+// read reads all documents of a file.
 func (l *loader) read(file string, text []byte) {
 	docs, err := documents(text)
 	if err != nil {
@@ -172,17 +173,20 @@ func (l *loader) read(file string, text []byte) {
 	}
 }
 
-// document takes in one object, or the items of a list. An item may leave out what its list
-// says for it.
+// document reads one object, or the items of a list. An item inherits kind and apiVersion from its
+// list.
 func (l *loader) document(file string, doc document, inherited identity) {
 	var id identity
 	if err := json.Unmarshal(doc.json, &id); err != nil {
-		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line), notAnObject(err))
+		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line),
+			notAnObject(err))
 		return
 	}
-	id.APIVersion, id.Kind = cmp.Or(id.APIVersion, inherited.APIVersion), cmp.Or(id.Kind, inherited.Kind)
+	id.APIVersion = cmp.Or(id.APIVersion, inherited.APIVersion)
+	id.Kind = cmp.Or(id.Kind, inherited.Kind)
 	if id.APIVersion == "" || id.Kind == "" {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("apiVersion and kind are required"))
+		l.problem(file, fmt.Sprintf("document at line %d", doc.line),
+			errors.New("apiVersion and kind are required"))
 		return
 	}
 	if item, isList := strings.CutSuffix(id.Kind, "List"); isList {
@@ -198,7 +202,7 @@ func (l *loader) document(file string, doc document, inherited identity) {
 	}
 }
 
-// notAnObject says why a document does not even say what it is.
+// notAnObject returns why a document has no kind.
 func notAnObject(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {
@@ -207,7 +211,7 @@ func notAnObject(err error) error {
 	return errors.New("not a Kubernetes object")
 }
 
-// list takes in a list's items. A plain List leaves each item to say what it is.
+// list reads the items of a list. The items of a plain List have kinds of their own.
 func (l *loader) list(file string, doc document, item identity) {
 	var list struct {
 		Items []json.RawMessage `json:"items"`
@@ -224,7 +228,7 @@ func (l *loader) list(file string, doc document, item identity) {
 	}
 }
 
-// object takes in an object of a kind that is read.
+// object reads an object.
 func (l *loader) object(file string, doc document, k Kind, id identity) {
 	object, problems := k.decode(doc.json)
 	if object != nil {
@@ -239,13 +243,14 @@ func (l *loader) object(file string, doc document, k Kind, id identity) {
 	}
 }
 
-// refuse says why an object cannot be taken in, although it can be read.
+// refuse returns why an object is refused although it decodes.
 func (l *loader) refuse(file string, doc document, object metav1.Object, id identity) []error {
 	if object.GetName() == "" {
 		return []error{fmt.Errorf("metadata.name: required (document at line %d)", doc.line)}
 	}
 	if first, taken := l.origins[id.String()]; taken {
-		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s", first)}
+		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s",
+			first)}
 	}
 	if l.origins == nil {
 		l.origins = map[string]string{}
@@ -257,7 +262,7 @@ func (l *loader) refuse(file string, doc document, object metav1.Object, id iden
 	return nil
 }
 
-// validate lists what the API server would refuse about an Ingress, each with its field.
+// validate returns what the API server would refuse about an Ingress, with the field of each error.
 func validate(ing *networkingv1.Ingress) []error {
 	const most = 50 // of one Ingress
 	var problems []error

@@ -39,7 +39,8 @@ func (l *silence) record(err error) {
 		l.since = time.Now()
 		l.logger.Error(err, "the API server does not answer")
 	case err == nil && !l.since.IsZero():
-		l.logger.Info("the API server answers again", "after", time.Since(l.since).Round(time.Second).String())
+		l.logger.Info("the API server answers again", "after",
+			time.Since(l.since).Round(time.Second).String())
 		l.since = time.Time{}
 	}
 }

@@ -64,7 +64,9 @@ func CompileAll(ctx context.Context, cloud clouds.Offline, objects ingress.Objec
 }
 
 // Compile compiles one snapshot, and plans from the load balancer that was seen.
-func Compile(ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed) (Program, error) {
+func Compile(
+	ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed,
+) (Program, error) {
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}

@@ -10,7 +10,8 @@ import (
 // This file is the JSON that plan prints. Other programs rely on it: keys may be added, and none
 // may change. Lists are never null.
 
-type planReport struct {
+// PlanReport is the JSON of plans.
+type PlanReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
 	Steps         []stepReport         `json:"steps"`
 	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
@@ -71,8 +72,8 @@ type stepReport struct {
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
-func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
-	r := planReport{
+func Report(programs []Program, diagnostics []diag.Diagnostic) PlanReport {
+	r := PlanReport{
 		LoadBalancers: []loadBalancerReport{},
 		Steps:         []stepReport{},
 		Diagnostics:   append([]diag.Diagnostic{}, diagnostics...),
@@ -89,7 +90,8 @@ func Report(programs []Program, diagnostics []diag.Diagnostic) planReport {
 }
 
 func reportLoadBalancer(o *lb.Observed, c lb.Capabilities) loadBalancerReport {
-	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c), Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
+	r := loadBalancerReport{Key: o.Key, Capabilities: reportCapabilities(c),
+		Listeners: []listenerReport{}, TargetGroups: []targetGroupReport{}}
 	for _, l := range o.Listeners {
 		r.Listeners = append(r.Listeners, reportListener(l))
 	}
@@ -108,7 +110,8 @@ func reportListener(l lb.ObservedListener) listenerReport {
 		Default:      reportAction(l.Default),
 	}
 	for _, rule := range l.Rules {
-		r.Rules = append(r.Rules, ruleReport{rule.Priority, reportConditions(rule.Conditions), reportAction(rule.Action)})
+		r.Rules = append(r.Rules,
+			ruleReport{rule.Priority, reportConditions(rule.Conditions), reportAction(rule.Action)})
 	}
 	return r
 }
@@ -116,7 +119,8 @@ func reportListener(l lb.ObservedListener) listenerReport {
 func reportConditions(all []lb.Condition) []conditionReport {
 	r := []conditionReport{}
 	for _, c := range all {
-		r = append(r, conditionReport{c.Field, c.Name, append([]string{}, c.Values...), append([]string{}, c.Regex...)})
+		r = append(r, conditionReport{c.Field, c.Name, append([]string{}, c.Values...),
+			append([]string{}, c.Regex...)})
 	}
 	return r
 }

@@ -22,7 +22,7 @@ const looksEvery = time.Second
 
 // A Value is read from files, and again when these change. While they cannot be read, it stays as
 // it was: two files may be replaced one after the other.
-type rotating[T any] struct {
+type Value[T any] struct {
 	logger logr.Logger
 	files  []string
 	parse  func(texts [][]byte) (T, error)
@@ -34,19 +34,21 @@ type rotating[T any] struct {
 	wrong  string // the error that was logged last
 }
 
-func Files[T any](logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string) *rotating[T] {
-	return &rotating[T]{logger: logger, files: files, parse: parse}
+func Files[T any](
+	logger logr.Logger, parse func(texts [][]byte) (T, error), files ...string,
+) *Value[T] {
+	return &Value[T]{logger: logger, files: files, parse: parse}
 }
 
 // Read reads the value for the first time. It has to be there.
-func (r *rotating[T]) Read() (T, error) {
+func (r *Value[T]) Read() (T, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.value, r.read()
 }
 
 // Current returns the value in the files, or the last one that could be read.
-func (r *rotating[T]) Current() T {
+func (r *Value[T]) Current() T {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.looked) >= looksEvery {
@@ -59,7 +61,7 @@ func (r *rotating[T]) Current() T {
 }
 
 // read reads the files. The lock is held.
-func (r *rotating[T]) read() error {
+func (r *Value[T]) read() error {
 	r.looked = time.Now()
 	var texts [][]byte
 	for _, file := range r.files {
@@ -99,7 +101,8 @@ func TLS(texts [][]byte) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading a certificate and its key: %w", err)
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}, Certificates: []tls.Certificate{pair}}
+	config := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		Certificates: []tls.Certificate{pair}}
 	if len(texts) == 2 {
 		return config, nil
 	}

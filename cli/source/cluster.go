@@ -25,7 +25,9 @@ import (
 
 // Observe returns the load balancers of a cloud: those that objects ask for, and all others of this
 // installation.
-func Observe(ctx context.Context, cloud providers.Provider, objects ingress.Objects, options ingress.Options) (map[lb.Key]*lb.Observed, error) {
+func Observe(
+	ctx context.Context, cloud providers.Provider, objects ingress.Objects, options ingress.Options,
+) (map[lb.Key]*lb.Observed, error) {
 	keys, err := cloud.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("listing load balancers: %w", err)

@@ -30,7 +30,7 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&in.Files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
 	in.ClassName = flagvalue.NoName
-	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass that is taken to exist and to be Fairlead's if the files hold none of this name; unset, or true: "+ingress.DefaultClass+", if the files hold no class of Fairlead's at all; false: none")
+	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; unset, or true: "+ingress.DefaultClass+", if the files have no class of Fairlead; false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &in.literal)
@@ -46,7 +46,8 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
 // if the default class existed.
 func (in *Input) Options(objects ingress.Objects) ingress.Options {
-	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal, AssumeClass: in.ClassName, Providers: in.Provider.Names}
+	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal,
+		AssumeClass: in.ClassName, Providers: in.Provider.Names}
 	if options.AssumeClass == flagvalue.NoName {
 		options.AssumeClass = ingress.DefaultClass
 	}
@@ -69,7 +70,9 @@ func (in *Input) RequireFiles(live bool) error {
 }
 
 // Objects reads the files or, if none are given, the cluster.
-func (in *Input) Objects(cmd *cobra.Command, cluster access.Cluster) (ingress.Objects, ingress.Options, error) {
+func (in *Input) Objects(
+	cmd *cobra.Command, cluster access.Cluster,
+) (ingress.Objects, ingress.Options, error) {
 	if len(in.Files) > 0 {
 		objects, err := manifests.Load(in.Files, cmd.InOrStdin())
 		return objects, in.Options(objects), err

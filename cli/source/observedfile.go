@@ -31,7 +31,8 @@ func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if seen[key] == nil || seen[key].Key != key {
-			return nil, fmt.Errorf("%s: %s: key: must be the name that the load balancer stands under", file, key)
+			return nil, fmt.Errorf("%s: %s: key: must be the name that the load balancer stands under", file,
+				key)
 		}
 		order(seen[key])
 	}
@@ -53,7 +54,8 @@ func stateProblem(text []byte, err error) error {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {
-	case len(text) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax) && syntax.Offset >= int64(len(text)):
+	case len(text) == 0, errors.Is(err, io.ErrUnexpectedEOF), errors.As(err, &syntax) &&
+		syntax.Offset >= int64(len(text)):
 		return fmt.Errorf("the state is cut short after %d bytes", len(text))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("not a state: byte %d: %w", syntax.Offset, syntax)

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -96,7 +97,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	if err := p.role.early(); err != nil {
 		return plan.Result{}, err
 	}
-	name := p.loadBalancerName(want.Key)
+	name := p.tags.LoadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
 	if len(subnets) == 0 { // there are none that fit, or nobody looked
 		var err error
@@ -113,11 +114,11 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}
 	tags := p.balancerTags(want)
 	if !complete(want.Settings) {
-		tags = unsigned(tags)
+		tags = resource.Unsigned(tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
-		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, SecurityGroups: groups, Tags: elbTags(tags),
+		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, SecurityGroups: groups, Tags: resource.ELBTags(tags),
 	}
 	young := p.role.young()
 	out, err := p.elb.CreateLoadBalancer(ctx, in)
@@ -162,7 +163,7 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 		return nil
 	}
 	if seen.Protected == lb.ByClass { // which does not any more
-		if err := p.balancerAttributes().write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
+		if err := balancerAttributes(p.elb).write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}
@@ -196,7 +197,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	}
 	tags := p.listenerTags(seen.Key, want)
 	if len(want.Settings.Attributes) > 0 {
-		tags = unsigned(tags)
+		tags = resource.Unsigned(tags)
 	}
 	secure, err := p.security(ctx, seen, want, nil)
 	if err != nil {
@@ -204,7 +205,7 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	}
 	in := &elbapi.CreateListenerInput{
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Tags: elbTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
+		Tags: resource.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
 	}
 	if err := p.firewalls.openPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
@@ -218,10 +219,10 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 			return plan.Result{}, err
 		}
 	}
-	if digest, signed := tags[tagDigest]; signed && digest == string(want.Digest) {
+	if digest, signed := tags[resource.TagDigest]; signed && digest == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, p.writeAttributes(ctx, p.listenerAttributes(), arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
+	return plan.Result{Handle: arn}, listenerAttributes(p.elb).writeAll(ctx, p.tags, arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
 }
 
 // makeListener makes a listener, or changes the one that was made before and not to the end. It
@@ -254,7 +255,7 @@ func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elba
 	}); err != nil {
 		return "", nil, awserr.Explain(fmt.Sprintf("changing listener %d, which was made before", port), err)
 	}
-	found, err := p.tagsOf(ctx, []string{arn})
+	found, err := p.tags.TagsOf(ctx, []string{arn})
 	return arn, found[arn], err
 }
 
@@ -284,16 +285,16 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	var before map[string]string
 	lost := func(err error) error { return err }
 	if !same {
-		tags, err := p.tagsOf(ctx, []string{l.Handle})
+		tags, err := p.tags.TagsOf(ctx, []string{l.Handle})
 		if err != nil {
 			return err
 		}
 		before = tags[l.Handle]
 		lost = func(err error) error {
-			return deniedUntagged(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.owned(seen.Key, nil))
+			return resource.ExplainDenied(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, p.tags.Owned(seen.Key, nil))
 		}
 	}
-	gone := slices.DeleteFunc(writtenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
+	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
 	secure, err := p.security(ctx, seen, want, gone)
 	if err != nil {
 		return err
@@ -331,7 +332,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if err := p.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
-	return p.writeAttributes(ctx, p.listenerAttributes(), l.Handle, want.Settings.Attributes, before, p.listenerTags(seen.Key, want))
+	return listenerAttributes(p.elb).writeAll(ctx, p.tags, l.Handle, want.Settings.Attributes, before, p.listenerTags(seen.Key, want))
 }
 
 func (p *Provider) deleteListener(ctx context.Context, seen *lb.Observed, port int32) error {

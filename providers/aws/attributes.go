@@ -14,6 +14,8 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file writes attributes and reads them back. Load balancers, listeners and target groups have
@@ -32,17 +34,17 @@ type attributes struct {
 	read  func(ctx context.Context, arn string) ([]attribute, error)
 }
 
-func (r resources) balancerAttributes() attributes {
+func balancerAttributes(api *elbapi.Client) attributes {
 	return attributes{
 		usual: usualAttributes,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := r.elb.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
+			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
 				LoadBalancerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
 			})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := r.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
+			out, err := api.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
@@ -51,18 +53,18 @@ func (r resources) balancerAttributes() attributes {
 	}
 }
 
-func (r resources) listenerAttributes() attributes {
+func listenerAttributes(api *elbapi.Client) attributes {
 	return attributes{
 		usual: usualHeaders,
 		blank: true,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := r.elb.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
+			_, err := api.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
 				ListenerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
 			})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := r.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
+			out, err := api.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
@@ -71,15 +73,15 @@ func (r resources) listenerAttributes() attributes {
 	}
 }
 
-func (r resources) groupAttributes() attributes {
+func groupAttributes(api *elbapi.Client) attributes {
 	return attributes{
 		usual: usualGroupAttributes,
 		write: func(ctx context.Context, arn string, some []attribute) error {
-			_, err := r.elb.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
+			_, err := api.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
 			return err
 		},
 		read: func(ctx context.Context, arn string) ([]attribute, error) {
-			out, err := r.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
+			out, err := api.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
 			if err != nil {
 				return nil, err
 			}
@@ -93,14 +95,14 @@ const attributeBatch = 20
 
 // isAttribute reports whether something that was written is an attribute: their names have dots.
 func isAttribute(written string) bool {
-	return strings.Contains(written, ".") && !strings.HasPrefix(written, tagWritten)
+	return strings.Contains(written, ".") && !strings.HasPrefix(written, resource.TagWritten)
 }
 
 // writeAttributes writes what is wanted, and the defaults of what the tags say was written and is
 // gone. Then it writes the tags that say so. What will have been written is listed before it is, so
 // that it can be put back whatever happens.
-func (r resources) writeAttributes(ctx context.Context, of attributes, arn string, want map[string]string, before, after map[string]string) error {
-	listed := writtenIn(before)
+func (of attributes) writeAll(ctx context.Context, r resource.API, arn string, want map[string]string, before, after map[string]string) error {
+	listed := resource.WrittenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
 	for _, name := range listed {
 		usual, known := of.usual[name]
@@ -108,10 +110,10 @@ func (r resources) writeAttributes(ctx context.Context, of attributes, arn strin
 			values = with(values, name, usual)
 		}
 	}
-	if all := union(listed, sorted(want)); len(all) > len(listed) {
+	if all := union(listed, slices.Sorted(maps.Keys(want))); len(all) > len(listed) {
 		noted := map[string]string{}
-		noteWritten(noted, all)
-		if err := r.tag(ctx, arn, noted); err != nil {
+		resource.ListWritten(noted, all)
+		if err := r.Tag(ctx, arn, noted); err != nil {
 			return err
 		}
 		for name, value := range noted {
@@ -119,7 +121,7 @@ func (r resources) writeAttributes(ctx context.Context, of attributes, arn strin
 		}
 	}
 	var some []attribute
-	for _, name := range sorted(values) {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		some = append(some, attribute{Key: aws.String(name), Value: aws.String(values[name])})
 	}
 	for part := range slices.Chunk(some, attributeBatch) {
@@ -127,7 +129,7 @@ func (r resources) writeAttributes(ctx context.Context, of attributes, arn strin
 			return awserr.Explain("setting the attributes of "+arn, err)
 		}
 	}
-	return r.retag(ctx, arn, before, after)
+	return r.Retag(ctx, arn, before, after)
 }
 
 // union is what is in either list, sorted.
@@ -144,18 +146,18 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 	}
 	of := map[string]attributes{}
 	if l.balancer != nil {
-		of[aws.ToString(l.balancer.LoadBalancerArn)] = p.balancerAttributes()
+		of[aws.ToString(l.balancer.LoadBalancerArn)] = balancerAttributes(p.elb)
 	}
 	for _, listener := range l.listeners {
-		of[aws.ToString(listener.ListenerArn)] = p.listenerAttributes()
+		of[aws.ToString(listener.ListenerArn)] = listenerAttributes(p.elb)
 	}
 	for _, g := range l.groups {
-		of[aws.ToString(g.TargetGroupArn)] = p.groupAttributes()
+		of[aws.ToString(g.TargetGroupArn)] = groupAttributes(p.elb)
 	}
-	arns := slices.DeleteFunc(sorted(of), func(arn string) bool { return !slices.ContainsFunc(writtenIn(l.tags[arn]), isAttribute) })
+	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(resource.WrittenIn(l.tags[arn]), isAttribute) })
 	found, failed := make([][]attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, arn := range arns {
 		reads.Go(func() error {
 			failed[i] = providers.Safely(ctx, func() (err error) {
@@ -174,7 +176,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 			unread, first = append(unread, arn), cmp.Or(first, failed[i])
 			continue
 		}
-		written := writtenIn(l.tags[arn])
+		written := resource.WrittenIn(l.tags[arn])
 		for _, a := range found[i] {
 			if slices.Contains(written, aws.ToString(a.Key)) {
 				l.attributes[arn] = with(l.attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))
@@ -182,4 +184,21 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 		}
 	}
 	return awserr.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
+}
+
+// with puts a value into a map, which may be nil.
+func with(m map[string]string, name, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[name] = value
+	return m
+}
+
+func each[A, B any](in []A, f func(A) B) []B {
+	var out []B
+	for _, a := range in {
+		out = append(out, f(a))
+	}
+	return out
 }

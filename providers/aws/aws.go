@@ -18,37 +18,41 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 var _ providers.Provider = (*Provider)(nil)
 
-// Options say where load balancers are made, and in whose name.
+// Options say where load balancers are created, and by which installation.
 type Options struct {
 	Config aws.Config
-	// Installation tells what this operator made from what others did.
+	// Installation distinguishes resources of this operator from those of others.
 	Installation string
-	// VPC is where load balancers stand.
+	// VPC is the VPC of the load balancers.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; none are changed for
-	// "".
+	// Cluster is the name by which the security groups of the nodes are found; with "", none are
+	// changed.
 	Cluster string
-	// Unfenced leaves all security groups alone: load balancers get the VPC's default one.
+	// Unfenced leaves all security groups alone: load balancers get the default one of the VPC.
 	Unfenced bool
-	// Settle is how long what was let go of may be in use. Zero is what AWS takes at most.
+	// Settle is how long AWS may use a resource that no rule names any more. Zero is the most that AWS
+	// takes.
 	Settle time.Duration
-	// Lag is how long AWS may not find what was made. Zero is two minutes.
+	// Lag is how long AWS may not find a new resource. Zero is two minutes.
 	Lag time.Duration
-	// Rates are how fast AWS is asked; see Published. A class without one is asked without limit.
+	// Rates are the rates of calls; see Published. Calls of a class without one have no limit.
 	Rates providers.Rates
-	// Requested is told of each call, if it is not nil.
+	// Requested is called after each call of AWS, if it is not nil.
 	Requested func(throttle.Request)
-	// Deadlines are how long AWS may take; those that are zero are the usual ones.
+	// Deadlines are how long calls may take; those that are zero are the usual ones.
 	Deadlines throttle.Deadlines
 }
 
-// A Provider keeps Application Load Balancers.
+// A Provider keeps Application Load Balancers. Its collaborators hold its state, each with a lock
+// of its own, and do not know the Provider. A collaborator may call others while it holds its lock,
+// in one direction only: nodes iterates the members of targetGroups.
 type Provider struct {
 	options  Options
 	region   string
@@ -56,7 +60,8 @@ type Provider struct {
 	cluster  string
 	unfenced bool
 
-	resources
+	tags    resource.API
+	elb     *elb.Client
 	ec2     *ec2.Client
 	acm     *acm.Client
 	waf     *wafv2.Client
@@ -88,55 +93,55 @@ func New(o Options) *Provider {
 	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
 	config.APIOptions = append(slices.Clip(config.APIOptions),
 		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
-	own := resources{
-		owner: owner{o.Installation}, elb: elb.NewFromConfig(config),
-		tagging: resourcegroupstaggingapi.NewFromConfig(config),
+	own := resource.API{
+		Owner: resource.Owner{Installation: o.Installation}, ELB: elb.NewFromConfig(config),
+		Tagging: resourcegroupstaggingapi.NewFromConfig(config),
 	}
 	p := &Provider{
 		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		resources: own,
-		ec2:       ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
+		tags: own, elb: own.ELB,
+		ec2: ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
 		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
 		recent:     made,
-		limits:     accountLimits{elb: own.elb, oldest: time.Now()},
-		conditions: conditionSupport{resources: own},
+		limits:     accountLimits{elb: own.ELB, oldest: time.Now()},
+		conditions: conditionSupport{API: own},
 		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
 	}
 	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
-	p.securityGroups = securityGroups{owner: own.owner, ec2: p.ec2, vpc: p.vpc, recent: made}
+	p.securityGroups = securityGroups{Owner: own.Owner, ec2: p.ec2, vpc: p.vpc, recent: made}
 	p.nodes = nodes{
-		owner: own.owner, security: &p.securityGroups, elb: own.elb, cluster: o.Cluster, unfenced: o.Unfenced,
+		Owner: own.Owner, security: &p.securityGroups, elb: own.ELB, cluster: o.Cluster, unfenced: o.Unfenced,
 		members: p.targetGroups.allMembers, portsInUse: p.targetGroups.portsInUse,
 		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
 	}
 	p.firewalls = firewalls{
-		owner: own.owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.elb, releases: &p.releases,
+		Owner: own.Owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.ELB, releases: &p.releases,
 		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
 	}
 	p.targetGroups = targetGroups{
-		resources: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
+		API: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
 		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
 	}
 	p.balancers = balancers{
-		resources: own, subnets: &p.subnets, security: &p.securityGroups,
+		API: own, subnets: &p.subnets, security: &p.securityGroups,
 		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
 	}
-	p.certificates = certificates{resources: own, acm: p.acm, recent: made, releases: &p.releases}
+	p.certificates = certificates{API: own, acm: p.acm, recent: made, releases: &p.releases}
 	p.certificates.imported = ownCertificates{
 		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
 	}
-	p.webACLs = webACLs{resources: own, waf: p.waf, releases: &p.releases}
-	p.protections = shieldProtections{resources: own, shields: p.shields}
-	made.vanished = p.forgetMissing
+	p.webACLs = webACLs{API: own, waf: p.waf, releases: &p.releases}
+	p.protections = shieldProtections{API: own, shields: p.shields}
+	made.forgetMissing = p.forgetMissing
 	return p
 }
 
-// Term is a Provider for one term of an operator. It has the same options and knows nothing of what
-// this one did: the operator of the term between may have changed it.
+// Term returns a Provider for one term of an operator. It has the same options and no state: the
+// operator of another term may have changed everything since.
 func (p *Provider) Term() providers.Provider { return New(p.options) }
 
-// Capabilities are the limits of the account, those that AWS publishes until they are known, as far
-// as the class leaves them.
+// Capabilities returns the limits of the account, or the published ones until they are known, as
+// far as the class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
 	c.Inbound = !p.unfenced
@@ -144,12 +149,12 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return c.For(class)
 }
 
-// Lookup answers what compiling needs to know. What cannot be looked up is what it was before, if
-// that is known.
+// Lookup answers the questions of the compiler. An answer that cannot be read is the one from
+// before, if there is one.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
 	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {
-		return facts, nil // of a load balancer that goes, whatever cannot be read
+		return facts, nil // the load balancer is to be deleted, and needs no facts
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.load(ctx, q.Limits); err != nil {
@@ -173,7 +178,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		facts.Unshielded = p.protections.unavailable(ctx)
 	}
 	err = p.balancers.place(ctx, q.Network, &facts)
-	if ctx.Err() != nil { // what was not answered for that is no fact
+	if ctx.Err() != nil { // facts that were not read for that reason are none
 		return lb.Facts{}, context.Cause(ctx)
 	}
 	return facts, err

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -27,7 +28,7 @@ import (
 
 // balancers keeps what is known of load balancers.
 type balancers struct {
-	resources
+	resource.API
 	subnets  *subnets
 	security *securityGroups
 
@@ -147,27 +148,27 @@ func (bs *balancers) findByKey(ctx context.Context, key lb.Key) (there *elb.Load
 // has its name; "" for none. A name with our hash is hardly ever taken by others, and an
 // observation reads the tags anyway, so they are read here only for names that Ingresses ask for.
 func (bs *balancers) readByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
-	name := bs.loadBalancerName(key)
+	name := bs.LoadBalancerName(key)
 	there, err = bs.readByName(ctx, name)
 	if err != nil || there == nil || key.Name() == "" {
 		return there, "", err
 	}
 	arn := aws.ToString(there.LoadBalancerArn)
-	tags, err := bs.tagsOf(ctx, []string{arn})
+	tags, err := bs.TagsOf(ctx, []string{arn})
 	switch {
 	case err != nil:
 		return nil, "", err
-	case bs.owns(key, tags[arn]):
+	case bs.Owns(key, tags[arn]):
 		return there, "", nil
-	case tags[arn][tagInstallation] == bs.installation:
-		return nil, fmt.Sprintf("%s has the name %s", keyIn(tags[arn]), name), nil
+	case tags[arn][resource.TagInstallation] == bs.Installation:
+		return nil, fmt.Sprintf("%s has the name %s", resource.KeyIn(tags[arn]), name), nil
 	}
 	return nil, "a load balancer of somebody else has the name " + name, nil
 }
 
 // readByName reads the load balancer with a name, or nil.
 func (bs *balancers) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
-	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
 	if awserr.Is(err, "LoadBalancerNotFound") {
 		return nil, nil
 	}
@@ -179,7 +180,7 @@ func (bs *balancers) readByName(ctx context.Context, name string) (*elb.LoadBala
 
 // own reads the load balancer of a key, of which it is known that it exists.
 func (bs *balancers) own(ctx context.Context, key lb.Key) (*balancer, error) {
-	name := bs.loadBalancerName(key)
+	name := bs.LoadBalancerName(key)
 	there, err := bs.readByName(ctx, name)
 	if err != nil {
 		return nil, err
@@ -188,18 +189,18 @@ func (bs *balancers) own(ctx context.Context, key lb.Key) (*balancer, error) {
 		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
 	}
 	arn := aws.ToString(there.LoadBalancerArn)
-	tags, err := bs.tagsOf(ctx, []string{arn})
+	tags, err := bs.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return nil, err
 	}
 	switch {
-	case bs.owns(key, tags[arn]):
+	case bs.Owns(key, tags[arn]):
 		return &balancer{*there, tags[arn]}, nil
 	case key.Name() != "": // the next lookup finds the name taken, and a diagnostic says so
 		bs.forgetPlace(key)
 		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
 	}
-	return nil, untagged("load balancer "+name, arn, tags[arn], bs.owned(key, nil))
+	return nil, resource.ExplainUntagged("load balancer "+name, arn, tags[arn], bs.Owned(key, nil))
 }
 
 // The first wait for a load balancer to become active, and the longest.
@@ -213,7 +214,7 @@ func (bs *balancers) awaitActive(ctx context.Context, seen *lb.Observed) (bool, 
 	if seen.Active || bs.inactive.Early(seen.Handle) {
 		return seen.Active, nil
 	}
-	out, err := bs.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
 	if err != nil {
 		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
 	}
@@ -250,14 +251,14 @@ func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[strin
 		return nil
 	}
 	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	ours := slices.Contains(writtenIn(l.tags[arn]), deletionProtection)
+	ours := slices.Contains(resource.WrittenIn(l.tags[arn]), deletionProtection)
 	bs.mu.Lock()
 	undeletable := bs.undeletable[arn]
 	bs.mu.Unlock()
 	if !ours && !undeletable {
 		return nil
 	}
-	all, err := bs.balancerAttributes().read(ctx, arn)
+	all, err := balancerAttributes(bs.ELB).read(ctx, arn)
 	if err != nil { // its class asked for it once, or AWS refused to delete it
 		l.protected = lb.ByOthers
 		if ours {
@@ -298,7 +299,7 @@ func (bs *balancers) remove(key lb.Key, arn string) {
 func (bs *balancers) learnAbsence(key lb.Key) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	ofName := ":loadbalancer/app/" + bs.loadBalancerName(key) + "/"
+	ofName := ":loadbalancer/app/" + bs.LoadBalancerName(key) + "/"
 	maps.DeleteFunc(bs.undeletable, func(arn string, _ bool) bool { return strings.Contains(arn, ofName) })
 }
 

@@ -22,34 +22,37 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file keeps the certificates of Secrets in AWS Certificate Manager.
 
 // certificates keeps what is known of certificates: of imported ones, and of those of the account.
 type certificates struct {
-	resources
+	resource.API
 	acm      *acm.Client
 	recent   *recent
 	releases *releases
 
 	imported ownCertificates
-	labels   labels            // of imported certificates
-	account  reading[[]held]   // certificates of the account that were not imported
-	named    namedCertificates // certificates that Ingresses name by ARN
+	labels   labels              // of imported certificates
+	account  cache.Value[[]held] // certificates of the account that were not imported
+	named    namedCertificates   // certificates that Ingresses name by ARN
 }
 
 // observe reads the imported certificates of a load balancer.
-func (cs *certificates) observe(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	known, err := cs.ofLoadBalancer(ctx, l, strewn)
+func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string]map[string]string) error {
+	known, err := cs.ofLoadBalancer(ctx, l, indexed)
 	if err != nil {
 		return err
 	}
-	arns := sorted(known)
+	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, arn := range arns {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			found[i], err = cs.observeOne(ctx, l, arn, known[arn])
@@ -80,7 +83,7 @@ func (cs *certificates) observe(ctx context.Context, l *look, strewn map[string]
 // label, or has none, gets its ARN for an ID: under that ID it is not wanted, and is imported once
 // more.
 func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
-	if l.deep || cs.labels.outdated(arn, tags[tagLabel]) {
+	if l.deep || cs.labels.outdated(arn, tags[resource.TagLabel]) {
 		var err error
 		if tags, err = cs.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
@@ -91,13 +94,13 @@ func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tag
 			return nil, nil // it has tags of others by now
 		}
 	}
-	cs.labels.set(arn, tags[tagLabel])
-	c := lb.Certificate{ID: lb.CertificateID(tags[tagCertificate]), Digest: lb.Digest(tags[tagDigest])}
+	cs.labels.set(arn, tags[resource.TagLabel])
+	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
 	if l.deep && c.Digest != "" {
-		c.Digest = lb.CertificateSettings{Tags: writtenTags(tags)}.Digest()
+		c.Digest = lb.CertificateSettings{Tags: resource.WrittenTags(tags)}.Digest()
 	}
 	var whole bool
-	c.Kind, c.Hosts, whole = readLabel(tags[tagLabel])
+	c.Kind, c.Hosts, whole = readLabel(tags[resource.TagLabel])
 	if !whole || l.deep || !l.serves(arn) && !cs.recent.knows(":certificate/", arn) {
 		leaf, err := cs.readLeaf(ctx, arn)
 		if leaf == nil {
@@ -107,7 +110,7 @@ func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tag
 			return nil, err
 		}
 		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
-		if !isOf(tags[tagLabel], leaf) {
+		if !isOf(tags[resource.TagLabel], leaf) {
 			c.ID = ""
 		}
 	}
@@ -171,7 +174,7 @@ func (cs *certificates) importNew(ctx context.Context, seen *lb.Observed, c lb.C
 		}
 		cs.imported.endImport(seen.Key, c.ID)
 		cs.imported.set(seen.Key, arn, tags)
-		cs.labels.set(arn, known[tagLabel])
+		cs.labels.set(arn, known[resource.TagLabel])
 		return arn, nil
 	}
 	explained := awserr.Explain("importing certificate "+string(c.ID), err)
@@ -213,8 +216,8 @@ func (cs *certificates) importedBefore(ctx context.Context, seen *lb.Observed, k
 		return "", nil
 	}
 	cs.imported.endImport(key, c.ID)
-	cs.labels.set(arn, known[tagLabel])
-	before := lb.Digest(found[arn][tagDigest])
+	cs.labels.set(arn, known[resource.TagLabel])
+	before := lb.Digest(found[arn][resource.TagDigest])
 	if before == c.Digest {
 		return arn, nil
 	}
@@ -223,8 +226,8 @@ func (cs *certificates) importedBefore(ctx context.Context, seen *lb.Observed, k
 
 // named returns the first of some certificates that has an ID, or "".
 func named(tags map[string]map[string]string, id lb.CertificateID) string {
-	for _, arn := range sorted(tags) {
-		if tags[arn][tagCertificate] == string(id) {
+	for _, arn := range slices.Sorted(maps.Keys(tags)) {
+		if tags[arn][resource.TagCertificate] == string(id) {
 			return arn
 		}
 	}
@@ -237,11 +240,11 @@ func named(tags map[string]map[string]string, id lb.CertificateID) string {
 func (cs *certificates) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (
 	map[string]map[string]string, error,
 ) {
-	listed, err := cs.find(ctx, known, "acm:certificate")
+	listed, err := cs.Find(ctx, known, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
-	found, err := cs.ownedAmong(ctx, key, sorted(listed))
+	found, err := cs.ownedAmong(ctx, key, slices.Sorted(maps.Keys(listed)))
 	if err != nil || named(found, c.ID) != "" {
 		return found, err
 	}
@@ -302,8 +305,8 @@ func (cs *certificates) replace(ctx context.Context, seen *lb.Observed, s plan.R
 	if err != nil {
 		return err
 	}
-	label := shortened(cs.labels.of(old.Handle), known[tagLabel])
-	if err := cs.addTags(ctx, old.Handle, cs.owned(seen.Key, map[string]string{tagLabel: label})); err != nil {
+	label := shortened(cs.labels.of(old.Handle), known[resource.TagLabel])
+	if err := cs.addTags(ctx, old.Handle, cs.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
@@ -319,16 +322,16 @@ func (cs *certificates) modify(ctx context.Context, seen *lb.Observed, c lb.Cert
 	if there == nil {
 		return fmt.Errorf("certificate %s is not there", c.ID)
 	}
-	return cs.writeTags(ctx, there.Handle, there.Digest, certificateTags(cs.owned(seen.Key, nil), c))
+	return cs.writeTags(ctx, there.Handle, there.Digest, certificateTags(cs.Owned(seen.Key, nil), c))
 }
 
 // certificateTags returns all tags of a certificate: ours, and those of its class.
 func certificateTags(known map[string]string, c lb.Certificate) map[string]string {
 	tags := maps.Clone(known)
 	maps.Copy(tags, c.Tags)
-	noteTags(tags, c.Tags)
+	resource.MarkTags(tags, c.Tags)
 	if c.Digest != "" {
-		tags[tagDigest] = string(c.Digest)
+		tags[resource.TagDigest] = string(c.Digest)
 	}
 	return tags
 }
@@ -344,13 +347,13 @@ func (cs *certificates) writeTags(ctx context.Context, arn string, before lb.Dig
 	if err := cs.addTags(ctx, arn, after); err != nil {
 		return err
 	}
-	cs.imported.set(keyIn(after), arn, after)
+	cs.imported.set(resource.KeyIn(after), arn, after)
 	return nil
 }
 
 // addTags adds tags to a certificate, and keeps the label among them.
 func (cs *certificates) addTags(ctx context.Context, arn string, tags map[string]string) error {
-	if label, has := tags[tagLabel]; has {
+	if label, has := tags[resource.TagLabel]; has {
 		cs.labels.set(arn, label)
 	}
 	cs.imported.forgetTags(arn)
@@ -380,7 +383,7 @@ func (cs *certificates) removeTags(ctx context.Context, arn string, after map[st
 		return awserr.Explain("reading the tags of "+arn, err)
 	}
 	var gone []acmtypes.Tag
-	for _, name := range surplus(before, after) {
+	for _, name := range resource.Surplus(before, after) {
 		gone = append(gone, acmtypes.Tag{Key: aws.String(name)})
 	}
 	if len(gone) == 0 {
@@ -412,13 +415,13 @@ func (cs *certificates) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCe
 	}
 	own, above := split(c.Pair.Chain)
 	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
-	return in, cs.owned(key, map[string]string{tagCertificate: string(c.ID), tagLabel: labelOf(leaf)}), nil
+	return in, cs.Owned(key, map[string]string{resource.TagCertificate: string(c.ID), resource.TagLabel: labelOf(leaf)}), nil
 }
 
 // acmTags returns tags in the form of Certificate Manager.
 func acmTags(tags map[string]string) []acmtypes.Tag {
 	var out []acmtypes.Tag
-	for _, k := range sorted(tags) {
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, acmtypes.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
 	}
 	return out

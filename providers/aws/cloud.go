@@ -14,16 +14,16 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file is AWS as a binary has it: its settings, and how it is opened.
+// This file has the flags of AWS, and opens it for a binary.
 
-// settings say where in AWS load balancers stand, and how fast it is asked.
+// settings say where load balancers are created, and at which rates AWS is called.
 type settings struct {
 	region, vpc, cluster string
 	groups               groups
 	rates                providers.Rates
 }
 
-// Plug is AWS, for a binary.
+// Plug returns AWS for a binary.
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
@@ -54,18 +54,19 @@ func Plug() clouds.Cloud {
 }
 
 func (s *settings) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance around this process")
-	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS that load balancers stand in; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
-	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags of AWS, kubernetes.io/cluster/NAME, by which the security groups of nodes are found, so that load balancers can reach them; unset: none are changed")
+	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance that this process runs on")
+	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS for the load balancers; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
+	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags kubernetes.io/cluster/NAME that AWS resources of the cluster have: the security groups of nodes with this tag are opened to load balancers; unset: no security group of nodes is changed")
 	s.groups = managed
-	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups are kept: managed, those of load balancers and, where the cluster's name is known, of nodes; or none, and load balancers get the VPC's own")
-	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` at which AWS is asked, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
+	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups the operator manages: managed, those of load balancers and, with --aws-cluster-name, of nodes; or none: load balancers get the default group of the VPC")
+	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` of calls to AWS, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
 }
 
-// access is where an installation works.
+// access returns where an installation works.
 func (s *settings) access(around clouds.Surroundings, installation string) Access {
 	out := Access{
-		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster, Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
+		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
+		Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 	}
 	if around.Requested != nil {
@@ -74,12 +75,13 @@ func (s *settings) access(around clouds.Surroundings, installation string) Acces
 	return out
 }
 
-// forgone is what is not done without the name of the cluster.
+// forgone says what is not done without the name of the cluster.
 func (s *settings) forgone() string {
 	if s.groups == unmanaged || s.cluster != "" {
 		return ""
 	}
-	return "without --aws-cluster-name no security group of nodes or pods is changed: load balancers reach only targets that admit them already"
+	return "without --aws-cluster-name no security group of nodes or pods is changed: " +
+		"load balancers reach only targets that admit them already"
 }
 
 // groups says which security groups are kept.

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file finds out how many values a condition can have, and keeps which conditions AWS takes
@@ -45,7 +46,7 @@ const fewestValues = 3
 // conditionSupport holds which conditions AWS has taken and refused here. What AWS has taken once
 // is not the reason of a later refusal.
 type conditionSupport struct {
-	resources
+	resource.API
 	tookExpressions atomic.Bool // a rule with a regular expression exists
 	tookValues      atomic.Bool // a rule with a condition of more than three values exists
 	noExpressions   atomic.Bool // regular expressions are refused
@@ -106,7 +107,7 @@ func (s *conditionSupport) adaptValues(ctx context.Context, seen *lb.Observed, c
 	s.fewValues.Store(true)
 	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as many from now on", fewestValues)
 	// Without the tag, the next operator finds out for itself.
-	untagged := s.tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(fewestValues)})
+	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(fewestValues)})
 	return errors.Join(saidOtherwise(how, err), untagged)
 }
 
@@ -146,7 +147,7 @@ func (s *conditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observ
 		return err
 	}
 	var answer *smithyhttp.ResponseError
-	endpoint := s.elb.Options().BaseEndpoint
+	endpoint := s.ELB.Options().BaseEndpoint
 	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" &&
 		answer.HTTPStatusCode() == http.StatusInternalServerError
 	refuses := refusesRule(err) && !s.tookExpressions.Load() && !transforms &&
@@ -156,7 +157,7 @@ func (s *conditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observ
 	}
 	s.noExpressions.Store(true)
 	// Without the tag, the next operator finds out for itself.
-	untagged := s.tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions})
+	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions})
 	if refuses {
 		how := "regular expressions are not understood here, and rules are said without them from now on"
 		return errors.Join(saidOtherwise(how, err), untagged)

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -51,7 +52,7 @@ func (cs *certificates) discover(ctx context.Context, hosts []string, facts *lb.
 		facts.Certificates = among(all, hosts)
 	}
 	switch {
-	case err != nil && cs.account.last() != nil:
+	case err != nil && cs.account.Last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
 	case err != nil && throttle.Late(err):
 		return err // the next calls would wait as long
@@ -73,9 +74,9 @@ func (cs *certificates) discover(ctx context.Context, hosts []string, facts *lb.
 // heldSince returns the certificates that the account had at a time, or later; with an error, those
 // of the last list. Ours are left out, also those that the index of tags does not list yet.
 func (cs *certificates) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	all, err := cs.account.since(when, func() ([]held, error) { return cs.readHeld(ctx) })
+	all, err := cs.account.Since(when, func() ([]held, error) { return cs.readHeld(ctx) })
 	if err != nil {
-		all = cs.account.last()
+		all = cs.account.Last()
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return cs.imported.has(c.arn) }), err
 }
@@ -83,7 +84,7 @@ func (cs *certificates) heldSince(ctx context.Context, when time.Time) ([]held, 
 // readHeld reads the certificates that can be served and that no installation of Fairlead imported:
 // imported ones come and go with their Secrets.
 func (cs *certificates) readHeld(ctx context.Context) ([]held, error) {
-	imported, err := cs.find(ctx, map[string]string{tagInstallation: ""}, "acm:certificate")
+	imported, err := cs.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,7 @@ func toHeld(c acmtypes.CertificateSummary) held {
 // readHosts reads the hosts of certificates of which the list does not have all.
 func (cs *certificates) readHosts(ctx context.Context, all []held) error {
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {

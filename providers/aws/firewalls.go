@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file keeps the firewalls of load balancers. A firewall is the security group that one load
@@ -30,7 +31,7 @@ import (
 
 // firewalls keeps which load balancer has which firewall.
 type firewalls struct {
-	owner
+	resource.Owner
 	security *securityGroups
 	nodes    *nodes
 	elb      *elbapi.Client
@@ -43,9 +44,9 @@ type firewalls struct {
 }
 
 // groupsIn returns the security groups that the index of tags lists.
-func groupsIn(strewn map[string]map[string]string) []string {
+func groupsIn(indexed map[string]map[string]string) []string {
 	var out []string
-	for _, arn := range sorted(strewn) {
+	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
 		if _, id, found := strings.Cut(arn, ":security-group/"); found {
 			out = append(out, id)
 		}
@@ -55,11 +56,11 @@ func groupsIn(strewn map[string]map[string]string) []string {
 
 // find finds the firewall of a load balancer. One that the load balancer has, and that is in the
 // index or was created by this process, costs no call.
-func (f *firewalls) find(ctx context.Context, l *look, strewn map[string]map[string]string) error {
-	hints, made := groupsIn(strewn), f.of(l.key)
+func (f *firewalls) find(ctx context.Context, l *look, indexed map[string]map[string]string) error {
+	hints, made := groupsIn(indexed), f.of(l.key)
 	wanted := false
 	if l.balancer != nil {
-		written := writtenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
+		written := resource.WrittenIn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)])
 		replaced := slices.Contains(written, writtenGroups)
 		f.setReplaced(l.key, replaced)
 		wanted = !f.unfenced && !replaced
@@ -78,11 +79,11 @@ func (f *firewalls) find(ctx context.Context, l *look, strewn map[string]map[str
 		return nil
 	}
 	var err error
-	if l.firewall, err = f.security.idOf(ctx, f.derivedName(l.key)); err != nil {
+	if l.firewall, err = f.security.idOf(ctx, f.DerivedName(l.key)); err != nil {
 		return err
 	}
 	f.set(l.key, l.firewall)
-	l.bare = wanted && l.firewall == ""
+	l.firewallMissing = wanted && l.firewall == ""
 	return nil
 }
 
@@ -133,7 +134,7 @@ func (f *firewalls) explainMissing(key lb.Key) error {
 		return nil
 	}
 	return fmt.Errorf("the security group %s, which says which clients may connect to the load balancer, is not found; "+
-		"ports are changed once it is: %w", f.derivedName(key), providers.ErrPending)
+		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
 }
 
 // ensure returns the security groups of a load balancer, and creates those that do not exist. The
@@ -143,9 +144,9 @@ func (f *firewalls) ensure(ctx context.Context, want lb.LoadBalancer) (groups []
 	if f.unfenced || len(want.Settings.SecurityGroups) > 0 {
 		return want.Settings.SecurityGroups, "", nil
 	}
-	tags := f.owned(want.Key, want.Settings.Tags)
-	noteTags(tags, want.Settings.Tags)
-	name, about := f.derivedName(want.Key), aboutFirewall(want.Key)
+	tags := f.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	name, about := f.DerivedName(want.Key), aboutFirewall(want.Key)
 	if firewall, err = f.security.ensure(ctx, name, about, f.of(want.Key), tags); err != nil {
 		return nil, "", err
 	}
@@ -227,7 +228,7 @@ func (f *firewalls) delete(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
 		var err error
-		if firewall, err = f.security.idOf(ctx, f.derivedName(seen.Key)); err != nil || firewall == "" {
+		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); err != nil || firewall == "" {
 			return err
 		}
 	}
@@ -260,15 +261,15 @@ func (f *firewalls) observe(ctx context.Context, l *look, _ map[string]map[strin
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.firewall:
-			l.grants, l.fenceTags, l.fenced = grantsIn(g), tagsIn(g), true
-		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, tagInstallation, f.installation):
-			l.fenced = false
+			l.grants, l.firewallTags, l.groupsRight = grantsIn(g), tagsIn(g), true
+		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, resource.TagInstallation, f.Installation):
+			l.groupsRight = false
 			return nil
 		default:
 			l.shared = aws.ToString(g.GroupId)
 		}
 	}
-	l.fenced = l.fenced && len(found) == 2
+	l.groupsRight = l.groupsRight && len(found) == 2
 	return nil
 }
 
@@ -296,7 +297,7 @@ func (l *look) wrongGroups() []string {
 	unused := func(g grant) bool {
 		return !slices.ContainsFunc(l.listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.port })
 	}
-	if l.firewall != "" && (!l.fenced || l.cutOff || slices.ContainsFunc(l.grants, unused)) {
+	if l.firewall != "" && (!l.groupsRight || l.nodesClosed || slices.ContainsFunc(l.grants, unused)) {
 		return slices.Sorted(slices.Values(l.balancer.SecurityGroups))
 	}
 	return nil

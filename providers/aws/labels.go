@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file reads and writes labels. A label is the tag of a certificate that says which
@@ -25,11 +26,11 @@ const noLabel = "being-imported"
 // labelOf returns the label of a certificate: its fingerprint, its kind and its hosts. Where a tag
 // has no room for these, it is the fingerprint alone.
 func labelOf(leaf *x509.Certificate) string {
-	words := []string{fingerprint(leaf), quote(routing.KindOf(leaf))}
+	words := []string{fingerprint(leaf), resource.Quote(routing.KindOf(leaf))}
 	for _, host := range routing.NamesIn(leaf) {
-		words = append(words, quote(host))
+		words = append(words, resource.Quote(host))
 	}
-	if label := strings.Join(words, " "); len(label) <= valueLength {
+	if label := strings.Join(words, " "); len(label) <= resource.ValueLength {
 		return label
 	}
 	return words[0]
@@ -42,9 +43,9 @@ func readLabel(label string) (kind string, hosts []string, whole bool) {
 		return "", nil, false
 	}
 	for _, word := range words[2:] {
-		hosts = append(hosts, unquote(word))
+		hosts = append(hosts, resource.Unquote(word))
 	}
-	return unquote(words[1]), hosts, true
+	return resource.Unquote(words[1]), hosts, true
 }
 
 // isOf reports whether a label is that of a certificate.

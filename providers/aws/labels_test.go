@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -53,7 +54,7 @@ func TestLabelsSayAllThatIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaf := leafFor(t, c.hosts...)
 			label := labelOf(leaf)
-			if len(label) > valueLength || !tagValue.MatchString(label) {
+			if len(label) > resource.ValueLength || !tagValue.MatchString(label) {
 				t.Errorf("%q is no value of a tag", label)
 			}
 			kind, hosts, whole := readLabel(label)

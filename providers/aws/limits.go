@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 )
 
 // This file reads the account's limits: at the start, with the deep observation of a load balancer,
@@ -31,14 +32,14 @@ type limits map[string]int
 // accountLimits keeps the limits that were read last.
 type accountLimits struct {
 	elb  *elbapi.Client
-	read reading[limits]
+	read cache.Value[limits]
 
 	mu     sync.Mutex
 	oldest time.Time // of a reading that is recent enough
 }
 
 // last returns the limits that were read last, or nil.
-func (a *accountLimits) last() limits { return a.read.last() }
+func (a *accountLimits) last() limits { return a.read.Last() }
 
 // toldByAWS is a limit that AWS lists among many others. An answer without it comes from a
 // simulator of AWS: it repeats an old example of the documentation, by which a load balancer takes
@@ -53,7 +54,7 @@ func (a *accountLimits) load(ctx context.Context, awaited bool) error {
 	if due := time.Now().Add(-limitsAwaited); awaited && due.After(when) {
 		when = due
 	}
-	_, err := a.read.since(when, func() (limits, error) {
+	_, err := a.read.Since(when, func() (limits, error) {
 		found := limits{}
 		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{PageSize: aws.Int32(400)})
 		for pages.HasMorePages() {

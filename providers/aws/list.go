@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// List are the keys of everything that this installation owns, by its tags.
+// List returns the keys of all resources that have the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
-	found, err := p.find(ctx, map[string]string{tagInstallation: p.installation},
+	found, err := p.tags.Find(ctx, map[string]string{resource.TagInstallation: p.tags.Installation},
 		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
 	}
 	var keys []lb.Key
 	for _, tags := range found {
-		if key := keyIn(tags); key != "" {
+		if key := resource.KeyIn(tags); key != "" {
 			keys = append(keys, key)
 		}
 	}

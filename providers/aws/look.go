@@ -8,42 +8,46 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file holds what an observation reads of one load balancer.
 
-// A look is the load balancer under a key, as it is being read.
+// A look is the load balancer of a key, as an observation reads it. A deep look compares settings
+// with the digest in the tag, where another look trusts the tag.
 type look struct {
-	key        lb.Key
-	owns       func(tags map[string]string) bool
-	deep       bool
-	balancer   *elb.LoadBalancer
-	another    bool // one that is not ours has the name
-	listeners  []elb.Listener
-	rules      map[string][]elb.Rule // by listener
-	served     map[string][]elb.Certificate
-	groups     []elb.TargetGroup
-	health     map[string][]lb.TargetHealth // by target group
-	tags       map[string]map[string]string
-	imported   map[string]lb.ObservedCertificate // by ARN
-	attributes map[string]map[string]string      // those that were written, looked at deeply, by ARN
-	protection lb.Protection
-	protected  string
-	firewall   string
-	bare       bool              // whether there is to be a firewall, and none is found
-	fenced     bool              // looked at deeply, whether it has the security groups that it should have
-	shared     string            // looked at deeply, the security group that all load balancers have
-	cutOff     bool              // looked at deeply, whether the nodes do not admit it on a port that it needs
-	grants     []grant           // looked at deeply, those of its firewall
-	fenceTags  map[string]string // looked at deeply, those of its firewall
-	unread     []string          // why settings could not be read
-	assumed    map[string]bool   // by ARN, whether settings of it could not be read
+	key             lb.Key
+	owns            func(tags map[string]string) bool
+	deep            bool
+	balancer        *elb.LoadBalancer
+	another         bool // a load balancer of others has the name
+	listeners       []elb.Listener
+	rules           map[string][]elb.Rule             // by listener
+	served          map[string][]elb.Certificate      // by listener
+	groups          []elb.TargetGroup                 // those of the load balancer, and ours that it does not use
+	health          map[string][]lb.TargetHealth      // by target group
+	tags            map[string]map[string]string      // by ARN
+	imported        map[string]lb.ObservedCertificate // by ARN
+	protection      lb.Protection
+	protected       string // lb.ByClass or lb.ByOthers, where it has deletion protection
+	firewall        string
+	firewallMissing bool            // whether there is to be a firewall, and none is found
+	unread          []string        // why settings could not be read
+	assumed         map[string]bool // ARNs whose settings could not be read
+
+	// Only a deep look has these.
+	attributes   map[string]map[string]string // those that were written, by ARN
+	groupsRight  bool                         // whether it has the security groups that it should have
+	shared       string                       // the security group that all load balancers share
+	nodesClosed  bool                         // whether the nodes do not admit it on a port that it needs
+	grants       []grant                      // of its firewall
+	firewallTags map[string]string
 }
 
-// A reader reads a part of it. It is given the resources that the index of tags lists.
-type reader func(ctx context.Context, l *look, strewn map[string]map[string]string) error
+// A reader reads a part of a look. It is given the resources that the index of tags lists.
+type reader func(ctx context.Context, l *look, indexed map[string]map[string]string) error
 
-// arns are those of a load balancer, of its listeners and of their rules.
+// arns returns the ARNs of a load balancer, of its listeners and of their rules.
 func (l *look) arns() map[string]bool {
 	out := map[string]bool{}
 	if l.balancer != nil {
@@ -60,13 +64,14 @@ func (l *look) arns() map[string]bool {
 	return out
 }
 
-// ours reports whether something is this load balancer, or was made for it.
+// ours reports whether a resource is this load balancer, or was created for it.
 func (l *look) ours(arn *string) bool { return l.owns(l.tags[aws.ToString(arn)]) }
 
-// idOf is the ID of a target group; its ARN, which nobody can want, where it is somebody else's.
+// idOf returns the ID of a target group; its ARN, which is never wanted, where it belongs to
+// others.
 func (l *look) idOf(arn string) lb.GroupID {
-	if tags := l.tags[arn]; l.owns(tags) && tags[tagGroup] != "" {
-		return lb.GroupID(tags[tagGroup])
+	if tags := l.tags[arn]; l.owns(tags) && tags[resource.TagGroup] != "" {
+		return lb.GroupID(tags[resource.TagGroup])
 	}
 	return lb.GroupID(arn)
 }
@@ -81,7 +86,7 @@ func (l *look) serves(arn string) bool {
 	return false
 }
 
-// certificateID is the ID of a certificate: our own, or what AWS calls it.
+// certificateID returns the ID of a certificate: ours, or its ARN.
 func (l *look) certificateID(arn string) lb.CertificateID {
 	if c, ours := l.imported[arn]; ours {
 		return c.ID

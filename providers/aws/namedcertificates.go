@@ -41,7 +41,7 @@ type description struct {
 func (cs *certificates) lookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, id := range ids {
 		if !strings.Contains(string(id), ":acm:") {
 			continue // a server certificate of IAM, which the role is not allowed to read

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file lets load balancers connect to their targets: the security groups of the cluster's
@@ -29,7 +30,7 @@ const tagCluster = "kubernetes.io/cluster/"
 // nodes keeps the security group that all load balancers share, and the ports on which the nodes
 // admit it.
 type nodes struct {
-	owner
+	resource.Owner
 	security *securityGroups
 	elb      *elbapi.Client
 	cluster  string // "" where the security groups of nodes are left alone
@@ -52,7 +53,7 @@ type nodes struct {
 }
 
 // sharedName returns the name of the shared group.
-func (n *nodes) sharedName() string { return name("shared", n.installation, n.security.vpc) }
+func (n *nodes) sharedName() string { return resource.Name("shared", n.Installation, n.security.vpc) }
 
 // sharedGroup returns the shared group for a load balancer, and creates it for the first one. It is
 // deleted after the last one; while that takes, new load balancers wait.
@@ -76,7 +77,7 @@ func (n *nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 		id, err := n.security.idOf(ctx, n.sharedName())
 		if err == nil && id == "" {
 			id, err = n.security.ensure(ctx, n.sharedName(), "Where the load balancers of Fairlead come from", "",
-				map[string]string{tagInstallation: n.installation})
+				map[string]string{resource.TagInstallation: n.Installation})
 		}
 		if err == nil {
 			n.mu.Lock()
@@ -124,7 +125,7 @@ func (n *nodes) ofCluster(ctx context.Context) ([]ec2types.SecurityGroup, error)
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + n.cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
-		return tagged(g.Tags, tagInstallation, n.installation)
+		return tagged(g.Tags, resource.TagInstallation, n.Installation)
 	}), err
 }
 

@@ -218,7 +218,7 @@ func portsIn(targets []lb.Target) []int32 {
 // observe reads, with a deep look, whether the nodes admit the load balancer on all ports that it
 // needs.
 func (n *nodes) observe(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if !l.deep || !l.fenced || n.cluster == "" {
+	if !l.deep || !l.groupsRight || n.cluster == "" {
 		return nil
 	}
 	ports := l.portsReached()
@@ -229,7 +229,7 @@ func (n *nodes) observe(ctx context.Context, l *look, _ map[string]map[string]st
 	if err != nil {
 		return err
 	}
-	l.cutOff = slices.ContainsFunc(groups, func(g ec2types.SecurityGroup) bool {
+	l.nodesClosed = slices.ContainsFunc(groups, func(g ec2types.SecurityGroup) bool {
 		open := spansFrom(g, l.shared)
 		return slices.ContainsFunc(ports, func(port int32) bool {
 			return !slices.ContainsFunc(open, func(s span) bool { return s.has(port) })

@@ -17,42 +17,53 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file reads what AWS has under a key, in few calls: by name, by load balancer and in batches,
-// never by looking through the account.
+// This file reads the load balancer of a key in few calls: by name, by load balancer and in
+// batches, never by listing the account.
 
-// Observe reads what is under a key.
+// Observe reads the load balancer of a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	l := &look{
-		key: key, owns: func(tags map[string]string) bool { return p.owns(key, tags) }, deep: deep, rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{},
-		attributes: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}, imported: map[string]lb.ObservedCertificate{},
+		key: key, owns: func(tags map[string]string) bool { return p.tags.Owns(key, tags) }, deep: deep,
+		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
+		attributes: map[string]map[string]string{}, imported: map[string]lb.ObservedCertificate{},
 		assumed: map[string]bool{},
 	}
 	if p.balancers.unlisted.Early(string(key)) {
-		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w", key, providers.ErrPending)
+		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
+			key, providers.ErrPending)
 	}
-	strewn, err := p.find(ctx, p.owned(key, nil), "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
+	indexed, err := p.tags.Find(ctx, p.tags.Owned(key, nil),
+		"elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
 	}
 	if l.balancer, l.another, err = p.balancers.findByKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.certificates.observe} {
-		if err := read(ctx, l, strewn); err != nil {
+	for _, read := range []reader{
+		p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.certificates.observe,
+	} {
+		if err := read(ctx, l, indexed); err != nil {
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.loadBalancerName(key), l.arns()); missing != "" && !l.another {
+	if missing := p.recent.unlisted(p.tags.LoadBalancerName(key), l.arns()); missing != "" && !l.another {
 		p.balancers.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
-		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w", key, missing, providers.ErrPending)
+		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
+			key, missing, providers.ErrPending)
 	}
 	p.balancers.unlisted.Forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
-	for _, read := range []reader{p.readAttributes, p.firewalls.observe, p.nodes.observe, p.webACLs.observe, p.protections.observe, p.balancers.observeProtection} {
-		err := read(ctx, l, strewn)
+	for _, read := range []reader{
+		p.readAttributes, p.firewalls.observe, p.nodes.observe, p.webACLs.observe, p.protections.observe,
+		p.balancers.observeProtection,
+	} {
+		err := read(ctx, l, indexed)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -76,7 +87,7 @@ func (p *Provider) learn(l *look) {
 		p.nodes.forgetOpenPorts()
 		p.limits.expire()
 	}
-	if l.firewall != "" || l.bare {
+	if l.firewall != "" || l.firewallMissing {
 		p.nodes.addUser(l.key)
 	}
 	p.targetGroups.learn(l)
@@ -96,6 +107,7 @@ func (p *Provider) forgetMissing(ids []string) bool {
 	return p.balancers.removeSightings(ids) || known
 }
 
+// readListeners reads the listeners of the load balancer.
 func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if l.balancer == nil {
 		return nil
@@ -111,13 +123,14 @@ func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[
 	return nil
 }
 
-// readInside reads what lies inside listeners and target groups, side by side.
+// readInside reads the rules and certificates of listeners, and the members of target groups, in
+// parallel.
 func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	rules := make([][]elb.Rule, len(l.listeners))
 	served := make([][]elb.Certificate, len(l.listeners))
 	health := make([][]lb.TargetHealth, len(l.groups))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, listener := range l.listeners {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			rules[i], err = p.rulesOf(ctx, aws.ToString(listener.ListenerArn))
@@ -148,6 +161,7 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	return nil
 }
 
+// rulesOf reads the rules of a listener.
 func (p *Provider) rulesOf(ctx context.Context, listener string) ([]elb.Rule, error) {
 	var out []elb.Rule
 	pages := elbapi.NewDescribeRulesPaginator(p.elb, &elbapi.DescribeRulesInput{ListenerArn: aws.String(listener), PageSize: aws.Int32(400)})
@@ -161,6 +175,7 @@ func (p *Provider) rulesOf(ctx context.Context, listener string) ([]elb.Rule, er
 	return out, nil
 }
 
+// certificatesOf reads the certificates that a listener serves.
 func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.Certificate, error) {
 	var out []elb.Certificate
 	pages := elbapi.NewDescribeListenerCertificatesPaginator(p.elb, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)})
@@ -174,10 +189,10 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 	return out, nil
 }
 
-// readTags reads the tags of everything that carries a digest or a name of ours. What was found by
-// its tags has them with it: true of a target group as long as nobody here writes them, for they
-// may be a little old.
-func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+// readTags reads the tags of the load balancer, its listeners and its target groups. The index of
+// tags may be out of date, so its tags of a target group count only where this process has not
+// written them.
+func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map[string]string) error {
 	var arns []string
 	if l.balancer != nil {
 		arns = append(arns, aws.ToString(l.balancer.LoadBalancerArn))
@@ -188,13 +203,13 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	found := map[string]map[string]string{}
 	for _, g := range l.groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := strewn[arn]; l.deep || tags[tagDigest] == "" || p.targetGroups.has(l.key, arn) {
+		if tags := indexed[arn]; l.deep || tags[resource.TagDigest] == "" || p.targetGroups.has(l.key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags
 		}
 	}
-	read, err := p.tagsOf(ctx, arns)
+	read, err := p.tags.TagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.tags = found
 	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
@@ -203,7 +218,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, strewn map[string]map[
 	return err
 }
 
-// observed is what was read, in canonical form.
+// observed returns the look in canonical form.
 func (l *look) observed() *lb.Observed {
 	o := &lb.Observed{Key: l.key, Firewall: l.firewall, Unread: l.unread}
 	if b := l.balancer; b != nil {
@@ -213,7 +228,7 @@ func (l *look) observed() *lb.Observed {
 		o.Address = addressOf(b)
 	}
 	for _, g := range l.groups {
-		if l.ours(g.TargetGroupArn) { // what somebody else's rule forwards to is somebody else's
+		if l.ours(g.TargetGroupArn) { // a rule of others may forward to target groups of others
 			o.TargetGroups = append(o.TargetGroups, l.group(g))
 		}
 	}
@@ -229,15 +244,16 @@ func (l *look) observed() *lb.Observed {
 	return o
 }
 
+// group returns a target group in canonical form.
 func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 	arn := aws.ToString(g.TargetGroupArn)
 	tags := l.tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
-		ID: l.idOf(arn), Service: tags[tagService], Port: routing.ServicePort(tags[tagPort]), TargetType: string(g.TargetType),
-		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[tagDigest]),
+		ID: l.idOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
 	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: writtenTags(tags)})
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != lb.HealthDraining {
@@ -250,6 +266,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 	return out
 }
 
+// listener returns a listener in canonical form.
 func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
@@ -268,7 +285,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	}
 	slices.Sort(rest)
 	for _, id := range slices.Compact(rest) {
-		if !slices.Contains(out.Certificates, id) { // the default one can be among the others, too
+		if !slices.Contains(out.Certificates, id) { // AWS may list the default one among the others, too
 			out.Certificates = append(out.Certificates, id)
 		}
 	}

@@ -19,39 +19,40 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds AWS from within a process: credentials, endpoints, region and VPC, and says what
-// is missing before there is work. Credentials and endpoints are the SDK's own affair: IRSA and Pod
-// Identity, AWS_ENDPOINT_URL and its kin for each service, AWS_USE_FIPS_ENDPOINT and
-// AWS_USE_DUALSTACK_ENDPOINT work as everywhere.
+// This file finds the credentials, the endpoints, the region and the VPC of a process, and reports
+// what is missing before the work begins. The SDK reads credentials and endpoints: IRSA and Pod
+// Identity, AWS_ENDPOINT_URL and the like for each service, AWS_USE_FIPS_ENDPOINT and
+// AWS_USE_DUALSTACK_ENDPOINT work as in other programs.
 
-// Access is where to work, and in whose name. What is left empty is found out.
+// Access says where to work, and for which installation. Empty fields are found by Open.
 type Access struct {
-	// Installation tells what this operator made from what others did.
+	// Installation distinguishes resources of this operator from those of others.
 	Installation string
-	// Region is where load balancers are made; empty: that of the SDK's settings, else of the
+	// Region is the region of the load balancers; empty: that of the SDK's settings, else of the
 	// instance.
 	Region string
-	// VPC is where they stand; empty: that of the instance, else of the nodes, else the only one.
+	// VPC is their VPC; empty: that of the instance, else of the nodes, else the only one.
 	VPC string
 	// Cluster is the name by which the security groups of the nodes are found; empty: none are
 	// changed.
 	Cluster string
 	// Unfenced leaves all security groups alone.
 	Unfenced bool
-	// Nodes are the instances that the cluster runs on. They are asked for to find the VPC by.
+	// Nodes returns the instances of the cluster, to find their VPC.
 	Nodes func(context.Context) ([]string, error)
-	// Rates are how fast AWS is asked; those that are missing are the published ones.
+	// Rates are the rates of calls; those that are missing are the published ones.
 	Rates providers.Rates
-	// Requested is told of each call, if it is not nil.
+	// Requested is called after each call of AWS, if it is not nil.
 	Requested func(throttle.Request)
-	// Deadlines are how long AWS may take.
+	// Deadlines are how long calls may take.
 	Deadlines throttle.Deadlines
 }
 
-// askingInstance is how long the instance may take to answer. In a pod, it often cannot be reached.
+// askingInstance is how long the metadata of the instance may take. Often, a pod has no access to
+// it.
 const askingInstance = 5 * time.Second
 
-// Open makes a Provider of the process's own credentials, if they are good for something.
+// Open returns a Provider with the credentials of the process, if they can be used.
 func Open(ctx context.Context, a Access) (*Provider, error) {
 	rates, err := throttle.Published().With(a.Rates)
 	if err != nil {
@@ -68,12 +69,12 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 	}
 	p, err := a.open(ctx, sdk, rates)
 	if err != nil {
-		return nil, whose(ctx, sdk, err)
+		return nil, withIdentity(ctx, sdk, err)
 	}
 	return p, nil
 }
 
-// open makes a Provider where there is a VPC with subnets.
+// open returns a Provider if the VPC has subnets.
 func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates) (*Provider, error) {
 	if a.VPC == "" {
 		var err error
@@ -81,7 +82,10 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
 		}
 	}
-	p := New(Options{Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines})
+	p := New(Options{
+		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced,
+		Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines,
+	})
 	subnets, err := p.subnets.since(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
@@ -92,9 +96,9 @@ func (a Access) open(ctx context.Context, sdk aws.Config, rates providers.Rates)
 	return p, nil
 }
 
-// whose says of an error in whose name AWS was asked. Where AWS does not know, that is what is
-// wrong.
-func whose(ctx context.Context, sdk aws.Config, err error) error {
+// withIdentity adds to an error the identity of the credentials. Where AWS does not know them, that
+// is the cause.
+func withIdentity(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {
 		return fmt.Errorf("%w; %w", awserr.Explain("asking AWS in "+sdk.Region+" whose credentials these are", unknown), err)
@@ -102,6 +106,7 @@ func whose(ctx context.Context, sdk aws.Config, err error) error {
 	return fmt.Errorf("asking AWS as %s: %w", aws.ToString(me.Arn), err)
 }
 
+// regionOf reads the region of the instance.
 func regionOf(ctx context.Context, instance *imds.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askingInstance)
 	defer cancel()
@@ -112,9 +117,10 @@ func regionOf(ctx context.Context, instance *imds.Client) (string, error) {
 	return out.Region, nil
 }
 
-// findVPC is that of the instance which this process runs on, else that of a node, else the only
-// one that there is.
-func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error)) (string, error) {
+// findVPC returns the VPC of the instance of this process, else that of a node, else the only VPC.
+func findVPC(
+	ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error),
+) (string, error) {
 	vpc, silent := vpcOf(ctx, instance)
 	if silent == nil {
 		return vpc, nil
@@ -123,7 +129,7 @@ func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, node
 	if err != nil {
 		return "", err
 	}
-	// Nodes that are no instances run on Fargate.
+	// Nodes on Fargate are no instances.
 	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
 		vpc, err = vpcOfNode(ctx, cloud, ids[at])
 	} else {
@@ -135,6 +141,7 @@ func findVPC(ctx context.Context, instance *imds.Client, cloud *ec2.Client, node
 	return vpc, nil
 }
 
+// vpcOfNode reads the VPC of an instance.
 func vpcOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
 	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	if err != nil {
@@ -148,6 +155,7 @@ func vpcOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error
 	return "", fmt.Errorf("instance %s is not there", id)
 }
 
+// onlyVPC returns the VPC of the region, if there is one.
 func onlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
 	out, err := cloud.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
 	if err != nil {
@@ -163,7 +171,7 @@ func onlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
 	return ids[0], nil
 }
 
-// vpcOf is where the instance has its first interface.
+// vpcOf returns the VPC of the first network interface of the instance.
 func vpcOf(ctx context.Context, instance *imds.Client) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askingInstance)
 	defer cancel()
@@ -174,6 +182,7 @@ func vpcOf(ctx context.Context, instance *imds.Client) (string, error) {
 	return metadata(ctx, instance, "network/interfaces/macs/"+mac+"/vpc-id")
 }
 
+// metadata reads a value of the instance's metadata.
 func metadata(ctx context.Context, instance *imds.Client, path string) (string, error) {
 	out, err := instance.GetMetadata(ctx, &imds.GetMetadataInput{Path: path})
 	if err != nil {

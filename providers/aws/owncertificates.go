@@ -137,11 +137,11 @@ func (o *ownCertificates) isForeign(arn string) bool {
 // ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
 // of tags lists, those that this process has imported, and those that its listeners serve. Where
 // the index lists all, no call is made.
-func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, strewn map[string]map[string]string) (
+func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, indexed map[string]map[string]string) (
 	map[string]map[string]string, error,
 ) {
 	listed := map[string]bool{}
-	for arn := range strewn {
+	for arn := range indexed {
 		listed[arn] = strings.Contains(arn, ":acm:")
 	}
 	out, err := cs.confirmed(ctx, l.key, listed)
@@ -172,7 +172,7 @@ func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, strewn map[
 			cs.imported.addForeign(arn)
 		}
 	}
-	for arn, tags := range strewn {
+	for arn, tags := range indexed {
 		if listed[arn] && out[arn] == nil { // the index may list older tags than those that were just written
 			out[arn] = tags
 		}
@@ -223,7 +223,7 @@ func (cs *certificates) ownedAmong(ctx context.Context, key lb.Key, arns []strin
 		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
 			return nil, awserr.Explain("reading the tags of "+arn, err)
-		case cs.owns(key, tags):
+		case cs.Owns(key, tags):
 			out[arn] = tags
 		}
 	}

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes the settings of listeners and reads them back, as settings.go does those of load
@@ -47,7 +49,7 @@ var usualHeaders = map[string]string{
 
 // writtenOfListener lists what the settings of a listener say, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
-	out := sorted(s.Attributes)
+	out := slices.Sorted(maps.Keys(s.Attributes))
 	if s.TLSPolicy != "" {
 		out = append(out, writtenPolicy)
 	}
@@ -66,10 +68,10 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 
 // listenerTags are the tags of a listener whose settings are written.
 func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
-	tags := p.owned(key, want.Settings.Tags)
-	noteTags(tags, want.Settings.Tags)
-	noteWritten(tags, writtenOfListener(want.Settings))
-	tags[tagDigest] = string(want.Digest)
+	tags := p.tags.Owned(key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	resource.ListWritten(tags, writtenOfListener(want.Settings))
+	tags[resource.TagDigest] = string(want.Digest)
 	return tags
 }
 
@@ -157,7 +159,7 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 
 // writtenSecretsIn stands for the client secrets that a listener was given, as tags say.
 func writtenSecretsIn(tags map[string]string) lb.Digest {
-	for _, name := range writtenIn(tags) {
+	for _, name := range resource.WrittenIn(tags) {
 		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
 			return lb.Digest(secrets)
 		}
@@ -170,12 +172,12 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.tags[arn]
-	if !l.deep || tags[tagDigest] == "" || l.assumed[arn] {
-		return lb.Digest(tags[tagDigest])
+	if !l.deep || tags[resource.TagDigest] == "" || l.assumed[arn] {
+		return lb.Digest(tags[resource.TagDigest])
 	}
-	written := writtenIn(tags)
-	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: writtenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
-	if l.fenced {
+	written := resource.WrittenIn(tags)
+	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
+	if l.groupsRight {
 		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
 	}
 	for _, name := range written {

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM,
@@ -276,7 +277,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: certificate}))
 	})
 	read("tag:GetResources", func(ctx context.Context) error {
-		return second(p.tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+		return second(p.tags.Tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
 	})
 	read("shield:GetSubscriptionState", func(ctx context.Context) error {
 		return second(p.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
@@ -297,7 +298,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 // dryRuns are changes of security groups that EC2 is asked about, and does not make.
 func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
 	p, dry := i.cloud, aws.Bool(true)
-	tags := []ec2types.Tag{{Key: aws.String(tagInstallation), Value: aws.String("check")}}
+	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
 	create := func(ctx context.Context) error {
 		return second(p.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"), VpcId: aws.String(p.vpc),
@@ -318,7 +319,7 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	if len(i.nodes) > 0 {
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
 	}
-	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagInstallation}})})
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{resource.TagInstallation}})})
 	if err != nil || len(found) == 0 {
 		return // there is none of ours to ask about
 	}

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules
@@ -149,7 +150,7 @@ func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (stri
 
 func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.RuleCondition) (string, error) {
 	out, err := t.elb.CreateRule(ctx, &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions, Tags: elbTags(map[string]string{tagInstallation: t.installation}),
+		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions, Tags: resource.ELBTags(map[string]string{resource.TagInstallation: t.tags.Installation}),
 		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
 	if err != nil {
@@ -393,7 +394,7 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 		return notKnown(errors.New("none is there"))
 	}
 	g := out.TargetGroups[0]
-	tags, err := t.tagsOf(ctx, []string{aws.ToString(g.TargetGroupArn)})
+	tags, err := t.tags.TagsOf(ctx, []string{aws.ToString(g.TargetGroupArn)})
 	if err != nil {
 		return notKnown(err)
 	}
@@ -402,7 +403,7 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 		HealthCheckPath: g.HealthCheckPath, HealthCheckPort: g.HealthCheckPort, HealthCheckProtocol: g.HealthCheckProtocol,
 		HealthCheckIntervalSeconds: g.HealthCheckIntervalSeconds, HealthCheckTimeoutSeconds: g.HealthCheckTimeoutSeconds,
 		HealthyThresholdCount: g.HealthyThresholdCount, UnhealthyThresholdCount: g.UnhealthyThresholdCount, Matcher: g.Matcher,
-		Tags: elbTags(tags[aws.ToString(g.TargetGroupArn)]),
+		Tags: resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)]),
 	})
 	switch {
 	case awserr.Is(err, "DuplicateTargetGroupName"):
@@ -502,14 +503,14 @@ func (t *trial) lags(ctx context.Context) outcome {
 		return notKnown(err)
 	}
 	const name = "fairlead.dev/prove"
-	if err := t.tag(ctx, t.balancer, map[string]string{name: "1"}); err != nil {
+	if err := t.tags.Tag(ctx, t.balancer, map[string]string{name: "1"}); err != nil {
 		return notKnown(err)
 	}
 	tagTook, tagged, err := t.until(ctx, func(ctx context.Context) (bool, error) {
-		tags, err := t.tagsOf(ctx, []string{t.balancer})
+		tags, err := t.tags.TagsOf(ctx, []string{t.balancer})
 		return tags[t.balancer][name] == "1", err
 	})
-	if gone := t.untag(context.WithoutCancel(ctx), t.balancer, []string{name}); err == nil {
+	if gone := t.tags.Untag(context.WithoutCancel(ctx), t.balancer, []string{name}); err == nil {
 		err = gone
 	}
 	if err != nil {
@@ -533,7 +534,7 @@ func seenAfter(seen bool, took time.Duration) string {
 // indexed measures when a load balancer is found by its tags. However long that takes is no fault.
 func (t *trial) indexed(ctx context.Context) outcome {
 	took, found, err := t.until(ctx, func(ctx context.Context) (bool, error) {
-		all, err := t.find(ctx, map[string]string{tagInstallation: t.installation}, "elasticloadbalancing:loadbalancer")
+		all, err := t.tags.Find(ctx, map[string]string{resource.TagInstallation: t.tags.Installation}, "elasticloadbalancing:loadbalancer")
 		_, found := all[t.balancer]
 		return found, err
 	})
@@ -548,7 +549,7 @@ func (t *trial) indexed(ctx context.Context) outcome {
 
 // installationIn is the installation that tags name, or "".
 func installationIn(tags map[string]string, prefix string) string {
-	if id := tags[tagInstallation]; strings.HasPrefix(id, prefix) {
+	if id := tags[resource.TagInstallation]; strings.HasPrefix(id, prefix) {
 		return id
 	}
 	return ""

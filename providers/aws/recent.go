@@ -21,17 +21,17 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file tells a thing that AWS does not find yet from one that is not there. AWS's services are
-// eventually consistent: a call right after the one that made a thing can be told that there is
-// none (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes
-// no bound.
+// This file distinguishes a resource that AWS does not find yet from one that does not exist. AWS's
+// services are eventually consistent: a call right after the creation of a resource may not find it
+// (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no
+// bound.
 
-// recentFor is how long a thing that this process made is taken for there, whatever AWS says,
-// unless Options.Lag says otherwise.
+// recentFor is how long a resource that this process created counts as existing, whatever AWS
+// answers, unless Options.Lag says otherwise.
 const recentFor = 2 * time.Minute
 
-// unfound are the codes by which AWS says that it does not find something, each with what the ARN
-// or the ID of such a thing has in it.
+// unfound are the codes by which AWS says that it does not find a resource, each with a part of the
+// ARNs or IDs of such resources.
 var unfound = map[string]string{
 	"LoadBalancerNotFound":            ":loadbalancer/",
 	"ListenerNotFound":                ":listener/",
@@ -46,44 +46,45 @@ var unfound = map[string]string{
 	"InvalidResource":                 ":loadbalancer/", // of Shield
 }
 
-// Until a call finds what was made a moment ago it is not made again for this long at first, and
-// longer each time.
+// How long a call is not repeated that did not find a new resource: at first, and at most.
 const (
 	tooSoonWait    = time.Second
 	tooSoonWaitMax = 15 * time.Second
 )
 
-// Recent is what this process made a moment ago, by ARN or ID.
+// recent holds the resources that this process created a moment ago, by ARN or ID.
 type recent struct {
-	// vanished is told of what AWS does not find, and reports whether this process knew it. Then the
+	// forgetMissing forgets IDs that AWS does not find, and reports whether one was known. Then the
 	// next try does without it.
-	vanished func(ids []string) bool
-	lag      time.Duration // how long a moment is
+	forgetMissing func(ids []string) bool
+	lag           time.Duration // how long a moment is
 
 	mu   sync.Mutex
 	made map[string]time.Time
-	// waits are the calls that did not find it.
+	// waits are the calls that did not find a resource.
 	waits map[about]unseen
 }
 
-// About is a kind of call and a thing that it names.
+// about is a kind of call and a resource that it names.
 type about struct{ operation, id string }
 
-// An unseen is the answer that a thing was not found, and how long it stands for others.
+// An unseen is the answer that a resource was not found, and until when it is used for other calls.
 type unseen struct {
 	said error
 	end  time.Time
 	next time.Duration
 }
 
-// into puts it around each call of the SDK.
+// into adds it to the middleware of each call of the SDK.
 func (r *recent) into(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Recent", r.watch), middleware.After) //nolint:misspell // the SDK names it so
 }
 
-// watch notes what a call made or deleted. An error that says that something made a moment ago is
-// not there becomes a tooSoon.
-func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+// watch keeps which resources a call created or deleted. The error that a new resource does not
+// exist is marked by awserr.TooSoon.
+func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+	middleware.InitializeOutput, middleware.Metadata, error,
+) {
 	began := time.Now()
 	operation := awsmiddleware.GetOperationName(ctx)
 	if early := r.early(operation, in.Parameters); early != nil {
@@ -98,23 +99,26 @@ func (r *recent) watch(ctx context.Context, in middleware.InitializeInput, next 
 		case r.knew(began, kind, in.Parameters):
 			err = awserr.TooSoon(err)
 			r.wait(operation, kind, in.Parameters, err)
-		case !strings.HasPrefix(operation, "D") && r.vanished(idsOf(kind, in.Parameters)): // neither Describe, nor Delete and Deregister
+		// Neither Describe, nor Delete and Deregister.
+		case !strings.HasPrefix(operation, "D") && r.forgetMissing(idsOf(kind, in.Parameters)):
 			err = awserr.TooSoon(err)
 		}
 	case strings.HasPrefix(operation, "Delete"):
-		r.forget(textsIn(reflect.ValueOf(in.Parameters)))
+		r.remove(textsIn(reflect.ValueOf(in.Parameters)))
 	default:
-		r.note(madeBy(in.Parameters, out.Result))
+		r.add(madeBy(in.Parameters, out.Result))
 	}
 	return out, metadata, err
 }
 
-// idsOf are the ARNs or IDs of a kind in a call.
+// idsOf returns the ARNs or IDs of a kind in a call.
 func idsOf(kind string, call any) []string {
-	return slices.DeleteFunc(textsIn(reflect.ValueOf(call)), func(text string) bool { return !strings.Contains(text, kind) })
+	return slices.DeleteFunc(textsIn(reflect.ValueOf(call)), func(text string) bool {
+		return !strings.Contains(text, kind)
+	})
 }
 
-// early is the answer to a call that would be made in vain; nil for none.
+// early returns the answer to a call that is too early; nil where the call is to be made.
 func (r *recent) early(operation string, call any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +134,7 @@ func (r *recent) early(operation string, call any) error {
 	return nil
 }
 
-// wait has calls like one that did not find a thing of a kind made later, and later each time.
+// wait delays calls like one that did not find a resource of a kind, each time for longer.
 func (r *recent) wait(operation, kind string, call any, said error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -188,8 +192,8 @@ func madeBy(in, out any) []string {
 	return each(made, aws.ToString)
 }
 
-// note notes what was made.
-func (r *recent) note(made []string) {
+// add adds resources that were created.
+func (r *recent) add(made []string) {
 	if len(made) == 0 {
 		return
 	}
@@ -206,7 +210,8 @@ func (r *recent) note(made []string) {
 	}
 }
 
-func (r *recent) forget(texts []string) {
+// remove removes resources that were deleted, and those inside them.
+func (r *recent) remove(texts []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range texts {
@@ -217,8 +222,8 @@ func (r *recent) forget(texts []string) {
 	}
 }
 
-// pathOf is where a listener or a rule is, or a load balancer: what is inside of something has that
-// before its own.
+// pathOf returns the path in the ARN of a load balancer, a listener or a rule. The path of a
+// resource begins with that of the resource that it is in.
 func pathOf(arn string) string {
 	_, resource, found := strings.Cut(arn, ":elasticloadbalancing:")
 	if !found {
@@ -228,13 +233,15 @@ func pathOf(arn string) string {
 	return path
 }
 
-// unlisted is what this process made a moment ago for a load balancer and a look did not find; ""
-// for nothing.
+// unlisted returns a resource that this process created a moment ago for a load balancer, and that
+// an observation did not find; "" for none.
 func (r *recent) unlisted(name string, found map[string]bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for arn, at := range r.made {
-		inside := strings.Contains(arn, ":loadbalancer/") || strings.Contains(arn, ":listener/") || strings.Contains(arn, ":listener-rule/")
+		inside := slices.ContainsFunc([]string{":loadbalancer/", ":listener/", ":listener-rule/"}, func(kind string) bool {
+			return strings.Contains(arn, kind)
+		})
 		if inside && strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < r.lag && !found[arn] {
 			return arn
 		}
@@ -242,10 +249,10 @@ func (r *recent) unlisted(name string, found map[string]bool) string {
 	return ""
 }
 
-// knows reports whether a call is about a thing of a kind that was made a moment ago.
+// knows reports whether a call is about a resource of a kind that was created a moment ago.
 func (r *recent) knows(kind string, call any) bool { return r.knew(time.Now(), kind, call) }
 
-// knew reports whether a call was about a thing of a kind that had been made a moment before.
+// knew reports whether a call was about a resource of a kind that had been created a moment before.
 func (r *recent) knew(then time.Time, kind string, call any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +264,7 @@ func (r *recent) knew(then time.Time, kind string, call any) bool {
 	return false
 }
 
-// textsIn are all texts in a call or in its answer.
+// textsIn returns all strings in a call or in its answer.
 func textsIn(v reflect.Value) []string {
 	var out []string
 	switch v.Kind() {
@@ -278,7 +285,7 @@ func textsIn(v reflect.Value) []string {
 		for i := range v.Len() {
 			out = append(out, textsIn(v.Index(i))...)
 		}
-	default: // numbers, and what the SDK itself needs
+	default: // numbers, and fields of the SDK itself
 	}
 	return out
 }

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -42,7 +43,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions,
 		Transforms: toTransforms(s.Rule.Action.Rewrite),
 		// The role may change rules only where they have the tag of the installation.
-		Tags: elbTags(map[string]string{tagInstallation: p.installation}),
+		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: p.tags.Installation}),
 	}
 	out, err := p.createRulePatiently(ctx, in)
 	if awserr.Is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
@@ -133,7 +134,7 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 	}
 	_, err = p.elb.ModifyRule(ctx, in)
 	err = awserr.Explain("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
-	return p.deniedRules(ctx, seen.Key, err, rule.Handle)
+	return p.tags.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
 func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
@@ -145,7 +146,7 @@ func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.Del
 	if awserr.Is(err, "RuleNotFound") {
 		return nil
 	}
-	return p.deniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
+	return p.tags.ExplainDeniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
 }
 
 func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
@@ -166,7 +167,7 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 		for _, asked := range in.RulePriorities {
 			all = append(all, *asked.RuleArn)
 		}
-		return p.deniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+		return p.tags.ExplainDeniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file reads, creates, tags and deletes security groups. Each load balancer has one of its
@@ -21,7 +22,7 @@ import (
 
 // securityGroups makes the calls about the security groups of an owner in a VPC.
 type securityGroups struct {
-	owner
+	resource.Owner
 	ec2    *ec2.Client
 	vpc    string
 	recent *recent
@@ -67,7 +68,7 @@ func (s *securityGroups) explainConflict(ctx context.Context, name string) error
 	switch {
 	case err != nil:
 		return err
-	case len(found) == 0 || tagged(found[0].Tags, tagInstallation, s.installation):
+	case len(found) == 0 || tagged(found[0].Tags, resource.TagInstallation, s.Installation):
 		return fmt.Errorf("AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending)
 	}
 	return fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
@@ -76,7 +77,7 @@ func (s *securityGroups) explainConflict(ctx context.Context, name string) error
 // ec2Tags returns tags in the form of EC2.
 func ec2Tags(tags map[string]string) []ec2types.Tag {
 	var out []ec2types.Tag
-	for _, key := range sorted(tags) {
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
 		out = append(out, ec2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
 	}
 	return out
@@ -96,7 +97,7 @@ func tagsIn(g ec2types.SecurityGroup) map[string]string {
 func (s *securityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, after map[string]string) error {
 	before, id := tagsIn(g), aws.ToString(g.GroupId)
 	var gone []ec2types.Tag
-	for _, name := range surplus(before, after) {
+	for _, name := range resource.Surplus(before, after) {
 		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
 	}
 	if len(gone) > 0 {
@@ -129,7 +130,7 @@ func (s *securityGroups) idOf(ctx context.Context, name string) (string, error) 
 func (s *securityGroups) own(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
 	found, err := s.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(s.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
-		ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{s.installation}},
+		ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation}},
 	)})
 	if err != nil || len(found) == 0 {
 		return nil, err

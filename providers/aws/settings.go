@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes the settings of load balancers and reads them back, as attributes.go does
@@ -54,7 +56,7 @@ var usualAttributes = map[string]string{
 
 // writtenOf lists what settings say, sorted.
 func writtenOf(s routing.Settings) []string {
-	out := sorted(s.Attributes)
+	out := slices.Sorted(maps.Keys(s.Attributes))
 	if len(s.Subnets) > 0 {
 		out = append(out, writtenSubnets)
 	}
@@ -70,10 +72,10 @@ func writtenOf(s routing.Settings) []string {
 
 // balancerTags are the tags of a load balancer whose settings are written.
 func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
-	tags := p.owned(want.Key, want.Settings.Tags)
-	noteTags(tags, want.Settings.Tags)
-	noteWritten(tags, writtenOf(want.Settings))
-	tags[tagDigest] = string(want.Digest)
+	tags := p.tags.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	resource.ListWritten(tags, writtenOf(want.Settings))
+	tags[resource.TagDigest] = string(want.Digest)
 	return tags
 }
 
@@ -104,11 +106,11 @@ func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 // writeSettings makes the settings of a load balancer what is wanted, and then writes the digest
 // that says so.
 func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
-	gone := slices.DeleteFunc(writtenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
+	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return p.writeAttributes(ctx, p.balancerAttributes(), b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
+	return balancerAttributes(p.elb).writeAll(ctx, p.tags, b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
 }
 
 // writeNetwork puts a load balancer into its subnets, with its IP family.
@@ -145,15 +147,15 @@ func subnetsIn(b elb.LoadBalancer) []string {
 // which was written. Where they were not written to the end, or the firewall is gone, there is
 // none.
 func (l *look) digest() lb.Digest {
-	if l.bare {
+	if l.firewallMissing {
 		return ""
 	}
 	tags := l.tags[aws.ToString(l.balancer.LoadBalancerArn)]
-	if !l.deep || tags[tagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
-		return lb.Digest(tags[tagDigest])
+	if !l.deep || tags[resource.TagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
+		return lb.Digest(tags[resource.TagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(writtenTags(tags))}
-	for _, name := range writtenIn(tags) {
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(resource.WrittenTags(tags))}
+	for _, name := range resource.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:
 			s.Subnets = subnetsIn(*l.balancer)
@@ -174,7 +176,7 @@ func (l *look) tagsThroughout(tags map[string]string) map[string]string {
 	}
 	var out map[string]string
 	for name, value := range tags {
-		if there, has := l.fenceTags[name]; has && there == value {
+		if there, has := l.firewallTags[name]; has && there == value {
 			out = with(out, name, value)
 		}
 	}

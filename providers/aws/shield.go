@@ -10,6 +10,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file gives load balancers the protection of AWS Shield Advanced. A tag says that Fairlead
@@ -23,9 +25,9 @@ const (
 
 // shieldProtections gives load balancers the protection of Shield Advanced.
 type shieldProtections struct {
-	resources
+	resource.API
 	shields      *shield.Client
-	subscription reading[shieldtypes.SubscriptionState]
+	subscription cache.Value[shieldtypes.SubscriptionState]
 }
 
 // unavailable returns why load balancers cannot be protected, or "". That the subscription cannot
@@ -38,9 +40,9 @@ func (s *shieldProtections) unavailable(ctx context.Context) string {
 		}
 		return out.SubscriptionState, nil
 	}
-	state, err := s.subscription.since(time.Now().Add(-subscriptionLife), read)
+	state, err := s.subscription.Since(time.Now().Add(-subscriptionLife), read)
 	if err == nil && state != shieldtypes.SubscriptionStateActive {
-		state, err = s.subscription.since(time.Now().Add(-subscriptionPause), read)
+		state, err = s.subscription.Since(time.Now().Add(-subscriptionPause), read)
 	}
 	switch {
 	case err != nil:
@@ -61,18 +63,18 @@ func (s *shieldProtections) set(ctx context.Context, seen *lb.Observed, want str
 	} else if _, err := s.shields.CreateProtection(ctx, &shield.CreateProtectionInput{
 		Name: aws.String(s.nameOf(seen.Key)), ResourceArn: aws.String(arn),
 		// The role may delete protections only where they have the tag of the installation.
-		Tags: []shieldtypes.Tag{{Key: aws.String(tagInstallation), Value: aws.String(s.installation)}},
+		Tags: []shieldtypes.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String(s.Installation)}},
 	}); err != nil && !awserr.Is(err, "ResourceAlreadyExists") {
 		return awserr.Explain("shielding "+arn, err)
 	}
 	if want == "" {
-		return s.untag(ctx, arn, []string{tagShield})
+		return s.Untag(ctx, arn, []string{resource.TagShield})
 	}
-	return s.tag(ctx, arn, map[string]string{tagShield: want})
+	return s.Tag(ctx, arn, map[string]string{resource.TagShield: want})
 }
 
 // nameOf returns the name of our protection of a load balancer.
-func (s *shieldProtections) nameOf(key lb.Key) string { return "fairlead " + s.derivedName(key) }
+func (s *shieldProtections) nameOf(key lb.Key) string { return "fairlead " + s.DerivedName(key) }
 
 // remove removes our protection of a load balancer.
 func (s *shieldProtections) remove(ctx context.Context, seen *lb.Observed) error {
@@ -107,7 +109,7 @@ func (s *shieldProtections) observe(ctx context.Context, l *look, _ map[string]m
 		return nil
 	}
 	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	if l.protection.Shield = l.tags[arn][tagShield]; l.protection.Shield == "" || !l.deep {
+	if l.protection.Shield = l.tags[arn][resource.TagShield]; l.protection.Shield == "" || !l.deep {
 		return nil
 	}
 	there, err := s.attached(ctx, arn)

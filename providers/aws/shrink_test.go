@@ -57,7 +57,7 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 	p := New(Options{Installation: "test"})
 	const key, other = lb.Key("fairlead/shop/@all/internal"), lb.Key("fairlead/shop/@other/internal")
 	arn := func(key lb.Key) string {
-		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.loadBalancerName(key) + "/0123456789abcdef"
+		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + p.tags.LoadBalancerName(key) + "/0123456789abcdef"
 	}
 	for _, k := range []lb.Key{key, other} {
 		p.balancers.undeletable[arn(k)], p.firewalls.replaced[k], p.balancers.places[k] = true, true, place{}

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +66,7 @@ func simulate(ctx context.Context, sdk aws.Config, partition string, s simulatio
 	for n, action := range s.actions {
 		form.Set(fmt.Sprintf("ActionNames.member.%d", n+1), action)
 	}
-	for n, key := range sorted(s.context) {
+	for n, key := range slices.Sorted(maps.Keys(s.context)) {
 		entry := fmt.Sprintf("ContextEntries.member.%d.", n+1)
 		form.Set(entry+"ContextKeyName", key)
 		form.Set(entry+"ContextKeyType", "string")

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
 )
 
 // This file chooses the subnets of a load balancer: those that its class names, or one in each
@@ -41,8 +42,8 @@ type subnets struct {
 	ec2         *ec2.Client
 	vpc, region string
 
-	list   reading[[]ec2types.Subnet]
-	tables reading[[]ec2types.RouteTable]
+	list   cache.Value[[]ec2types.Subnet]
+	tables cache.Value[[]ec2types.RouteTable]
 
 	mu sync.Mutex
 	// misplaced holds the blocks of addresses that AWS takes for addresses of the VPC where no subnet
@@ -103,7 +104,7 @@ func (v *subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.
 // hasTags returns a function that reports whether a subnet has all of some tags.
 func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 	return func(s ec2types.Subnet) bool {
-		return !slices.ContainsFunc(sorted(tags), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
+		return !slices.ContainsFunc(slices.Sorted(maps.Keys(tags)), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
 	}
 }
 
@@ -184,7 +185,7 @@ func tagged(tags []ec2types.Tag, key, value string) bool {
 
 // since returns the subnets that the VPC had at a time, or later.
 func (v *subnets) since(ctx context.Context, when time.Time) ([]ec2types.Subnet, error) {
-	return v.list.since(when, func() ([]ec2types.Subnet, error) {
+	return v.list.Since(when, func() ([]ec2types.Subnet, error) {
 		var out []ec2types.Subnet
 		pages := ec2.NewDescribeSubnetsPaginator(v.ec2, &ec2.DescribeSubnetsInput{Filters: inVPC(v.vpc)})
 		for pages.HasMorePages() {
@@ -221,7 +222,7 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 
 // public returns a function that reports whether a subnet has a route to an internet gateway.
 func (v *subnets) public(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
-	tables, err := v.tables.since(when, func() ([]ec2types.RouteTable, error) {
+	tables, err := v.tables.Since(when, func() ([]ec2types.RouteTable, error) {
 		var out []ec2types.RouteTable
 		pages := ec2.NewDescribeRouteTablesPaginator(v.ec2, &ec2.DescribeRouteTablesInput{Filters: inVPC(v.vpc)})
 		for pages.HasMorePages() {

@@ -15,6 +15,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/prove"
 )
 
@@ -34,10 +35,10 @@ type remnant struct {
 // what kept it from being deleted. AWS's answer to a delete is no proof that a thing is gone: that
 // is a look that finds nothing. The error is of what could not be looked at.
 func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
-	if !strings.HasPrefix(p.installation, prove.Prefix) {
+	if !strings.HasPrefix(p.tags.Installation, prove.Prefix) {
 		return nil, nil // it is no run's: load balancers of others are not for sweeping
 	}
-	all, err := p.remnants(ctx, p.installation)
+	all, err := p.remnants(ctx, p.tags.Installation)
 	for _, r := range all {
 		text := r.id
 		if err := r.remove(ctx); err != nil {
@@ -115,7 +116,7 @@ func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, er
 
 // marked are those of some resources whose own tags name such an installation.
 func (p *Provider) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
-	tags, err := p.tagsOf(ctx, arns)
+	tags, err := p.tags.TagsOf(ctx, arns)
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 // firewallsLeft are security groups. What they admit from each other is no reason to keep them: the
 // rules of a group go with it.
 func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + tagInstallation), Values: []string{prefix + "*"}})})
+	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package aws
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -18,17 +19,19 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file makes target groups and changes what of them can be changed: health checks and
-// attributes.
+// This file creates target groups and changes their health checks and attributes; AWS cannot change
+// their other settings.
 
-// anyPort is what target groups have for a port. Each target is registered with its own, so that it
-// says nothing, and it cannot be changed.
+// anyPort is the port of each target group. It has no effect, because each target is registered
+// with its own port.
 const anyPort = 80
 
-// usualGroupAttributes are AWS's defaults. Attributes that only count beside another one have none.
+// usualGroupAttributes are AWS's defaults. Attributes that depend on another one have none.
 var usualGroupAttributes = map[string]string{
 	"deregistration_delay.timeout_seconds":                                           "300",
 	"load_balancing.algorithm.anomaly_mitigation":                                    "off",
@@ -47,7 +50,7 @@ var usualGroupAttributes = map[string]string{
 
 // targetGroups keeps the target groups of load balancers, and their members.
 type targetGroups struct {
-	resources
+	resource.API
 	vpc      string
 	limits   *accountLimits
 	subnets  *subnets
@@ -73,19 +76,19 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if err := gs.nodes.openPorts(ctx, seen.Key, checkPort(g.Health)); err != nil {
 		return plan.Result{}, err
 	}
-	name := gs.targetGroupName(seen.Key, g.ID)
+	name := gs.TargetGroupName(seen.Key, g.ID)
 	health := g.Health
 	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
-		tags = unsigned(tags)
+		tags = resource.Unsigned(tags)
 	}
-	out, err := gs.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
+	out, err := gs.ELB.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
 		Name: aws.String(name), VpcId: aws.String(gs.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
 		ProtocolVersion: aws.String(string(g.Version)), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
 		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
-		Matcher: toMatcher(g), Tags: elbTags(tags),
+		Matcher: toMatcher(g), Tags: resource.ELBTags(tags),
 	})
 	made := &elb.TargetGroup{}
 	if err == nil {
@@ -93,7 +96,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 			return plan.Result{}, err
 		}
 	}
-	// One was made before, with other settings, or with these: then it may be in use.
+	// It was created before, with other settings, or with the same: then it may be in use.
 	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
 		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
 		if err != nil {
@@ -113,16 +116,16 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
+	return plan.Result{Handle: arn}, groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
-// groupTags are the tags of a target group whose settings are written.
+// tagsFor returns the tags of a target group after its settings were written.
 func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
-	tags := gs.owned(key, g.Tags)
-	tags[tagGroup], tags[tagService], tags[tagPort] = string(g.ID), g.Service, string(g.Port)
-	noteTags(tags, g.Tags)
-	noteWritten(tags, sorted(g.Attributes))
-	tags[tagDigest] = string(g.Digest)
+	tags := gs.Owned(key, g.Tags)
+	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID), g.Service, string(g.Port)
+	resource.MarkTags(tags, g.Tags)
+	resource.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
+	tags[resource.TagDigest] = string(g.Digest)
 	return tags
 }
 
@@ -142,7 +145,7 @@ func (gs *targetGroups) modify(ctx context.Context, seen *lb.Observed, g lb.Targ
 // writeGroup writes the health check of a target group, and then its attributes.
 func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
 	health := g.Health
-	_, err := gs.elb.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
+	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: toMatcher(g),
 		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
 		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
@@ -151,14 +154,14 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 	if err != nil {
 		return awserr.Explain("changing target group "+arn, err)
 	}
-	tags, err := gs.tagsOf(ctx, []string{arn})
+	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
-	return gs.writeAttributes(ctx, gs.groupAttributes(), arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+	return groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
 }
 
-// portsInUse are the ports of all targets and health checks of the installation.
+// portsInUse returns the ports of all targets and health checks of the installation.
 func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) {
 	there, err := gs.ofInstallation(ctx)
 	if err != nil {
@@ -166,7 +169,7 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 	}
 	health := make([][]lb.TargetHealth, len(there))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(atOnce)
+	reads.SetLimit(throttle.AtOnce)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); awserr.Is(err, "TargetGroupNotFound") {
@@ -190,31 +193,31 @@ func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) 
 	return used, nil
 }
 
-// groupsOfAll are the target groups of the installation, and those whose tags cannot be read. The
-// index of tags is not asked: it may lack a target group that was made a while ago, whose ports
-// would be shut.
+// ofInstallation returns the target groups of the installation, and those whose tags cannot be
+// read. The index of tags is not used: it may lack a target group that was created a while ago,
+// whose ports would be closed.
 func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
-	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, awserr.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
-			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), namePrefix) {
+			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), resource.NamePrefix) {
 				all = append(all, g)
 			}
 		}
 	}
 	var out []elb.TargetGroup
-	for part := range slices.Chunk(all, tagBatch) {
-		tags, err := gs.tagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+	for part := range slices.Chunk(all, resource.TagBatch) {
+		tags, err := gs.TagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
 		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
 			return nil, err
 		}
 		for _, g := range part {
-			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[tagInstallation] == gs.installation {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[resource.TagInstallation] == gs.Installation {
 				out = append(out, g)
 			}
 		}
@@ -258,7 +261,7 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 		return nil
 	}
 	err := gs.releases.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := gs.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})
 	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
@@ -273,12 +276,11 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 	return gs.nodes.releasePorts(ctx, ports)
 }
 
-// readGroups reads the target groups that rules name, and those that were made for none yet or any
-// more.
-func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map[string]string) error {
+// read reads the target groups that rules name, and those of ours that no rule names.
+func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]map[string]string) error {
 	attached := map[string]bool{}
 	if l.balancer != nil {
-		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.elb, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
+		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if awserr.Is(err, "TargetGroupNotFound") { // it has none
@@ -294,14 +296,14 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 		}
 	}
 	loose := gs.known(l.key) // the index of tags may lack them yet
-	for arn := range strewn {
+	for arn := range indexed {
 		if strings.Contains(arn, ":targetgroup/") {
 			loose = append(loose, arn)
 		}
 	}
 	slices.Sort(loose)
 	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
-	for part := range slices.Chunk(loose, tagBatch) {
+	for part := range slices.Chunk(loose, resource.TagBatch) {
 		found, err := gs.existing(ctx, part)
 		if err != nil {
 			return err
@@ -312,9 +314,9 @@ func (gs *targetGroups) read(ctx context.Context, l *look, strewn map[string]map
 	return nil
 }
 
-// groupsThere describes those of some target groups that exist.
+// existing describes those of some target groups that exist.
 func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
-	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
 	switch {
 	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
 		return nil, nil

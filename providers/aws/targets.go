@@ -15,24 +15,25 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file is the members of target groups and their health.
+// This file keeps the members of target groups, and their health.
 
 // A membership is what is known of the members of a target group.
 type membership struct {
 	members []lb.TargetHealth
-	since   time.Time // when they were read, or the group was made; zero where they are not known
+	since   time.Time // when they were read, or the group was created; zero where they are not known
 	unread  bool      // whether an observation has read them, and Targets has not returned them since
 	writes  int       // how often this process has changed them: a reading across a change may be old
 	refused map[lb.Target]refusal
 }
 
-// membershipLife is how long nobody but this process is taken to change the members of a target
-// group.
+// membershipLife is how long the members of a target group are known without reading them: only
+// this process is expected to change them.
 const membershipLife = 10 * time.Minute
 
-// groupARN is what AWS calls a target group. One that is found by its name may be somebody else's.
+// arnOf returns the ARN of a target group. One that is found by its name may belong to others.
 func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
 	gs.mu.Lock()
 	arn := gs.arns[groupName{key, id}]
@@ -40,8 +41,8 @@ func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (s
 	if arn != "" {
 		return arn, nil
 	}
-	name := gs.targetGroupName(key, id)
-	out, err := gs.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
+	name := gs.TargetGroupName(key, id)
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{Names: []string{name}})
 	if err != nil {
 		return "", awserr.Explain("finding target group "+name, err)
 	}
@@ -52,13 +53,13 @@ func (gs *targetGroups) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (s
 	if arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
 		return "", err
 	}
-	tags, err := gs.tagsOf(ctx, []string{arn})
+	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return "", err
 	}
-	if !gs.owns(key, tags[arn]) {
-		err := untagged("target group "+name, arn, tags[arn], with(gs.owned(key, nil), tagGroup, string(id)))
-		if gs.lostTags(arn) { // an answer may lack tags, too: no member is to be refused for it
+	if !gs.Owns(key, tags[arn]) {
+		err := resource.ExplainUntagged("target group "+name, arn, tags[arn], with(gs.Owned(key, nil), resource.TagGroup, string(id)))
+		if gs.lostTags(arn) { // the answer may lack tags: that is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
 		return "", err
@@ -81,7 +82,7 @@ func (gs *targetGroups) learn(l *look) {
 	})
 	for name, arn := range gs.arns {
 		others := string(name.id) == arn
-		// One that has lost its tags is to be found by its name, which says so.
+		// One that has lost its tags is searched by its name, and an error says so.
 		if name.key == l.key && (others && !there[arn] || !others && there[arn] && l.idOf(arn) != name.id) {
 			delete(gs.arns, name)
 			delete(gs.members, arn)
@@ -124,20 +125,20 @@ func (gs *targetGroups) setARN(key lb.Key, id lb.GroupID, arn string) {
 	}
 }
 
-// groupsKnown are the target groups of a load balancer that this process has made or seen.
+// known returns the target groups of a load balancer that this process has created or seen.
 func (gs *targetGroups) known(key lb.Key) []string {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	var out []string
 	for name, arn := range gs.arns {
-		if name.key == key && string(name.id) != arn { // one that goes by its ARN is not ours
+		if name.key == key && string(name.id) != arn { // otherwise it belongs to others
 			out = append(out, arn)
 		}
 	}
 	return out
 }
 
-// forgetGroups forgets those of some target groups of a load balancer that are not there any more.
+// removeMissing forgets those of some target groups of a load balancer that do not exist any more.
 func (gs *targetGroups) removeMissing(key lb.Key, some []string, there []elb.TargetGroup) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -149,7 +150,7 @@ func (gs *targetGroups) removeMissing(key lb.Key, some []string, there []elb.Tar
 	}
 }
 
-// knows reports whether a target group was made or seen before, and may have been written since.
+// has reports whether a target group was created or seen before, and may have been written since.
 func (gs *targetGroups) has(key lb.Key, arn string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -161,14 +162,14 @@ func (gs *targetGroups) has(key lb.Key, arn string) bool {
 	return false
 }
 
-// made notes that a target group was made, and has no members.
+// addEmpty adds a target group that was created, and has no members.
 func (gs *targetGroups) addEmpty(arn string) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	gs.members[arn] = membership{since: time.Now(), unread: true}
 }
 
-// membersOf are the members of a target group, as far as they are known.
+// membersOf returns the members of a target group, as far as they are known.
 func (gs *targetGroups) membersOf(arn string) membership {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -213,14 +214,14 @@ func (gs *targetGroups) targets(ctx context.Context, key lb.Key, group lb.GroupI
 	return gs.healthOf(ctx, arn)
 }
 
-// healthOf reads the members of a target group and their health, and notes who they are.
+// healthOf reads the members of a target group with their health, and keeps them.
 func (gs *targetGroups) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
 	return found, awserr.Explain("reading the health of "+group, err)
 }
 
-// healthOrLast is the same; what is known from before where AWS cannot tell the health of the group
-// at the moment. Its load balancer is looked at all the same.
+// healthOrLast does the same, and returns the known members where AWS cannot read their health at
+// the moment: the observation of the load balancer goes on.
 func (gs *targetGroups) healthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
 	if awserr.Is(err, "HealthUnavailable") {
@@ -231,7 +232,7 @@ func (gs *targetGroups) healthOrLast(ctx context.Context, group string) ([]lb.Ta
 
 func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	before := gs.membersOf(group)
-	out, err := gs.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
+	out, err := gs.ELB.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: aws.String(group)})
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +242,7 @@ func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.Targ
 			return nil, awserr.Missing("DescribeTargetHealth", "a target of "+group)
 		}
 		t := lb.TargetHealth{Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)}}
-		if d.TargetHealth != nil { // else it is there, and its health is not known
+		if d.TargetHealth != nil { // otherwise it is a member, and its health is not known
 			t.State = lb.HealthState(d.TargetHealth.State)
 		}
 		found = append(found, t)
@@ -301,7 +302,7 @@ func (gs *targetGroups) changeMembers(ctx context.Context, key lb.Key, group str
 	if err := gs.deregister(ctx, group, surplus); err != nil {
 		return errors.Join(in.err(), err)
 	}
-	// A group that is full has no room before those have left it that nobody wants any more.
+	// A full group has room once the targets that are not wanted any more have left.
 	added := len(in.taken)
 	if len(surplus) > 0 && len(in.crowded) > 0 {
 		more, err := gs.register(ctx, key, group, in.crowded)
@@ -318,15 +319,16 @@ func (gs *targetGroups) changeMembers(ctx context.Context, key lb.Key, group str
 	return nil
 }
 
+// deregister deregisters targets of a group, and releases their ports.
 func (gs *targetGroups) deregister(ctx context.Context, group string, targets []lb.Target) error {
 	for part := range slices.Chunk(targets, targetBatch) {
 		in := &elbapi.DeregisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(part, false)}
-		_, err := gs.elb.DeregisterTargets(ctx, in)
+		_, err := gs.ELB.DeregisterTargets(ctx, in)
 		if awserr.Is(err, "ValidationError") { // subnets have come or gone since they were registered
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}
-			_, err = gs.elb.DeregisterTargets(ctx, in)
+			_, err = gs.ELB.DeregisterTargets(ctx, in)
 		}
 		gs.recordChange(group, part, lb.HealthDraining, err)
 		if err != nil {
@@ -336,8 +338,8 @@ func (gs *targetGroups) deregister(ctx context.Context, group string, targets []
 	return gs.nodes.releasePorts(ctx, portsIn(targets))
 }
 
-// changed notes the state that some members of a group are in from now on, or, after an error, that
-// it is not known who they are.
+// recordChange records the state of some members of a group from now on. After an error, the
+// members of the group are not known any more.
 func (gs *targetGroups) recordChange(group string, targets []lb.Target, state lb.HealthState, err error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -358,7 +360,7 @@ func (gs *targetGroups) lookUp(ctx context.Context, key lb.Key) arns {
 	return func(id lb.GroupID) (string, error) { return gs.arnOf(ctx, key, id) }
 }
 
-// groupCalled is the ID of a target group by its ARN.
+// idOf returns the ID of a target group by its ARN.
 func (gs *targetGroups) idOf(key lb.Key, arn string) lb.GroupID {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -370,7 +372,7 @@ func (gs *targetGroups) idOf(key lb.Key, arn string) lb.GroupID {
 	return lb.GroupID(arn)
 }
 
-// wasOurs reports whether a target group was seen with its tags before, by this process.
+// lostTags reports whether this process has seen a target group with its tags, and later without.
 func (gs *targetGroups) lostTags(arn string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()

@@ -28,7 +28,7 @@ const allZones = "all"
 // describeTargets returns targets in the form of the SDK; moved, with the zone that they do not
 // have as far as is known.
 func (v *subnets) describeTargets(targets []lb.Target, moved bool) []elb.TargetDescription {
-	known := v.list.last()
+	known := v.list.Last()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	var out []elb.TargetDescription
@@ -61,7 +61,7 @@ func outside(ip netip.Addr, subnets []ec2types.Subnet) bool {
 // reread reads the subnets, unless they were read a moment ago, and reports whether they have
 // changed.
 func (v *subnets) reread(ctx context.Context) (bool, error) {
-	before := v.list.last()
+	before := v.list.Last()
 	after, err := v.since(ctx, time.Now().Add(-networkLife))
 	if err != nil || reflect.DeepEqual(before, after) {
 		return false, err

@@ -16,6 +16,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
@@ -35,12 +37,12 @@ const (
 
 // webACLs attaches web ACLs.
 type webACLs struct {
-	resources
+	resource.API
 	waf      *wafv2.Client
 	releases *releases
 
-	arns    reading[map[string]string] // of the account's web ACLs, by name
-	unready retry.Backoff              // load balancers that AWS WAF does not know yet, by ARN
+	arns    cache.Value[map[string]string] // of the account's web ACLs, by name
+	unready retry.Backoff                  // load balancers that AWS WAF does not know yet, by ARN
 	refused refusedWebACLs
 }
 
@@ -69,12 +71,12 @@ func (w *webACLs) findNamed(ctx context.Context, asked []string) (map[string]str
 			continue
 		}
 		read := func() (map[string]string, error) { return w.list(ctx) }
-		named, err := w.arns.since(time.Now().Add(-webACLLife), read)
+		named, err := w.arns.Since(time.Now().Add(-webACLLife), read)
 		if err == nil && named[name] == "" {
-			named, err = w.arns.since(time.Now().Add(-webACLPause), read)
+			named, err = w.arns.Since(time.Now().Add(-webACLPause), read)
 		}
 		if err != nil {
-			named, why = w.arns.last(), err
+			named, why = w.arns.Last(), err
 		}
 		if named[name] != "" {
 			out[name] = named[name]
@@ -145,12 +147,12 @@ func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) er
 		return err
 	}
 	w.unready.Forget(arn)
-	return w.tag(ctx, arn, map[string]string{tagWebACL: want})
+	return w.Tag(ctx, arn, map[string]string{resource.TagWebACL: want})
 }
 
 // detach detaches the web ACL that the tag of a load balancer names, if it is still attached.
 func (w *webACLs) detach(ctx context.Context, arn string) error {
-	tags, err := w.tagsOf(ctx, []string{arn})
+	tags, err := w.TagsOf(ctx, []string{arn})
 	if err != nil {
 		return err
 	}
@@ -158,12 +160,12 @@ func (w *webACLs) detach(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	if there == tags[arn][tagWebACL] && there != lb.NoWebACL {
+	if there == tags[arn][resource.TagWebACL] && there != lb.NoWebACL {
 		if err := w.disassociate(ctx, arn); err != nil {
 			return awserr.Explain("taking the web ACL from "+arn, err)
 		}
 	}
-	return w.untag(ctx, arn, []string{tagWebACL})
+	return w.Untag(ctx, arn, []string{resource.TagWebACL})
 }
 
 func (w *webACLs) disassociate(ctx context.Context, arn string) error {
@@ -190,7 +192,7 @@ func (w *webACLs) observe(ctx context.Context, l *look, _ map[string]map[string]
 		return nil
 	}
 	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	if l.protection.WebACL = l.tags[arn][tagWebACL]; l.protection.WebACL == "" || !l.deep {
+	if l.protection.WebACL = l.tags[arn][resource.TagWebACL]; l.protection.WebACL == "" || !l.deep {
 		return nil
 	}
 	there, err := w.attached(ctx, arn)

@@ -87,7 +87,8 @@ func (c *Cloud) address(key lb.Key) lb.Address {
 	if c.options.Serve && c.network == loopback && !bindable(ip) {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other loopback address
 	}
-	return lb.Address{Hostname: fmt.Sprintf("%s-%x.fake.fairlead.localhost", cmp.Or(strings.ToLower(key.Name()), "lb"), sum[:4]), IPs: []string{ip.String()}}
+	return lb.Address{Hostname: fmt.Sprintf("%s-%x.fake.fairlead.localhost",
+		cmp.Or(strings.ToLower(key.Name()), "lb"), sum[:4]), IPs: []string{ip.String()}}
 }
 
 // bindable reports whether listeners can be opened at an address.
@@ -118,5 +119,6 @@ func (c *Cloud) bind(r *record, own int32, ports ...int32) (net.Listener, error)
 }
 
 func listen(ip string, port int32) (net.Listener, error) {
-	return new(net.ListenConfig).Listen(context.Background(), "tcp", net.JoinHostPort(ip, strconv.Itoa(int(port))))
+	return new(net.ListenConfig).Listen(context.Background(), "tcp",
+		net.JoinHostPort(ip, strconv.Itoa(int(port))))
 }

@@ -28,7 +28,8 @@ func Plug() clouds.Cloud {
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return New(Options{}) },
 		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {
-			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network, Latency: s.latency, WarmUp: s.warmUp})
+			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network,
+				Latency: s.latency, WarmUp: s.warmUp})
 			return clouds.Lives{Local: c}, err
 		},
 		Local: func() (clouds.Local, error) {
@@ -41,8 +42,8 @@ func Plug() clouds.Cloud {
 }
 
 func (s *settings) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.state, "fake-state", "", "`FILE` in which the fake cloud outlives the operator; replicas that name the same one share the cloud")
-	flags.TextVar(&s.network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine that load balancers of the fake cloud get their addresses from, such as 192.0.2.0/24 or, for a single one, 192.0.2.1/32; unset: loopback")
+	flags.StringVar(&s.state, "fake-state", "", "`FILE` with the state of the fake cloud, which outlives the operator; replicas that name the same file share the cloud")
+	flags.TextVar(&s.network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine for the addresses of the fake cloud's load balancers, such as 192.0.2.0/24 or, for one load balancer, 192.0.2.1/32; unset: loopback")
 	flags.DurationVar(&s.latency, "fake-latency", 0, "how long each call to the fake cloud takes")
-	flags.DurationVar(&s.warmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is neither checked nor sent requests")
+	flags.DurationVar(&s.warmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is not checked and receives no requests")
 }

@@ -1,16 +1,83 @@
 package fake
 
 import (
+	"context"
+	"net/netip"
+	"os"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/fake/certificates"
 	"fairlead.dev/fairlead/providers/fake/frontend"
+	"fairlead.dev/fairlead/providers/fake/statefile"
 	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
-// This file holds the objects under one key.
+// This file holds the state of a Cloud: a record of the objects under each key.
+
+// Options configure a Cloud. The zero value can express every Ingress, loses its state when it is
+// closed, opens no sockets and never fails.
+type Options struct {
+	// Capabilities limit the rules; the zero value is lb.Literal().
+	Capabilities lb.Capabilities
+
+	// Serve switches the data plane on: listeners that route, and health checks. Without it, targets
+	// are healthy once they are registered.
+	Serve bool
+	// CheckEvery is the time between health checks; zero is the interval of each target group.
+	CheckEvery time.Duration
+	// WarmUp is the time in which a new target is not checked and receives no requests, as in real
+	// clouds.
+	WarmUp time.Duration
+	// Drain is the time for requests that are under way when their target or port is removed; zero is
+	// 10 seconds.
+	Drain time.Duration
+	// Network is the IPv4 network of this machine that load balancers get their addresses from. Their
+	// listeners have their own ports there, or cannot be opened. Without it, addresses are on
+	// loopback, and a listener whose port is taken gets another one.
+	Network netip.Prefix
+
+	// State is a file that outlives the cloud: every lb.Observed by its key. Targets, private keys and
+	// the rest go to files beside it. Processes that name the same file share one cloud; one of them
+	// has its sockets, and another one takes over when it ends.
+	State string
+
+	// Certificates holds the hosts of certificates that Ingresses can name.
+	Certificates map[lb.CertificateID][]string
+
+	// Latency is the duration of each call.
+	Latency time.Duration
+	// Before and After can make a step fail: Before it changes the cloud, or After, when the caller
+	// cannot know that it has.
+	Before, After func(lb.Key, plan.Step) error
+	// Stale returns by how many steps the answer of Observe is out of date.
+	Stale func(lb.Key) int
+}
+
+// A Cloud is a providers.Provider.
+type Cloud struct {
+	options      Options
+	host         *regexp.Regexp // of the values that host conditions may have
+	network      network
+	certificates certificates.Authority
+
+	mu      sync.Mutex // guards everything below, and is never held over a wait
+	records map[lb.Key]*record
+	files   statefile.Store
+	here    bool     // whether this process has the sockets and checks targets
+	sockets *os.File // locked meanwhile; nil without a state file
+
+	health    atomic.Bool // whether the health of a target has changed
+	following chan struct{}
+	followed  sync.WaitGroup
+	stop      sync.Once
+}
 
 // A record holds everything under one key.
 type record struct {
@@ -114,4 +181,27 @@ func lastSerial(o *lb.Observed) int {
 		}
 	}
 	return last
+}
+
+// wait waits for the latency of a call.
+func (c *Cloud) wait(ctx context.Context) error {
+	if c.options.Latency == 0 {
+		return context.Cause(ctx)
+	}
+	timer := time.NewTimer(c.options.Latency)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// newGroup returns a target group without members.
+func (c *Cloud) newGroup(g lb.TargetGroup) *targetgroup.Group {
+	return targetgroup.New(g, targetgroup.Options{
+		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
+		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
+	})
 }

@@ -46,7 +46,8 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.DeleteCertificate:
 		if port := certificateUser(o, s.Certificate); port != 0 {
-			return fmt.Errorf("certificate %s is in use on port %d: %w", s.Certificate, port, providers.ErrPending)
+			return fmt.Errorf("certificate %s is in use on port %d: %w", s.Certificate, port,
+				providers.ErrPending)
 		}
 	case plan.CreateTargetGroup:
 		if o.TargetGroup(s.Group.ID) == nil {
@@ -74,7 +75,8 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 	case plan.AttachCertificate:
 		return c.refuseCertificate(o, s.Port, s.Certificate)
 	case plan.DetachCertificate:
-		if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 && l.Certificates[0] == s.Certificate {
+		if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 &&
+			l.Certificates[0] == s.Certificate {
 			return fmt.Errorf("%s is the default certificate of port %d", s.Certificate, s.Port)
 		}
 	case plan.CreateRule:
@@ -174,7 +176,8 @@ func (c *Cloud) refuseListener(o *lb.Observed, l lb.Listener) error {
 	}
 	return errors.Join(
 		room("listeners", len(o.Listeners)+1, c.options.Capabilities.Listeners),
-		room("certificates", extraCertificates(o)+max(0, len(l.Certificates)-1), c.options.Capabilities.Certificates),
+		room("certificates", extraCertificates(o)+max(0, len(l.Certificates)-1),
+			c.options.Capabilities.Certificates),
 	)
 }
 
@@ -188,10 +191,11 @@ func (c *Cloud) refuseChange(o *lb.Observed, l lb.Listener) error {
 // refuseSettings checks the protocol, the default certificate and the default action of a listener.
 func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
 	switch {
-	case l.Protocol != routing.HTTP && l.Protocol != "HTTPS":
+	case l.Protocol != routing.HTTP && l.Protocol != routing.HTTPS:
 		return rejected("port %d: protocol %q is not supported", l.Port, l.Protocol)
 	case l.Settings.Mutual != nil && l.Settings.Mutual.Mode != "off":
-		return rejected("port %d: mutual authentication (%s) is not supported", l.Port, l.Settings.Mutual.Mode)
+		return rejected("port %d: mutual authentication (%s) is not supported", l.Port,
+			l.Settings.Mutual.Mode)
 	case l.Protocol == routing.HTTPS && len(l.Certificates) == 0:
 		return rejected("port %d: an HTTPS listener needs a certificate", l.Port)
 	case l.Protocol == routing.HTTPS && !holds(o, l.Certificates[0]):
@@ -258,7 +262,8 @@ func (c *Cloud) refuseRule(o *lb.Observed, s plan.CreateRule) error {
 
 func (c *Cloud) refuseNumber(priority int) error {
 	if caps := c.options.Capabilities; priority < caps.MinPriority || priority > caps.MaxPriority {
-		return rejected("priority %d is not between %d and %d", priority, caps.MinPriority, caps.MaxPriority)
+		return rejected("priority %d is not between %d and %d", priority, caps.MinPriority,
+			caps.MaxPriority)
 	}
 	return nil
 }
@@ -315,7 +320,8 @@ func (c *Cloud) refuseCondition(cond lb.Condition) error {
 	if !slices.Contains(lb.Fields, cond.Field) {
 		return rejected("a condition cannot look at %q", cond.Field)
 	}
-	if err := room("values in a condition on "+cond.Field, len(cond.Values)+len(cond.Regex), caps.ValuesPerCondition); err != nil {
+	if err := room("values in a condition on "+cond.Field, len(cond.Values)+len(cond.Regex),
+		caps.ValuesPerCondition); err != nil {
 		return err
 	}
 	for _, v := range slices.Concat(cond.Values, cond.Regex) {

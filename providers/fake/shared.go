@@ -1,10 +1,15 @@
 package fake
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"net"
+	"slices"
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/fake/frontend"
 	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
@@ -213,4 +218,35 @@ func (c *Cloud) unshare() {
 		c.sockets.Close()
 	}
 	c.files.Close()
+}
+
+// reopen opens all ports in the state file, at the sockets that they had if these are free.
+func (c *Cloud) reopen() error {
+	if !c.here {
+		return nil
+	}
+	moved := false
+	for _, key := range slices.Sorted(maps.Keys(c.records)) {
+		r := c.records[key]
+		next, ports := r.observed.Clone(), map[int32]int32{}
+		for _, l := range next.Listeners {
+			socket, err := c.bind(r, l.Port, cmp.Or(next.Address.Ports[l.Port], l.Port), l.Port, 0)
+			if err != nil {
+				return err
+			}
+			r.fronts[l.Port] = frontend.NewFront(socket, c.options.Drain)
+			if at := int32(socket.Addr().(*net.TCPAddr).Port); at != l.Port {
+				ports[l.Port] = at
+			}
+		}
+		if !maps.Equal(ports, next.Address.Ports) {
+			next.Address.Ports, moved = ports, true
+			c.replace(r, next)
+		}
+		c.serve(r)
+	}
+	if !moved {
+		return nil
+	}
+	return c.files.Commit(c.writeState)
 }

@@ -97,7 +97,8 @@ func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
 	var pairs map[lb.Key]map[lb.CertificateID]certificates.SavedPair
-	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups), c.files.Read(".keys", &pairs)); err != nil {
+	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups),
+		c.files.Read(".keys", &pairs)); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {

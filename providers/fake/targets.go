@@ -12,7 +12,9 @@ import (
 // This file reads and sets the members of target groups, which plans do only once.
 
 // Targets returns a target group's members and their health.
-func (c *Cloud) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (c *Cloud) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -28,7 +30,9 @@ func (c *Cloud) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb
 }
 
 // SetTargets makes want the members of a target group. Members that stay keep their health.
-func (c *Cloud) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (c *Cloud) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	if err := c.wait(ctx); err != nil {
 		return err
 	}
@@ -56,12 +60,4 @@ func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*targetgroup.Group, error) {
 		}
 	}
 	return nil, fmt.Errorf("no target group %s of %s", group, key)
-}
-
-// newGroup returns a target group without members.
-func (c *Cloud) newGroup(g lb.TargetGroup) *targetgroup.Group {
-	return targetgroup.New(g, targetgroup.Options{
-		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
-		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
-	})
 }

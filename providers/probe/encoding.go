@@ -11,17 +11,19 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is about bodies that are compressed.
+// This file tries compressed bodies.
 
-// gzipAnswers asks for an answer as it is, and for a compressed one.
+// gzipAnswers asks for an answer without compression, and for a compressed one.
 func (p *probe) gzipAnswers(ctx context.Context) error {
 	for _, accepts := range []string{"identity", "gzip"} {
-		a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, header: http.Header{"Accept-Encoding": {accepts}}})
+		a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathCapabilities,
+			header: http.Header{"Accept-Encoding": {accepts}}})
 		if err != nil {
 			return err
 		}
 		if encoding := a.header.Get("Content-Encoding"); encoding != "" && encoding != accepts {
-			return fmt.Errorf("to Accept-Encoding: %s it answered with Content-Encoding: %s", accepts, encoding)
+			return fmt.Errorf("to Accept-Encoding: %s it answered with Content-Encoding: %s", accepts,
+				encoding)
 		}
 		if err := a.read(&v1.Capabilities{}); err != nil {
 			return fmt.Errorf("to Accept-Encoding: %s: %w", accepts, err)
@@ -30,7 +32,7 @@ func (p *probe) gzipAnswers(ctx context.Context) error {
 	return nil
 }
 
-// gzipRequests sends a compressed request, and one in an encoding that there is not.
+// gzipRequests sends a compressed request, and one in an unknown encoding.
 func (p *probe) gzipRequests(ctx context.Context) error {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
@@ -45,7 +47,8 @@ func (p *probe) gzipRequests(ctx context.Context) error {
 		return err
 	}
 	for _, encoding := range []string{"gzip", "fairlead-check"} {
-		a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: zipped.Bytes(), header: http.Header{"Content-Encoding": {encoding}}})
+		a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: zipped.Bytes(),
+			header: http.Header{"Content-Encoding": {encoding}}})
 		if err != nil {
 			return err
 		}

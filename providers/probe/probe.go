@@ -1,6 +1,6 @@
-// Package probe tries a provider that speaks the provider protocol (docs/providers/protocol.md), as
-// it answers on the wire: also to requests that are wrong, that come twice, and that are cut off.
-// It works on a load balancer of its own and deletes it again.
+// Package probe tests how a provider answers on the wire (docs/providers/protocol.md), also to
+// requests that are wrong, repeated or cut off. It makes a load balancer of its own and deletes it
+// again.
 package probe
 
 import (
@@ -14,10 +14,10 @@ import (
 
 // This file runs all trials.
 
-// Prefix begins the keys of all load balancers that are made for a probe.
+// Prefix begins the key of each load balancer of a probe.
 const Prefix = "fairlead-check/"
 
-// Run tries a provider and deletes what it made, also when the context ends.
+// Run tests a provider. It deletes what it made, also if the context ends.
 func Run(ctx context.Context, to Provider) []check.Finding {
 	if to.Pause <= 0 {
 		to.Pause = time.Second
@@ -37,12 +37,13 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 		p.write(ctx)
 	}
 	if ctx.Err() != nil {
-		p.findings = append(p.findings, check.Unsure("provider/interrupted", "all that there is to try", "it was interrupted", "run it again"))
+		p.findings = append(p.findings, check.Unsure("provider/interrupted", "all that there is to try",
+			"it was interrupted", "run it again"))
 	}
 	return p.findings
 }
 
-// write tries what changes something, and deletes it again.
+// write tests calls that change something, and deletes what it made.
 func (p *probe) write(ctx context.Context) {
 	defer func() {
 		clearing, end := context.WithTimeout(context.WithoutCancel(ctx), p.Clearing)

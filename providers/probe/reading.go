@@ -13,9 +13,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried without making anything.
+// This file tests calls that change nothing.
 
-// first is tried first: without it there is no provider to try.
+// first is the first trial: if it fails, no provider answers.
 var first = trial{
 	"provider/capabilities", "GET /capabilities says what the load balancers can express", "see that the URL and the credentials are right and that the provider runs",
 	func(p *probe, ctx context.Context) error {
@@ -24,7 +24,8 @@ var first = trial{
 		}
 		switch {
 		case !slices.Contains(p.capabilities.Versions, v1.Version):
-			return fmt.Errorf("it speaks the versions %v of the protocol; this program speaks %d", p.capabilities.Versions, v1.Version)
+			return fmt.Errorf("it speaks the versions %v of the protocol; this program speaks %d",
+				p.capabilities.Versions, v1.Version)
 		case p.capabilities.Name == "":
 			return fmt.Errorf("the name is empty")
 		}
@@ -96,7 +97,8 @@ var reading = []trial{
 	{"provider/deep", "JSON that is nested deeply is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
 	{"provider/accept", "a version that the provider does not speak is refused", "answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
+			return p.version(ctx,
+				request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
 		}},
 	{"provider/content-version", "a body in a version that the provider does not speak is refused", "answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {
@@ -122,19 +124,19 @@ var reading = []trial{
 		}},
 }
 
-// otherVersion is the media type of a version that there is not.
+// otherVersion is the media type of a version that does not exist.
 var otherVersion = strings.Replace(v1.MediaType, "version=1", "version=9999", 1)
 
 func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
 	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// wrong tries a lookup that is malformed.
+// wrong sends a malformed lookup.
 func wrong(body string) func(*probe, context.Context) error {
 	return p400(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// p400 tries a request that is malformed.
+// p400 sends a malformed request.
 func p400(r request) func(*probe, context.Context) error {
 	return func(p *probe, ctx context.Context) error {
 		a, err := p.send(ctx, r)
@@ -145,7 +147,7 @@ func p400(r request) func(*probe, context.Context) error {
 	}
 }
 
-// version tries a request of a version that is not spoken.
+// version sends a request of another version.
 func (p *probe) version(ctx context.Context, r request, status int) error {
 	a, err := p.send(ctx, r)
 	if err != nil {

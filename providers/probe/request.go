@@ -21,9 +21,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file sends single requests and reads what comes back.
+// This file sends single requests and reads the answers.
 
-// attempt is how long the provider is told that an answer is waited for.
+// attempt is the timeout that the provider is told.
 const attempt = 15 * time.Second
 
 // A client sends requests, and records what the answers show.
@@ -36,7 +36,7 @@ type client struct {
 	accepted accepted
 }
 
-// A request is one that is sent; what is empty is as the protocol wants it.
+// A request describes a request; empty fields are as the protocol requires.
 type request struct {
 	method, path string
 	query        url.Values
@@ -50,14 +50,14 @@ type request struct {
 	header       http.Header // wins over all of these
 }
 
-// An answer is what came back.
+// An answer is the response to a request.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send sends a request and waits for the answer, also where that is 202 first.
+// send sends a request and returns the answer. If that is 202, it asks for the answer later.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
 	to := c.Base.JoinPath(r.path)
 	to.RawQuery = r.query.Encode()
@@ -111,16 +111,18 @@ func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, 
 		return answer{}, fmt.Errorf("%s %s: reading the answer: %w", r.method, r.path, err)
 	}
 	if len(text) > v1.MaxAnswer {
-		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path, v1.MaxAnswer)
+		return answer{}, fmt.Errorf("%s %s: the answer is longer than %d bytes", r.method, r.path,
+			v1.MaxAnswer)
 	}
-	c.listen(text)
+	c.findSecrets(text)
 	return answer{response.StatusCode, response.Header, text}, nil
 }
 
-// readBody reads a body of at most one byte more than there may be.
+// readBody reads a body, up to a byte more than the limit.
 func readBody(r *http.Response) ([]byte, error) {
 	var body io.Reader = r.Body
-	if r.Header.Get("Content-Encoding") == "gzip" { // package http leaves it to those who asked for it themselves
+	// Package http leaves it to those who asked for it themselves.
+	if r.Header.Get("Content-Encoding") == "gzip" {
 		unzipped, err := gzip.NewReader(body)
 		if err != nil {
 			return nil, fmt.Errorf("the body is no gzip: %w", err)
@@ -130,8 +132,8 @@ func readBody(r *http.Response) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(body, v1.MaxAnswer+1))
 }
 
-// listen notes secrets that an answer tells.
-func (c *client) listen(text []byte) {
+// findSecrets records the secrets in an answer.
+func (c *client) findSecrets(text []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for secret, what := range c.secrets {
@@ -141,7 +143,7 @@ func (c *client) listen(text []byte) {
 	}
 }
 
-// get asks for something that has to be answered with 200.
+// get reads an answer that has to be 200.
 func (c *client) get(ctx context.Context, path string, query url.Values, into any) error {
 	a, err := c.send(ctx, request{method: http.MethodGet, path: path, query: query})
 	if err != nil {
@@ -150,13 +152,15 @@ func (c *client) get(ctx context.Context, path string, query url.Values, into an
 	return a.read(into)
 }
 
-// read reads an answer that has to be 200.
+// read reads the message in an answer that has to be 200.
 func (a answer) read(into any) error {
 	if a.status != http.StatusOK {
 		return a.unexpected("200")
 	}
-	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name+"; version="+parameters["version"] != v1.MediaType {
-		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s", a.header.Get("Content-Type"), v1.MediaType)
+	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil ||
+		name+"; version="+parameters["version"] != v1.MediaType {
+		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s",
+			a.header.Get("Content-Type"), v1.MediaType)
 	}
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
@@ -164,11 +168,13 @@ func (a answer) read(into any) error {
 	return nil
 }
 
-// problem is the problem that an answer tells.
+// problem reads the problem in an answer.
 func (a answer) problem() (v1.Problem, error) {
 	var p v1.Problem
-	if name, _, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil || name != v1.ProblemMediaType {
-		return p, fmt.Errorf("the answer has the status %d and the Content-Type %q; a problem has %s", a.status, a.header.Get("Content-Type"), v1.ProblemMediaType)
+	name, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	if err != nil || name != v1.ProblemMediaType {
+		return p, fmt.Errorf("the answer has the status %d and the Content-Type %q; a problem has %s",
+			a.status, a.header.Get("Content-Type"), v1.ProblemMediaType)
 	}
 	if err := json.Unmarshal(a.body, &p); err != nil {
 		return p, fmt.Errorf("reading a problem: %w", err)
@@ -176,7 +182,7 @@ func (a answer) problem() (v1.Problem, error) {
 	return p, nil
 }
 
-// unexpected says that an answer has another status.
+// unexpected returns the error of an answer with another status.
 func (a answer) unexpected(want string) error {
 	if p, err := a.problem(); err == nil {
 		return fmt.Errorf("it answered with the status %d, not %s: %w", a.status, want, &p)
@@ -184,7 +190,7 @@ func (a answer) unexpected(want string) error {
 	return fmt.Errorf("it answered with the status %d, not %s", a.status, want)
 }
 
-// result is the result of the only step of a call.
+// result returns the result of the only step of a call.
 func (a answer) result(id string) (v1.Result, error) {
 	var told v1.Applied
 	if err := a.read(&told); err != nil {
@@ -196,7 +202,7 @@ func (a answer) result(id string) (v1.Result, error) {
 	return told.Results[0], nil
 }
 
-// refused returns an error unless a request is refused with a problem of one of some types.
+// refused returns an error unless an answer is a problem of one of some types.
 func refused(a answer, statuses []int, types ...v1.ProblemType) error {
 	found := false
 	for _, status := range statuses {
@@ -217,19 +223,19 @@ func refused(a answer, statuses []int, types ...v1.ProblemType) error {
 	return fmt.Errorf("the problem has the type %q, not %q", p.Type, types)
 }
 
-// A Provider is what is tried: the URL that the calls' paths stand behind, and how a request is
-// sent.
+// A Provider is the provider under test: the URL below which calls go, and a function that sends a
+// request.
 type Provider struct {
 	Base *url.URL
 	Send func(*http.Request) (*http.Response, error)
-	// Settings are those of the load balancer that only the provider understands; nil for none.
+	// Settings are the provider's own settings of the load balancer; nil for none.
 	Settings json.RawMessage
-	// Pause is how long to wait before a call that is pending is made again; 0: a second. Clearing is
-	// how long deleting may take; 0: five minutes.
+	// Pause is the time before a pending call is repeated; 0: a second. Clearing is the time for
+	// deletion; 0: five minutes.
 	Pause, Clearing time.Duration
 }
 
-// pause waits, or until the context ends.
+// pause waits for a while, or until the context ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -241,13 +247,13 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// accepted are the answers with 202 of a run.
+// accepted counts the answers of 202.
 type accepted struct {
 	count int
 	wrong error // of the first that was wrong
 }
 
-// accept looks at an answer with 202.
+// accept checks an answer of 202.
 func (c *client) accept(a answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -258,6 +264,7 @@ func (c *client) accept(a answer) {
 	case a.header.Get("Location") == "":
 		c.accepted.wrong = errors.New("an answer with 202 has no Location")
 	case err != nil || seconds < 0:
-		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds", after)
+		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds",
+			after)
 	}
 }

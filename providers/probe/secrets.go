@@ -15,9 +15,9 @@ import (
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file is about what a provider is sent and must not tell.
+// This file tests that no answer holds a secret that was sent.
 
-// host is what the certificate and the rule of the run are for. Nothing resolves it.
+// host is the host of the certificate and the rule. It does not resolve.
 const host = "fairlead-check.example.com"
 
 // importCertificate imports a certificate, also in a request that has to be refused.
@@ -41,27 +41,30 @@ func (p *probe) importCertificate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate || !slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
-		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates, certificate, host)
+	if len(seen.Certificates) != 1 || seen.Certificates[0].ID != certificate ||
+		!slices.Equal(seen.Certificates[0].Hosts, []string{host}) {
+		return fmt.Errorf("it tells the certificates %v; one was imported, %s of %s", seen.Certificates,
+			certificate, host)
 	}
 	return nil
 }
 
-// refusedWith sends a step in a request that is no JSON: what is wrong is told without the step.
+// refusedWith sends a step in malformed JSON. The problem may not quote the step.
 func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: s}}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
 	}
 	body = append(body, ']')
-	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps,
+		query: url.Values{"key": {p.key}}, body: body})
 	if err != nil {
 		return err
 	}
 	return refused(a, []int{400}, v1.ProblemMalformed)
 }
 
-// signIn makes a rule that has users sign in, with a client secret.
+// signIn creates a rule with a sign-in and a client secret.
 func (p *probe) signIn(ctx context.Context) error {
 	if !p.capabilities.Actions.Auth {
 		return noted("its capabilities have no sign-in, so that it is sent no client secret")
@@ -75,8 +78,10 @@ func (p *probe) signIn(ctx context.Context) error {
 	}
 	const port = 443
 	rule := &v1.Rule{
-		Conditions: []v1.Condition{{Field: "host", Values: []string{host}}, {Field: "path", Values: []string{"/*"}}},
-		Action:     v1.Action{Kind: "forward", Forward: &v1.Forward{Targets: []v1.Weighted{{TargetGroup: group, Weight: 1}}}, Auth: auth},
+		Conditions: []v1.Condition{{Field: "host", Values: []string{host}},
+			{Field: "path", Values: []string{"/*"}}},
+		Action: v1.Action{Kind: "forward",
+			Forward: &v1.Forward{Targets: []v1.Weighted{{TargetGroup: group, Weight: 1}}}, Auth: auth},
 	}
 	for _, s := range []v1.Step{
 		{Op: v1.CreateListener, Listener: &v1.Listener{
@@ -95,7 +100,7 @@ func (p *probe) signIn(ctx context.Context) error {
 	return err
 }
 
-// silent is whether all answers kept the secrets.
+// silent is the trial that fails if an answer held a secret.
 var silent = trial{
 	"provider/secrets", "no answer has the private key, or the client secret", "tell no private key and no client secret, also not in what is said about a request that is refused",
 	func(p *probe, _ context.Context) error {
@@ -103,7 +108,8 @@ var silent = trial{
 		case len(p.secrets) == 0:
 			return errSkipped("no certificate was sent")
 		case len(p.told) > 0:
-			return fmt.Errorf("an answer has %s in it", strings.Join(slices.Sorted(maps.Keys(p.told)), " and "))
+			return fmt.Errorf("an answer has %s in it",
+				strings.Join(slices.Sorted(maps.Keys(p.told)), " and "))
 		}
 		return nil
 	},

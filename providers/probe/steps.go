@@ -17,16 +17,17 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried of requests for steps: several at once, too late, and what is told
-// afterwards.
+// This file tests requests for steps: several steps in one, steps that are too late, and the load
+// balancer after them.
 
-// isRejected reports whether a step failed because the provider cannot do it.
+// isRejected reports whether a step failed because the provider cannot apply it.
 func isRejected(err error) bool {
 	var problem *v1.Problem
-	return errors.As(err, &problem) && (problem.Type == v1.ProblemRejected || problem.Type == v1.ProblemNoRoom)
+	return errors.As(err, &problem) &&
+		(problem.Type == v1.ProblemRejected || problem.Type == v1.ProblemNoRoom)
 }
 
-// groups are the IDs of the target groups that there are.
+// groups returns the IDs of the target groups.
 func (p *probe) groups(ctx context.Context) ([]string, error) {
 	seen, err := p.observe(ctx)
 	var out []string
@@ -36,7 +37,7 @@ func (p *probe) groups(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// batch sends steps of which one fails: what it modifies is not there.
+// batch sends several steps, of which one fails: its object does not exist.
 func (p *probe) batch(ctx context.Context) error {
 	if p.capabilities.Calls.StepsPerApply < 2 {
 		return noted("its capabilities say that it takes one step in a call")
@@ -54,7 +55,8 @@ func (p *probe) batch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("writing steps: %w", err)
 	}
-	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	a, err := p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps,
+		query: url.Values{"key": {p.key}}, body: body})
 	if err != nil {
 		return err
 	}
@@ -67,7 +69,8 @@ func (p *probe) batch(ctx context.Context) error {
 		results[r.ID] = r
 	}
 	if len(told.Results) != len(asked) || len(results) != len(asked) {
-		return fmt.Errorf("%d steps were sent, and the answer has %d results, of %d IDs", len(asked), len(told.Results), len(results))
+		return fmt.Errorf("%d steps were sent, and the answer has %d results, of %d IDs", len(asked),
+			len(told.Results), len(results))
 	}
 	if r, there := results[fails]; !there || r.Problem == nil {
 		return errors.New("a step that modifies a target group that is not there has no problem")
@@ -77,7 +80,8 @@ func (p *probe) batch(ctx context.Context) error {
 		switch {
 		case !there:
 			return errors.New("a step has no result with its ID")
-		case r.Problem != nil && (r.Problem.Type == v1.ProblemPending || r.Problem.Type == v1.ProblemThrottled):
+		case r.Problem != nil &&
+			(r.Problem.Type == v1.ProblemPending || r.Problem.Type == v1.ProblemThrottled):
 			if err := p.step(ctx, targetGroup(name)); err != nil {
 				return err
 			}
@@ -94,14 +98,14 @@ func (p *probe) batch(ctx context.Context) error {
 	return err
 }
 
-// lateness is how long a request for steps takes to arrive, and waits is how long it says that its
-// answer is waited for.
+// lateness is the time that a request for steps takes to arrive, and waits the timeout in its
+// header.
 const (
 	lateness = 600 * time.Millisecond
 	waits    = 200 * time.Millisecond
 )
 
-// slow is a body that arrives late, but for its beginning: without that, the header would arrive
+// slow is a body that arrives late, except for its first byte, without which the header would be
 // late, too.
 type slow struct {
 	begins, rest io.Reader
@@ -122,10 +126,11 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.rest.Read(b)
 }
 
-// tooLate sends a step that arrives when its timeout is over.
+// tooLate sends a step that arrives after its timeout.
 func (p *probe) tooLate(ctx context.Context) error {
 	const name = group + "-late"
-	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(name)}}})
+	step := v1.Requested{ID: rand.Text(), Step: targetGroup(name)}
+	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
 	}
@@ -143,17 +148,19 @@ func (p *probe) tooLate(ctx context.Context) error {
 	case failed != nil:
 		return failed
 	case slices.Contains(there, name):
-		return fmt.Errorf("a step whose request said %s was carried out, though it arrived after %s", waits, lateness)
+		return fmt.Errorf("a step whose request said %s was carried out, though it arrived after %s",
+			waits, lateness)
 	case err != nil: // nothing was carried out
 		return noted("the request was cut off: " + err.Error())
 	}
 	return nil
 }
 
-// changedETag asks with the entity tag of before a change.
+// changedETag asks with the entity tag from before a change.
 func (p *probe) changedETag(ctx context.Context) error {
 	const name = group + "-etag"
-	about := request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}}
+	about := request{method: http.MethodGet, path: v1.PathLoadBalancer,
+		query: url.Values{"key": {p.key}}}
 	a, err := p.send(ctx, about)
 	if err != nil {
 		return err

@@ -24,23 +24,23 @@ type probe struct {
 	capabilities v1.Capabilities
 }
 
-// A trial is one thing that is tried. It returns what is wrong; nil for nothing.
+// A trial tests one thing. It returns the error that it found, or nil.
 type trial struct {
 	id, title, advice string
 	try               func(*probe, context.Context) error
 }
 
-// errSkipped says that a trial does not apply.
+// errSkipped is the error of a trial that does not apply.
 type errSkipped string
 
 func (e errSkipped) Error() string { return "skipped: " + string(e) }
 
-// noted says that nothing is wrong, and why there was little to try.
+// noted is the error of a trial that found no error, with a reason why it could test little.
 type noted string
 
 func (n noted) Error() string { return string(n) }
 
-// try makes a trial and keeps what was found. It reports whether nothing was wrong.
+// try runs a trial and records its finding. It reports whether there was no error.
 func (p *probe) try(ctx context.Context, t trial) bool {
 	if ctx.Err() != nil {
 		return false
@@ -65,7 +65,7 @@ func (p *probe) try(ctx context.Context, t trial) bool {
 	return err == nil
 }
 
-// observe is what there is under the key of the run.
+// observe returns the load balancer of the run.
 func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
 	var told v1.Observed
 	err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {p.key}, "deep": {"true"}}, &told)
@@ -75,8 +75,7 @@ func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
 	return told, err
 }
 
-// step carries out a step under an ID, until it is done. One that is pending is tried again under
-// another ID.
+// step applies a step. If the step is pending, it is sent again under another ID.
 func (p *probe) step(ctx context.Context, s v1.Step) error {
 	for {
 		r, err := p.once(ctx, rand.Text(), s)
@@ -86,7 +85,8 @@ func (p *probe) step(ctx context.Context, s v1.Step) error {
 		if r.Problem.Type != v1.ProblemPending && r.Problem.Type != v1.ProblemThrottled {
 			return fmt.Errorf("the step %s failed: %w", s.Op, r.Problem)
 		}
-		if err := pause(ctx, max(p.Pause, time.Duration(min(r.Problem.RetryAfterSeconds, 30))*time.Second)); err != nil {
+		if err := pause(ctx,
+			max(p.Pause, time.Duration(min(r.Problem.RetryAfterSeconds, 30))*time.Second)); err != nil {
 			return fmt.Errorf("waiting for the step %s: %s: %w", s.Op, r.Problem.Error(), err)
 		}
 	}
@@ -101,16 +101,17 @@ func (p *probe) once(ctx context.Context, id string, s v1.Step) (v1.Result, erro
 	return a.result(id)
 }
 
-// steps sends one step and returns the answer, of any status.
+// steps sends one step and returns the answer, whatever its status is.
 func (p *probe) steps(ctx context.Context, id string, s v1.Step) (answer, error) {
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: id, Step: s}}})
 	if err != nil {
 		return answer{}, fmt.Errorf("writing a step: %w", err)
 	}
-	return p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, body: body})
+	return p.send(ctx, request{method: http.MethodPost, path: v1.PathSteps,
+		query: url.Values{"key": {p.key}}, body: body})
 }
 
-// long is whether what was answered with 202 could be asked for.
+// long is the trial that checks the answers of 202.
 var long = trial{
 	"provider/long-calls", "an answer of 202 says where and when to ask for the answer", "answer 202 with a Location below /operations/ and with Retry-After in seconds",
 	func(p *probe, _ context.Context) error {
@@ -121,7 +122,7 @@ var long = trial{
 	},
 }
 
-// The objects of the run.
+// The names of the objects of the run.
 const (
 	group       = "fairlead-check"
 	certificate = "fairlead-check"
@@ -129,7 +130,8 @@ const (
 
 func (p *probe) loadBalancer() v1.Step {
 	settings := v1.Settings{Scheme: "internal", IPFamily: "ipv4", Provider: p.Settings}
-	return v1.Step{Op: v1.CreateLoadBalancer, LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
+	return v1.Step{Op: v1.CreateLoadBalancer,
+		LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
 }
 
 func targetGroup(id string) v1.Step {

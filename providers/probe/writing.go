@@ -16,9 +16,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is what is tried on a load balancer of the run.
+// This file tests calls that change the load balancer of the run.
 
-// needed is the trial that all others of this file need.
+// needed is the trial that all later ones need.
 const needed = "provider/twice-at-once"
 
 var writing = []trial{
@@ -52,7 +52,8 @@ var writing = []trial{
 		func(p *probe, ctx context.Context) error { return p.listed(ctx, true) }},
 	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304", "answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
 		func(p *probe, ctx context.Context) error {
-			return p.notModified(ctx, request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
+			return p.notModified(ctx,
+				request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
 		}},
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
@@ -83,7 +84,7 @@ func refusedStep(a answer, id string, want v1.ProblemType) error {
 // errCut ends a request that is cut off.
 var errCut = errors.New("cut off")
 
-// cut is a body that breaks off.
+// cut is a body that ends early.
 type cut struct{ io.Reader }
 
 func (c cut) Read(b []byte) (int, error) {
@@ -95,12 +96,14 @@ func (c cut) Read(b []byte) (int, error) {
 }
 
 func (p *probe) cutOff(ctx context.Context) error {
-	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: targetGroup(group)}}})
+	step := v1.Requested{ID: rand.Text(), Step: targetGroup(group)}
+	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
 	}
-	// All of the JSON is there: only the length says that the request is not whole.
-	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
+	// The JSON is complete. Only the length shows that the request is not.
+	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
+		reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
 	}
@@ -114,7 +117,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	return err
 }
 
-// atOnce sends the step that makes the load balancer several times with one ID.
+// atOnce sends the step that creates the load balancer several times at once, with one ID.
 func (p *probe) atOnce(ctx context.Context) error {
 	for {
 		const times = 4
@@ -152,7 +155,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 	}
 }
 
-// trueAlready sends the same steps again under other IDs.
+// trueAlready repeats steps under other IDs.
 func (p *probe) trueAlready(ctx context.Context) error {
 	var before v1.Observed
 	for again := range 2 {
@@ -170,17 +173,20 @@ func (p *probe) trueAlready(ctx context.Context) error {
 			return errors.New("the load balancer that was made does not exist")
 		case len(seen.TargetGroups) != 1 || seen.TargetGroups[0].ID != group:
 			return fmt.Errorf("it has %d target groups; one was made, %s", len(seen.TargetGroups), group)
-		case seen.Settings == nil && seen.Digest == "" || seen.TargetGroups[0].Settings == nil && seen.TargetGroups[0].Digest == "":
+		case seen.Settings == nil && seen.Digest == "" || seen.TargetGroups[0].Settings == nil &&
+			seen.TargetGroups[0].Digest == "":
 			return errors.New("it tells neither the settings nor the digest that came with them")
-		case again > 0 && (seen.Handle != before.Handle || seen.TargetGroups[0].Handle != before.TargetGroups[0].Handle):
-			return fmt.Errorf("the handles were %q and %q, and are %q and %q", before.Handle, before.TargetGroups[0].Handle, seen.Handle, seen.TargetGroups[0].Handle)
+		case again > 0 &&
+			(seen.Handle != before.Handle || seen.TargetGroups[0].Handle != before.TargetGroups[0].Handle):
+			return fmt.Errorf("the handles were %q and %q, and are %q and %q", before.Handle,
+				before.TargetGroups[0].Handle, seen.Handle, seen.TargetGroups[0].Handle)
 		}
 		before = seen
 	}
 	return nil
 }
 
-// listed returns an error unless the key is listed, or is not.
+// listed returns an error unless the key is in the list, or is not in it.
 func (p *probe) listed(ctx context.Context, want bool) error {
 	var told v1.LoadBalancerList
 	if err := p.get(ctx, v1.PathLoadBalancers, nil, &told); err != nil {
@@ -192,8 +198,8 @@ func (p *probe) listed(ctx context.Context, want bool) error {
 	return nil
 }
 
-// targets puts members twice, then none. The address is one of documentation (RFC 5737): it is sent
-// nothing of use.
+// targets sets members twice, then none. The address is reserved for documentation (RFC 5737), and
+// does not exist.
 func (p *probe) targets(ctx context.Context) error {
 	query := url.Values{"key": {p.key}, "group": {group}}
 	member := v1.TargetHealth{Address: "192.0.2.1", Port: 8080}
@@ -202,7 +208,8 @@ func (p *probe) targets(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("writing members: %w", err)
 		}
-		a, err := p.send(ctx, request{method: http.MethodPut, path: v1.PathTargets, query: query, body: body})
+		a, err := p.send(ctx,
+			request{method: http.MethodPut, path: v1.PathTargets, query: query, body: body})
 		if err != nil {
 			return err
 		}
@@ -219,13 +226,14 @@ func (p *probe) targets(ctx context.Context) error {
 		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool { return t.State == "draining" })
 		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool { return a.Address == b.Address && a.Port == b.Port })
 		if !same {
-			return fmt.Errorf("the members that were put are %v, those that are told are %v", members, told.Targets)
+			return fmt.Errorf("the members that were put are %v, those that are told are %v", members,
+				told.Targets)
 		}
 	}
 	return nil
 }
 
-// last deletes what there is, each thing twice.
+// last deletes everything, twice.
 var last = trial{
 	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds", "let a step that deletes what is not there succeed; delete what is left of the key by hand", (*probe).clear,
 }
@@ -253,8 +261,10 @@ func (p *probe) clear(ctx context.Context) error {
 			}
 		}
 	}
-	if seen, err = p.observe(ctx); err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
-		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d", p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
+	if seen, err = p.observe(ctx); err == nil &&
+		(seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
+		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d",
+			p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
 	}
 	if err == nil {
 		err = p.listed(ctx, false)

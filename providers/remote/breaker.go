@@ -11,16 +11,16 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// This file keeps calls from being sent to a provider that does not answer, so that none of the
-// operator's workers waits for it.
+// This file fails calls to a provider that does not answer at once, so that no worker of the
+// operator waits for it.
 
 const (
 	mostFailures = 5                // attempts in a row, after which calls fail at once
 	pause        = 10 * time.Second // after which one attempt is let through
 )
 
-// A breaker is closed as long as a provider answers. After some attempts in a row without an answer
-// it opens: calls fail at once, until an attempt that is let through now and then is answered.
+// A breaker is closed while a provider answers. After some attempts in a row without an answer it
+// opens: calls fail at once, and one attempt is made from time to time, until one is answered.
 type breaker struct {
 	circuit *gobreaker.CircuitBreaker[struct{}]
 
@@ -37,10 +37,10 @@ func newBreaker(name string) *breaker {
 	})}
 }
 
-// errAway is an answer that a proxy or a server gives for a provider that is not there.
+// errAway stands for a status that a proxy or a server sends if it cannot reach the provider.
 var errAway = errors.New("status 502, 503 or 504")
 
-// do makes an attempt, unless the provider does not answer.
+// do makes an attempt, unless the breaker is open.
 func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, error) {
 	var response *http.Response
 	_, err := b.circuit.Execute(func() (_ struct{}, err error) {
@@ -51,17 +51,17 @@ func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, er
 		return struct{}{}, err
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return nil, final{b.open()}
+		return nil, final{b.openError()}
 	}
-	b.note(err)
+	b.record(err)
 	if errors.Is(err, errAway) {
 		return response, nil
 	}
 	return response, err
 }
 
-// note remembers since when there is no answer, and why.
-func (b *breaker) note(err error) {
+// record holds since when there is no answer, and why.
+func (b *breaker) record(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -75,12 +75,13 @@ func (b *breaker) note(err error) {
 	}
 }
 
-// open is the error of a call that is not sent.
-func (b *breaker) open() error {
+// openError returns the error of a call that is not sent.
+func (b *breaker) openError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.last == nil {
 		return errors.New("the provider did not answer, and is about to be asked again")
 	}
-	return fmt.Errorf("the provider does not answer since %s, and is asked again every %s: %w", b.since.UTC().Format(time.TimeOnly), pause, plainly(b.last))
+	return fmt.Errorf("the provider does not answer since %s, and is asked again every %s: %w",
+		b.since.UTC().Format(time.TimeOnly), pause, plainly(b.last))
 }

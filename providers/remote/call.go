@@ -37,15 +37,15 @@ type call struct {
 	header *http.Header // is given the headers of the answer; nil: not wanted
 }
 
-// errNotModified says that the answer is the same as the one of the entity tag that was sent.
+// errNotModified stands for the status 304: the answer is that of the entity tag.
 var errNotModified = errors.New("not modified")
 
-// A final error is not helped by another attempt.
+// A final error ends a call: another attempt would not help.
 type final struct{ error }
 
 func (f final) Unwrap() error { return f.error }
 
-// plainly is an error of package http without the method and the URL, which the caller knows.
+// plainly returns an error of package http without the method and the URL, which the caller knows.
 func plainly(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
@@ -55,7 +55,7 @@ func plainly(err error) error {
 
 type callKey struct{}
 
-// callOf is the call that an attempt belongs to.
+// callOf returns the call of an attempt.
 func callOf(ctx context.Context) call {
 	c, _ := ctx.Value(callKey{}).(call)
 	return c
@@ -79,15 +79,15 @@ func randomHex(bytes int) string {
 	return hex.EncodeToString(random)
 }
 
-// An answer is what a call was answered with.
+// An answer is the response to a call.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// readAnswer reads all of an answer, and no more than there may be. An answer that is not read to
-// its end takes its connection with it.
+// readAnswer reads all of an answer, up to the limit. A connection cannot be used again if its
+// answer was not read to the end.
 func readAnswer(r *http.Response) (*answer, error) {
 	defer r.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(r.Body, v1.MaxAnswer+1))
@@ -100,7 +100,7 @@ func readAnswer(r *http.Response) (*answer, error) {
 	return &answer{status: r.StatusCode, header: r.Header, body: body}, nil
 }
 
-// read reads what is in an answer: what was asked for, or why not.
+// read reads the message or the problem in an answer.
 func (a *answer) read(c call) error {
 	kind, parameters, _ := mime.ParseMediaType(a.header.Get("Content-Type"))
 	wanted, _, _ := mime.ParseMediaType(v1.MediaType)
@@ -112,7 +112,8 @@ func (a *answer) read(c call) error {
 	case c.into == nil:
 		return nil
 	case kind != wanted || parameters["version"] != strconv.Itoa(v1.Version):
-		return fmt.Errorf("%s was answered with a body of type %q, and this operator reads %s", c.operation, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
+		return fmt.Errorf("%s was answered with a body of type %q, and this operator reads %s",
+			c.operation, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
 	}
 	if err := decode(a.body, c.into); err != nil {
 		return fmt.Errorf("reading the answer to %s: %w", c.operation, err)
@@ -126,7 +127,7 @@ func (a *answer) read(c call) error {
 	return nil
 }
 
-// decode reads one JSON value. Fields that are not known are left out.
+// decode reads one JSON value. It ignores unknown fields.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if err := d.Decode(into); err != nil {
@@ -138,10 +139,11 @@ func decode(body []byte, into any) error {
 	return nil
 }
 
-// problem is what an answer with an error says.
+// problem returns the error that an answer describes.
 func (a *answer) problem(c call, kind string) error {
 	if a.status >= 300 && a.status < 400 {
-		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed", c.operation, a.status)
+		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed",
+			c.operation, a.status)
 	}
 	var p v1.Problem
 	if kind != v1.ProblemMediaType || decode(a.body, &p) != nil {
@@ -151,20 +153,22 @@ func (a *answer) problem(c call, kind string) error {
 		p.Type = typeOf(a.status)
 	}
 	if p.Type == v1.ProblemVersion && len(p.Versions) > 0 {
-		p.Detail = fmt.Sprintf("it speaks the versions %v of the protocol, and this operator speaks %d", p.Versions, v1.Version)
+		p.Detail = fmt.Sprintf("it speaks the versions %v of the protocol, and this operator speaks %d",
+			p.Versions, v1.Version)
 	}
 	p.Detail = clip(p.Error(), longestDetail)
-	if after, err := strconv.Atoi(a.header.Get("Retry-After")); err == nil && p.RetryAfterSeconds == 0 {
+	after, err := strconv.Atoi(a.header.Get("Retry-After"))
+	if err == nil && p.RetryAfterSeconds == 0 {
 		p.RetryAfterSeconds = after
 	}
 	p.RetryAfterSeconds = min(max(p.RetryAfterSeconds, 0), int(longestLater/time.Second))
 	return wire.DecodeError(&p)
 }
 
-// longestLater is the longest time after which a provider can have the operator ask again.
+// longestLater limits Retry-After.
 const longestLater = 10 * time.Minute
 
-// typeOf is the type of problem of a status whose body says none.
+// typeOf returns the type of problem for a status, where the body has none.
 func typeOf(status int) v1.ProblemType {
 	switch status {
 	case http.StatusUnauthorized, http.StatusForbidden:
@@ -181,10 +185,10 @@ func typeOf(status int) v1.ProblemType {
 	return v1.ProblemOther
 }
 
-// longestDetail is how many bytes of a provider's words are kept.
+// longestDetail is the number of bytes that are kept of a provider's texts.
 const longestDetail = 1024
 
-// clip is a text in one line, and not too long.
+// clip returns a text in one line and within a limit.
 func clip(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -13,15 +13,15 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file knows what the provider can express, and keeps that fresh.
+// This file reads the capabilities of the provider, and reads them again.
 
-// freshFor is how long capabilities are believed.
+// freshFor is the time after which capabilities are read again.
 const freshFor = 10 * time.Minute
 
-// stale reports whether the capabilities are to be asked for again.
+// stale reports whether the capabilities have to be read again.
 func (p *client) stale() bool { return time.Since(p.known().at) > freshFor }
 
-// keepFresh asks for the capabilities. Where that fails, those that are known hold.
+// keepFresh reads the capabilities again. If that fails, the last ones stay.
 func (p *client) keepFresh(ctx context.Context) {
 	if err := p.refresh(ctx); err != nil {
 		p.endpoint.Log.Info("the capabilities of the provider could not be read anew, and are taken for what they were", "provider", p.endpoint.Name, "reason", err.Error())
@@ -31,13 +31,14 @@ func (p *client) keepFresh(ctx context.Context) {
 	}
 }
 
-// refresh asks for the capabilities.
+// refresh reads the capabilities.
 func (p *client) refresh(ctx context.Context) error {
 	before := p.known()
 	var told v1.Capabilities
 	var etag string
 	var header http.Header
-	err := p.call(ctx, call{operation: "Capabilities", method: http.MethodGet, at: v1.PathCapabilities, ifNoneMatch: before.etag, into: &told, etag: &etag, header: &header})
+	err := p.call(ctx, call{operation: "Capabilities", method: http.MethodGet, at: v1.PathCapabilities,
+		ifNoneMatch: before.etag, into: &told, etag: &etag, header: &header})
 	if errors.Is(err, errNotModified) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -48,15 +49,15 @@ func (p *client) refresh(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(told.Versions, v1.Version) {
-		return p.says(fmt.Errorf("it speaks the versions %v of the protocol, and this operator speaks %d", told.Versions, v1.Version))
+		return p.named(fmt.Errorf("it speaks the versions %v of the protocol, and this operator speaks %d", told.Versions, v1.Version))
 	}
 	model, err := wire.DecodeCapabilities(told)
 	if err != nil {
-		return p.says(fmt.Errorf("reading its capabilities: %w", err))
+		return p.named(fmt.Errorf("reading its capabilities: %w", err))
 	}
 	schemas, err := compileSchemas(told.SettingsSchema)
 	if err != nil {
-		return p.says(fmt.Errorf("reading its capabilities: %w", err))
+		return p.named(fmt.Errorf("reading its capabilities: %w", err))
 	}
 	most := v1.MaxRequest
 	if told.Calls.RequestBytes > 0 {

@@ -49,7 +49,7 @@ func newClient(e Endpoint) (*client, error) {
 func (p *client) call(ctx context.Context, c call) error {
 	err := p.do(ctx, c)
 	if err != nil && !errors.Is(err, errNotModified) {
-		return p.says(err)
+		return p.named(err)
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (p *client) do(ctx context.Context, c call) error {
 	return got.read(c)
 }
 
-// encode is the body of a call.
+// encode returns the body of a call.
 func (p *client) encode(c call) ([]byte, error) {
 	if c.body == nil {
 		return nil, nil
@@ -84,17 +84,19 @@ func (p *client) encode(c call) ([]byte, error) {
 		return nil, fmt.Errorf("writing %s: %w", c.operation, err)
 	}
 	if most := p.known().requestBytes; len(text) > most {
-		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected, c.operation, len(text), most)
+		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected,
+			c.operation, len(text), most)
 	}
 	return text, nil
 }
 
-// shortest is how long a request is at least that is sent compressed.
+// shortest is the length from which a body is compressed.
 const shortest = 8 << 10
 
-// send makes the attempts of a call, and returns the answer of the last one.
+// send makes the attempts of a call and returns the last answer.
 func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call,
+		fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
 	defer cancel()
 	var raw any
 	encoding := ""
@@ -108,7 +110,8 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	case body != nil:
 		raw = body
 	}
-	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method, to.String(), raw)
+	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method,
+		to.String(), raw)
 	if err != nil {
 		return nil, fmt.Errorf("calling %s: %w", c.operation, err)
 	}
@@ -146,8 +149,10 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	return got, nil
 }
 
-// poll asks for the answer of a call that takes long.
-func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.Time) (*answer, error) {
+// poll asks for the answer of a call that was answered with 202.
+func (p *client) poll(
+	ctx context.Context, c call, accepted *answer, until time.Time,
+) (*answer, error) {
 	at, err := p.inside(accepted.header.Get("Location"))
 	if err != nil {
 		return nil, fmt.Errorf("%s was answered with 202 and %w", c.operation, err)
@@ -157,7 +162,8 @@ func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.
 		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
 	}
 	if time.Now().Add(wait).After(until) {
-		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation, p.endpoint.Operation)
+		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation,
+			p.endpoint.Operation)
 	}
 	select {
 	case <-ctx.Done():
@@ -171,29 +177,30 @@ func (p *client) poll(ctx context.Context, c call, accepted *answer, until time.
 	return got, err
 }
 
-// inside is where an operation is asked for: below the URL of the provider, wherever a Location
-// says.
+// inside returns the URL of an operation. It is always below the URL of the provider, whatever the
+// Location is.
 func (p *client) inside(location string) (*url.URL, error) {
 	to, err := url.Parse(location)
 	if location == "" || err != nil {
 		return nil, errors.New("no Location to ask at")
 	}
 	parent, id := path.Split(to.Path)
-	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || to.Host != "" && to.Host != p.base.Host {
+	elsewhere := to.Host != "" && to.Host != p.base.Host
+	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || elsewhere {
 		return nil, fmt.Errorf("a Location that is not one of its operations: %s", clip(location, 200))
 	}
 	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil
 }
 
-// says is an error with the name of the provider.
-func (p *client) says(err error) error {
+// named returns an error with the name of the provider.
+func (p *client) named(err error) error {
 	if err == nil {
 		return nil
 	}
 	return fmt.Errorf("provider %s: %w", p.endpoint.Name, err)
 }
 
-// capabilities are those that were told last.
+// capabilities holds the last capabilities of the provider.
 type capabilities struct {
 	model         lb.Capabilities
 	schemas       schemas
@@ -204,7 +211,7 @@ type capabilities struct {
 	at            time.Time // when they were asked for
 }
 
-// known are the capabilities as they are known.
+// known returns the last capabilities.
 func (p *client) known() capabilities {
 	p.mu.Lock()
 	defer p.mu.Unlock()

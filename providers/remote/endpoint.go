@@ -20,26 +20,25 @@ import (
 
 // This file connects to a provider: its URL, its credentials and its connections.
 
-// An Endpoint is where a provider is reached, and how.
+// An Endpoint describes the connection to a provider.
 type Endpoint struct {
-	// Name is what the operator calls the provider.
+	// Name is the name of the provider in the operator's settings.
 	Name string
 	// URL is https://host:port/path, http://host:port/path on this machine, or unix:///path of a
 	// socket.
 	URL string
-	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, as a mounted Secret
-	// has them; "" for none. They are read again when they change.
+	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, like a mounted
+	// Secret; "" for none. The files are read again when they change.
 	Credentials string
-	// Attempt is how long an attempt of a call may take, and Call how long all attempts of it may; 0:
-	// 15 s and a minute.
+	// Attempt is the timeout of an attempt, and Call the timeout of all attempts of a call; 0: 15 s
+	// and a minute.
 	Attempt, Call time.Duration
-	// Operation is how long a call may take that is answered with 202; 0: ten minutes.
+	// Operation is the timeout of a call that is answered with 202; 0: ten minutes.
 	Operation time.Duration
-	// Requested is told of each attempt; it may be nil.
+	// Requested is called for each attempt; it may be nil.
 	Requested func(service, operation, result string)
 	Log       logr.Logger
-	// LeastWait and MostWait are the least and the most time between attempts; 0: half a second and
-	// ten seconds.
+	// LeastWait and MostWait bound the time between attempts; 0: half a second and ten seconds.
 	LeastWait, MostWait time.Duration
 }
 
@@ -53,7 +52,7 @@ func or(d, usual time.Duration) time.Duration {
 // socketHost stands for a unix socket in URLs.
 const socketHost = "provider.sock"
 
-// CheckURL returns an error for a URL that no provider can have.
+// CheckURL returns an error for a URL that cannot be one of a provider.
 func CheckURL(text string) error {
 	_, err := parse(text)
 	return err
@@ -85,8 +84,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || err == nil && address.IsLoopback()
 }
 
-// connections are how an endpoint is connected to: the URL that calls go to, and what makes
-// connections to it.
+// connections returns the URL for calls, the credentials and the transport.
 func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Transport) {
 	socket := ""
 	if base.Scheme == "unix" {
@@ -113,13 +111,13 @@ func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Trans
 	}
 }
 
-// mostConnections are kept for calls that are made at once.
+// mostConnections is the number of idle connections that are kept.
 const mostConnections = 100
 
-// credentials are files that are read for each use: they are small, and a rotation needs no notice.
+// credentials reads its files for each use. They are small, and a rotation needs no notice.
 type credentials struct{ directory string }
 
-// file is what a file has; "" where it is missing.
+// file returns the contents of a file, or nothing if it is missing.
 func (c credentials) file(name string) ([]byte, error) {
 	if c.directory == "" {
 		return nil, nil
@@ -134,14 +132,13 @@ func (c credentials) file(name string) ([]byte, error) {
 	return text, nil
 }
 
-// token is the bearer token; "" for none.
+// token returns the bearer token; "" for none.
 func (c credentials) token() (string, error) {
 	text, err := c.file("token")
 	return strings.TrimSpace(string(text)), err
 }
 
-// tls is how a connection is made: with the CA that signs the provider's certificate, and with a
-// certificate of one's own.
+// tls returns the configuration of connections: the CA of the provider, and a client certificate.
 func (c credentials) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	ca, err := c.file("ca.crt")

@@ -6,19 +6,18 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps what was observed last, so that an answer that is the same need not be sent
-// again.
+// This file holds the last observations, so that an answer that has not changed is not sent again.
 
-// An observation is what was observed, and its entity tag.
+// An observation is an observed load balancer with its entity tag.
 type observation struct {
 	etag     string
 	observed *lb.Observed
 }
 
-// mostObservations are kept at the most.
+// mostObservations limits the observations that are kept.
 const mostObservations = 2000
 
-// observations are the last ones, by load balancer and by how deep the look was.
+// observations holds the last observation for each load balancer and depth.
 type observations struct {
 	mu   sync.Mutex
 	last map[look]observation
@@ -29,15 +28,14 @@ type look struct {
 	deep bool
 }
 
-// of is the last observation of a load balancer; the zero one if there is none.
+// of returns the last observation of a load balancer, or the zero one.
 func (o *observations) of(key lb.Key, deep bool) observation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.last[look{key, deep}]
 }
 
-// keep keeps an observation. Without an entity tag, or of a load balancer that is not there, it is
-// of no use.
+// keep stores an observation, if it has an entity tag and the load balancer exists.
 func (o *observations) keep(key lb.Key, deep bool, seen observation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

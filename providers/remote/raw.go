@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// This file is for tests of a provider on the wire: requests that the operator itself never sends.
+// This file sends requests that the operator never sends, for tests of providers.
 
-// Raw is how an endpoint is sent single requests, with its credentials: nothing is repeated and no
-// redirect is followed. It returns the URL that the calls' paths stand behind.
+// Raw returns the URL below which calls go, and a function that sends one request with the
+// credentials. It repeats nothing and follows no redirect.
 func Raw(e Endpoint) (base *url.URL, send func(*http.Request) (*http.Response, error), err error) {
 	base, err = parse(e.URL)
 	if err != nil {

@@ -24,14 +24,14 @@ import (
 
 // This file is the Provider interface.
 
-// A Provider is a provider that is another process.
+// A Provider is a providers.Provider that is another process.
 type Provider struct {
 	*client
 	steps *batches
 	seen  observations
 }
 
-// Open reaches a provider. One whose capabilities cannot be had is an error.
+// Open returns a provider that has answered with its capabilities.
 func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	p, err := New(e)
 	if err == nil {
@@ -43,10 +43,11 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 	return p, nil
 }
 
-// New makes a provider without calling it. Until it is reached it looks nothing up, so that nothing
-// is made for it.
+// New returns a provider without calling it. Before it is reached, Lookup fails, so that no load
+// balancer is made for it.
 func New(e Endpoint) (*Provider, error) {
-	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute), or(e.Operation, 10*time.Minute)
+	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call,
+		time.Minute), or(e.Operation, 10*time.Minute)
 	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
 	c, err := newClient(e)
 	if err != nil {
@@ -55,11 +56,11 @@ func New(e Endpoint) (*Provider, error) {
 	return &Provider{client: c, steps: newBatches(c)}, nil
 }
 
-// Reach asks the provider what its load balancers can express.
+// Reach reads the capabilities of the provider.
 func (p *Provider) Reach(ctx context.Context) error { return p.refresh(ctx) }
 
-// Term is the provider for a term of this operator: it remembers nothing that was observed before.
-// What is known of the provider itself, and its connections, are the same.
+// Term returns the provider for a term of this operator. It shares the capabilities and the
+// connections, and no observation.
 func (p *Provider) Term() providers.Provider {
 	c := &client{
 		endpoint: p.endpoint, base: p.base, http: p.http, breaker: p.breaker, capabilities: p.known(),
@@ -67,7 +68,7 @@ func (p *Provider) Term() providers.Provider {
 	return &Provider{client: c, steps: newBatches(c)}
 }
 
-// Close closes the connections that nothing uses.
+// Close closes idle connections.
 func (p *Provider) Close() { p.http.HTTPClient.CloseIdleConnections() }
 
 // Capabilities is for the Provider interface. It makes no calls.
@@ -75,8 +76,7 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	return p.known().model.For(class)
 }
 
-// Lookup is for the Provider interface. Settings are checked here against the schemas that the
-// provider serves.
+// Lookup is for the Provider interface. It checks settings against the schemas of the provider.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	switch {
 	case p.known().at.IsZero():
@@ -87,7 +87,8 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		p.keepFresh(ctx)
 	}
 	var told v1.Facts
-	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup, body: wire.EncodeQuestions(q), into: &told}); err != nil {
+	if err := p.call(ctx, call{operation: "Lookup", method: http.MethodPost, at: v1.PathLookup,
+		body: wire.EncodeQuestions(q), into: &told}); err != nil {
 		return lb.Facts{}, err
 	}
 	if told.CapabilitiesETag != "" && told.CapabilitiesETag != p.known().etag {
@@ -98,8 +99,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	return facts, nil
 }
 
-// Observe is for the Provider interface. An answer that is the same as the last one is not sent
-// again.
+// Observe is for the Provider interface. If the answer has not changed, it is not sent again.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	query := url.Values{"key": {string(key)}}
@@ -109,7 +109,8 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	before := p.seen.of(key, deep)
 	var told v1.Observed
 	var etag string
-	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer, query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
+	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer,
+		query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
 	if errors.Is(err, errNotModified) {
 		return before.observed.Clone(), nil
 	}
@@ -118,7 +119,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	out, err := wire.DecodeObserved(key, told)
 	if err != nil {
-		return nil, p.says(fmt.Errorf("answering what load balancer %s is: %w", key, err))
+		return nil, p.named(fmt.Errorf("answering what load balancer %s is: %w", key, err))
 	}
 	p.seen.keep(key, deep, observation{etag: etag, observed: out.Clone()})
 	return out, nil
@@ -128,37 +129,47 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	ctx = providers.About(ctx, seen.Key)
 	var told v1.Activity
-	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive, query: url.Values{"key": {string(seen.Key)}}, into: &told})
+	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive,
+		query: url.Values{"key": {string(seen.Key)}}, into: &told})
 	return told.Active, err
 }
 
-// Apply is for the Provider interface. The provider knows itself what there is.
-func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+// Apply is for the Provider interface. The provider has its own observation.
+func (p *Provider) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	return p.steps.apply(providers.About(ctx, seen.Key), seen.Key, step)
 }
 
 // Targets is for the Provider interface.
-func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (p *Provider) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	ctx = providers.About(ctx, key)
 	var told v1.TargetList
-	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets, query: member(key, group), into: &told})
+	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets,
+		query: member(key, group), into: &told})
 	return wire.DecodeHealth(told), err
 }
 
 // SetTargets is for the Provider interface.
-func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+func (p *Provider) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
 	ctx = providers.About(ctx, key)
-	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets, query: member(key, group), body: wire.EncodeTargets(want), changes: true})
+	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets,
+		query: member(key, group), body: wire.EncodeTargets(want), changes: true})
 }
 
 func member(key lb.Key, group lb.GroupID) url.Values {
 	return url.Values{"key": {string(key)}, "group": {string(group)}}
 }
 
-// List is for the Provider interface. The protocol has no order of keys.
+// List is for the Provider interface. It sorts the keys.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	var told v1.LoadBalancerList
-	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers, into: &told}); err != nil {
+	if err := p.call(ctx, call{operation: "List", method: http.MethodGet, at: v1.PathLoadBalancers,
+		into: &told}); err != nil {
 		return nil, err
 	}
 	keys := make([]lb.Key, len(told.Keys))

@@ -15,24 +15,24 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file checks settings that only the provider understands against the JSON Schemas that it
-// serves.
+// This file checks the settings of a provider's own against the JSON Schemas that it serves.
 
-// schemas are those of a class's settings and of a Backend's; nil where there are none to have.
+// schemas holds the schemas of a class's settings and of a Backend's; nil for none.
 type schemas struct{ balancer, group *jsonschema.Schema }
 
-// The bounds of a schema: a provider must not have the operator compute for long.
+// Limits of a schema, so that the operator does not spend long on it.
 const (
 	longestSchema = 256 << 10
 	mostSubschema = 10_000 // with what references stand for written out
 )
 
-// compileSchemas reads the schemas of a provider.
+// compileSchemas compiles the schemas of a provider.
 func compileSchemas(told *v1.SettingsSchemas) (out schemas, err error) {
 	if told == nil {
 		return out, nil
 	}
-	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer", told.LoadBalancer); err != nil {
+	if out.balancer, err = compileSchema("settingsSchemas.loadBalancer",
+		told.LoadBalancer); err != nil {
 		return out, err
 	}
 	out.group, err = compileSchema("settingsSchemas.targetGroup", told.TargetGroup)
@@ -67,15 +67,15 @@ func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error
 	return schema, nil
 }
 
-// nothing loads no schema from anywhere.
+// nothing refuses to load referenced schemas.
 type nothing struct{}
 
 func (nothing) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(url, 200))
 }
 
-// An expansion counts what a schema is with its references written out. What refers to itself has
-// no end.
+// An expansion counts the parts of a schema with its references replaced. A schema that refers to
+// itself is an error.
 type expansion struct {
 	document any
 	within   map[string]bool // references that are being written out
@@ -118,7 +118,7 @@ func (e *expansion) count(value any) (int, error) {
 	return n, nil
 }
 
-// follow counts what a reference leads to.
+// follow counts the parts behind a reference.
 func (e *expansion) follow(reference any) (int, error) {
 	text, ok := reference.(string)
 	if !ok || !strings.HasPrefix(text, "#") {
@@ -137,9 +137,10 @@ func (e *expansion) follow(reference any) (int, error) {
 	return n, err
 }
 
-// pointed is what a JSON pointer leads to; nil where there is nothing.
+// pointed returns the value at a JSON pointer, or nil.
 func pointed(document any, pointer string) any {
-	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"), "/") {
+	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"),
+		"/") {
 		if name == "" {
 			continue
 		}
@@ -149,7 +150,7 @@ func pointed(document any, pointer string) any {
 	return document
 }
 
-// refuse are the settings that are not as the schemas say, and why not.
+// refuse returns the settings that violate the schemas, with the reasons.
 func (s schemas) refuse(q lb.Questions) map[string]string {
 	out := map[string]string{}
 	check := func(schema *jsonschema.Schema, settings, kind string) {
@@ -178,8 +179,7 @@ func (s schemas) refuse(q lb.Questions) map[string]string {
 	return out
 }
 
-// wrong is what is wrong with settings, a part of them after the other: "rateLimit: got string,
-// want integer".
+// wrong describes all violations: "rateLimit: got string, want integer".
 func wrong(err error) string {
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
@@ -188,7 +188,7 @@ func wrong(err error) string {
 	return clip(strings.Join(causes(invalid), "; "), longestDetail)
 }
 
-// causes are what an error comes down to.
+// causes returns the violations at the bottom of an error.
 func causes(e *jsonschema.ValidationError) []string {
 	if len(e.Causes) == 0 {
 		at := strings.Join(e.InstanceLocation, ".")

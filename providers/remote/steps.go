@@ -14,10 +14,10 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file sends steps. Where a provider takes several in one call, those that wait while a call
-// for the same load balancer is under way go together in the next one.
+// This file sends steps. If a provider takes several steps in one call, those that wait while a
+// call for the same load balancer is under way are sent together in the next call.
 
-// batches are the steps that wait, by load balancer.
+// batches holds the steps that wait, by load balancer.
 type batches struct {
 	provider *client
 
@@ -25,7 +25,7 @@ type batches struct {
 	waiting map[lb.Key][]*waiting // an entry for each load balancer with a call under way
 }
 
-// waiting is a step that waits for its result.
+// waiting is a step without a result yet.
 type waiting struct {
 	requested v1.Requested
 	bytes     int
@@ -40,14 +40,15 @@ func newBatches(p *client) *batches {
 
 // apply sends a step and waits for its result.
 func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.Result, error) {
-	w := &waiting{requested: v1.Requested{ID: randomHex(16), Step: wire.EncodeStep(step)}, done: make(chan struct{})}
+	w := &waiting{requested: v1.Requested{ID: randomHex(16), Step: wire.EncodeStep(step)},
+		done: make(chan struct{})}
 	if b.provider.known().stepsPerApply <= 1 {
 		b.send(ctx, key, []*waiting{w})
 		return w.result, w.err
 	}
 	text, err := json.Marshal(w.requested)
 	if err != nil {
-		return plan.Result{}, b.provider.says(fmt.Errorf("writing a step: %w", err))
+		return plan.Result{}, b.provider.named(fmt.Errorf("writing a step: %w", err))
 	}
 	w.bytes = len(text)
 	if b.wait(key, w) {
@@ -61,8 +62,7 @@ func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.R
 	}
 }
 
-// wait adds a step to those that wait. It reports whether no call is under way that the step could
-// wait for.
+// wait adds a step. It reports whether no call is under way for the load balancer.
 func (b *batches) wait(key lb.Key, w *waiting) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -71,9 +71,9 @@ func (b *batches) wait(key lb.Key, w *waiting) (first bool) {
 	return !underWay
 }
 
-// drain sends what waits for a load balancer until nothing does. That the context of one of the
-// steps ends does not end the call. What that of the first one says of the lease holds for all, for
-// they are of one operator.
+// drain sends the waiting steps of a load balancer until none is left. The end of a step's context
+// does not end the call. The lease in the context of the first step holds for all: they belong to
+// one operator.
 func (b *batches) drain(ctx context.Context, key lb.Key) {
 	for {
 		batch := b.next(key)
@@ -84,7 +84,8 @@ func (b *batches) drain(ctx context.Context, key lb.Key) {
 	}
 }
 
-// next takes out the steps of the next call. Where none wait, no call is under way any more.
+// next returns the steps of the next call, or none if no step waits; then no call is under way any
+// more.
 func (b *batches) next(key lb.Key) []*waiting {
 	known := b.provider.known()
 	b.mu.Lock()
@@ -95,7 +96,8 @@ func (b *batches) next(key lb.Key) []*waiting {
 		return nil
 	}
 	n, bytes := 0, 0
-	for n < len(all) && n < max(known.stepsPerApply, 1) && (n == 0 || bytes+all[n].bytes < known.requestBytes*9/10) {
+	for n < len(all) && n < max(known.stepsPerApply, 1) &&
+		(n == 0 || bytes+all[n].bytes < known.requestBytes*9/10) {
 		bytes += all[n].bytes
 		n++
 	}
@@ -103,7 +105,7 @@ func (b *batches) next(key lb.Key) []*waiting {
 	return all[:n]
 }
 
-// send makes one call for some steps, and gives each its result.
+// send makes one call for some steps, and sets the result of each.
 func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 	p := b.provider
 	request := v1.Apply{}
@@ -124,7 +126,7 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 		case err != nil:
 			w.err = err
 		case !answered:
-			w.err = p.says(fmt.Errorf("the answer has no result of step %s", w.requested.Step.Op))
+			w.err = p.named(fmt.Errorf("the answer has no result of step %s", w.requested.Step.Op))
 		default:
 			w.result, w.err = b.decode(r)
 		}
@@ -132,12 +134,13 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 	}
 }
 
-// decode reads the result of a step.
+// decode converts the result of a step.
 func (b *batches) decode(r v1.Result) (plan.Result, error) {
 	if r.Problem != nil {
 		r.Problem.Detail = clip(r.Problem.Error(), longestDetail)
-		r.Problem.RetryAfterSeconds = min(max(r.Problem.RetryAfterSeconds, 0), int(longestLater.Seconds()))
+		r.Problem.RetryAfterSeconds = min(max(r.Problem.RetryAfterSeconds, 0),
+			int(longestLater.Seconds()))
 	}
 	result, err := wire.DecodeResult(r)
-	return result, b.provider.says(err)
+	return result, b.provider.named(err)
 }

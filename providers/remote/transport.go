@@ -46,7 +46,7 @@ func newHTTPClient(e Endpoint, base *url.URL, b *breaker) (*url.URL, *retryableh
 	return base, c
 }
 
-// attempts makes each attempt of a call.
+// attempts makes the attempts of calls.
 type attempts struct {
 	endpoint Endpoint
 	breaker  *breaker
@@ -81,7 +81,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// resultOf is how an attempt ended, in a word for metrics.
+// resultOf returns the result of an attempt as a label of metrics.
 func resultOf(r *http.Response, err error) string {
 	switch {
 	case err != nil:
@@ -93,7 +93,8 @@ func resultOf(r *http.Response, err error) string {
 	}
 }
 
-// levelled lets go-retryablehttp log. It logs methods, URLs and errors: no header and no body.
+// levelled is the log of go-retryablehttp. It logs methods, URLs and errors, and no headers or
+// bodies.
 type levelled struct{ log logr.Logger }
 
 func (l levelled) Error(message string, about ...any) { l.log.V(1).Info(message, about...) } // the call's error is told by the caller

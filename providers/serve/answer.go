@@ -15,10 +15,10 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file writes answers: compressed where that is wanted, and not at all where the client has
-// the same one already.
+// This file writes answers. It compresses them if the client accepts that, and sends no body if the
+// client's entity tag is current.
 
-// An answer is what a request is answered with; the zero value is none.
+// An answer is the response to a request; the zero value is none.
 type answer struct {
 	status     int
 	body       []byte
@@ -30,10 +30,10 @@ type answer struct {
 	takesGzip  bool   // says that requests may be compressed
 }
 
-// worthIt is how long an answer has to be for compressing it to save anything.
-const worthIt = 1 << 10
+// compressFrom is the length from which an answer is compressed.
+const compressFrom = 1 << 10
 
-// good is an answer with a message.
+// good returns an answer with a message.
 func good(message any) answer {
 	body, err := json.Marshal(message)
 	if err != nil {
@@ -45,7 +45,7 @@ func good(message any) answer {
 	return answer{status: http.StatusOK, body: body}
 }
 
-// tagged is an answer with the entity tag of its body.
+// tagged returns an answer with the entity tag of its body.
 func tagged(a answer) answer {
 	if a.problem == nil {
 		a.tag = tagOf(a.body)
@@ -53,13 +53,13 @@ func tagged(a answer) answer {
 	return a
 }
 
-// tagOf is a strong entity tag.
+// tagOf returns a strong entity tag.
 func tagOf(body []byte) string {
 	sum := sha256.Sum256(body)
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// problem is an answer that says why a call failed.
+// problem returns an answer with the reason why a call failed.
 func problem(p *v1.Problem) answer {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -68,20 +68,21 @@ func problem(p *v1.Problem) answer {
 	return answer{status: p.Status, body: body, problem: p, retryAfter: p.RetryAfterSeconds}
 }
 
-// failed is an answer that says why a provider failed.
+// failed returns an answer with the error of a provider.
 func failed(err error) answer { return problem(wire.EncodeError(err)) }
 
-// accepted is the answer that the answer comes later.
+// accepted returns the answer of a call that takes longer: 202.
 func accepted(id string) answer {
 	return answer{status: http.StatusAccepted, location: v1.PathOperations + id, retryAfter: 1}
 }
 
-// write writes an answer. What goes wrong with a connection is its client's to notice.
+// write writes an answer. It ignores errors of the connection, which the client sees, too.
 func write(w http.ResponseWriter, r *http.Request, a answer) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location, "Allow": a.allow} {
+	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location,
+		"Allow": a.allow} {
 		if value != "" {
 			h.Set(name, value)
 		}
@@ -108,7 +109,7 @@ func write(w http.ResponseWriter, r *http.Request, a answer) {
 		h.Set("Content-Type", v1.ProblemMediaType)
 	}
 	h.Set("Vary", "Accept-Encoding")
-	if len(a.body) >= worthIt && takesGzip(r.Header.Values("Accept-Encoding")) {
+	if len(a.body) >= compressFrom && takesGzip(r.Header.Values("Accept-Encoding")) {
 		a.body = compressed(a.body)
 		h.Set("Content-Encoding", "gzip")
 	}

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file bounds what requests may cost: how many there are at once, how long they are,
-// compressed or not, and how many of the long ones are read at once.
+// This file limits the cost of requests: how many there are at once, how long they are, compressed
+// or not, and how many long ones are read at once.
 
 const (
 	mostCalls  = 512      // that are under way
@@ -44,21 +44,25 @@ func (b *bounds) enter() (release func(), p *v1.Problem) {
 	case <-b.calls:
 		return func() { b.calls <- struct{}{} }, nil
 	default:
-		return nil, busy(fmt.Sprintf("%d calls are under way, and this provider takes no more at once", mostCalls))
+		return nil, busy(fmt.Sprintf("%d calls are under way, and this provider takes no more at once",
+			mostCalls))
 	}
 }
 
-// busy is the problem of a server that has too much to do.
+// busy returns the problem of an overloaded server.
 func busy(detail string) *v1.Problem {
 	p := wire.NewProblem(v1.ProblemThrottled, detail)
 	p.RetryAfterSeconds = 1
 	return p
 }
 
-// readBody reads the body of a request, which may be compressed. The limit counts for what it is
-// and for what it becomes. Release is called once the body has been understood.
-func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (body []byte, release func(), p *v1.Problem) {
-	from, p := decompressed(http.MaxBytesReader(w, r.Body, int64(limit)), r.Header.Values("Content-Encoding"))
+// readBody reads the body of a request, which may be compressed. The limit holds for the body with
+// and without compression. The caller calls release once it has decoded the body.
+func (b *bounds) readBody(
+	w http.ResponseWriter, r *http.Request, limit int,
+) (body []byte, release func(), p *v1.Problem) {
+	from, p := decompressed(http.MaxBytesReader(w, r.Body, int64(limit)),
+		r.Header.Values("Content-Encoding"))
 	if p != nil {
 		return nil, nil, p
 	}
@@ -79,7 +83,8 @@ func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (bo
 	}
 	if tooLong := new(http.MaxBytesError); errors.As(err, &tooLong) || len(body) > limit {
 		release()
-		return nil, nil, wire.NewProblem(v1.ProblemTooLarge, fmt.Sprintf("the request is longer than %d bytes, which this provider takes at most", limit))
+		return nil, nil, wire.NewProblem(v1.ProblemTooLarge,
+			fmt.Sprintf("the request is longer than %d bytes, which this provider takes at most", limit))
 	}
 	if err != nil {
 		release()
@@ -88,7 +93,7 @@ func (b *bounds) readBody(w http.ResponseWriter, r *http.Request, limit int) (bo
 	return body, release, nil
 }
 
-// decompressed is a body without its compression.
+// decompressed returns a body without its compression.
 func decompressed(body io.Reader, encodings []string) (io.Reader, *v1.Problem) {
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(encodings, ","))); encoding {
 	case "", "identity":
@@ -100,6 +105,7 @@ func decompressed(body io.Reader, encodings []string) (io.Reader, *v1.Problem) {
 		}
 		return unzipped, nil
 	default:
-		return nil, malformed("the Content-Encoding %q is not known; it can be gzip or none", clip(encoding))
+		return nil, malformed("the Content-Encoding %q is not known; it can be gzip or none",
+			clip(encoding))
 	}
 }

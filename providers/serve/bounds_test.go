@@ -27,25 +27,25 @@ func TestResultsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSteps()
 		s.most = 3
-		carryOut := func(id string) v1.Result {
+		applyAll := func(id string) v1.Result {
 			return s.once(t.Context(), "k", v1.Requested{ID: id}, func() (v1.Result, bool) { return v1.Result{ID: id, Handle: "made"}, true })
 		}
 		for i := range 3 {
-			carryOut(fmt.Sprint(i))
+			applyAll(fmt.Sprint(i))
 			time.Sleep(time.Minute)
 		}
-		if r := carryOut("one more"); r.Problem == nil || r.Problem.Type != v1.ProblemThrottled || r.Problem.RetryAfterSeconds != 7*60+1 {
+		if r := applyAll("one more"); r.Problem == nil || r.Problem.Type != v1.ProblemThrottled || r.Problem.RetryAfterSeconds != 7*60+1 {
 			t.Errorf("one more: %+v", r)
 		}
-		if r := carryOut("0"); r.Problem != nil {
+		if r := applyAll("0"); r.Problem != nil {
 			t.Errorf("one that is kept: %+v", r)
 		}
 		time.Sleep(7*time.Minute + time.Second)
-		if r := carryOut("one more"); r.Problem != nil || len(s.all) != 3 {
+		if r := applyAll("one more"); r.Problem != nil || len(s.all) != 3 {
 			t.Errorf("after the first one was forgotten: %+v, %d are kept", r, len(s.all))
 		}
 		time.Sleep(time.Hour)
-		carryOut("last")
+		applyAll("last")
 		if len(s.all) != 1 || len(s.ended) != 1 || s.bytes > 1000 {
 			t.Errorf("%d, %d of %d bytes are kept", len(s.all), len(s.ended), s.bytes)
 		}

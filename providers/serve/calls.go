@@ -15,20 +15,22 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file makes the calls of the protocol to the provider.
+// This file calls the provider.
 
 const (
 	stepsPerApply = 32 // in one request
 	atOnce        = 4  // steps of one request, as in providers.Run
 )
 
-// withLog gives calls the server's log.
+// withLog adds the server's log to a context.
 func withLog(ctx context.Context, s *Server) context.Context {
 	return logr.NewContext(ctx, s.options.Log)
 }
 
-// readSafely reads the body of a request and returns what is to be done.
-func (s *Server) readSafely(w http.ResponseWriter, r *http.Request, c call) (do func(context.Context) answer, p *v1.Problem) {
+// readSafely is read, with an answer in place of a panic.
+func (s *Server) readSafely(
+	w http.ResponseWriter, r *http.Request, c call,
+) (do func(context.Context) answer, p *v1.Problem) {
 	read := providers.Safely(withLog(r.Context(), s), func() error {
 		do, p = s.read(w, r, c)
 		return nil
@@ -39,8 +41,10 @@ func (s *Server) readSafely(w http.ResponseWriter, r *http.Request, c call) (do 
 	return do, p
 }
 
-// read reads the body of a request and returns what is to be done.
-func (s *Server) read(w http.ResponseWriter, r *http.Request, c call) (func(context.Context) answer, *v1.Problem) {
+// read reads the body of a request and returns the call to make.
+func (s *Server) read(
+	w http.ResponseWriter, r *http.Request, c call,
+) (func(context.Context) answer, *v1.Problem) {
 	var body []byte
 	if c.body {
 		if !spoken(r.Header.Get("Content-Type")) {
@@ -74,13 +78,13 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, c call) (func(cont
 }
 
 func (s *Server) capabilities(context.Context) answer {
-	a := tagged(good(s.told()))
+	a := tagged(good(s.encodeCapabilities()))
 	a.takesGzip = true
 	return a
 }
 
-// told are the capabilities as they are told.
-func (s *Server) told() v1.Capabilities {
+// encodeCapabilities returns the capabilities in their wire form.
+func (s *Server) encodeCapabilities() v1.Capabilities {
 	out := wire.EncodeCapabilities(s.provider.Capabilities(lb.Class{}))
 	out.Software = s.options.Software
 	out.Calls.StepsPerApply = stepsPerApply
@@ -104,7 +108,7 @@ func (s *Server) lookup(body []byte) (func(context.Context) answer, *v1.Problem)
 			return failed(err)
 		}
 		out := wire.EncodeFacts(facts)
-		out.CapabilitiesETag = tagged(good(s.told())).tag // to look up limits may have changed them
+		out.CapabilitiesETag = tagged(good(s.encodeCapabilities())).tag // to look up limits may have changed them
 		return good(out)
 	}, nil
 }
@@ -121,7 +125,7 @@ func (s *Server) list(ctx context.Context) answer {
 	return good(out)
 }
 
-// observing observes a load balancer.
+// observing returns the call that observes a load balancer.
 func (s *Server) observing(key lb.Key, deep bool) observation {
 	return func(ctx context.Context) (*lb.Observed, error) { return s.provider.Observe(ctx, key, deep) }
 }
@@ -156,7 +160,7 @@ func (s *Server) active(ctx context.Context, key lb.Key) answer {
 	return good(v1.Activity{Active: active})
 }
 
-// apply reads steps. All of them are understood before one is begun.
+// apply reads all steps, and returns the call that applies them.
 func (s *Server) apply(c call, body []byte) (func(context.Context) answer, *v1.Problem) {
 	var asked v1.Apply
 	if p := decode(body, &asked); p != nil {
@@ -176,11 +180,13 @@ func (s *Server) apply(c call, body []byte) (func(context.Context) answer, *v1.P
 			return nil, p
 		}
 	}
-	return func(ctx context.Context) answer { return s.carryOut(ctx, c, asked.Steps, todo) }, nil
+	return func(ctx context.Context) answer { return s.applyAll(ctx, c, asked.Steps, todo) }, nil
 }
 
-// carryOut carries out steps, a few at once. Each has its own result.
-func (s *Server) carryOut(ctx context.Context, c call, asked []v1.Requested, todo []plan.Step) answer {
+// applyAll applies steps, a few at once. Each has its own result.
+func (s *Server) applyAll(
+	ctx context.Context, c call, asked []v1.Requested, todo []plan.Step,
+) answer {
 	m, giveBack := s.mirrors.of(c.key)
 	defer giveBack()
 	results := make([]v1.Result, len(todo))
@@ -195,7 +201,8 @@ func (s *Server) carryOut(ctx context.Context, c call, asked []v1.Requested, tod
 				return wire.EncodeResult(asked[i].ID, result, err), begun
 			})
 			if p := results[i].Problem; p != nil {
-				s.options.Log.Info("a step failed", "key", string(c.key), "op", string(asked[i].Step.Op), "id", asked[i].ID, "type", string(p.Type), "detail", p.Detail)
+				s.options.Log.Info("a step failed", "key", string(c.key), "op", string(asked[i].Step.Op), "id",
+					asked[i].ID, "type", string(p.Type), "detail", p.Detail)
 			}
 		})
 	}
@@ -203,8 +210,10 @@ func (s *Server) carryOut(ctx context.Context, c call, asked []v1.Requested, tod
 	return good(v1.Applied{Results: results})
 }
 
-// step carries out a step, unless its client waits no longer.
-func (s *Server) step(ctx context.Context, c call, m *mirror, step plan.Step) (result plan.Result, begun bool, err error) {
+// step applies a step, unless its client no longer waits.
+func (s *Server) step(
+	ctx context.Context, c call, m *mirror, step plan.Step,
+) (result plan.Result, begun bool, err error) {
 	seen, underWay, err := m.begin(ctx, s.observing(c.key, false))
 	if err != nil {
 		return result, false, fmt.Errorf("observing the load balancer before the step: %w", err)
@@ -238,7 +247,8 @@ func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, 
 	}
 	for i, t := range asked.Targets {
 		if t.State != "" {
-			return nil, wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("targets[%d] has the field \"state\", which a request does not have", i))
+			return nil, wire.NewProblem(v1.ProblemUnknown,
+				fmt.Sprintf("targets[%d] has the field \"state\", which a request does not have", i))
 		}
 	}
 	return func(ctx context.Context) answer {
@@ -248,7 +258,8 @@ func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, 
 		}
 		defer unlock()
 		if c.late() {
-			return failed(fmt.Errorf("the members were not changed: the client had waited for %s", c.timeout))
+			return failed(fmt.Errorf("the members were not changed: the client had waited for %s",
+				c.timeout))
 		}
 		if err := s.provider.SetTargets(ctx, c.key, c.group, wire.DecodeTargets(asked)); err != nil {
 			return failed(err)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// This file is how a Server is listened with.
+// This file listens for connections.
 
-// The most that a connection may take: to send a header, a request, and to take an answer; and how
-// long it may be idle.
+// Limits of a connection: the time to send a header and a request, and to read an answer; and the
+// idle time.
 const (
 	headerWithin  = 10 * time.Second
 	requestWithin = time.Minute
@@ -20,7 +20,7 @@ const (
 	longestHeader = 32 << 10 // bytes
 )
 
-// HTTPServer is an http.Server for a Server, with bounds on how long a client may take for what.
+// HTTPServer returns an http.Server with these limits.
 func HTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: requestWithin + longest, IdleTimeout: idleFor,
@@ -28,9 +28,9 @@ func HTTPServer(handler http.Handler) *http.Server {
 	}
 }
 
-// Listen serves until the context ends. Then nothing more is begun, and what is under way is
-// finished within patience.
-func (s *Server) Listen(ctx context.Context, on net.Listener, patience time.Duration) error {
+// Listen serves until the context ends. Then it begins no further call, and those under way may end
+// within the timeout.
+func (s *Server) Listen(ctx context.Context, on net.Listener, timeout time.Duration) error {
 	server := HTTPServer(s)
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(on) }()
@@ -39,9 +39,9 @@ func (s *Server) Listen(ctx context.Context, on net.Listener, patience time.Dura
 		return errors.Join(fmt.Errorf("serving at %s: %w", on.Addr(), err), s.Close(0))
 	case <-ctx.Done():
 	}
-	until, end := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	until, end := context.WithTimeout(context.WithoutCancel(ctx), timeout)
 	defer end()
-	err := s.Close(patience)
+	err := s.Close(timeout)
 	if shut := server.Shutdown(until); shut != nil {
 		return errors.Join(err, server.Close())
 	}

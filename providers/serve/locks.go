@@ -7,10 +7,10 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file has one change of a target group's members wait for another: the client of the first
-// one may have given up.
+// This file makes changes of one target group's members wait for each other: the client of the
+// first change may have given up.
 
-// A groupName is by which a target group is known.
+// A groupName identifies a target group.
 type groupName struct {
 	key   lb.Key
 	group lb.GroupID
@@ -28,7 +28,7 @@ type lock struct {
 
 func newLocks() *locks { return &locks{all: map[groupName]*lock{}} }
 
-// lock waits until a target group is free, and takes it.
+// lock waits until a target group is free, and locks it.
 func (l *locks) lock(ctx context.Context, name groupName) (unlock func(), err error) {
 	l.mu.Lock()
 	one := l.all[name]

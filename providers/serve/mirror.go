@@ -12,13 +12,12 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file keeps what there is of each load balancer, for a provider is shown it with each step,
-// and the protocol does not send it. What is kept is called a mirror. It begins with an
-// observation, the operator's or the server's own, and follows each step that succeeds, as
-// providers.Run has an operator's do. Where it may be wrong it is given up, and the next step
-// begins with an observation.
+// This file holds the state of each load balancer. A provider gets it with each step, and the
+// protocol does not send it. A mirror begins with an observation, the operator's or the server's
+// own, and follows each step that succeeds, as providers.Run does. If it may be wrong it is
+// dropped, and the next step begins with an observation.
 
-// A mirror is that of one load balancer.
+// A mirror holds the state of one load balancer.
 type mirror struct {
 	users int       // calls that hold it; of mirrors
 	used  time.Time // of mirrors
@@ -34,13 +33,12 @@ type mirror struct {
 // A step that is under way.
 type underWay struct{ ended chan struct{} }
 
-// An observation is what Observe of a provider returns.
+// An observation is the result of Observe.
 type observation func(context.Context) (*lb.Observed, error)
 
-// look makes an observation for the operator. It waits for the steps that were under way before:
-// their client may have given up, and what they do belongs to what there is. The mirror becomes
-// what was seen. Where other steps began meanwhile it may or may not have what they did, and there
-// is no mirror.
+// look observes for the operator. It waits for the steps under way: their client may have given up,
+// and the observation has to include them. The observation becomes the mirror, unless other steps
+// began meanwhile: it may or may not include those.
 func (m *mirror) look(ctx context.Context, observe observation) (*lb.Observed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,7 +59,7 @@ func (m *mirror) look(ctx context.Context, observe observation) (*lb.Observed, e
 	return seen, nil
 }
 
-// observe makes an observation without the lock, which is held before and after.
+// observe observes without the lock, which the caller holds before and after.
 func (m *mirror) observe(ctx context.Context, observe observation) (seen *lb.Observed, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
@@ -69,7 +67,7 @@ func (m *mirror) observe(ctx context.Context, observe observation) (seen *lb.Obs
 	return observe(ctx)
 }
 
-// wait waits without the lock, which is held before and after.
+// wait waits without the lock, which the caller holds before and after.
 func (m *mirror) wait(ctx context.Context, ended <-chan struct{}) error {
 	m.mu.Unlock()
 	defer m.mu.Lock()
@@ -81,8 +79,8 @@ func (m *mirror) wait(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// begin begins a step and returns what it is shown. Where there is no mirror it makes one, once the
-// steps that are under way have ended; the other steps that want to begin wait for that.
+// begin begins a step and returns the state for it. If there is no mirror, it observes once the
+// steps under way have ended. Other steps wait for that.
 func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, *underWay, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +104,7 @@ func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, 
 	return m.view, step, nil
 }
 
-// lookAlone makes the mirror, while nothing else is under way.
+// lookAlone observes while nothing else is under way.
 func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
 	m.looking = make(chan struct{})
 	defer func() {
@@ -128,9 +126,11 @@ func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
 	return err
 }
 
-// end has the mirror follow a step that succeeded. After an error the cloud may be on either side
-// of the step, and the mirror is given up; a wait for targets changes nothing whatever comes of it.
-func (m *mirror) end(ctx context.Context, ended *underWay, step plan.Step, result plan.Result, failed error) {
+// end applies a successful step to the mirror. After an error the cloud may be on either side of
+// the step, and the mirror is dropped. A wait for targets changes nothing, whatever its result is.
+func (m *mirror) end(
+	ctx context.Context, ended *underWay, step plan.Step, result plan.Result, failed error,
+) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.underWay, ended)
@@ -150,7 +150,7 @@ func (m *mirror) end(ctx context.Context, ended *underWay, step plan.Step, resul
 	}
 }
 
-// known is what steps are shown now; nil if there is no mirror.
+// known returns the mirror, or nil.
 func (m *mirror) known() *lb.Observed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -160,28 +160,28 @@ func (m *mirror) known() *lb.Observed {
 	return m.view
 }
 
-// mirrors are those of all load balancers.
+// mirrors holds the mirrors of all load balancers.
 type mirrors struct {
 	mu   sync.Mutex
 	most int
 	all  map[lb.Key]*mirror
 }
 
-// mostMirrors is of how many load balancers there is a mirror.
+// mostMirrors limits the mirrors.
 const mostMirrors = 4096
 
 func newMirrors() *mirrors { return &mirrors{most: mostMirrors, all: map[lb.Key]*mirror{}} }
 
-// of is the mirror of a load balancer, until it is given back. Where there are too many, the one
-// goes that was not used for longest: the next step of its load balancer begins with an
-// observation.
+// of returns the mirror of a load balancer, until it is released. If there are too many, it drops
+// the one that was not used for the longest time: the next step of that load balancer begins with
+// an observation.
 func (m *mirrors) of(key lb.Key) (found *mirror, giveBack func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	found = m.all[key]
 	if found == nil {
 		if len(m.all) >= m.most {
-			m.forget()
+			m.dropOldest()
 		}
 		found = &mirror{underWay: map[*underWay]bool{}}
 		m.all[key] = found
@@ -195,8 +195,8 @@ func (m *mirrors) of(key lb.Key) (found *mirror, giveBack func()) {
 	}
 }
 
-// forget forgets the mirror that nothing has used for longest. The lock is held.
-func (m *mirrors) forget() {
+// dropOldest drops the unused mirror that was not used for the longest time. The lock is held.
+func (m *mirrors) dropOldest() {
 	var oldest lb.Key
 	for key, one := range m.all {
 		if one.users == 0 && (m.all[oldest] == nil || one.used.Before(m.all[oldest].used)) {

@@ -13,14 +13,14 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file runs calls, and has those that take long answered with 202: their answers are asked for
+// This file runs calls. A call that takes long is answered with 202, and its answer is requested
 // later.
 
-// mostAnswers is how many bytes the answers have that wait to be asked for. Beyond that the oldest
-// goes: to its operator it is an operation that is not known, after which it reads what there is.
+// mostAnswers limits the bytes of answers that wait to be requested. Beyond it the oldest one is
+// dropped: its operator gets the problem of an unknown operation, and observes.
 const mostAnswers = 64 << 20
 
-// An operation is a call that is under way, or has ended.
+// An operation is a call that is under way or has ended.
 type operation struct {
 	id     string
 	done   chan struct{}
@@ -29,7 +29,7 @@ type operation struct {
 	cancel context.CancelFunc
 }
 
-// operations are the calls that are under way, and those that were answered with 202.
+// operations holds the calls under way, and those that were answered with 202.
 type operations struct {
 	mu       sync.Mutex
 	underWay map[*operation]bool
@@ -42,14 +42,14 @@ func newOperations() *operations {
 	return &operations{underWay: map[*operation]bool{}, all: map[string]*operation{}}
 }
 
-// begin notes that a call is under way.
+// begin records that a call is under way.
 func (s *operations) begin(o *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.underWay[o] = true
 }
 
-// cancel cancels all calls that are under way.
+// cancel cancels all calls under way.
 func (s *operations) cancel() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,9 +58,11 @@ func (s *operations) cancel() {
 	}
 }
 
-// run makes a call. One that changes something is finished whatever becomes of its client; another
-// one ends with it. Release is called when the call has ended.
-func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, release func()) answer {
+// run makes a call. A call that changes something is finished even if its client is gone; another
+// one is cancelled. It calls release when the call has ended.
+func (s *Server) run(
+	r *http.Request, c call, do func(context.Context) answer, release func(),
+) answer {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
 	ctx = providers.WithAsker(withLog(ctx, s), providers.Asker{Key: c.key, Urgent: urgent(r)})
 	o := &operation{id: rand.Text(), done: make(chan struct{}), cancel: cancel}
@@ -77,7 +79,7 @@ func (s *Server) run(r *http.Request, c call, do func(context.Context) answer, r
 	return s.await(r, c, o, func() answer { return s.operations.add(o) })
 }
 
-// await waits for a call to end, and for so long that the client hears in time that it has not.
+// await waits for a call, but only so long that the client can be answered in time.
 func (s *Server) await(r *http.Request, c call, o *operation, late func() answer) answer {
 	patience := s.options.LongAfter
 	if c.timeout > 0 {
@@ -98,7 +100,7 @@ func (s *Server) await(r *http.Request, c call, o *operation, late func() answer
 	}
 }
 
-// poll answers how a call is going.
+// poll returns the answer of a call, or that it is still under way.
 func (s *Server) poll(r *http.Request, c call) answer {
 	id := strings.TrimPrefix(r.URL.Path, c.path)
 	o := s.operations.find(id)
@@ -110,7 +112,7 @@ func (s *Server) poll(r *http.Request, c call) answer {
 	return s.await(r, c, o, func() answer { return accepted(id) })
 }
 
-// add keeps a call that takes long, to be asked for.
+// add stores a call that takes long.
 func (s *operations) add(o *operation) answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +125,7 @@ func (s *operations) add(o *operation) answer {
 	return accepted(o.id)
 }
 
-// end ends a call.
+// end records the answer of a call.
 func (s *operations) end(o *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,20 +137,21 @@ func (s *operations) end(o *operation) {
 	o.at = time.Now()
 	s.ended = append(s.ended, o)
 	s.bytes += len(o.answer.body)
-	s.forget()
+	s.dropOld()
 }
 
 func (s *operations) find(id string) *operation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget()
+	s.dropOld()
 	return s.all[id]
 }
 
-// forget forgets the answers that were kept long enough, and the oldest where they are too long
-// together. The lock is held.
-func (s *operations) forget() {
-	for len(s.ended) > 0 && (time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
+// dropOld drops answers after their time, and the oldest ones if all are too long together. The
+// lock is held.
+func (s *operations) dropOld() {
+	for len(s.ended) > 0 &&
+		(time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
 		delete(s.all, s.ended[0].id)
 		s.bytes -= len(s.ended[0].answer.body)
 		s.ended[0] = nil

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file reads what of a request is not its body.
+// This file reads all of a request except its body.
 
 // A route is a call of the protocol.
 type route struct {
@@ -48,7 +48,7 @@ var routes = []route{
 // is reports whether two routes are the same.
 func (r route) is(other route) bool { return r.method == other.method && r.path == other.path }
 
-// find is the route of a request, or the answer that there is none.
+// find returns the route of a request, or a problem if there is none.
 func find(r *http.Request) (route, *answer) {
 	var allowed []string
 	for _, to := range routes {
@@ -64,7 +64,8 @@ func find(r *http.Request) (route, *answer) {
 	p.Status = http.StatusNotFound
 	a := problem(p)
 	if len(allowed) > 0 {
-		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path), strings.Join(allowed, " or "), clip(r.Method))
+		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path),
+			strings.Join(allowed, " or "), clip(r.Method))
 		p.Status = http.StatusMethodNotAllowed
 		a = problem(p)
 		a.allow = strings.Join(allowed, ", ")
@@ -72,7 +73,7 @@ func find(r *http.Request) (route, *answer) {
 	return route{}, &a
 }
 
-// A call is a request of which all but the body has been read.
+// A call is a request without its body.
 type call struct {
 	route
 	key     lb.Key
@@ -82,17 +83,17 @@ type call struct {
 	until   time.Time     // when the client stops waiting; zero is not known
 }
 
-// late reports whether the client waits no longer: nothing is begun then.
+// late reports whether the client no longer waits: then no call is begun.
 func (c call) late() bool { return !c.until.IsZero() && time.Now().After(c.until) }
 
-// The most characters of a key, of the name of a target group and of a step's ID.
+// Limits of a key, of the name of a target group and of a step's ID, in characters.
 const (
 	longestKey  = 1024
 	longestName = 1024
 	longestID   = 256
 )
 
-// readQuery reads the parameters: those of the route, each once, and no others.
+// readQuery reads the parameters of the route, each once. Others are a problem.
 func (c *call) readQuery(raw string) *v1.Problem {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
@@ -101,7 +102,8 @@ func (c *call) readQuery(raw string) *v1.Problem {
 	for name, all := range values {
 		switch {
 		case !slices.Contains(c.query, name):
-			return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
+			return wire.NewProblem(v1.ProblemUnknown,
+				fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
 		case len(all) > 1:
 			return malformed("the parameter %q is there %d times", name, len(all))
 		}
@@ -115,7 +117,8 @@ func (c *call) readQuery(raw string) *v1.Problem {
 			c.group = lb.GroupID(value)
 		case "deep":
 			if values.Has(name) && value != "true" && value != "false" {
-				return wire.NewProblem(v1.ProblemUnknown, fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
+				return wire.NewProblem(v1.ProblemUnknown,
+					fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
 			}
 			c.deep = value == "true"
 			continue
@@ -130,10 +133,10 @@ func (c *call) readQuery(raw string) *v1.Problem {
 	return nil
 }
 
-// longest is how long a client may wait for one attempt, and how long a connection may take.
+// longest limits the timeout of a client, and the time of a connection.
 const longest = 90 * time.Second
 
-// timeout is how long the client waits for this attempt; 0 if it does not say.
+// timeout returns how long the client waits for this attempt; 0 if it does not say.
 func timeout(r *http.Request) (time.Duration, answer) {
 	text := r.Header.Get(v1.HeaderTimeout)
 	if text == "" {
@@ -142,13 +145,14 @@ func timeout(r *http.Request) (time.Duration, answer) {
 	const most = 24 * time.Hour
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 || n > most.Milliseconds() {
-		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d", v1.HeaderTimeout, clip(text), most.Milliseconds()))
+		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d",
+			v1.HeaderTimeout, clip(text), most.Milliseconds()))
 	}
 	return time.Duration(n) * time.Millisecond, answer{}
 }
 
-// urgent reports whether a call goes before others, by its header Priority: u=3 is as usual, and
-// less is more urgent (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
+// urgent reports whether a call has priority, by its header Priority: less than the default u=3 is
+// urgent (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
 func urgent(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Priority"), ",") {
 		if u, is := strings.CutPrefix(strings.TrimSpace(part), "u="); is {
@@ -158,7 +162,7 @@ func urgent(r *http.Request) bool {
 	return false
 }
 
-// requestID is the operator's name for a call, or a new one where it gave none that can be logged.
+// requestID returns the operator's ID of a call, or a new one if that cannot be logged.
 func requestID(r *http.Request) string {
 	if id := r.Header.Get(v1.HeaderRequestID); writtenID.MatchString(id) {
 		return id
@@ -168,7 +172,8 @@ func requestID(r *http.Request) string {
 
 var writtenID = regexp.MustCompile(`^[!-~]{1,128}$`)
 
-// traceOf is the trace of a W3C trace context (https://www.w3.org/TR/trace-context/); "" for none.
+// traceOf returns the trace ID of a W3C trace context (https://www.w3.org/TR/trace-context/); ""
+// for none.
 func traceOf(header string) string {
 	if found := traceparent.FindStringSubmatch(header); found != nil {
 		return found[1]
@@ -178,17 +183,17 @@ func traceOf(header string) string {
 
 var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(-.*)?$`)
 
-// mediaType is that of the protocol without its version.
+// mediaType is the protocol's media type without its version.
 var mediaType, _, _ = strings.Cut(v1.MediaType, ";")
 
-// spoken reports whether a media type is that of the protocol in the version that is spoken.
+// spoken reports whether a media type is the protocol's, in the supported version.
 func spoken(text string) bool {
 	name, parameters, err := mime.ParseMediaType(text)
 	return err == nil && name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
 }
 
-// acceptable reports whether a client takes answers in the version that is spoken. One that says
-// nothing takes any.
+// acceptable reports whether a client accepts the supported version. Without the header it accepts
+// any.
 func acceptable(headers []string) bool {
 	if len(headers) == 0 {
 		return true
@@ -205,19 +210,19 @@ func acceptable(headers []string) bool {
 	return false
 }
 
-// notSpoken is the problem of a client that speaks another version, or another protocol.
+// notSpoken returns the problem of another version, or another protocol.
 func notSpoken(status int, detail string) *v1.Problem {
 	p := wire.NewProblem(v1.ProblemVersion, detail)
 	p.Status, p.Versions = status, []int{v1.Version}
 	return p
 }
 
-// malformed is the problem of a request that cannot be understood.
+// malformed returns the problem of a malformed request.
 func malformed(format string, args ...any) *v1.Problem {
 	return wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf(format, args...))
 }
 
-// clip is a text of a client that is short enough to be told.
+// clip returns a text of a client, shortened for a message.
 func clip(text string) string {
 	const most = 200
 	if len(text) <= most {

@@ -1,10 +1,9 @@
-// Package serve is the server of the provider protocol (docs/providers/protocol.md): it lets any
-// providers.Provider of this tree be called over HTTP, by an operator that is another process.
+// Package serve is the server of the provider protocol (docs/providers/protocol.md): it serves any
+// providers.Provider of this tree over HTTP, to an operator that is another process.
 //
-// The protocol does not send what the operator has seen, which providers.Provider wants with each
-// step: the server keeps it itself (mirror.go). A step is carried out once under its ID, however
-// often it is delivered (steps.go). Requests are read strictly (strict.go), and no client can have
-// the server take more memory than it has bounds for (bounds.go).
+// The protocol does not send the operator's observation, which a Provider gets with each step: the
+// server holds it (mirror.go). A step is applied once under its ID, however often it is delivered
+// (steps.go). Requests are read strictly (strict.go), and their memory is limited (bounds.go).
 package serve
 
 import (
@@ -22,19 +21,19 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// Options are how a provider is served.
+// Options configure a server.
 type Options struct {
 	Log logr.Logger
 	// Software is the name and the version of this process, for the capabilities.
 	Software string
-	// Token returns the bearer token that requests need; nil: none is asked for. It is called for each
-	// request, so that a token can be replaced. While it returns "" no request is let in.
+	// Token returns the bearer token that requests need; nil: they need none. It is called for each
+	// request, so that the token can be replaced. While it returns "" all requests are refused.
 	Token func() string
-	// Schemas are those of the settings that only this provider understands.
+	// Schemas are those of the provider's own settings.
 	Schemas v1.SettingsSchemas
-	// LongAfter is how long a call may take before it is answered with 202; 0: 5 seconds.
+	// LongAfter is the time after which a call is answered with 202; 0: 5 seconds.
 	LongAfter time.Duration
-	// MaxRequest is the length of the longest request; 0: v1.MaxRequest.
+	// MaxRequest limits the length of requests; 0: v1.MaxRequest.
 	MaxRequest int
 }
 
@@ -50,7 +49,7 @@ type Server struct {
 	operations *operations
 }
 
-// New makes a server of a provider.
+// New returns a server of a provider.
 func New(p providers.Provider, o Options) *Server {
 	if o.LongAfter <= 0 {
 		o.LongAfter = 5 * time.Second
@@ -65,12 +64,12 @@ func New(p providers.Provider, o Options) *Server {
 	}
 }
 
-// Close lets no further call begin, and waits for the changes that are under way. After patience
-// they are ended, and Close returns which they were.
-func (s *Server) Close(patience time.Duration) error {
+// Close begins no further call, and waits for the changes under way. After the timeout it ends
+// them, and returns which they were.
+func (s *Server) Close(timeout time.Duration) error {
 	s.closing.Store(true)
 	defer s.operations.cancel()
-	return s.provider.CallBack(patience)
+	return s.provider.CallBack(timeout)
 }
 
 // ServeHTTP answers a request.
@@ -86,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, r, a)
 }
 
-// answer is what a request is answered with. The body is read on the way.
+// answer returns the answer to a request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time) (a answer) {
 	if s.options.Token != nil && !authorised(r.Header.Get("Authorization"), s.options.Token()) {
 		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request has another one or none; the operator's token has to be the provider's")
@@ -130,17 +129,19 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time)
 	return s.run(r, call, do, release)
 }
 
-// authorised compares a header with a token, in a time that does not depend on where they differ.
+// authorised compares a header with a token, in constant time.
 func authorised(header, token string) bool {
 	scheme, given, _ := strings.Cut(header, " ")
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" && strings.EqualFold(scheme, "Bearer")
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" &&
+		strings.EqualFold(scheme, "Bearer")
 }
 
-// log writes one line for a request: its method, path, key, status and time. It leaves out the
-// body, the headers and the other parameters, which can have secrets.
+// log writes a line for a request: its method, path, key, status and time. It leaves out the body,
+// the headers and other parameters, which can hold secrets.
 func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
-	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")), "status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
+	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")),
+		"status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
 	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {
 		about = append(about, "trace", trace)
 	}
@@ -148,5 +149,6 @@ func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
 		s.options.Log.V(1).Info("answered", about...)
 		return
 	}
-	s.options.Log.Info("answered with a problem", append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
+	s.options.Log.Info("answered with a problem",
+		append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
 }

@@ -13,10 +13,11 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file carries out each step once, however often it is delivered. A result is kept for a while
-// under the ID of its step, a problem like any other: an operator that asks again because of it
-// plans again, and then uses a new ID. Results are bounded. Where there is no room for more, steps
-// are refused with throttled: to forget a result early could mean to carry out its step twice.
+// This file applies each step once, however often it is delivered. It keeps results for a while
+// under the IDs of their steps, problems included: an operator that repeats a step because of a
+// problem plans again, and uses a new ID. The results are limited. If there is no room, further
+// steps are refused with throttled: a result that was dropped early could mean to apply its step
+// twice.
 
 const (
 	keepFor     = 10 * time.Minute
@@ -25,7 +26,7 @@ const (
 	overhead    = 300      // bytes that a result takes besides its texts
 )
 
-// steps are those that are under way or were carried out in the last minutes.
+// steps holds the steps under way, and the results of the last minutes.
 type steps struct {
 	mu     sync.Mutex
 	most   int // results
@@ -35,7 +36,7 @@ type steps struct {
 	digest func(v1.Step) [sha256.Size]byte
 }
 
-// A stepName is by which a step is known.
+// A stepName identifies a step.
 type stepName struct {
 	key lb.Key
 	id  string
@@ -58,7 +59,8 @@ func newSteps() *steps {
 	return &steps{most: mostResults, all: map[stepName]*delivered{}, digest: digestOf}
 }
 
-// digestOf tells one step from another. It does not tell what the step holds: that may be a key.
+// digestOf returns a digest that identifies the contents of a step. The contents may be a private
+// key, and are not stored.
 func digestOf(s v1.Step) [sha256.Size]byte {
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -67,8 +69,10 @@ func digestOf(s v1.Step) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// once carries out a step, or returns what came of it before. Do returns false if it did not begin.
-func (s *steps) once(ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool)) v1.Result {
+// once applies a step, or returns its earlier result. Do returns false if it did not begin.
+func (s *steps) once(
+	ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool),
+) v1.Result {
 	name, digest := stepName{key, asked.ID}, s.digest(asked.Step)
 	for {
 		d, first, p := s.deliver(name, digest)
@@ -91,11 +95,13 @@ func (s *steps) once(ctx context.Context, key lb.Key, asked v1.Requested, do fun
 	}
 }
 
-// deliver finds a step, or notes that it is under way from now on.
-func (s *steps) deliver(name stepName, digest [sha256.Size]byte) (d *delivered, first bool, p *v1.Problem) {
+// deliver returns the step of an ID, or records that it is under way.
+func (s *steps) deliver(
+	name stepName, digest [sha256.Size]byte,
+) (d *delivered, first bool, p *v1.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget()
+	s.dropOld()
 	if d := s.all[name]; d != nil {
 		if d.digest != digest {
 			return nil, false, malformed("the ID %q is that of another step: each step needs an ID of its own", clip(name.id))
@@ -114,7 +120,7 @@ func (s *steps) deliver(name stepName, digest [sha256.Size]byte) (d *delivered, 
 	return d, true, nil
 }
 
-// end keeps the result of a step that was begun, from when it ended.
+// end stores the result of a step.
 func (s *steps) end(d *delivered) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -128,7 +134,7 @@ func (s *steps) end(d *delivered) {
 	s.bytes += d.bytes
 }
 
-// lengthOf is about how many bytes a result takes.
+// lengthOf returns the approximate length of a result.
 func lengthOf(r v1.Result) int {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -137,8 +143,8 @@ func lengthOf(r v1.Result) int {
 	return len(text)
 }
 
-// forget forgets the results that were kept long enough. The lock is held.
-func (s *steps) forget() {
+// dropOld drops results after their time. The lock is held.
+func (s *steps) dropOld() {
 	for len(s.ended) > 0 && time.Since(s.ended[0].at) > keepFor {
 		delete(s.all, s.ended[0].name)
 		s.bytes -= s.ended[0].bytes

@@ -15,16 +15,16 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file reads a body strictly. What encoding/json would pass over is a problem: a field that is
-// not known, or known in other letters only, or there twice; null; and text behind the end.
-// values.go looks at the values.
+// This file reads a body strictly. It refuses what encoding/json ignores: unknown fields, fields in
+// other letter case, duplicate fields, null, and text after the end. Enumerated values are checked
+// in values.go.
 
 const (
 	mostValues = 200_000 // in one request: what is made of a value is longer than its text
 	deepest    = 64      // levels of settings that only the provider understands
 )
 
-// decode reads a body, or returns what is wrong with it.
+// decode reads a body, or returns the error in it.
 func decode(body []byte, into any) *v1.Problem {
 	if !utf8.Valid(body) {
 		return malformed("the body is not UTF-8")
@@ -43,13 +43,13 @@ func decode(body []byte, into any) *v1.Problem {
 	return nil
 }
 
-// A walker goes through a text beside the type that it is to become.
+// A walker reads a text beside the type of its value.
 type walker struct {
 	d      *json.Decoder
 	values int
 }
 
-// A fault is what is wrong, and where.
+// A fault is an error with its place.
 type fault struct {
 	kind  v1.ProblemType
 	says  string
@@ -64,7 +64,7 @@ func (f *fault) problem() *v1.Problem {
 	return wire.NewProblem(f.kind, place+" "+f.says)
 }
 
-// in is a fault with the place around it.
+// in returns a fault with the place around it.
 func (f *fault) in(place string) *fault {
 	if f != nil && len(f.place) < 500 {
 		f.place = place + f.place
@@ -82,7 +82,7 @@ func unknown(format string, args ...any) *fault {
 
 var raw = reflect.TypeFor[json.RawMessage]()
 
-// value reads a value that is to become a type.
+// value reads a value of a type.
 func (w *walker) value(t reflect.Type) *fault {
 	token, f := w.token()
 	if f != nil {
@@ -132,12 +132,13 @@ func (w *walker) token() (json.Token, *fault) {
 		return nil, wrong("is no JSON: %v", err)
 	}
 	if w.values++; w.values > mostValues {
-		return nil, &fault{kind: v1.ProblemTooLarge, says: fmt.Sprintf("is too large: a request has at most %d names and values", mostValues)}
+		return nil, &fault{kind: v1.ProblemTooLarge,
+			says: fmt.Sprintf("is too large: a request has at most %d names and values", mostValues)}
 	}
 	return token, nil
 }
 
-// object reads the fields of an object, whose brace has been read.
+// object reads the fields of an object after its brace.
 func (w *walker) object(fields map[string]reflect.Type) *fault {
 	return w.members(func(name string) *fault {
 		to, known := fields[name]
@@ -148,12 +149,12 @@ func (w *walker) object(fields map[string]reflect.Type) *fault {
 	})
 }
 
-// entries reads a map, whose brace has been read.
+// entries reads a map after its brace.
 func (w *walker) entries(t reflect.Type) *fault {
 	return w.members(func(name string) *fault { return w.value(t).in("." + clip(name)) })
 }
 
-// members reads what is in an object, each name once.
+// members reads the members of an object, each name once.
 func (w *walker) members(read func(name string) *fault) *fault {
 	seen := map[string]bool{}
 	for w.d.More() {
@@ -174,7 +175,7 @@ func (w *walker) members(read func(name string) *fault) *fault {
 	return f
 }
 
-// elements reads a list, whose bracket has been read.
+// elements reads a list after its bracket.
 func (w *walker) elements(t reflect.Type) *fault {
 	for i := 0; w.d.More(); i++ {
 		if f := w.value(t); f != nil {
@@ -185,7 +186,7 @@ func (w *walker) elements(t reflect.Type) *fault {
 	return f
 }
 
-// skip reads a value that can be anything, of which a token has been read.
+// skip reads the rest of a value of any type, after its first token.
 func (w *walker) skip(token json.Token, deep int) *fault {
 	open, ok := token.(json.Delim)
 	if !ok {
@@ -215,7 +216,7 @@ func (w *walker) skip(token json.Token, deep int) *fault {
 
 var fieldsOfType sync.Map // of reflect.Type to map[string]reflect.Type
 
-// fieldsOf are the types of the fields of a struct by their names on the wire.
+// fieldsOf returns the types of a struct's fields, by their names on the wire.
 func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	if known, ok := fieldsOfType.Load(t); ok {
 		return known.(map[string]reflect.Type)
@@ -228,13 +229,13 @@ func fieldsOf(t reflect.Type) map[string]reflect.Type {
 	return fields
 }
 
-// wireName is the name of a field on the wire.
+// wireName returns the name of a field on the wire.
 func wireName(f reflect.StructField) string {
 	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name
 }
 
-// nameOf is what JSON calls the values of a type.
+// nameOf returns the JSON word for the values of a type.
 func nameOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:

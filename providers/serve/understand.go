@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file looks for what is wrong with a step that can be read.
+// This file finds errors in steps that decode.
 
-// understand reads a step.
+// understand decodes a step.
 func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Problem) {
 	if asked.ID == "" || len(asked.ID) > longestID {
 		return nil, malformed("its id has %d bytes, and has to have 1 to %d", len(asked.ID), longestID)
@@ -36,21 +36,23 @@ func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Prob
 	return step, nil
 }
 
-// settings finds settings that only another provider understands.
+// settings finds settings of another provider.
 func (s *Server) settings(step v1.Step) *fault {
 	refused := func(place string) *fault {
 		return unknown("is not known: this provider has no settings of its own").in(place)
 	}
-	if l := step.LoadBalancer; l != nil && len(l.Settings.Provider) > 0 && len(s.options.Schemas.LoadBalancer) == 0 {
+	if l := step.LoadBalancer; l != nil && len(l.Settings.Provider) > 0 &&
+		len(s.options.Schemas.LoadBalancer) == 0 {
 		return refused("loadBalancer.settings.provider")
 	}
-	if g := step.TargetGroup; g != nil && len(g.Provider) > 0 && len(s.options.Schemas.TargetGroup) == 0 {
+	if g := step.TargetGroup; g != nil && len(g.Provider) > 0 &&
+		len(s.options.Schemas.TargetGroup) == 0 {
 		return refused("targetGroup.provider")
 	}
 	return nil
 }
 
-// actions finds an action that is not of one kind, and a condition that is not one.
+// actions finds actions that have no kind or several, and conditions without any.
 func actions(step v1.Step) *fault {
 	if l := step.Listener; l != nil {
 		if f := action(l.Default); f != nil {
@@ -62,7 +64,8 @@ func actions(step v1.Step) *fault {
 	}
 	for i, c := range step.Rule.Conditions {
 		if (len(c.Values) > 0) == (len(c.Regex) > 0) {
-			return wrong("has to have values or regex, and not both").in(fmt.Sprintf("rule.conditions[%d]", i))
+			at := fmt.Sprintf("rule.conditions[%d]", i)
+			return wrong("has to have values or regex, and not both").in(at)
 		}
 		if c.Field == "" {
 			return wrong("has no field").in(fmt.Sprintf("rule.conditions[%d]", i))
@@ -72,7 +75,8 @@ func actions(step v1.Step) *fault {
 }
 
 func action(a v1.Action) *fault {
-	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil, "redirect": a.Redirect != nil}
+	has := map[string]bool{"forward": a.Forward != nil, "fixed": a.Fixed != nil,
+		"redirect": a.Redirect != nil}
 	for kind, is := range has {
 		if is != (kind == a.Kind) || !has[a.Kind] {
 			return wrong("is of kind %q: it has to have that field, and neither of the other two of forward, fixed and redirect", a.Kind)

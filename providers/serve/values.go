@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// This file finds values that a field cannot have: those that its tag enum does not list. "" is a
-// field that is missing.
+// This file finds values that a field's tag enum does not list. "" stands for a missing field.
 
-// values finds the first such value in a message.
+// values returns the first such value in a message.
 func values(message any) *fault { return valuesIn(reflect.ValueOf(message)) }
 
 func valuesIn(v reflect.Value) *fault {
@@ -39,7 +38,7 @@ func valuesIn(v reflect.Value) *fault {
 	return nil
 }
 
-// valueOf finds a value that is none of those listed, if any are.
+// valueOf returns a value if the tag has a list and it is not in that.
 func valueOf(v reflect.Value, listed string) *fault {
 	if listed == "" {
 		return valuesIn(v)

@@ -23,6 +23,9 @@ import (
 // Load balancers whose calls wait take turns, and what restricts or repairs goes first: see
 // providers.Turns.
 
+// AtOnce is how many reads of one observation are under way at the same time.
+const AtOnce = 8
+
 // Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published
 // ones for reads, changes and targets, and those of WAF for web ACLs of load balancers. Of
 // Certificate Manager they are the least of the operations in a class

@@ -102,7 +102,9 @@ func (a *Authority) restore(saved SavedPair) error {
 
 // sign makes a certificate with a new key. The issuer signs it; without an issuer it is
 // self-signed.
-func sign(template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
+func sign(
+	template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey,
+) ([]byte, *ecdsa.PrivateKey, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, nil, err
@@ -112,7 +114,8 @@ func sign(template, issuer *x509.Certificate, issuerKey *ecdsa.PrivateKey) ([]by
 	}
 	template.NotBefore = time.Now().Add(-time.Hour)
 	template.NotAfter = template.NotBefore.AddDate(1, 0, 0)
-	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
+	if template.SerialNumber, err = rand.Int(rand.Reader,
+		new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
 		return nil, nil, err
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, issuerKey)

@@ -132,7 +132,8 @@ func (s *Service) announce(pr *httputil.ProxyRequest) {
 		client = pr.In.RemoteAddr
 	}
 	before := pr.In.Header.Values("X-Forwarded-For")
-	pr.Out.Header.Set("X-Forwarded-For", strings.Join(append(before[:len(before):len(before)], client), ", "))
+	pr.Out.Header.Set("X-Forwarded-For",
+		strings.Join(append(before[:len(before):len(before)], client), ", "))
 	pr.Out.Header.Set("X-Forwarded-Proto", scheme(pr.In))
 	pr.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(int(s.Listener.Port)))
 }

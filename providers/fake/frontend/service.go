@@ -113,7 +113,8 @@ func rawPath(r *http.Request) string {
 func fixed(w http.ResponseWriter, a lb.Action) {
 	body, contentType := a.Body, a.ContentType
 	if body == "" {
-		body, contentType = fmt.Sprintf("%d %s\n", a.Status, http.StatusText(a.Status)), "text/plain; charset=utf-8"
+		body, contentType = fmt.Sprintf("%d %s\n", a.Status,
+			http.StatusText(a.Status)), "text/plain; charset=utf-8"
 	}
 	answer(w, a.Status, contentType, body)
 }

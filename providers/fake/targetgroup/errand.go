@@ -75,4 +75,5 @@ func repeatable(method string, err error) bool {
 	return errors.As(err, &failed) && failed.Op == "dial" || slices.Contains(idempotent, method)
 }
 
-var idempotent = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions, http.MethodTrace}
+var idempotent = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete,
+	http.MethodOptions, http.MethodTrace}

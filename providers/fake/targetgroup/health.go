@@ -165,4 +165,6 @@ func succeeds(status int, codes string) bool {
 }
 
 // seconds returns a number of seconds, or a default for zero.
-func seconds(n, fallback int) time.Duration { return time.Duration(cmp.Or(n, fallback)) * time.Second }
+func seconds(n, fallback int) time.Duration {
+	return time.Duration(cmp.Or(n, fallback)) * time.Second
+}

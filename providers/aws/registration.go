@@ -17,43 +17,42 @@ import (
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file registers targets. AWS takes all targets of a call or none, so that one that it does
-// not accept keeps the others of the call out: the call is halved until that one is alone.
+// This file registers targets. AWS takes all targets of a call or none: where it refuses a call,
+// each half of the targets is registered by itself, until the refused target is alone.
 
 const (
-	// targetBatch is how many targets are registered at once. AWS names no limit, and now and then
-	// refuses large batches.
+	// targetBatch is how many targets are registered with one call. AWS documents no limit, and
+	// sometimes refuses large batches.
 	targetBatch = 100
-	// refusalLife is how long a target that AWS refused is not registered again, as long as it is
-	// wanted.
+	// refusalLife is how long a wanted target that AWS refused is not registered again.
 	refusalLife = 10 * time.Minute
-	// mostRefused is how many targets are found at once that AWS refuses. Each may take a dozen calls,
-	// at a rate that all target groups share. The others come next.
+	// mostRefused is how many refused targets one reconciliation searches. Each may take a dozen
+	// calls, at a rate that all target groups share. The next reconciliation goes on.
 	mostRefused = 10
 	// mostNamed is how many refused targets a message names.
 	mostNamed = 5
 )
 
-// A refusal is of a target that AWS does not accept.
+// A refusal is why AWS does not accept a target.
 type refusal struct {
 	target lb.Target
 	why    string
-	until  time.Time // when it is worth trying again
+	until  time.Time // when it is tried again
 }
 
-// An intake is the targets that a group is to get, and what becomes of them.
-type intake struct {
+// A registration holds the results of registering targets in a group.
+type registration struct {
 	group   string
 	taken   []lb.Target
-	crowded []lb.Target // there is no room for them
-	full    error       // AWS's words for that
-	refused []refusal   // those that AWS does not accept
-	found   int         // how many of these were found out just now
-	reread  bool        // whether subnets have been read again
+	crowded []lb.Target // the group has no room for them
+	full    error       // the error that says so
+	refused []refusal
+	found   int  // how many of the refusals are new
+	reread  bool // whether subnets have been read again
 }
 
-// err says what could not be done.
-func (i *intake) err() error {
+// err returns the error for targets that could not be registered.
+func (i *registration) err() error {
 	var errs []error
 	if i.full != nil {
 		errs = append(errs, i.full)
@@ -66,16 +65,18 @@ func (i *intake) err() error {
 		if more := len(i.refused) - mostNamed; more > 0 {
 			names = append(names, fmt.Sprintf("and %d more", more))
 		}
-		errs = append(errs, fmt.Errorf("%d targets cannot be registered in %s: %s: %w", len(i.refused), i.group, strings.Join(names, ", "), errUnacceptable))
+		errs = append(errs, fmt.Errorf("%d targets cannot be registered in %s: %s: %w",
+			len(i.refused), i.group, strings.Join(names, ", "), errUnacceptable))
 	}
 	return errors.Join(errs...)
 }
 
-// settled reports whether it is known what becomes of a target.
-func (i *intake) settled(t lb.Target) bool {
+// settled reports whether a target was registered or refused.
+func (i *registration) settled(t lb.Target) bool {
 	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool { return r.target == t })
 }
 
+// addressOfTarget returns the address and the port of a target as text.
 func addressOfTarget(t lb.Target) string {
 	if strings.Contains(t.Address, ":") {
 		return fmt.Sprintf("[%s]:%d", t.Address, t.Port)
@@ -89,10 +90,10 @@ var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
 // errUnfinished is of targets that are registered with the next call.
 var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
 
-// register adds targets to a group, once the load balancer can reach them. An error is one that
-// says nothing of single targets: what becomes of them is in the intake.
-func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*intake, error) {
-	in := &intake{group: group}
+// register registers targets in a group, once the load balancer can connect to them. The results of
+// single targets are in the registration; an error is about all of them.
+func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*registration, error) {
+	in := &registration{group: group}
 	var fresh, suspect []lb.Target
 	for _, t := range targets {
 		known, before := gs.refusalOf(group, t)
@@ -137,14 +138,14 @@ func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, 
 	return in, nil
 }
 
-// registrable reports whether AWS can be given an address: names are none.
+// registrable reports whether an address is one of an IP target or an instance.
 func registrable(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && ip.Zone() == "" || strings.HasPrefix(address, "i-")
 }
 
-// take registers targets at once, as far as AWS accepts them.
-func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []lb.Target) error {
+// registerPart registers targets with few calls, except those that AWS does not accept.
+func (gs *targetGroups) registerPart(ctx context.Context, in *registration, targets []lb.Target) error {
 	err := gs.sendRegistration(ctx, in.group, targets, false)
 	switch {
 	case err == nil:
@@ -154,7 +155,7 @@ func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []
 		return err
 	case !refusesTargets(err):
 		return awserr.Explain(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
-	case !in.reread && !awserr.Is(err, crowdedTarget): // subnets may have come or gone
+	case !in.reread && !awserr.Is(err, crowdedTarget): // subnets may have been created or deleted
 		in.reread = true
 		if changed, err := gs.subnets.reread(ctx); err != nil {
 			return err
@@ -173,9 +174,9 @@ func (gs *targetGroups) registerPart(ctx context.Context, in *intake, targets []
 	return gs.registerOne(ctx, in, targets[0], err)
 }
 
-// takeOne registers a target that AWS has refused alone, in the other zone. Where AWS refuses that,
-// too, it is remembered.
-func (gs *targetGroups) registerOne(ctx context.Context, in *intake, target lb.Target, refused error) error {
+// registerOne registers a target that AWS has refused alone with the other zone. Where AWS refuses
+// that, too, it keeps the refusal.
+func (gs *targetGroups) registerOne(ctx context.Context, in *registration, target lb.Target, refused error) error {
 	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
 		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
@@ -197,16 +198,19 @@ func (gs *targetGroups) registerOne(ctx context.Context, in *intake, target lb.T
 	return nil
 }
 
-// send registers targets with one call; moved, in the zone that is not theirs as far as is known.
+// sendRegistration registers targets with one call; moved, with the zone that they do not have as
+// far as is known.
 func (gs *targetGroups) sendRegistration(ctx context.Context, group string, targets []lb.Target, moved bool) error {
-	_, err := gs.elb.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(targets, moved)})
-	if !refusesTargets(err) { // AWS took none of those
+	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
+		TargetGroupArn: aws.String(group), Targets: gs.subnets.describeTargets(targets, moved),
+	})
+	if !refusesTargets(err) { // otherwise AWS has registered none of them
 		gs.recordChange(group, targets, "initial", err)
 	}
 	return err
 }
 
-// refusalOf is what is known of a target that AWS refused.
+// refusalOf returns why AWS refused a target before.
 func (gs *targetGroups) refusalOf(group string, t lb.Target) (refusal, bool) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -214,7 +218,7 @@ func (gs *targetGroups) refusalOf(group string, t lb.Target) (refusal, bool) {
 	return known, refused
 }
 
-// refuse notes that AWS refuses a target.
+// addRefusal keeps that AWS refuses a target.
 func (gs *targetGroups) addRefusal(group string, known refusal) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -226,7 +230,7 @@ func (gs *targetGroups) addRefusal(group string, known refusal) {
 	gs.members[group] = m
 }
 
-// pardon forgets what was refused of a group and is not wanted any more.
+// removeRefusals forgets refused targets of a group that are not wanted any more.
 func (gs *targetGroups) removeRefusals(group string, want []lb.Target) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -237,8 +241,8 @@ func (gs *targetGroups) removeRefusals(group string, want []lb.Target) {
 	}
 }
 
-// ofOneTarget are the errors by which AWS takes none of the targets of a call, for one or some of
-// them are not accepted.
+// ofOneTarget are the errors by which AWS registers none of the targets of a call, because it does
+// not accept some of them.
 var ofOneTarget = []string{
 	"ValidationError", "InvalidTarget", crowdedTarget,
 }

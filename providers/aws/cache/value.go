@@ -1,0 +1,54 @@
+// Package cache keeps values that are read once for all load balancers.
+package cache
+
+import (
+	"sync"
+	"time"
+
+	"golang.org/x/sync/singleflight"
+)
+
+// A Value keeps the value that was read last. Simultaneous readers share one call.
+type Value[T any] struct {
+	calls singleflight.Group
+
+	mu    sync.Mutex
+	value T
+	at    time.Time // when it was asked for
+}
+
+// Last returns the value that was read last; the zero value before the first reading.
+func (v *Value[T]) Last() T {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.value
+}
+
+// Since returns the value of a time, or of a later time.
+func (v *Value[T]) Since(when time.Time, read func() (T, error)) (T, error) {
+	if value, fresh := v.known(when); fresh {
+		return value, nil
+	}
+	found, err, _ := v.calls.Do("", func() (any, error) {
+		if value, fresh := v.known(when); fresh { // another caller has read it meanwhile
+			return value, nil
+		}
+		now := time.Now()
+		found, err := read()
+		if err == nil {
+			v.mu.Lock()
+			v.value, v.at = found, now
+			v.mu.Unlock()
+		}
+		return found, err
+	})
+	value, _ := found.(T)
+	return value, err
+}
+
+// known returns the value that was read last, and whether that was at a time, or later.
+func (v *Value[T]) known(when time.Time) (value T, fresh bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.value, !v.at.Before(when)
+}

@@ -1,0 +1,56 @@
+// Package resource names the resources of an installation, and reads and writes their tags.
+package resource
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/base32"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file has the names of resources. A name is the same each time, so that a resource is found
+// again whose creation had no answer.
+
+// An Owner is an installation. It gives names and tags to its resources.
+type Owner struct{ Installation string }
+
+// NamePrefix begins all names of ours.
+const NamePrefix = "fl-"
+
+// nameLength is the longest name of a load balancer or a target group.
+const nameLength = 32
+
+// LoadBalancerName returns the name of the load balancer of a key: the one that its Ingresses ask
+// for, or a derived one.
+func (o Owner) LoadBalancerName(key lb.Key) string {
+	return cmp.Or(key.Name(), o.DerivedName(key))
+}
+
+// DerivedName returns the unique name for a load balancer of a key, and for its other resources.
+func (o Owner) DerivedName(key lb.Key) string {
+	return Name(string(key), o.Installation, string(key))
+}
+
+// TargetGroupName returns the name of a target group.
+func (o Owner) TargetGroupName(key lb.Key, id lb.GroupID) string {
+	return Name(string(id), o.Installation, string(key), string(id))
+}
+
+// Name returns a readable name, which a hash of its parts makes unique.
+func Name(text string, of ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
+	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:12]
+	var readable strings.Builder
+	for _, r := range strings.ToLower(text) {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			readable.WriteRune(r)
+		} else {
+			readable.WriteByte('-')
+		}
+	}
+	prefix := NamePrefix + readable.String()
+	prefix = strings.TrimRight(prefix[:min(len(prefix), nameLength-len(hash)-1)], "-")
+	return prefix + "-" + hash
+}
