@@ -12,6 +12,15 @@ import (
 // differs from the usual after a slash: "shop/web:80/ipv6".
 type BackendID string
 
+// A Protocol is spoken by clients, or by targets.
+type Protocol string
+
+// The protocols.
+const (
+	HTTP  Protocol = "HTTP"
+	HTTPS Protocol = "HTTPS"
+)
+
 // A Version is the version of HTTP that targets speak.
 type Version string
 

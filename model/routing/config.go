@@ -37,15 +37,6 @@ type Config struct {
 	Yielding []Host
 }
 
-// A Protocol is spoken by clients, or by targets.
-type Protocol string
-
-// The protocols.
-const (
-	HTTP  Protocol = "HTTP"
-	HTTPS Protocol = "HTTPS"
-)
-
 // A Listener is a port that is asked for.
 type Listener struct {
 	Port         int32
