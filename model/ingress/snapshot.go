@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -160,8 +161,8 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 // that. An error among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
 	given, found := readAnnotations(ing, class)
-	if errs := Validate(ing); len(errs) > 0 {
-		found = refusals(sourceOf(ing), errs)
+	if errs := validate.Ingress(ing); len(errs) > 0 {
+		found = validate.Refusals(sourceOf(ing), errs)
 	} else {
 		if r := home.rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
