@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -287,8 +288,8 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 
 // judgements are those of the Secrets that members take certificates from, so that each is judged
 // once however often the snapshot is compiled.
-func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]Judgement {
-	out := map[*corev1.Secret]Judgement{}
+func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]secrets.Certificate {
+	out := map[*corev1.Secret]secrets.Certificate{}
 	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
 		for _, t := range m.Spec.TLS {
 			if secret := needed.secrets[name{m.Namespace, t.SecretName}]; secret != nil && t.SecretName != "" {
