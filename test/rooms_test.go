@@ -35,8 +35,8 @@ const (
 var rooms = map[string]room{
 	"controllers/loadbalancer": {15, 0},
 	"model/endpoints":          {8, 5},
-	"model/ingress":            {43, 46},
-	"model/ingress/foreign":    {24, 23},
+	"model/ingress":            {41, 46},
+	"model/ingress/foreign":    {19, 0},
 	"model/lb":                 {27, 9},
 	"model/plan":               {21, 11},
 	"model/routing":            {24, 7},

@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
 // This file reads files and directories. It refuses what an API server would refuse, with one line
@@ -257,20 +258,20 @@ func (l *loader) refuse(file string, doc document, object metav1.Object, id iden
 	}
 	l.origins[id.String()] = fmt.Sprintf("%s, line %d", file, doc.line)
 	if ing, ok := object.(*networkingv1.Ingress); ok {
-		return validate(ing)
+		return invalidFields(ing)
 	}
 	return nil
 }
 
-// validate returns what the API server would refuse about an Ingress, with the field of each error.
-func validate(ing *networkingv1.Ingress) []error {
+// invalidFields returns what the API server would refuse about an Ingress, each with its field.
+func invalidFields(ing *networkingv1.Ingress) []error {
 	const most = 50 // of one Ingress
 	var problems []error
-	for i, e := range ingress.Validate(ing) {
+	for i, e := range validate.Ingress(ing) {
 		if i == most {
 			return append(problems, errors.New("there is more wrong with it, which is left out"))
 		}
-		problems = append(problems, errors.New(OneLine(e.Field+": "+ingress.Problem(e))))
+		problems = append(problems, errors.New(OneLine(e.Field+": "+validate.Message(e))))
 	}
 	return problems
 }

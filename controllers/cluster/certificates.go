@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file caches what was read from the certificates in Secrets. To parse a key and to check a
@@ -16,7 +16,7 @@ import (
 // CertificateCache holds judgements by the version of the Secret.
 type CertificateCache struct {
 	mu   sync.Mutex
-	kept map[secretVersion]ingress.Judgement
+	kept map[secretVersion]secrets.Certificate
 }
 
 type secretVersion struct {
@@ -28,9 +28,9 @@ type secretVersion struct {
 const mostJudgements = 1000
 
 // Of returns the judgements of Secrets with certificates.
-func (j *CertificateCache) Of(secrets []*corev1.Secret) map[*corev1.Secret]ingress.Judgement {
-	out := make(map[*corev1.Secret]ingress.Judgement, len(secrets))
-	for _, s := range secrets {
+func (j *CertificateCache) Of(objects []*corev1.Secret) map[*corev1.Secret]secrets.Certificate {
+	out := make(map[*corev1.Secret]secrets.Certificate, len(objects))
+	for _, s := range objects {
 		if len(s.Data[corev1.TLSCertKey]) > 0 {
 			out[s] = j.one(s)
 		}
@@ -38,7 +38,7 @@ func (j *CertificateCache) Of(secrets []*corev1.Secret) map[*corev1.Secret]ingre
 	return out
 }
 
-func (j *CertificateCache) one(s *corev1.Secret) ingress.Judgement {
+func (j *CertificateCache) one(s *corev1.Secret) secrets.Certificate {
 	of := secretVersion{s.UID, s.ResourceVersion}
 	j.mu.Lock()
 	known, ok := j.kept[of]
@@ -46,11 +46,11 @@ func (j *CertificateCache) one(s *corev1.Secret) ingress.Judgement {
 	if ok {
 		return known
 	}
-	judged := ingress.Judge(s)
+	judged := secrets.ReadCertificate(s)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.kept == nil || len(j.kept) >= mostJudgements {
-		j.kept = map[secretVersion]ingress.Judgement{}
+		j.kept = map[secretVersion]secrets.Certificate{}
 	}
 	j.kept[of] = judged
 	return judged

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file finds and reads the objects that Ingresses name.
@@ -56,7 +57,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
-		o.Secrets[i] = ingress.Shorten(s)
+		o.Secrets[i] = secrets.Shorten(s)
 	}
 	o.Judged = g.Judged.Of(o.Secrets)
 	return nil

@@ -14,16 +14,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file has users sign in. Whatever is in the way of that has requests answered 503.
-
-// The keys of the Secret that says who we are to a provider.
-const (
-	clientIDKey     = "clientID"
-	clientSecretKey = "clientSecret"
-	longestClient   = 4096 // bytes of either
-)
 
 // SecretOf is the name of the Secret that a Backend needs, or "".
 func SecretOf(b *v1alpha1.Backend) string {
@@ -77,13 +71,13 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.withheld)
 	case object == nil:
 		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
-	case len(object.Data[clientIDKey]) == 0 || len(object.Data[clientSecretKey]) == 0:
-		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, clientIDKey, clientSecretKey)
-	case len(object.Data[clientIDKey]) > longestClient || len(object.Data[clientSecretKey]) > longestClient:
-		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", clientIDKey, clientSecretKey, n, longestClient)
+	case len(object.Data[secrets.ClientIDKey]) == 0 || len(object.Data[secrets.ClientSecretKey]) == 0:
+		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, secrets.ClientIDKey, secrets.ClientSecretKey)
+	case len(object.Data[secrets.ClientIDKey]) > secrets.LongestClient || len(object.Data[secrets.ClientSecretKey]) > secrets.LongestClient:
+		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", secrets.ClientIDKey, secrets.ClientSecretKey, n, secrets.LongestClient)
 	}
-	out := v.signInWith(o, strings.TrimSpace(string(object.Data[clientIDKey])))
-	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[clientSecretKey])))
+	out := v.signInWith(o, strings.TrimSpace(string(object.Data[secrets.ClientIDKey])))
+	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[secrets.ClientSecretKey])))
 	return out, nil
 }
 

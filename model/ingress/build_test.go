@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -211,6 +212,12 @@ func aSecretOf(t *testing.T, of string, subject pkix.Name, hosts ...string) *cor
 			corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
 		},
 	}
+}
+
+// readCertificate returns the certificate of a Secret, and until when it is valid.
+func readCertificate(s *corev1.Secret) (*routing.Certificate, time.Time, error) {
+	c := secrets.ReadCertificate(s)
+	return c.Certificate, c.Until, c.Err
 }
 
 // aNamespace has labels besides its name.

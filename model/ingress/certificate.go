@@ -356,15 +356,15 @@ func (d *doors) parseSecret(n name, among *index) secret {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}
 	judged := among.judge(object)
-	c, until, err := judged.certificate, judged.until, judged.err
+	c, until, err := judged.Certificate, judged.Until, judged.Err
 	if err != nil {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
 	}
 	if until.Before(d.now) && d.find(c.ID) == nil { // what is served already stays
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
-	d.bring(judged.certificateOf(object), n)
-	d.namesIn[c.ID] = judged.names
+	d.bring(judged.WithKey(object), n)
+	d.namesIn[c.ID] = judged.Hosts
 	return secret{id: c.ID}
 }
 

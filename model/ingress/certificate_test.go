@@ -1,17 +1,6 @@
 package ingress
 
 import (
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/rsa"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"fmt"
-	"math/big"
 	"strings"
 	"testing"
 	"time"
@@ -21,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // sourcesOf are the Secrets of a listener's certificates, or their names in the cloud.
@@ -120,7 +110,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	const key = "fairlead/shop/@g/internal"
 	group := annotated("group", "g")
 	good := aSecret(t, "shop/cert", "a.test")
-	brought, until, err := parseCertificate(good)
+	brought, until, err := readCertificate(good)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +159,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 
 func TestCertificateIsNamedByItsContent(t *testing.T) {
 	id := func(s *corev1.Secret) routing.CertificateID {
-		c, _, err := parseCertificate(s)
+		c, _, err := readCertificate(s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,7 +191,7 @@ func TestNamesInACertificate(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			got, _, err := parseCertificate(aSecret(t, "shop/cert", c.hosts...))
+			got, _, err := readCertificate(aSecret(t, "shop/cert", c.hosts...))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -267,91 +257,6 @@ func TestASecretThatIsWithheld(t *testing.T) {
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
-	}
-}
-
-// signed is a certificate for a host with its key, signed by an issuer, or by itself without one.
-func signed(t *testing.T, name string, issuer *x509.Certificate, by crypto.Signer) (*x509.Certificate, *ecdsa.PrivateKey) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(4_000_000_000, 0),
-	}
-	if issuer == nil {
-		issuer, by = template, key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, by)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return made, key
-}
-
-func TestChainsArePutInOrder(t *testing.T) {
-	root, rootKey := signed(t, "root", nil, nil)
-	middle, middleKey := signed(t, "middle", root, rootKey)
-	leaf, key := signed(t, "a.test", middle, middleKey)
-	stranger, _ := signed(t, "stranger", nil, nil)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inPEM := func(chain []*x509.Certificate) []byte {
-		var out []byte
-		for _, c := range chain {
-			out = append(out, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw})...)
-		}
-		return out
-	}
-	type chain = []*x509.Certificate
-	for name, c := range map[string]struct {
-		given, want chain
-		refused     string
-	}{
-		"as it should be":      {given: chain{leaf, middle, root}, want: chain{leaf, middle, root}},
-		"in another order":     {given: chain{leaf, root, middle}, want: chain{leaf, middle, root}},
-		"with a stranger":      {given: chain{leaf, stranger, middle}, want: chain{leaf, middle}},
-		"alone":                {given: chain{leaf}, want: chain{leaf}},
-		"twice":                {given: chain{leaf, leaf, middle}, want: chain{leaf, middle}},
-		"without its issuer":   {given: chain{leaf, root}, refused: "none of the certificates behind the first has signed it"},
-		"not the first of all": {given: chain{middle, leaf}, refused: "private key does not match public key"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			secret := &corev1.Secret{Data: map[string][]byte{
-				corev1.TLSCertKey: inPEM(c.given), corev1.TLSPrivateKeyKey: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
-			}}
-			got, _, err := parseCertificate(secret)
-			if err != nil || c.refused != "" {
-				compare(t, "error", fmt.Sprint(err), c.refused)
-				return
-			}
-			compare(t, "chain", string(got.Pair.Chain), string(inPEM(c.want)))
-		})
-	}
-}
-
-func TestKeysThatNoClientTakes(t *testing.T) {
-	weak, err := rsa.GenerateKey(rand.Reader, 1024)
-	if err != nil {
-		t.Fatal(err)
-	}
-	large := &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 4096), E: 65537}
-	for want, leaf := range map[string]*x509.Certificate{
-		"its RSA key has 1024 bits, and 2048 are the least that is safe": {PublicKey: &weak.PublicKey},
-		"its RSA key has 4097 bits, and 4096 are the most":               {PublicKey: large},
-		"its key is of type Ed25519, and only RSA and ECDSA are served":  {PublicKey: ed25519.PublicKey{}, PublicKeyAlgorithm: x509.Ed25519},
-	} {
-		if err := checkKey(leaf, true); err == nil || err.Error() != want {
-			t.Errorf("error %v, want %s", err, want)
-		}
 	}
 }
 
@@ -435,5 +340,22 @@ func TestSettingsOfPorts(t *testing.T) {
 			compare(t, "policy", config.Listeners[1].TLSPolicy, c.want)
 			compare(t, "told", told(found), c.told)
 		})
+	}
+}
+
+func TestASecretIsJudgedOnce(t *testing.T) {
+	object := aSecret(t, "shop/cert", "a.test")
+	other := secrets.Certificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
+	given := objects(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
+	given.Judged = map[*corev1.Secret]secrets.Certificate{object: other}
+	snapshots, _ := Split(given, Options{AssumeClass: "fairlead"})
+	config, _ := Translate(snapshots[0], Certificates{})
+	if got := config.Certificates[0].ID; got != "judged before" {
+		t.Errorf("the Secret is judged again: its certificate is %s", got)
+	}
+	given.Judged = nil
+	snapshots, _ = Split(given, Options{AssumeClass: "fairlead"})
+	if _, judged := snapshots[0].Judged[object]; !judged {
+		t.Error("a snapshot has no judgement of a Secret that it names")
 	}
 }

@@ -1,9 +1,6 @@
 package ingress
 
 import (
-	"slices"
-	"strings"
-
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -39,29 +36,15 @@ func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
 
 func (d *doors) findNames(id routing.CertificateID) []routing.Host {
 	if reported := d.reported[id]; reported != nil {
-		return distinct(reported)
+		return routing.DistinctHosts(reported)
 	}
 	if judged, ok := d.namesIn[id]; ok {
 		return judged
 	}
 	if c := d.known[id]; c != nil {
-		return distinct(c.Hosts)
+		return routing.DistinctHosts(c.Hosts)
 	}
 	return nil
-}
-
-// distinct are names as hosts, each once, in their order.
-func distinct(names ...[]string) []routing.Host {
-	all := slices.Concat(names...)
-	out := make([]routing.Host, 0, len(all))
-	seen := make(map[routing.Host]bool, len(all))
-	for _, n := range all {
-		if host := routing.Host(strings.ToLower(strings.TrimSuffix(n, "."))); n != "" && !seen[host] {
-			seen[host] = true
-			out = append(out, host)
-		}
-	}
-	return out
 }
 
 // certifies reports whether clients trust a certificate for a host. For what is for no host in

@@ -32,7 +32,7 @@ func TestNamesOfCertificates(t *testing.T) {
 				}
 			}
 		}
-		if got := distinct(first, second); !slices.Equal(got, want) {
+		if got := routing.DistinctHosts(first, second); !slices.Equal(got, want) {
 			t.Fatalf("of %q and %q: %q, want %q", first, second, got, want)
 		}
 		hosts := slices.DeleteFunc(first, func(n string) bool { return n == "" })

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -104,9 +105,9 @@ func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Dia
 		return nil
 	}
 	source := (&Class{Name: c.Name}).Source()
-	if errs := ValidateClass(c); len(errs) > 0 {
+	if errs := validate.Class(c); len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ClassMissing, "IngressClass %s is invalid: %s", c.Name, errs.ToAggregate())
-		return refusals(source, errs)
+		return validate.Refusals(source, errs)
 	}
 	if c.Spec.Parameters == nil {
 		cs.usable[c.Name] = &Class{Name: c.Name}
@@ -121,7 +122,7 @@ func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Dia
 	}
 	if errs := append(validateClassSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ParametersMissing, "the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
-		return refusals(at, errs)
+		return validate.Refusals(at, errs)
 	}
 	class := &Class{c.Name, *spec}
 	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {

@@ -7,7 +7,7 @@
 // Split decides for each Ingress, in this order:
 //
 //	class.go        is it ours, and what do the parameters of its class say?
-//	validate.go     would the API server accept it?
+//	validate        would the API server accept it?
 //	annotations.go  do its annotations make sense, and does the class allow them?
 //	memory.go       has the cloud refused exactly this before?
 //	group.go        which load balancer does it belong to?

@@ -55,7 +55,7 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 				put(r.recent, m.Namespace, d.remembered[n], true)
 			}
 			if object := x.secrets[name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
-				if c := x.judge(object).certificate; c != nil {
+				if c := x.judge(object).Certificate; c != nil {
 					r.bring(m.Owner, c.ID)
 				}
 				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)

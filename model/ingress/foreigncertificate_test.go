@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // A cloud is what has come of the compilations of a shared group so far.
@@ -129,7 +130,7 @@ func TestACertificateIsNotTakenAway(t *testing.T) {
 // Nor by a host that comes with a member of another load balancer, where it is remembered.
 func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 	o := objects(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
-	bobs := Judge(o.Secrets[0]).certificate
+	bobs := secrets.ReadCertificate(o.Secrets[0]).Certificate
 	o.Memories = map[routing.Key]Memory{
 		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]Remembered{"bob/b": {Served: true}}},
 		"public/@edge/internet-facing": {
@@ -197,7 +198,7 @@ func TestEveryCommonNameIsAName(t *testing.T) {
 			c.expect(nil, nil, []string{"error bob/b", "info alice/a"})
 		}
 	}
-	got, _, err := parseCertificate(aSecretOf(t, "shop/cert", named("a.test", "B.test")))
+	got, _, err := readCertificate(aSecretOf(t, "shop/cert", named("a.test", "B.test")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +265,7 @@ func TestCopiesOfACertificateAreRenewed(t *testing.T) {
 		}
 		c.compile(append(both, of("alice", after), of("bob", after))...)
 		c.expect([]string{"a.test", "b.test"}, []string{"alice/tls", "bob/tls"}, nil)
-		compare(t, "the certificate", c.memory.Certificates["bob/tls"], Judge(after).certificate.ID)
+		compare(t, "the certificate", c.memory.Certificates["bob/tls"], secrets.ReadCertificate(after).Certificate.ID)
 	}
 }
 

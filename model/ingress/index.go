@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file finds objects by name, and for the members of a load balancer the objects that they
@@ -35,7 +36,7 @@ type index struct {
 	services   map[name]*corev1.Service
 	slices     map[name][]*discoveryv1.EndpointSlice // by Service
 	secrets    map[name]*corev1.Secret
-	judged     map[*corev1.Secret]Judgement
+	judged     map[*corev1.Secret]secrets.Certificate
 	withheld   string
 	unread     map[string]string // why a Secret could not be read, by namespace/name
 	namespaces map[name]*corev1.Namespace
@@ -150,11 +151,11 @@ func (x *index) take(from *index, ing *networkingv1.Ingress) {
 }
 
 // judge is the judgement of a Secret, which those who made the objects may have kept.
-func (x *index) judge(s *corev1.Secret) Judgement {
+func (x *index) judge(s *corev1.Secret) secrets.Certificate {
 	if j, known := x.judged[s]; known {
 		return j
 	}
-	return Judge(s)
+	return secrets.ReadCertificate(s)
 }
 
 func (x *index) takeBackend(from *index, namespace string, b *networkingv1.IngressBackend) {

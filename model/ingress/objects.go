@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 )
 
 // Objects are what the compiler reads, in any order.
@@ -20,9 +21,9 @@ type Objects struct {
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
-	Judged                     map[*corev1.Secret]Judgement // of Secrets that have been judged before
-	SecretsWithheld            string                       // which of those that are there are not among these; "" for none
-	SecretsUnread              map[string]string            // why a Secret could not be read, by namespace/name
+	Judged                     map[*corev1.Secret]secrets.Certificate // of Secrets that have been judged before
+	SecretsWithheld            string                                 // which of those that are there are not among these; "" for none
+	SecretsUnread              map[string]string                      // why a Secret could not be read, by namespace/name
 	Namespaces                 []*corev1.Namespace
 	Nodes                      []*corev1.Node // read only where targets are instances
 	NodesUnread                string         // why they could not be read; "" if they were

@@ -17,6 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -117,10 +118,10 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range groups {
-		errs = append(errs, invalid(at.Index(i).Child("name"), g.Name, validation.IsDNS1123Label(g.Name))...)
+		errs = append(errs, validate.Invalid(at.Index(i).Child("name"), g.Name, validation.IsDNS1123Label(g.Name))...)
 		errs = append(errs, validateSelector(&g.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
 		if g.Owner != "" {
-			errs = append(errs, invalid(at.Index(i).Child("owner"), g.Owner, validation.IsDNS1123Label(g.Owner))...)
+			errs = append(errs, validate.Invalid(at.Index(i).Child("owner"), g.Owner, validation.IsDNS1123Label(g.Owner))...)
 		}
 		if slices.ContainsFunc(groups[:i], func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
@@ -135,7 +136,7 @@ func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field
 		errs = append(errs, validateSelector(&a.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
 		for j, host := range a.Hosts {
 			if host != anyHost {
-				errs = append(errs, invalid(at.Index(i).Child("hosts").Index(j), host, badHost(host))...)
+				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host, validate.Host(host))...)
 			}
 		}
 	}

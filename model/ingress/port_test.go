@@ -249,20 +249,20 @@ func drawnAs(s Snapshot) string {
 	return out
 }
 
-var secrets = map[string]any{}
+var madeSecrets = map[string]any{}
 
 // aSecretOnce is the Secret cert of a namespace, for all hosts that are drawn; making it takes
 // time.
 func aSecretOnce(t *testing.T, namespace string) any {
 	t.Helper()
-	if secrets[namespace] == nil {
+	if madeSecrets[namespace] == nil {
 		var hosts []string
 		for n := range 8 {
 			hosts = append(hosts, fmt.Sprintf("%s%d.test", namespace, n))
 		}
-		secrets[namespace] = aSecret(t, namespace+"/cert", hosts...)
+		madeSecrets[namespace] = aSecret(t, namespace+"/cert", hosts...)
 	}
-	return secrets[namespace]
+	return madeSecrets[namespace]
 }
 
 // othersOf is what a load balancer is to all namespaces but one: what holds for it and for the

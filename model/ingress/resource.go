@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -54,7 +55,7 @@ func (p *pool) valid(b *v1alpha1.Backend, t *translation) bool {
 	valid, known := p.checked[nameOf(b)]
 	if !known {
 		errs := validateBackend(&b.Spec)
-		t.found = append(t.found, refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
+		t.found = append(t.found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
 		valid = len(errs) == 0
 		p.checked[nameOf(b)] = valid
 	}
@@ -236,7 +237,7 @@ func validateServices(services []v1alpha1.WeightedService, at *field.Path) field
 			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "", "exactly one of `name` and `number` must be specified"))
 		}
 		if n := s.Port.Number; n != 0 {
-			errs = append(errs, invalid(at.Index(i).Child("port", "number"), n, validation.IsValidPortNum(int(n)))...)
+			errs = append(errs, validate.Invalid(at.Index(i).Child("port", "number"), n, validation.IsValidPortNum(int(n)))...)
 		}
 		if w := weightOf(s); w < 0 || w > 999 {
 			errs = append(errs, field.Invalid(at.Index(i).Child("weight"), w, validation.InclusiveRangeError(0, 999)))

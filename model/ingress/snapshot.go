@@ -11,8 +11,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -160,8 +162,8 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 // that. An error among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
 	given, found := readAnnotations(ing, class)
-	if errs := Validate(ing); len(errs) > 0 {
-		found = refusals(sourceOf(ing), errs)
+	if errs := validate.Ingress(ing); len(errs) > 0 {
+		found = validate.Refusals(sourceOf(ing), errs)
 	} else {
 		if r := home.rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
@@ -286,8 +288,8 @@ func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 
 // judgements are those of the Secrets that members take certificates from, so that each is judged
 // once however often the snapshot is compiled.
-func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]Judgement {
-	out := map[*corev1.Secret]Judgement{}
+func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]secrets.Certificate {
+	out := map[*corev1.Secret]secrets.Certificate{}
 	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
 		for _, t := range m.Spec.TLS {
 			if secret := needed.secrets[name{m.Namespace, t.SecretName}]; secret != nil && t.SecretName != "" {

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -21,7 +22,7 @@ const (
 // refusal is the first thing that an Ingress is refused for, with its field; "" if it is
 // accepted.
 func refusal(ing *networkingv1.Ingress) string {
-	errs := Validate(ing)
+	errs := validate.Ingress(ing)
 	if len(errs) == 0 {
 		return ""
 	}
@@ -216,7 +217,7 @@ func TestValidateRefusesWhatTheAPIServerRefuses(t *testing.T) {
 func TestValidateReportsEveryProblem(t *testing.T) {
 	ing := anIngress("shop/web", ruled("A.test", prefixed("a", "web:80"), prefixed("/b//", "Web:80")))
 	var fields []string
-	for _, e := range Validate(ing) {
+	for _, e := range validate.Ingress(ing) {
 		fields = append(fields, e.Field)
 	}
 	compare(t, "fields", fields, []string{
@@ -254,7 +255,7 @@ func TestValidateClass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			got := ""
-			if errs := ValidateClass(c.class); len(errs) > 0 {
+			if errs := validate.Class(c.class); len(errs) > 0 {
 				got = errs[0].Error()
 			}
 			if !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {

@@ -96,3 +96,17 @@ func KindOf(leaf *x509.Certificate) string {
 	}
 	return fmt.Sprintf("%s-%d/%d/%v", leaf.PublicKeyAlgorithm, size, leaf.KeyUsage, leaf.ExtKeyUsage)
 }
+
+// DistinctHosts returns names as hosts, each once, in their order.
+func DistinctHosts(names ...[]string) []Host {
+	all := slices.Concat(names...)
+	out := make([]Host, 0, len(all))
+	seen := make(map[Host]bool, len(all))
+	for _, n := range all {
+		if host := Host(strings.ToLower(strings.TrimSuffix(n, "."))); n != "" && !seen[host] {
+			seen[host] = true
+			out = append(out, host)
+		}
+	}
+	return out
+}

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/objects"
@@ -139,7 +140,7 @@ func check(t *testing.T, built []compiled, diagnostics []diag.Diagnostic, reques
 
 // acceptable reports whether the API server stores an Ingress.
 func acceptable(ing *networkingv1.Ingress) bool {
-	return len(ingress.Validate(ing)) == 0 && isText(ing.Annotations)
+	return len(validate.Ingress(ing)) == 0 && isText(ing.Annotations)
 }
 
 // isText reports whether annotations can be sent as JSON and are no longer than the API server lets

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
 // This file compares what we check in files, which have not been through an API server, with what
@@ -269,7 +269,7 @@ func TestFilesAreRefusedForWhatTheAPIServerRefuses(t *testing.T) {
 			if theirs == nil {
 				good++
 			}
-			compare(t, theirs, said(ingress.Validate(ing)))
+			compare(t, theirs, said(validate.Ingress(ing)))
 		})
 	}
 	if bad := len(documents) - good; good < 40 || bad < 60 {
@@ -286,7 +286,7 @@ func TestClassFilesAreRefusedForWhatTheAPIServerRefuses(t *testing.T) {
 			if err := yaml.UnmarshalStrict([]byte(document), class); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, refusedBy(t, client.Post().Resource("ingressclasses"), document), said(ingress.ValidateClass(class)))
+			compare(t, refusedBy(t, client.Post().Resource("ingressclasses"), document), said(validate.Class(class)))
 		})
 	}
 }
@@ -313,7 +313,7 @@ func TestClassTwiceIsOursToWarnOf(t *testing.T) {
 	if stored, err = ingresses.Update(t.Context(), stored, metav1.UpdateOptions{}); err != nil {
 		t.Fatalf("updated to an annotation and a field that disagree: %s", err)
 	}
-	if errs := ingress.Validate(stored); len(errs) > 0 {
+	if errs := validate.Ingress(stored); len(errs) > 0 {
 		t.Errorf("what is stored is refused: %s", errs.ToAggregate())
 	}
 }
@@ -328,7 +328,7 @@ func TestFilesNeedNames(t *testing.T) {
 		t.Errorf("the API server has made up no name: %s", err)
 	}
 	ing.Namespace = "shop"
-	compare(t, []string{"metadata.name: Required value: name or generateName is required"}, said(ingress.Validate(ing)))
+	compare(t, []string{"metadata.name: Required value: name or generateName is required"}, said(validate.Ingress(ing)))
 }
 
 // refusedBy is what the API server says about the fields of a file, in order. It is sent the file's

@@ -1,6 +1,7 @@
 package foreign
 
-// This file is the annotations of controllers of appliances and of less common proxies.
+// This file has the annotations of controllers of appliances, of less common proxies, and of web
+// application firewalls and private networks in front of Ingress controllers.
 
 var citrix = controller{
 	name:     "the NetScaler Ingress Controller, which was Citrix's",
@@ -76,5 +77,40 @@ var vmware = controller{
 		{Changes, asSecureRedirect, switched, "http-redirect ssl-redirect"},
 		{Changes, nothing, switched, "enabled enable-tls"},
 		{Changes, nothing, nil, "name ingress-controller internal_ip_for_policy http-version gslb-*"},
+	},
+}
+
+// openAppsec is a firewall that is added to the controllers of others.
+var openAppsec = controller{
+	name:     "open-appsec",
+	prefixes: []string{"openappsec.io"},
+	sources:  []string{"docs.openappsec.io/getting-started/start-with-kubernetes/configuration-using-crds-v1beta2"},
+	settings: []settings{
+		{Restricts, asWebACL, policed, "policy"},
+	},
+}
+
+// bunkerWeb takes all of its settings as annotations, with names in capitals. Most of them keep
+// requests away.
+var bunkerWeb = controller{
+	name:     "BunkerWeb",
+	prefixes: []string{"bunkerweb.io"},
+	sources:  []string{"docs.bunkerweb.io/latest/integrations", "docs.bunkerweb.io/latest/settings"},
+	settings: []settings{
+		{Harmless, nothing, nil, "autoconf namespace"},
+		{Restricts, asWebACL, unlessOff, "*"},
+	},
+}
+
+// tailscale is reached by the devices of a private network only, unless an Ingress asks for a
+// funnel.
+var tailscale = controller{
+	name:     "the Tailscale operator",
+	prefixes: []string{"tailscale.com"},
+	sources:  []string{"tailscale.com/docs/kubernetes-operator/reference/tags"},
+	settings: []settings{
+		{Restricts, asInternal, nil, "tags"}, // which tell who may reach the host
+		{Restricts, asInternal, private("false"), "funnel"},
+		{Changes, nothing, nil, "proxy-class proxy-group hostname"},
 	},
 }

@@ -1,6 +1,6 @@
 package foreign
 
-// This file is the annotations of the AWS Load Balancer Controller, and of the ALB Ingress
+// This file has the annotations of the AWS Load Balancer Controller, and of the ALB Ingress
 // controller of Alibaba Cloud, which has the same prefix.
 
 var awsALB = controller{

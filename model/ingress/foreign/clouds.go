@@ -1,7 +1,7 @@
 package foreign
 
-// This file is the annotations of the Ingress controllers of further clouds: IBM, Oracle, Yandex,
-// Huawei, Tencent and Volcengine.
+// This file has the annotations of the Ingress controllers of clouds other than AWS: IBM, Oracle,
+// Yandex, Huawei, Tencent, Volcengine, Azure (Application Gateway) and Google (GKE).
 
 var ibm = controller{
 	name:     "the Ingress controller of IBM Cloud",
@@ -137,5 +137,62 @@ var volcengine = controller{
 		{Changes, asProtocol, nil, "loadbalancer-backend-protocol"},
 		{Changes, asTargetType, switched, "loadbalancer-pass-through"},
 		{Changes, nothing, nil, "loadbalancer-id loadbalancer-rules-configs apig-instance-name"},
+	},
+}
+
+var azure = controller{
+	name:     "the Application Gateway Ingress Controller",
+	prefixes: []string{"appgw.ingress.kubernetes.io", "appgw.ingress.istio.io", "alb.networking.azure.io"},
+	sources: []string{
+		"github.com/Azure/application-gateway-kubernetes-ingress pkg/annotations/ingress_annotations.go",
+		"learn.microsoft.com/azure/application-gateway/ingress-controller-annotations",
+		"learn.microsoft.com/azure/application-gateway/for-containers",
+	},
+	settings: []settings{
+		{Restricts, asWebACL, policed, "waf-policy-for-path"},
+		{Restricts, asMutual, nil, "appgw-ssl-profile"},
+		{Restricts, asInternal, private("true"), "use-private-ip"},
+		{Changes, asSecureRedirect, switched, "ssl-redirect"},
+		{Changes, asTLS, nil, "appgw-ssl-certificate"},
+		{Changes, asPorts, nil, "override-frontend-port"},
+		{Changes, asProtocol, nil, "backend-protocol"},
+		{Changes, asRewrite, nil, "backend-path-prefix rewrite-rule-set rewrite-rule-set-custom-resource"},
+		{Changes, asHostRewrite, nil, "backend-hostname"},
+		{Changes, asRules, nil, "hostname-extension"},
+		{Changes, asSticky, nil, "cookie-based-affinity cookie-based-affinity-distinct-name"},
+		{Changes, asAttributes, nil, "request-timeout"},
+		{Changes, asTargetAttributes, nil, "connection-draining connection-draining-timeout"},
+		{Changes, asCheckPath, nil, "health-probe-path"},
+		{Changes, asCheckPort, nil, "health-probe-port"},
+		{Changes, asCheckCodes, nil, "health-probe-status-codes"},
+		{Changes, asCheckInterval, nil, "health-probe-interval"},
+		{Changes, asCheckTimeout, nil, "health-probe-timeout"},
+		{Changes, asCheckUnhealthy, nil, "health-probe-unhealthy-threshold"},
+		{Changes, nothing, nil, "health-probe-hostname appgw-trusted-root-certificate rule-priority"},
+		{Changes, asGroup, nil, "alb-id alb-name alb-namespace alb-frontend alb-ingress-extension"},
+		{Harmless, nothing, nil, "v1alpha3"},
+	},
+}
+
+var google = controller{
+	name:     "the GKE Ingress controller",
+	prefixes: []string{"cloud.google.com", "beta.cloud.google.com", "networking.gke.io", "ingress.gcp.kubernetes.io"},
+	sources: []string{
+		"github.com/kubernetes/ingress-gce pkg/annotations/ingress.go",
+		"github.com/kubernetes/ingress-gce pkg/annotations/service.go",
+		"cloud.google.com/kubernetes-engine/docs/how-to/ingress-configuration",
+	},
+	onServices: "backend-config app-protocols",
+	settings: []settings{
+		// A BackendConfig can have Identity-Aware Proxy, and a security policy of Cloud Armor.
+		{Restricts, asSignIn, conditional, "backend-config"},
+		{Restricts, asInternal, private("internal"), "load-balancer-type"},
+		{Changes, asSecureRedirect, nil, "v1beta1.frontendconfig"}, // redirects to HTTPS, and SSL policies
+		{Changes, asTLS, nil, "managed-certificates pre-shared-cert"},
+		{Changes, asRewrite, nil, "path-prefix-rewrite"},
+		{Changes, asProtocol, nil, "app-protocols"},
+		{Changes, nothing, nil, "network-tier internal-load-balancer-subnet load-balancer-subnet internal-load-balancer-allow-global-access load-balancer-ip-addresses transparent-health-checker weighted-load-balancing"},
+		{Changes, asSticky, nil, "l4-strong-session-affinity"},
+		{Harmless, nothing, nil, "neg neg-status l4-rbs suppress-firewall-xpn-error instance-groups load-balancer-name last-resource-version"},
 	},
 }

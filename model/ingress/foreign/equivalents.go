@@ -1,6 +1,6 @@
 package foreign
 
-// This file is what of Fairlead does what annotations of other controllers do.
+// This file lists the annotations and fields of Fairlead that do the same as those of others.
 
 // An equivalent is a setting of Fairlead.
 type equivalent struct {

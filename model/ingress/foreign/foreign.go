@@ -1,9 +1,10 @@
-// Package foreign is what the annotations of other Ingress controllers mean. Fairlead does not read
-// them, so it has to know which of them it must not leave out in silence: to serve an Ingress
-// without an annotation that restricts who is answered would expose more than its author asked for.
+// Package foreign says what the annotations of other Ingress controllers mean. Fairlead does not
+// read them. An Ingress without an annotation that restricts who is answered would expose more than
+// its author asked for, so Fairlead has to know these.
 //
-// The package is a table and the functions that look things up in it. There is a file for the
-// controllers of each maker, which names the documents that its annotations are taken from.
+// The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go, clouds.go
+// ...), and functions that look annotations up in it. Each entry names the documents that its
+// annotations are taken from.
 package foreign
 
 import (
@@ -13,24 +14,6 @@ import (
 
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
-
-// An Effect is what an annotation does where the controller that it is for reads it.
-type Effect uint8
-
-const (
-	// Harmless annotations make no difference to what requests get: logs, descriptions, and what
-	// controllers note for themselves.
-	Harmless Effect = iota
-	// Changes are annotations that make requests be answered differently, but not fewer of them:
-	// redirects, rewrites, timeouts, health checks, names, weights.
-	Changes
-	// Restricts are annotations that keep requests or clients away: authentication, ranges of
-	// addresses, firewalls, client certificates, conditions, limits of rates, and configuration that
-	// can contain any of these.
-	Restricts
-)
-
-func (e Effect) String() string { return [...]string{"harmless", "changes", "restricts"}[e] }
 
 // A Setting is what one annotation of another controller does on an object.
 type Setting struct {
@@ -53,27 +36,6 @@ type Setting struct {
 
 // Key is the name of the annotation.
 func (s Setting) Key() string { return s.key }
-
-// A Port is a port that Fairlead listens on.
-type Port struct {
-	Protocol string // HTTP or HTTPS
-	Number   int32
-}
-
-// Served is how Fairlead serves an Ingress, as far as the effect of an annotation depends on it.
-type Served struct {
-	Internal       bool     // the load balancer cannot be reached from the internet
-	DualStack      bool     // it can be reached over IPv6
-	TargetType     string   // what requests are sent to, ip or instance
-	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
-	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
-	Wider          bool     // a path is served for more than itself, as those of type Prefix are
-	Inbound        []string // who may connect; nil for everybody
-	WebACL         string   // the name or the ARN of the web ACL that stands before the load balancer; "" for none
-	SecurityGroups []string // those that the class brings, by ID or name
-	// Annotations are those of Fairlead that the Ingress has. What one of them says is said.
-	Annotations map[string]string
-}
 
 // OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless
 // ones.
@@ -248,40 +210,3 @@ func (r *row) resembledBy(name, squeezed string) bool {
 
 // parts reports whether a character stands between words of a name.
 func parts(r rune) bool { return r == '.' || r == '-' || r == '_' }
-
-// restrictingWords are parts of names that tell that an annotation restricts, also of one that a
-// controller has got since the table was made.
-var restrictingWords = map[string]bool{
-	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
-	"blacklist": true, "block": true, "blocklist": true, "cidr": true, "cidrs": true, "denied": true, "deny": true, "denylist": true,
-	"firewall": true, "geoip": true, "iap": true, "jwt": true,
-	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true, "ranges": true,
-	"ratelimit": true, "ratelimiting": true, "ratelimits": true,
-	"rbac": true, "restrict": true, "restriction": true, "restrictions": true, "saml": true, "security": true, "sso": true,
-	"waf": true, "whitelist": true,
-}
-
-// SoundsRestricting reports whether a word of a name says that the annotation restricts, or two
-// words that stand side by side, such as white and list; and its value is not off.
-func SoundsRestricting(name, value string) bool {
-	if off(value) {
-		return false
-	}
-	before := ""
-	for _, word := range spelling.Words(name) {
-		if restrictingWords[word] || restrictingWords[strings.TrimRight(word, "0123456789")] || restrictingWords[before+word] {
-			return true
-		}
-		before = word
-	}
-	return false
-}
-
-// SoundsInternal reports whether a name or a value says that clients on the internet are kept away.
-func SoundsInternal(name, value string) bool {
-	switch strings.ToLower(strings.TrimSpace(value)) {
-	case "internal", "private", "intranet":
-		return true
-	}
-	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool { return w == "internal" || w == "private" })
-}

@@ -1,7 +1,7 @@
 package foreign
 
-// This file is the annotations of the two controllers of HAProxy: the one of HAProxy Technologies,
-// and the one of the community.
+// This file has the annotations of the controllers that run HAProxy: that of HAProxy Technologies,
+// that of the community, the router of OpenShift, and Voyager.
 
 var haproxyTechnologiesSettings = []settings{
 	// Only basic-auth counts, and nothing without it: pkg/annotations/ingress/basicAuth.go.
@@ -101,4 +101,57 @@ var haproxyIngress = controller{
 	},
 	onServices: "*",
 	settings:   haproxyIngressSettings,
+}
+
+var openshift = controller{
+	name:     "the router of OpenShift",
+	prefixes: []string{"haproxy.router.openshift.io", "router.openshift.io", "route.openshift.io"},
+	sources: []string{
+		"docs.redhat.com/documentation/openshift_container_platform/4.20/html/ingress_and_load_balancing/nw-route-specific-annotations_configuring-routes",
+		"github.com/openshift/route-controller-manager pkg/route/ingress/ingress.go",
+	},
+	settings: []settings{
+		{Restricts, asInbound, allowedRanges, "ip_whitelist ip_allowlist"},
+		{Restricts, asWebRule, unlessOff, "rate-limit-connections rate-limit-connections.*"},
+		{Restricts, asSecurePorts, onlySecure("if it is edge, reencrypt or passthrough", valued("edge", "reencrypt", "passthrough")), "termination"},
+		{Changes, nothing, nil, "destination-ca-certificate-secret"},
+		{Changes, asRewrite, nil, "rewrite-target"},
+		{Changes, asListener, nil, "hsts_header"},
+		{Changes, asSticky, nil, "disable_cookies cookie_name cookie-same-site"},
+		{Changes, asTargetAttributes, nil, "balance"},
+		{Changes, asAttributes, nil, "timeout timeout-tunnel"},
+		{Changes, asCheckInterval, nil, "haproxy.health.check.interval"},
+		{Changes, nothing, nil, "pod-concurrent-connections set-forwarded-headers h1-adjust-case http2"},
+		{Harmless, nothing, nil, "labels log-send-hostname"},
+	},
+}
+
+// voyagerSettings are those of Voyager under ingress.kubernetes.io as well.
+var voyagerSettings = []settings{
+	{Restricts, asSignIn, nil, "auth-type auth-realm auth-secret auth-tls-secret auth-tls-verify-client auth-tls-error-page oauth"},
+	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
+	{Restricts, asWebRule, unlessOff, "limit-connection limit-rpm limit-rps max-connections"},
+	{Restricts, asInbound, allowedRanges, "load-balancer-source-ranges"},
+	{Restricts, nothing, nil, "backend-rule frontend-rule"},
+	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect"},
+	{Changes, asSticky, nil, "affinity session-cookie-name session-cookie-hash sticky-session"},
+	{Changes, asRewrite, nil, "rewrite-target"},
+	{Changes, nothing, switched, "ssl-passthrough"},
+	{Changes, asListener, nil, "hsts hsts-* enable-cors cors-*"},
+	{Changes, asProtocol, nil, "backend-tls"},
+	{Changes, asWeights, nil, "backend-weight"},
+	{Changes, asCheckPath, nil, "check check-port"},
+	{Changes, asAttributes, nil, "default-timeout"},
+	{Changes, nothing, nil, "default-option proxy-body-size errorfiles accept-proxy keep-source-ip use-dns-resolver dns-resolver-*"},
+}
+
+var voyager = controller{
+	name:       "Voyager",
+	prefixes:   []string{"ingress.appscode.com", "voyager.appscode.com"},
+	sources:    []string{"github.com/voyagermesh/voyager apis/voyager/v1beta1/annotations.go"},
+	onServices: "*",
+	settings: append([]settings{
+		{Changes, nothing, nil, "type replicas node-selector load-balancer-ip annotations-service annotations-pod health-check-nodeport daemon.nodeselector"},
+		{Harmless, nothing, nil, "stats stats-port stats-secret-name stats-service-name api-schema origin-api-schema origin-name egress-points monitoring-*"},
+	}, voyagerSettings...),
 }

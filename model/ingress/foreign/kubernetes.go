@@ -2,7 +2,7 @@ package foreign
 
 import "slices"
 
-// This file is the annotations under prefixes that many programs share.
+// This file has the annotations under prefixes that many programs share.
 
 // kubernetes are those under kubernetes.io. The class is read by Fairlead too.
 var kubernetes = controller{

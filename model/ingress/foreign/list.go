@@ -1,6 +1,6 @@
 package foreign
 
-// This file lists the table for its reference page.
+// This file lists the controllers of the table, for lookups and for the reference page.
 
 // A Controller is one entry of the table.
 type Controller struct {
@@ -39,3 +39,22 @@ func Controllers() []Controller {
 	}
 	return out
 }
+
+// controllers are all, in the order of the reference.
+var controllers = indexed([]*controller{
+	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
+	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
+	&cilium, &bfe, &vmware, &volcengine, &tyk, &gravitee,
+	&openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
+})
+
+// byPrefix are the controllers by their prefixes. Several can have one.
+var byPrefix = func() map[string]*controller {
+	out := map[string]*controller{}
+	for _, c := range controllers {
+		for _, p := range c.prefixes {
+			out[p] = c
+		}
+	}
+	return out
+}()

@@ -1,6 +1,6 @@
 package foreign
 
-// This file is the annotations of ingress-nginx, and of the controller of NGINX.
+// This file has the annotations of ingress-nginx, and of the controller of NGINX.
 
 // nginxSettings are those of ingress-nginx, which others have taken over.
 var nginxSettings = []settings{

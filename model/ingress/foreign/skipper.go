@@ -1,6 +1,6 @@
 package foreign
 
-// This file is the annotations of Skipper and of kube-ingress-aws-controller.
+// This file has the annotations of Skipper and of kube-ingress-aws-controller.
 
 var skipper = controller{
 	name:     "Skipper and kube-ingress-aws-controller",

@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file is the form of the table, and how it is searched.
+// This file has the types of the table, and finds the row of an annotation.
 
 // A controller is the annotations of one prefix or several.
 type controller struct {
@@ -118,25 +118,6 @@ func (c *controller) find(name string) *row {
 	return found
 }
 
-// controllers are all, in the order of the reference.
-var controllers = indexed([]*controller{
-	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
-	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
-	&cilium, &bfe, &vmware, &volcengine, &tyk, &gravitee,
-	&openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
-})
-
-// byPrefix are the controllers by their prefixes. Several can have one.
-var byPrefix = func() map[string]*controller {
-	out := map[string]*controller{}
-	for _, c := range controllers {
-		for _, p := range c.prefixes {
-			out[p] = c
-		}
-	}
-	return out
-}()
-
 // indexed completes controllers. Of two rows of one name the one that restricts more counts, so
 // that a prefix that several controllers share can be made of the settings of each.
 func indexed(all []*controller) []*controller {
@@ -162,39 +143,4 @@ func indexed(all []*controller) []*controller {
 		}
 	}
 	return all
-}
-
-// beneath is the controller of a prefix that a prefix is a subdomain of, as custom.nginx.org is of
-// nginx.org; nil for none. Prefixes of Kubernetes' own domain are looked up in all tables instead.
-func beneath(prefix string) *controller {
-	for rest := prefix; ; {
-		_, parent, found := strings.Cut(rest, ".")
-		if !found {
-			return nil
-		}
-		if c := byPrefix[parent]; c != nil && !strings.HasSuffix(parent, "kubernetes.io") {
-			return c
-		}
-		rest = parent
-	}
-}
-
-// controllerOf is the controller that an annotation is for, with the parts of its key; nil if it is
-// none of an Ingress controller.
-func controllerOf(key string) (c *controller, prefix, name string) {
-	prefix, name, found := strings.Cut(key, "/")
-	if !found {
-		prefix, name = unslashed(key)
-	}
-	lower := strings.ToLower(name)
-	c = byPrefix[strings.ToLower(prefix)]
-	if c == nil {
-		c = beneath(strings.ToLower(prefix))
-	}
-	if c == nil || c.others && c.find(lower) == nil {
-		if other := unlistedOf(strings.ToLower(prefix), lower); other != nil {
-			c = other
-		}
-	}
-	return c, prefix, name
 }

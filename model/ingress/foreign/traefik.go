@@ -2,7 +2,7 @@ package foreign
 
 import "strings"
 
-// This file is the annotations of Traefik, version 1 included.
+// This file has the annotations of Traefik, version 1 included.
 
 // traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and
 // http are those without TLS, websecure and https those with TLS.

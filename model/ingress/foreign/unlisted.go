@@ -87,26 +87,3 @@ var distinctive = func() map[string]bool {
 	}
 	return out
 }()
-
-// unslashed are the prefix and the name of a key without a slash: a prefix of the table that
-// something other than a slash stands behind, or a key that a controller reads so. The names are ""
-// for all others.
-func unslashed(key string) (prefix, name string) {
-	lower := strings.ToLower(key)
-	if as := withoutSlash[lower]; as != "" {
-		prefix, name, _ = strings.Cut(as, "/")
-		return prefix, name
-	}
-	for p := range byPrefix {
-		if len(p) > len(prefix) && len(key) > len(p)+1 && strings.Contains(p, ".") && strings.HasPrefix(lower, p) && strings.ContainsRune(".-_", rune(lower[len(p)])) {
-			prefix, name = p, key[len(p)+1:]
-		}
-	}
-	return prefix, name
-}
-
-// withoutSlash are the keys that controllers read without a slash: the Kong Ingress Controller
-// before 0.8, docs/references/annotations.md.
-var withoutSlash = map[string]string{
-	"plugins.konghq.com": "konghq.com/plugins", "configuration.konghq.com": "konghq.com/override",
-}

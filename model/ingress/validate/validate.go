@@ -1,9 +1,13 @@
-package ingress
+// Package validate refuses Ingresses and IngressClasses as the API server does, because those in
+// files have not been through one. One check is left out: the API server refuses to create an
+// Ingress whose class annotation and field differ, and accepts it as an update. The compiler warns.
+package validate
 
 import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -17,18 +21,14 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file refuses what the API server refuses, because files have not been through one. One
-// thing is left out: an annotation and a class field that disagree are refused on creation but
-// can be reached by an update, so that is a warning (class.go).
-
-// Validate is what the API server would refuse an Ingress for.
-func Validate(ing *networkingv1.Ingress) field.ErrorList {
+// Ingress returns what the API server would refuse an Ingress for.
+func Ingress(ing *networkingv1.Ingress) field.ErrorList {
 	errs := validateMetadata(&ing.ObjectMeta, true, field.NewPath("metadata"))
 	return append(errs, validateSpec(&ing.Spec, field.NewPath("spec"))...)
 }
 
-// ValidateClass is what the API server would refuse an IngressClass for.
-func ValidateClass(class *networkingv1.IngressClass) field.ErrorList {
+// Class returns what the API server would refuse an IngressClass for.
+func Class(class *networkingv1.IngressClass) field.ErrorList {
 	errs := validateMetadata(&class.ObjectMeta, false, field.NewPath("metadata"))
 	const longest = 250
 	at := field.NewPath("spec", "controller")
@@ -37,9 +37,14 @@ func ValidateClass(class *networkingv1.IngressClass) field.ErrorList {
 	}
 	errs = append(errs, validation.IsDomainPrefixedPath(at, class.Spec.Controller)...)
 	if p := class.Spec.Parameters; p != nil {
-		errs = append(errs, validateParametersReference(p, field.NewPath("spec", "parameters"))...)
+		errs = append(errs, validateParameters(p, field.NewPath("spec", "parameters"))...)
 	}
 	return errs
+}
+
+// standardFinalizers are the finalizers without a slash.
+var standardFinalizers = []string{
+	string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents,
 }
 
 func validateMetadata(meta *metav1.ObjectMeta, namespaced bool, at *field.Path) field.ErrorList {
@@ -47,9 +52,10 @@ func validateMetadata(meta *metav1.ObjectMeta, namespaced bool, at *field.Path) 
 	for i, finalizer := range meta.Finalizers {
 		switch {
 		case strings.Contains(finalizer, "/"):
-		case finalizer == string(corev1.FinalizerKubernetes), finalizer == metav1.FinalizerOrphanDependents, finalizer == metav1.FinalizerDeleteDependents:
+		case slices.Contains(standardFinalizers, finalizer):
 		default:
-			errs = append(errs, field.Invalid(at.Child("finalizers").Index(i), finalizer, "name is neither a standard finalizer name nor is it fully qualified"))
+			const message = "name is neither a standard finalizer name nor is it fully qualified"
+			errs = append(errs, field.Invalid(at.Child("finalizers").Index(i), finalizer, message))
 		}
 	}
 	return errs
@@ -58,10 +64,11 @@ func validateMetadata(meta *metav1.ObjectMeta, namespaced bool, at *field.Path) 
 func validateSpec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if len(spec.Rules) == 0 && spec.DefaultBackend == nil {
-		errs = append(errs, field.Invalid(at, spec.Rules, "either `defaultBackend` or `rules` must be specified"))
+		const message = "either `defaultBackend` or `rules` must be specified"
+		errs = append(errs, field.Invalid(at, spec.Rules, message))
 	}
-	if spec.IngressClassName != nil {
-		errs = append(errs, invalid(at.Child("ingressClassName"), *spec.IngressClassName, validation.IsDNS1123Subdomain(*spec.IngressClassName))...)
+	if class := spec.IngressClassName; class != nil {
+		errs = append(errs, Invalid(at.Child("ingressClassName"), *class, validation.IsDNS1123Subdomain(*class))...)
 	}
 	if spec.DefaultBackend != nil {
 		errs = append(errs, validateIngressBackend(spec.DefaultBackend, at.Child("defaultBackend"))...)
@@ -77,11 +84,11 @@ func validateSpec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorLis
 
 func validateRule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if rule.Host != "" {
+	if host := at.Child("host"); rule.Host != "" {
 		if isIP(rule.Host) {
-			errs = append(errs, field.Invalid(at.Child("host"), rule.Host, "must be a DNS name, not an IP address"))
+			errs = append(errs, field.Invalid(host, rule.Host, "must be a DNS name, not an IP address"))
 		}
-		errs = append(errs, invalid(at.Child("host"), rule.Host, badHost(rule.Host))...)
+		errs = append(errs, Invalid(host, rule.Host, Host(rule.Host))...)
 	}
 	if rule.HTTP == nil {
 		return errs
@@ -96,8 +103,10 @@ func validateRule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorLis
 	return errs
 }
 
-// pathTypes are those that the API knows, as it lists them.
-var pathTypes = []networkingv1.PathType{networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix}
+// pathTypes are the types of paths of the API, in its order.
+var pathTypes = []networkingv1.PathType{
+	networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix,
+}
 
 func validatePath(path *networkingv1.HTTPIngressPath, at *field.Path) field.ErrorList {
 	if path.PathType == nil {
@@ -110,7 +119,7 @@ func validatePath(path *networkingv1.HTTPIngressPath, at *field.Path) field.Erro
 		if !absolute {
 			errs = append(errs, field.Invalid(at.Child("path"), path.Path, "must be an absolute path"))
 		}
-		errs = append(errs, invalid(at.Child("path"), path.Path, unnormalised(path.Path))...)
+		errs = append(errs, Invalid(at.Child("path"), path.Path, unnormalised(path.Path))...)
 	case networkingv1.PathTypeImplementationSpecific:
 		if !absolute && path.Path != "" {
 			errs = append(errs, field.Invalid(at.Child("path"), path.Path, "must be an absolute path"))
@@ -121,7 +130,7 @@ func validatePath(path *networkingv1.HTTPIngressPath, at *field.Path) field.Erro
 	return append(errs, validateIngressBackend(&path.Backend, at.Child("backend"))...)
 }
 
-// unnormalised says what in a path no request would still have once it is normalised.
+// unnormalised returns messages about parts of a path that normalisation removes from requests.
 func unnormalised(path string) []string {
 	var msgs []string
 	for _, part := range []string{"//", "/./", "/../", "%2f", "%2F"} {
@@ -142,7 +151,8 @@ func validateIngressBackend(backend *networkingv1.IngressBackend, at *field.Path
 	case backend.Resource != nil && backend.Service != nil:
 		return field.ErrorList{field.Invalid(at, "", "cannot set both resource and service backends")}
 	case backend.Resource != nil:
-		return validateReference(backend.Resource.APIGroup, backend.Resource.Kind, backend.Resource.Name, at.Child("resource"))
+		r := backend.Resource
+		return validateReference(r.APIGroup, r.Kind, r.Name, at.Child("resource"))
 	case backend.Service != nil:
 		return validateService(backend.Service, at)
 	}
@@ -155,15 +165,15 @@ func validateService(service *networkingv1.IngressServiceBackend, at *field.Path
 	if service.Name == "" {
 		errs = append(errs, field.Required(name, ""))
 	} else { // names may start with a digit since Kubernetes 1.36
-		errs = append(errs, invalid(name, service.Name, validation.IsDNS1123Label(service.Name))...)
+		errs = append(errs, Invalid(name, service.Name, validation.IsDNS1123Label(service.Name))...)
 	}
-	switch {
-	case service.Port.Name != "" && service.Port.Number != 0:
+	switch p := service.Port; {
+	case p.Name != "" && p.Number != 0:
 		errs = append(errs, field.Invalid(at, "", "cannot set both port name & port number"))
-	case service.Port.Name != "":
-		errs = append(errs, invalid(port.Child("name"), service.Port.Name, validation.IsValidPortName(service.Port.Name))...)
-	case service.Port.Number != 0:
-		errs = append(errs, invalid(port.Child("number"), service.Port.Number, validation.IsValidPortNum(int(service.Port.Number)))...)
+	case p.Name != "":
+		errs = append(errs, Invalid(port.Child("name"), p.Name, validation.IsValidPortName(p.Name))...)
+	case p.Number != 0:
+		errs = append(errs, Invalid(port.Child("number"), p.Number, validation.IsValidPortNum(int(p.Number)))...)
 	default:
 		errs = append(errs, field.Required(at, "port name or number is required"))
 	}
@@ -173,10 +183,10 @@ func validateService(service *networkingv1.IngressServiceBackend, at *field.Path
 func validateTLS(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, host := range tls.Hosts {
-		errs = append(errs, invalid(at.Child("hosts").Index(i), host, badHost(host))...)
+		errs = append(errs, Invalid(at.Child("hosts").Index(i), host, Host(host))...)
 	}
-	if tls.SecretName != "" {
-		errs = append(errs, invalid(at.Child("secretName"), tls.SecretName, validation.IsDNS1123Subdomain(tls.SecretName))...)
+	if name := tls.SecretName; name != "" {
+		errs = append(errs, Invalid(at.Child("secretName"), name, validation.IsDNS1123Subdomain(name))...)
 	}
 	return errs
 }
@@ -184,21 +194,27 @@ func validateTLS(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
 func validateReference(group *string, kind, name string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if group != nil {
-		errs = append(errs, invalid(at.Child("apiGroup"), *group, validation.IsDNS1123Subdomain(*group))...)
+		errs = append(errs, Invalid(at.Child("apiGroup"), *group, validation.IsDNS1123Subdomain(*group))...)
 	}
 	for _, part := range []struct{ child, value string }{{"kind", kind}, {"name", name}} {
+		child := at.Child(part.child)
 		if part.value == "" {
-			errs = append(errs, field.Required(at.Child(part.child), ""))
+			errs = append(errs, field.Required(child, ""))
 			continue
 		}
-		errs = append(errs, invalid(at.Child(part.child), part.value, content.IsPathSegmentName(part.value))...)
+		errs = append(errs, Invalid(child, part.value, content.IsPathSegmentName(part.value))...)
 	}
 	return errs
 }
 
-func validateParametersReference(ref *networkingv1.IngressClassParametersReference, at *field.Path) field.ErrorList {
+// The scopes of a reference to parameters.
+const (
+	namespaced  = networkingv1.IngressClassParametersReferenceScopeNamespace
+	clusterWide = networkingv1.IngressClassParametersReferenceScopeCluster
+)
+
+func validateParameters(ref *networkingv1.IngressClassParametersReference, at *field.Path) field.ErrorList {
 	errs := validateReference(ref.APIGroup, ref.Kind, ref.Name, at)
-	const namespaced, clusterWide = networkingv1.IngressClassParametersReferenceScopeNamespace, networkingv1.IngressClassParametersReferenceScopeCluster
 	scope := clusterWide // what the API server fills in
 	if ref.Scope != nil {
 		scope = *ref.Scope
@@ -208,7 +224,7 @@ func validateParametersReference(ref *networkingv1.IngressClassParametersReferen
 	case scope == namespaced && ref.Namespace == nil:
 		errs = append(errs, field.Required(namespace, "`parameters.scope` is set to 'Namespace'"))
 	case scope == namespaced:
-		errs = append(errs, invalid(namespace, *ref.Namespace, validation.IsDNS1123Label(*ref.Namespace))...)
+		errs = append(errs, Invalid(namespace, *ref.Namespace, validation.IsDNS1123Label(*ref.Namespace))...)
 	case scope != clusterWide:
 		errs = append(errs, field.NotSupported(at.Child("scope"), scope, []string{clusterWide, namespaced}))
 	case ref.Namespace != nil:
@@ -217,21 +233,21 @@ func validateParametersReference(ref *networkingv1.IngressClassParametersReferen
 	return errs
 }
 
-// badHost says why a host is neither a DNS name nor a wildcard in front of one.
-func badHost(host string) []string {
+// Host returns why a host is neither a DNS name nor a wildcard in front of one.
+func Host(host string) []string {
 	if !strings.Contains(host, "*") {
 		return validation.IsDNS1123Subdomain(host)
 	}
-	// The wildcard check builds its expression anew each time, so it is asked for words only.
+	// The check for wildcards compiles its expression each time: it runs for its messages alone.
 	rest, ok := strings.CutPrefix(host, "*.")
-	if ok && len(host) <= validation.DNS1123SubdomainMaxLength && validation.IsDNS1123Subdomain(rest) == nil {
+	short := len(host) <= validation.DNS1123SubdomainMaxLength
+	if ok && short && validation.IsDNS1123Subdomain(rest) == nil {
 		return nil
 	}
 	return validation.IsWildcardDNS1123Subdomain(host)
 }
 
-// isIP reports whether a host would be taken for an IP address. Leading zeros are, by the API
-// server, ignored.
+// isIP reports whether the API server takes a host for an IP address. It ignores leading zeros.
 func isIP(host string) bool {
 	parts := strings.Split(host, ".")
 	for i, p := range parts {
@@ -244,8 +260,8 @@ func isIP(host string) bool {
 	return err == nil
 }
 
-// invalid turns messages about a value into errors about its field.
-func invalid(at *field.Path, value any, messages []string) field.ErrorList {
+// Invalid makes errors about a field of messages about its value.
+func Invalid(at *field.Path, value any, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range messages {
 		errs = append(errs, field.Invalid(at, value, m))
@@ -253,17 +269,19 @@ func invalid(at *field.Path, value any, messages []string) field.ErrorList {
 	return errs
 }
 
-// refusals turns errors about the fields of an object into diagnostics.
-func refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
+// Refusals makes diagnostics of errors about the fields of an object.
+func Refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, e := range errs {
-		out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.Invalid, Source: object.At(e.Field), Message: Problem(e)})
+		out = append(out, diag.Diagnostic{
+			Severity: diag.Error, Reason: diag.Invalid, Source: object.At(e.Field), Message: Message(e),
+		})
 	}
 	return out
 }
 
-// Problem is what is wrong with a field. Of a long value it repeats the beginning.
-func Problem(e *field.Error) string {
+// Message returns what is wrong with a field. It repeats the beginning of a long value alone.
+func Message(e *field.Error) string {
 	short := *e
 	if v := reflect.ValueOf(e.BadValue); v.Kind() == reflect.String {
 		short.BadValue = diag.Cut(v.String())

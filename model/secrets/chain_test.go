@@ -1,13 +1,16 @@
-package ingress
+package secrets
 
 import (
+	"crypto"
 	"crypto/ecdsa"
+	"crypto/ed25519"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"slices"
 	"strings"
@@ -15,8 +18,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"fairlead.dev/fairlead/model/routing"
 )
 
 // A tower is a chain in which every certificate has one name, the leaf first, and the key of the
@@ -168,7 +169,7 @@ func TestSecretsAreCheapToJudge(t *testing.T) {
 	}
 	for name, chain := range cases {
 		start := time.Now()
-		_ = Judge(tlsSecret(chain, large.key))
+		_ = ReadCertificate(tlsSecret(chain, large.key))
 		if took := time.Since(start); took > time.Second {
 			t.Errorf("%s: %s", name, took)
 		} else {
@@ -177,34 +178,98 @@ func TestSecretsAreCheapToJudge(t *testing.T) {
 	}
 }
 
-func TestASecretIsJudgedOnce(t *testing.T) {
-	object := aSecret(t, "shop/cert", "a.test")
-	other := Judgement{certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, until: time.Now()}
-	given := objects(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
-	given.Judged = map[*corev1.Secret]Judgement{object: other}
-	snapshots, _ := Split(given, Options{AssumeClass: "fairlead"})
-	config, _ := Translate(snapshots[0], Certificates{})
-	if got := config.Certificates[0].ID; got != "judged before" {
-		t.Errorf("the Secret is judged again: its certificate is %s", got)
-	}
-	given.Judged = nil
-	snapshots, _ = Split(given, Options{AssumeClass: "fairlead"})
-	if _, judged := snapshots[0].Judged[object]; !judged {
-		t.Error("a snapshot has no judgement of a Secret that it names")
-	}
-}
-
 func TestShortenKeepsWhatIsRead(t *testing.T) {
-	s := aSecret(t, "shop/cert", "a.test")
+	one := aTower(t, elliptic.P256(), 1, false)
+	s := tlsSecret(chainOf(one.certificates...), one.key)
 	s.Data["junk"] = make([]byte, 1<<20)
 	s.Annotations = map[string]string{"a": strings.Repeat("b", 1<<18)}
 	short := Shorten(s)
-	if got, want := Judge(short), Judge(s); got.err != nil || got.certificate.ID != want.certificate.ID || short.Data["junk"] != nil || short.Annotations != nil {
+	if got, want := ReadCertificate(short), ReadCertificate(s); got.Err != nil || got.Certificate.ID != want.Certificate.ID || short.Data["junk"] != nil || short.Annotations != nil {
 		t.Errorf("judged %v, %v", got, want)
 	}
 	s.Data[corev1.TLSCertKey] = make([]byte, 1<<20)
 	short = Shorten(s)
-	if got, want := Judge(short).err, Judge(s).err; got.Error() != want.Error() || len(short.Data[corev1.TLSCertKey]) > longestChain+1 {
+	if got, want := ReadCertificate(short).Err, ReadCertificate(s).Err; got.Error() != want.Error() || len(short.Data[corev1.TLSCertKey]) > longestChain+1 {
 		t.Errorf("%d bytes are left: %v, want %v", len(short.Data[corev1.TLSCertKey]), got, want)
+	}
+}
+
+// signed is a certificate for a host with its key, signed by an issuer, or by itself without one.
+func signed(t *testing.T, name string, issuer *x509.Certificate, by crypto.Signer) (*x509.Certificate, *ecdsa.PrivateKey) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Unix(0, 0), NotAfter: time.Unix(4_000_000_000, 0),
+	}
+	if issuer == nil {
+		issuer, by = template, key
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, issuer, &key.PublicKey, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made, key
+}
+
+func TestChainsArePutInOrder(t *testing.T) {
+	root, rootKey := signed(t, "root", nil, nil)
+	middle, middleKey := signed(t, "middle", root, rootKey)
+	leaf, key := signed(t, "a.test", middle, middleKey)
+	stranger, _ := signed(t, "stranger", nil, nil)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type chain = []*x509.Certificate
+	for name, c := range map[string]struct {
+		given, want chain
+		refused     string
+	}{
+		"as it should be":      {given: chain{leaf, middle, root}, want: chain{leaf, middle, root}},
+		"in another order":     {given: chain{leaf, root, middle}, want: chain{leaf, middle, root}},
+		"with a stranger":      {given: chain{leaf, stranger, middle}, want: chain{leaf, middle}},
+		"alone":                {given: chain{leaf}, want: chain{leaf}},
+		"twice":                {given: chain{leaf, leaf, middle}, want: chain{leaf, middle}},
+		"without its issuer":   {given: chain{leaf, root}, refused: "none of the certificates behind the first has signed it"},
+		"not the first of all": {given: chain{middle, leaf}, refused: "private key does not match public key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})
+			got, _, err := parseCertificate(tlsSecret(chainOf(c.given...), key))
+			if err != nil || c.refused != "" {
+				if fmt.Sprint(err) != c.refused {
+					t.Errorf("error %v, want %s", err, c.refused)
+				}
+				return
+			}
+			if string(got.Pair.Chain) != string(chainOf(c.want...)) {
+				t.Error("the chain is not as wanted")
+			}
+		})
+	}
+}
+
+func TestKeysThatNoClientTakes(t *testing.T) {
+	weak, err := rsa.GenerateKey(rand.Reader, 1024)
+	if err != nil {
+		t.Fatal(err)
+	}
+	large := &rsa.PublicKey{N: new(big.Int).Lsh(big.NewInt(1), 4096), E: 65537}
+	for want, leaf := range map[string]*x509.Certificate{
+		"its RSA key has 1024 bits, and 2048 are the least that is safe": {PublicKey: &weak.PublicKey},
+		"its RSA key has 4097 bits, and 4096 are the most":               {PublicKey: large},
+		"its key is of type Ed25519, and only RSA and ECDSA are served":  {PublicKey: ed25519.PublicKey{}, PublicKeyAlgorithm: x509.Ed25519},
+	} {
+		if err := checkKey(leaf, true); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package ingress
+package secrets
 
 import (
 	"bytes"
@@ -20,9 +20,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the certificate chain of a Secret, and its key. Everything is counted and
-// measured before a key is read or a signature is checked, because that takes long where keys are
-// large or certificates are many.
+// This file reads the certificate chain of a Secret, and its key. Counts and lengths are checked
+// before a key is read or a signature is checked, because that takes long where keys are large or
+// certificates are many.
 
 // The limits of a chain. Those of keys are of AWS Certificate Manager: User Guide, "Prerequisites
 // for importing ACM certificates", which has RSA keys of at most 4096 bits and private keys of at
@@ -38,26 +38,26 @@ const (
 	mostSignatures    = 10                   // that are checked to order a chain
 )
 
-// A Judgement is what a Secret holds: a certificate, or why there is none. It has no private key.
-type Judgement struct {
-	certificate *routing.Certificate
-	names       []routing.Host // in it, and its common names that are names of hosts
-	until       time.Time      // the certificate is valid
-	err         error
+// A Certificate is the certificate of a Secret without its private key, or why there is none.
+type Certificate struct {
+	Certificate *routing.Certificate
+	Hosts       []routing.Host // in it, and its common names that are names of hosts
+	Until       time.Time      // the certificate is valid
+	Err         error
 }
 
-// Judge reads the certificate of a Secret. Equal contents are judged equally, so a judgement can be
-// kept as long as the Secret does not change.
-func Judge(s *corev1.Secret) Judgement {
+// ReadCertificate reads the certificate of a Secret. Equal contents give equal results, so one can
+// be kept as long as the Secret does not change.
+func ReadCertificate(s *corev1.Secret) Certificate {
 	c, until, err := parseCertificate(s)
 	if c == nil {
-		return Judgement{err: err}
+		return Certificate{Err: err}
 	}
 	c.Pair.Key = nil
-	return Judgement{c, distinct(c.Hosts, commonNames(c.Pair.Chain)), until, err}
+	return Certificate{c, routing.DistinctHosts(c.Hosts, commonNames(c.Pair.Chain)), until, err}
 }
 
-// commonNames are the common names of the first certificate of a chain that are names of hosts.
+// commonNames returns the common names of the first certificate of a chain that are names of hosts.
 // Clients do not read them where there are other names, but a cloud may: AWS Certificate Manager
 // reports one as the DomainName of what was imported (API reference, CertificateDetail).
 func commonNames(chain []byte) []string {
@@ -72,24 +72,11 @@ func commonNames(chain []byte) []string {
 	return routing.CommonHosts(leaf)
 }
 
-// certificateOf returns the certificate that a Secret was judged to hold, with its key.
-func (j Judgement) certificateOf(s *corev1.Secret) routing.Certificate {
-	c := *j.certificate
+// WithKey returns the certificate that was read of a Secret, with its key.
+func (r Certificate) WithKey(s *corev1.Secret) routing.Certificate {
+	c := *r.Certificate
 	c.Pair = &routing.KeyPair{Chain: c.Pair.Chain, Key: s.Data[corev1.TLSPrivateKeyKey]}
 	return c
-}
-
-// Shorten returns a Secret with no more of its contents than is read. What is too long to be read
-// stays too long.
-func Shorten(s *corev1.Secret) *corev1.Secret {
-	short := &corev1.Secret{TypeMeta: s.TypeMeta, ObjectMeta: s.ObjectMeta, Type: s.Type, Data: map[string][]byte{}}
-	short.ManagedFields, short.Annotations = nil, nil
-	for key, most := range map[string]int{corev1.TLSCertKey: longestChain, corev1.TLSPrivateKeyKey: longestKey, clientIDKey: longestClient, clientSecretKey: longestClient} {
-		if value, ok := s.Data[key]; ok {
-			short.Data[key] = bytes.Clone(value[:min(len(value), most+1)])
-		}
-	}
-	return short
 }
 
 // parseCertificate reads a certificate chain and its key, and until when they are good. Both are in
@@ -130,8 +117,8 @@ func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time
 	}, pair.Leaf.NotAfter, nil
 }
 
-// certificatesIn are the certificates of a chain in PEM, the leaf first, with keys of sizes that
-// are taken. Other blocks are passed over.
+// certificatesIn returns the certificates of a chain in PEM, the leaf first, with keys of sizes that
+// are taken. It skips other blocks.
 func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for blocks := 1; ; blocks++ {
@@ -183,8 +170,8 @@ func checkKey(c *x509.Certificate, leaf bool) error {
 	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", c.PublicKeyAlgorithm)
 }
 
-// ordered is a chain in PEM in which each certificate is signed by the next, however the others
-// stand behind the first in the Secret. Those that have no part in it are left out.
+// ordered returns a chain in PEM in which each certificate is signed by the next, in whichever order
+// the Secret has those behind the first. It leaves out certificates that are not of the chain.
 func ordered(certificates []*x509.Certificate) ([]byte, error) {
 	others := slices.Clone(certificates[1:])
 	var chain []byte
