@@ -32,8 +32,7 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
-	held := ing.DeepCopy()
-	controllerutil.AddFinalizer(held, v1alpha1.IngressFinalizer)
+	held := append(slices.Clip(ing.Finalizers), v1alpha1.IngressFinalizer)
 	if err := w.patchFinalizers(ctx, ing, held); err != nil {
 		return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
@@ -46,18 +45,21 @@ func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress)
 	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
-	free := ing.DeepCopy()
-	controllerutil.RemoveFinalizer(free, v1alpha1.IngressFinalizer)
+	free := slices.DeleteFunc(slices.Clone(ing.Finalizers), func(f string) bool { return f == v1alpha1.IngressFinalizer })
 	if err := w.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }
 
-// patchFinalizers replaces the list of finalizers. With the optimistic lock it fails where another
+// patchFinalizers replaces the list of finalizers. With the resource version it fails where another
 // writer has changed the object since it was read, whose finalizer would be lost.
-func (w *Writer) patchFinalizers(ctx context.Context, from, to *networkingv1.Ingress) error {
-	return w.client.Patch(ctx, to, client.MergeFromWithOptions(from, client.MergeFromWithOptimisticLock{}))
+func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress, finalizers []string) error {
+	patch, err := mergePatch(metadata{ResourceVersion: ing.ResourceVersion, Finalizers: &finalizers}, nil)
+	if err != nil {
+		return err
+	}
+	return w.client.Patch(ctx, named(ing), patch)
 }
 
 // Publish makes entries the status of an Ingress. Where another writer changes the status as often
@@ -72,9 +74,11 @@ func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries
 	if right {
 		return nil
 	}
-	to := ing.DeepCopy()
-	to.Status.LoadBalancer.Ingress = entries
-	if err := w.client.Status().Patch(ctx, to, client.MergeFrom(ing)); client.IgnoreNotFound(err) != nil {
+	patch, err := mergePatch(metadata{}, &entries)
+	if err != nil {
+		return err
+	}
+	if err := w.client.Status().Patch(ctx, named(ing), patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
@@ -89,9 +93,12 @@ func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress, addre
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil
 	}
-	to := ing.DeepCopy()
-	to.Status.LoadBalancer.Ingress = left
-	err := w.client.Status().Patch(ctx, to, client.MergeFromWithOptions(ing, client.MergeFromWithOptimisticLock{}))
+	patch, err := mergePatch(metadata{ResourceVersion: ing.ResourceVersion}, &left)
+	if err != nil {
+		return err
+	}
+	to := named(ing)
+	err = w.client.Status().Patch(ctx, to, patch)
 	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}

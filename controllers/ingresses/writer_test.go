@@ -1,0 +1,110 @@
+package ingresses
+
+import (
+	"slices"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/scheme"
+)
+
+const others = "example.com/others"
+
+// written is an Ingress in a cluster, as this operator has read it. Another writer may have changed
+// it since.
+func written(t *testing.T, changed bool, finalizers ...string) (client.Client, *networkingv1.Ingress) {
+	t.Helper()
+	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Finalizers: finalizers, Labels: map[string]string{"app": "web"}}}
+	ing.Status.LoadBalancer.Ingress = []networkingv1.IngressLoadBalancerIngress{{Hostname: "theirs.example"}}
+	c := fake.NewClientBuilder().WithScheme(scheme.New()).WithStatusSubresource(ing).WithObjects(ing).Build()
+	read := get(t, c)
+	if changed {
+		later := read.DeepCopy()
+		later.Finalizers = append(later.Finalizers, "example.com/later")
+		if err := c.Update(t.Context(), later); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return c, read
+}
+
+func get(t *testing.T, c client.Client) *networkingv1.Ingress {
+	t.Helper()
+	ing := &networkingv1.Ingress{}
+	if err := c.Get(t.Context(), client.ObjectKey{Namespace: "shop", Name: "web"}, ing); err != nil {
+		t.Fatal(err)
+	}
+	return ing
+}
+
+// A write changes what it is about, and leaves finalizers, labels and entries of others. One of a list
+// that another writer has changed since it was read is refused.
+func TestWrites(t *testing.T) {
+	ours := []networkingv1.IngressLoadBalancerIngress{{Hostname: "ours.example"}, {Hostname: "theirs.example"}}
+	for name, c := range map[string]struct {
+		before     []string
+		changed    bool
+		write      func(*testing.T, *Writer, *networkingv1.Ingress) error
+		refused    bool
+		finalizers []string
+		addresses  []string
+	}{
+		"add": {
+			before: []string{others}, finalizers: []string{others, v1alpha1.IngressFinalizer}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) },
+		},
+		"add, changed since": {
+			before: []string{others}, changed: true, refused: true, finalizers: []string{others, "example.com/later"}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) },
+		},
+		"remove": {
+			before: []string{others, v1alpha1.IngressFinalizer}, finalizers: []string{others}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+		},
+		"remove the only one": {
+			before: []string{v1alpha1.IngressFinalizer}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+		},
+		"remove, changed since": {
+			before: []string{v1alpha1.IngressFinalizer}, changed: true, refused: true,
+			finalizers: []string{v1alpha1.IngressFinalizer, "example.com/later"}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+		},
+		"publish": {
+			changed: true, finalizers: []string{"example.com/later"}, addresses: []string{"ours.example", "theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.Publish(t.Context(), ing, ours) },
+		},
+		"unpublish": {
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.Unpublish(t.Context(), ing, []string{"theirs.example"})
+			},
+		},
+		"unpublish, changed since": {
+			changed: true, refused: true, finalizers: []string{"example.com/later"}, addresses: []string{"theirs.example"},
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.Unpublish(t.Context(), ing, []string{"theirs.example"})
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			api, read := written(t, c.changed, c.before...)
+			if err := c.write(t, NewWriter(api), read); apierrors.IsConflict(err) != c.refused || err != nil && !c.refused {
+				t.Errorf("it ends with %v", err)
+			}
+			got := get(t, api)
+			var addresses []string
+			for _, e := range got.Status.LoadBalancer.Ingress {
+				addresses = append(addresses, e.Hostname)
+			}
+			if !slices.Equal(got.Finalizers, c.finalizers) || !slices.Equal(addresses, c.addresses) || got.Labels["app"] != "web" {
+				t.Errorf("there are finalizers %q and addresses %q, want %q and %q; labels %v", got.Finalizers, addresses, c.finalizers, c.addresses, got.Labels)
+			}
+		})
+	}
+}
