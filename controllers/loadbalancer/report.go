@@ -36,7 +36,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if !queue.OnlyPending(o.Err) || unconfirmed {
 		r.forget(key) // a step may be half done
 	}
-	r.Targets.Track(ctx, key, &o.Snapshot.Class, o.Capabilities, o.Observed.TargetGroups)
+	r.Targets.Track(ctx, key, o.Snapshot.Class.LoadBalancerClassSpec, o.Capabilities, o.Observed.TargetGroups)
 	next := o.Record(time.Now())
 	o.Learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())

@@ -13,7 +13,6 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
@@ -23,7 +22,7 @@ import (
 
 // A tracked group is one that exists in the cloud.
 type tracked struct {
-	class   *ingress.Class
+	class   v1alpha1.LoadBalancerClassSpec
 	caps    lb.Capabilities
 	backend routing.Backend
 	// members are the targets that were set last, and known says whether they are known.
@@ -50,7 +49,7 @@ type expectation struct {
 // A Book holds the target groups of all load balancers, as the plans that made them left them.
 type Book struct {
 	mu     sync.Mutex
-	groups map[lb.GroupKey]*tracked
+	groups map[lb.Key]map[lb.GroupID]*tracked
 	by     map[cluster.Ref]map[lb.GroupKey]bool // by Service
 	wanted map[lb.Key]expectation
 	wake   chan event.TypedGenericEvent[lb.GroupKey]
@@ -63,40 +62,49 @@ type Book struct {
 // NewBook returns a book without target groups. ended is closed when the operator ends.
 func NewBook(ended <-chan struct{}) *Book {
 	return &Book{
-		ended: ended, groups: map[lb.GroupKey]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
+		ended: ended, groups: map[lb.Key]map[lb.GroupID]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}
 }
 
 // Track sets the target groups of a load balancer. Groups that are new, or whose class allows other
-// targets than before, are reconciled at once.
-func (b *Book) Track(ctx context.Context, key lb.Key, class *ingress.Class, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+// targets than before, are reconciled at once. The class is a copy: a pointer into the snapshot of a
+// reconcile would keep all of the snapshot.
+func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
 	for _, g := range groups {
 		there[g.ID] = true
 		k := lb.GroupKey{Key: key, ID: g.ID}
-		if b.groups[k] == nil {
-			b.groups[k] = &tracked{}
+		t := b.group(k)
+		switch {
+		case t == nil:
+			t = &tracked{}
+			if b.groups[key] == nil {
+				b.groups[key] = map[lb.GroupID]*tracked{}
+			}
+			b.groups[key][g.ID] = t
+			fresh = append(fresh, k)
+		case !endpoints.SameTargets(&t.class, &class):
 			fresh = append(fresh, k)
 		}
-		if was := b.groups[k].class; was != nil && !endpoints.SameTargets(&was.LoadBalancerClassSpec, &class.LoadBalancerClassSpec) {
-			fresh = append(fresh, k)
-		}
-		b.groups[k].class, b.groups[k].caps = class, caps
-		b.groups[k].backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		t.class, t.caps = class, caps
+		t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
 		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
 			b.needed.Do(func() { close(b.instances) })
 		}
 	}
-	for k, t := range b.groups {
-		if k.Key == key && !there[k.ID] {
-			delete(b.groups, k)
-			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), k)
+	for id, t := range b.groups[key] {
+		if !there[id] {
+			delete(b.groups[key], id)
+			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), lb.GroupKey{Key: key, ID: id})
 		}
+	}
+	if len(b.groups[key]) == 0 {
+		delete(b.groups, key)
 	}
 	b.mu.Unlock()
 	b.awaken(ctx, fresh...)
@@ -120,10 +128,10 @@ func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
 	var doubted []lb.GroupKey
-	for k, t := range b.groups {
-		if k.Key == key && t.known {
+	for id, t := range b.groups[key] {
+		if t.known {
 			t.known, t.doubted = false, time.Since(t.set) > providers.ReadLag
-			doubted = append(doubted, k)
+			doubted = append(doubted, lb.GroupKey{Key: key, ID: id})
 		}
 	}
 	b.mu.Unlock()
@@ -200,9 +208,11 @@ func (b *Book) onInstances() []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []lb.GroupKey
-	for k, t := range b.groups {
-		if t.backend.TargetType == v1alpha1.TargetTypeInstance {
-			out = append(out, k)
+	for key, groups := range b.groups {
+		for id, t := range groups {
+			if t.backend.TargetType == v1alpha1.TargetTypeInstance {
+				out = append(out, lb.GroupKey{Key: key, ID: id})
+			}
 		}
 	}
 	return out
@@ -212,12 +222,15 @@ func (b *Book) onInstances() []lb.GroupKey {
 func (b *Book) look(k lb.GroupKey) (tracked, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	t := b.groups[k]
+	t := b.group(k)
 	if t == nil {
 		return tracked{}, false
 	}
 	return *t, true
 }
+
+// group returns a group; nil if it does not exist. The caller has the lock.
+func (b *Book) group(k lb.GroupKey) *tracked { return b.groups[k.Key][k.ID] }
 
 // TargetsOf returns the targets of a group, as far as they are known, and whether the group exists.
 func (b *Book) TargetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
@@ -230,8 +243,8 @@ func (b *Book) elsewhere(k lb.GroupKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := 0
-	for other, t := range b.groups {
-		if other.Key == k.Key && other != k {
+	for id, t := range b.groups[k.Key] {
+		if id != k.ID {
 			n += len(t.members)
 		}
 	}
@@ -244,12 +257,13 @@ func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := map[int32]bool{}
-	if b.groups[k] == nil {
+	group := b.group(k)
+	if group == nil {
 		return out
 	}
-	namespace := cluster.RefFrom(cluster.KindService, b.groups[k].backend.Service).Namespace
-	for other, t := range b.groups {
-		if other.Key == k.Key && other != k && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
+	namespace := cluster.RefFrom(cluster.KindService, group.backend.Service).Namespace
+	for id, t := range b.groups[k.Key] {
+		if id != k.ID && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
 			for _, m := range t.members {
 				out[m.Port] = true
 			}
@@ -267,7 +281,7 @@ func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
 func (b *Book) note(k lb.GroupKey, change func(*tracked)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if t := b.groups[k]; t != nil {
+	if t := b.group(k); t != nil {
 		change(t)
 	}
 }

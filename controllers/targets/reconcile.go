@@ -152,7 +152,7 @@ func (r *Reconciler) want(ctx context.Context, t tracked) (found endpoints.Found
 	if now.Pods, now.Awaited, err = r.Pods.PodsOf(ctx, now.Slices); err != nil {
 		return found, settled, err
 	}
-	found = endpoints.Find(&t.class.LoadBalancerClassSpec, t.backend, now)
+	found = endpoints.Find(&t.class, t.backend, now)
 	found.Targets = t.caps.Targets(t.backend.TargetType, found.Targets)
 	found.Awaited = t.caps.Targets(t.backend.TargetType, found.Awaited)
 	switch {

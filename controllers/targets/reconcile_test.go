@@ -20,7 +20,7 @@ func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 	ours, theirs := []lb.Target{{Address: "10.0.0.1", Port: 80}}, []lb.Target{{Address: "10.9.9.9", Port: 80}}
 	group := tracked{members: ours, known: true, set: time.Now().Add(-time.Hour)}
 	look := func(present, want []lb.Target) time.Duration {
-		r.Book.groups[k] = &group
+		r.Book.groups[k.Key] = map[lb.GroupID]*tracked{k.ID: &group}
 		r.Book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
 		r.Book.Recheck(t.Context(), k.Key)
 		now, _ := r.Book.look(k)
