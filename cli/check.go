@@ -181,7 +181,8 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 
 // supported returns the minor versions of Kubernetes 1 that are supported.
 func supported() (oldest, newest int) {
-	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest) // a constant, which a test reads
+	// The constant has this form: a test reads it.
+	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest)
 	return oldest, newest
 }
 

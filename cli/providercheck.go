@@ -197,14 +197,16 @@ func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []
 
 // targets sets the targets of the contract. They answer until stop is called.
 func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error) {
-	here := !strings.HasPrefix(c.endpoint.URL, "https:") // remote.CheckURL refuses other URLs of other machines
+	// remote.CheckURL permits only https to other machines.
+	here := !strings.HasPrefix(c.endpoint.URL, "https:")
 	switch {
 	case c.target == noTarget || c.target == "" && !here:
 		return func() {}, nil
 	case c.target != "":
 		at, err := netip.ParseAddrPort(c.target)
 		if err != nil {
-			return nil, fmt.Errorf("--target: %q is neither an address and port, such as 10.0.0.9:8080, nor %s", c.target, noTarget)
+			return nil, fmt.Errorf("--target: %q is neither an address and port, such as "+
+				"10.0.0.9:8080, nor %s", c.target, noTarget)
 		}
 		s.Target = &lb.Target{Address: at.Addr().String(), Port: int32(at.Port())}
 		s.Spare = &lb.Target{Address: at.Addr().String(), Port: int32(at.Port()%65535 + 1)}

@@ -48,7 +48,8 @@ func Safely(ctx context.Context, do func() error) func() error {
 // panickedAt returns the place of the panic: the first function below the runtime's.
 func panickedAt() string {
 	pcs := make([]uintptr, 64)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // without Callers, panickedAt and Recovered
+	// Skips the frames of Callers, panickedAt and Recovered.
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])
 	for {
 		frame, more := frames.Next()
 		if !strings.HasPrefix(frame.Function, "runtime.") {

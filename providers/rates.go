@@ -44,7 +44,8 @@ func (r *Rates) UnmarshalText(text []byte) error {
 		rate.Burst, err2 = strconv.Atoi(burst)
 		inRange := rate.PerSecond > 0 && rate.PerSecond <= 1e6 && rate.Burst >= 1
 		if err != nil || err2 != nil || class == "" || !inRange {
-			return fmt.Errorf("%q is no rate: it has to read like write=3/20, for 3 calls a second and 20 at once", part)
+			return fmt.Errorf("%q is no rate: "+
+				"it has to read like write=3/20, for 3 calls a second and 20 at once", part)
 		}
 		out[class] = rate
 	}

@@ -128,7 +128,8 @@ func To(p program.Program, e *Explanation, q Question) error {
 	place, done := p.Matcher(listener).Match(q.Request)
 	e.Rule = rulePlace(listener, place)
 	if want := lb.FromRouting(said.Action); want.Key() != done.Key() {
-		return fmt.Errorf("%s: the specification and the rules of %s disagree: %s by %s, but %s by rule %s",
+		return fmt.Errorf("%s: the specification and the rules of %s disagree: "+
+			"%s by %s, but %s by rule %s",
 			q.Asked, e.LoadBalancer, want, cmp.Or(said.Source.String(), "default"), done, e.Rule)
 	}
 	e.Outcome = outcomeOf(p, said.Action, q)
@@ -183,7 +184,8 @@ func outcomeOf(p program.Program, a routing.Action, q Question) Outcome {
 func claims(programs []program.Program, host string) []program.Program {
 	levels := routing.Levels(host)
 	named := slices.DeleteFunc(levels, func(h routing.Host) bool { return h == routing.Any })
-	if out := claimedBy(programs, func(t *routing.Table) []routing.Owner { return naming(t, named) }); len(out) > 0 {
+	byName := func(t *routing.Table) []routing.Owner { return naming(t, named) }
+	if out := claimedBy(programs, byName); len(out) > 0 {
 		return out
 	}
 	return claimedBy(programs, answeringAny)

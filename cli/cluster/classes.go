@@ -36,12 +36,14 @@ func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 		out = append(out, check.Good(id+"/"+class.Name, "IngressClass "+class.Name, detail))
 	}
 	if ours == 0 {
-		out = append(out, check.Bad(id, "IngressClasses", fmt.Sprintf("none of %d belongs to %s, so that no Ingress is served", len(classes), ingress.Controller),
+		out = append(out, check.Bad(id, "IngressClasses", fmt.Sprintf("none of %d belongs to %s, so "+
+			"that no Ingress is served", len(classes), ingress.Controller),
 			"install config/class, or let the operator make one with --manage-ingress-class"))
 	}
 	// https://kubernetes.io/docs/concepts/services-networking/ingress/#default-ingress-class
 	if len(defaults) > 1 {
-		out = append(out, check.Bad(id+"/default", "default IngressClass", "the API server refuses Ingresses without a class, for there are several: "+strings.Join(defaults, ", "),
+		out = append(out, check.Bad(id+"/default", "default IngressClass", "the API server refuses "+
+			"Ingresses without a class, for there are several: "+strings.Join(defaults, ", "),
 			"take the annotation "+networkingv1.AnnotationIsDefaultIngressClass+" from all but one"))
 	}
 	return out

@@ -131,7 +131,8 @@ func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 
 // May is for Cluster.
 func (l Live) May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}}
+	spec := authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}
+	review := &authorizationv1.SelfSubjectAccessReview{Spec: spec}
 	if err := l.Client.Create(ctx, review); err != nil {
 		return false, fmt.Errorf("asking what the caller may do: %w", err)
 	}

@@ -132,7 +132,8 @@ func checkNeed(ctx context.Context, c Cluster, n need) check.Finding {
 	var denied []string
 	for _, verb := range n.verbs {
 		may, err := c.May(ctx, authorizationv1.ResourceAttributes{
-			Namespace: n.namespace, Verb: verb, Group: n.group, Resource: resource, Subresource: sub, Name: n.name,
+			Namespace: n.namespace, Verb: verb, Group: n.group, Resource: resource, Subresource: sub,
+			Name: n.name,
 		})
 		if err != nil {
 			return check.Unsure(id, title, err.Error(), "")
@@ -147,7 +148,8 @@ func checkNeed(ctx context.Context, c Cluster, n need) check.Finding {
 	}
 	if len(denied) > 0 {
 		return check.Bad(id, title, "the caller may not "+strings.Join(denied, ", ")+in,
-			"allow it as config/rbac does; a person who asks for the operator impersonates it: --as system:serviceaccount:fairlead-system:fairlead")
+			"allow it as config/rbac does; a person who asks for the operator impersonates it: --as "+
+				"system:serviceaccount:fairlead-system:fairlead")
 	}
 	return check.Good(id, title, "the caller may "+strings.Join(n.verbs, ", ")+in)
 }

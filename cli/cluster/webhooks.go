@@ -54,7 +54,8 @@ func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
 	id, title := "cluster/webhook/"+w.Configuration+"/"+w.Name, "webhook "+w.Name
 	to := w.Client.Service
 	if to == nil {
-		return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are written, from outside of the cluster")
+		return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are "+
+			"written, from outside of the cluster")
 	}
 	service := to.Namespace + "/" + to.Name
 	there, ready, err := c.Answers(ctx, to.Namespace, to.Name)
@@ -65,7 +66,9 @@ func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
 	case !there:
 		return check.Bad(id, title, "its failurePolicy is Fail and its Service "+service+" does not exist, so that writes are refused", advice)
 	case !ready:
-		return check.Bad(id, title, "its failurePolicy is Fail and nothing answers for its Service "+service+", so that writes are refused", advice)
+		return check.Bad(id, title, "its failurePolicy is Fail and nothing answers for its "+
+			"Service "+service+", so that writes are refused", advice)
 	}
-	return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are written, and its Service "+service+" does")
+	return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are "+
+		"written, and its Service "+service+" does")
 }

@@ -100,7 +100,8 @@ func (i identity) kind() (k Kind, ok bool, err error) {
 	group, _, versioned := strings.Cut(i.APIVersion, "/")
 	switch {
 	case i.Kind == "Ingress" && (group == "extensions" || group == "networking.k8s.io" || !versioned):
-		return Kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves Ingresses under; write networking.k8s.io/v1", i.APIVersion)
+		return Kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves "+
+			"Ingresses under; write networking.k8s.io/v1", i.APIVersion)
 	case group == "fairlead.dev" && (i.APIVersion != ours || i.Kind != "LoadBalancer"):
 		return Kind{}, false, fmt.Errorf("kind: %s has no kind %s", i.APIVersion, i.Kind)
 	}

@@ -101,7 +101,8 @@ func directoryFiles(dir string) ([]string, error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not searched)", dir)
+		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not "+
+			"searched)", dir)
 	}
 	return files, nil
 }

@@ -41,7 +41,8 @@ func (o *Settings) newLease(ctx context.Context, config *rest.Config) (*lease, e
 	events := record.NewBroadcaster(record.WithContext(ctx))
 	events.StartRecordingToSink(&corev1client.EventSinkImpl{Interface: client.Events("")})
 	lock, err := leaderelection.NewResourceLock(config, eventsOf{events}, leaderelection.Options{
-		LeaderElection: true, LeaderElectionID: o.LeaseName(), LeaderElectionNamespace: o.leaseIn, RenewDeadline: o.leaseRenewed,
+		LeaderElection: true, LeaderElectionID: o.LeaseName(), LeaderElectionNamespace: o.leaseIn,
+		RenewDeadline: o.leaseRenewed,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("making the lease: %w", err)

@@ -79,8 +79,25 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	if err := m.Add(progress{m, t.logger, t.leaderElect}); err != nil {
 		return false, fmt.Errorf("adding the log of its progress: %w", err)
 	}
-	err = controllers.Add(ctx, m, controllers.Options{
-		Cloud:         providers.InTurns(loan, t.cloudRate, t.cloudBurst),
+	err = controllers.Add(ctx, m, t.options(loan, may, name))
+	if err != nil {
+		return false, err
+	}
+	filled := func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		return m.GetCache().WaitForCacheSync(ctx)
+	}
+	if err := runUntilStopped(ctx, m.Start, filled, t.Shutdown); err != nil {
+		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
+	}
+	return true, nil
+}
+
+// options returns the options of the controllers.
+func (t term) options(cloud providers.Provider, may func() error, name string) controllers.Options {
+	return controllers.Options{
+		Cloud:         providers.InTurns(cloud, t.cloudRate, t.cloudBurst),
 		Logger:        t.logger,
 		Namespace:     t.Cluster.Namespace,
 		ReadOnly:      t.readOnly,
@@ -101,19 +118,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 
 		ReadinessGates:   t.gates,
 		ReadinessTimeout: t.gateTimeout,
-	})
-	if err != nil {
-		return false, err
 	}
-	filled := func() bool {
-		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-		defer cancel()
-		return m.GetCache().WaitForCacheSync(ctx)
-	}
-	if err := runUntilStopped(ctx, m.Start, filled, t.Shutdown); err != nil {
-		return t.leaderElect && isClosed(m.Elected()), fmt.Errorf("running the operator: %w", err)
-	}
-	return true, nil
 }
 
 // remaining returns how much of --shutdown-timeout is left. It begins when the context ends.

@@ -38,7 +38,10 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 
 // CompileAll compiles all objects, and plans from the load balancers that were seen. Those that no
 // Ingress asks for any more come last, to be deleted.
-func CompileAll(ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options, seen map[lb.Key]*lb.Observed) ([]Program, []diag.Diagnostic, error) {
+func CompileAll(
+	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options,
+	seen map[lb.Key]*lb.Observed,
+) ([]Program, []diag.Diagnostic, error) {
 	snapshots, diagnostics := ingress.Split(objects, options)
 	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
 	var programs []Program

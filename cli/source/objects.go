@@ -64,7 +64,8 @@ func (in *Input) Options(objects ingress.Objects) ingress.Options {
 // RequireFiles returns an error if no files are given, unless the cluster is read.
 func (in *Input) RequireFiles(live bool) error {
 	if len(in.Files) == 0 && !live {
-		return errors.New("which Ingresses? --filename names manifests, --live stands for those of the cluster")
+		return errors.New("which Ingresses? " +
+			"--filename names manifests, --live stands for those of the cluster")
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err)) // without the path, which is printed already
+		// The inner error lacks the path, which is printed already.
+		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	}
 	var seen map[lb.Key]*lb.Observed
 	if err := json.Unmarshal(text, &seen); err != nil {

@@ -69,7 +69,12 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err
 	}
-	facts := lb.Facts{Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)), Names: map[lb.CertificateID][]string{}, Subnets: q.Network.Subnets, SettingsRefused: q.RefuseSettings("the fake cloud has no settings of its own")}
+	facts := lb.Facts{
+		Certificates:    make(map[string][]lb.CertificateID, len(q.CertificateHosts)),
+		Names:           map[lb.CertificateID][]string{},
+		Subnets:         q.Network.Subnets,
+		SettingsRefused: q.RefuseSettings("the fake cloud has no settings of its own"),
+	}
 	for _, host := range q.CertificateHosts {
 		id := certificates.OwnCertificate(host)
 		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}

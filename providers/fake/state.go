@@ -119,7 +119,10 @@ func (c *Cloud) load() error {
 }
 
 // adopt updates a record from its saved form.
-func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved map[lb.CertificateID]certificates.SavedPair) error {
+func (c *Cloud) adopt(
+	o *lb.Observed, groups map[lb.GroupID]savedGroup,
+	saved map[lb.CertificateID]certificates.SavedPair,
+) error {
 	r := c.records[o.Key]
 	if r == nil {
 		r = newRecord(o.Key)
@@ -140,7 +143,10 @@ func (c *Cloud) adopt(o *lb.Observed, groups map[lb.GroupID]savedGroup, saved ma
 
 // become updates a record, and its ports if this process serves, to a state that another process
 // has written.
-func (c *Cloud) become(r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup, pairs map[lb.CertificateID]certificates.Pair) {
+func (c *Cloud) become(
+	r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup,
+	pairs map[lb.CertificateID]certificates.Pair,
+) {
 	c.replace(r, o)
 	r.serial, r.pairs = max(r.serial, lastSerial(o)), pairs
 	for id, p := range r.pools {

@@ -157,7 +157,8 @@ func (p *probe) version(ctx context.Context, r request, status int) error {
 		return err
 	}
 	if told, _ := a.problem(); !slices.Contains(told.Versions, v1.Version) { // refused has read it
-		return fmt.Errorf("the problem has the versions %v; it has to have those that the provider speaks", told.Versions)
+		return fmt.Errorf("the problem has the versions %v; it has to have those that the "+
+			"provider speaks", told.Versions)
 	}
 	return nil
 }

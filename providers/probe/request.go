@@ -70,7 +70,8 @@ func (c *client) send(ctx context.Context, r request) (answer, error) {
 		}
 		at, bad := to.Parse(a.header.Get("Location"))
 		if bad != nil || at.Host != to.Host || at.Scheme != to.Scheme || a.header.Get("Location") == "" {
-			return a, fmt.Errorf("the Location of an answer with 202 is %q; it has to be a path on the same host", a.header.Get("Location"))
+			return a, fmt.Errorf("the Location of an answer with 202 is %q; it has to be a path on the "+
+				"same host", a.header.Get("Location"))
 		}
 		a, err = c.exchange(ctx, request{method: http.MethodGet}, at)
 	}
@@ -197,7 +198,8 @@ func (a answer) result(id string) (v1.Result, error) {
 		return v1.Result{}, err
 	}
 	if len(told.Results) != 1 || told.Results[0].ID != id {
-		return v1.Result{}, fmt.Errorf("one step was sent, and the answer has not one result with its ID, but %d results", len(told.Results))
+		return v1.Result{}, fmt.Errorf("one step was sent, and the answer has not one result with its "+
+			"ID, but %d results", len(told.Results))
 	}
 	return told.Results[0], nil
 }

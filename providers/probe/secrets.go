@@ -27,9 +27,11 @@ func (p *probe) importCertificate(ctx context.Context) error {
 		return err
 	}
 	key := string(pair.Pair.Key)
-	p.secrets[strings.Split(key, "\n")[1]] = "the private key of a certificate" // a line of it is told as it is, or as JSON
+	// One line of the key is looked for: line breaks are escaped in JSON.
+	p.secrets[strings.Split(key, "\n")[1]] = "the private key of a certificate"
 	step := v1.Step{Op: v1.ImportCertificate, Certificate: &v1.Certificate{
-		ID: certificate, Hosts: []string{host}, Kind: "ecdsa", Digest: "fairlead-check", Chain: string(pair.Pair.Chain), Key: key,
+		ID: certificate, Hosts: []string{host}, Kind: "ecdsa", Digest: "fairlead-check",
+		Chain: string(pair.Pair.Chain), Key: key,
 	}}
 	if err := p.step(ctx, step); err != nil {
 		return err
@@ -72,8 +74,10 @@ func (p *probe) signIn(ctx context.Context) error {
 	secret := rand.Text()
 	p.secrets[secret] = "a client secret"
 	auth := &v1.Auth{
-		Kind: "oidc", Issuer: "https://" + host, AuthorizationEndpoint: "https://" + host + "/authorize", TokenEndpoint: "https://" + host + "/token",
-		UserInfoEndpoint: "https://" + host + "/user", ClientID: "fairlead-check", OnMissing: "authenticate", Scope: "openid",
+		Kind: "oidc", Issuer: "https://" + host, AuthorizationEndpoint: "https://" + host + "/authorize",
+		TokenEndpoint:    "https://" + host + "/token",
+		UserInfoEndpoint: "https://" + host + "/user", ClientID: "fairlead-check",
+		OnMissing: "authenticate", Scope: "openid",
 		Cookie: "fairlead-check", TimeoutSeconds: 3600, ClientSecret: secret,
 	}
 	const port = 443
@@ -85,8 +89,9 @@ func (p *probe) signIn(ctx context.Context) error {
 	}
 	for _, s := range []v1.Step{
 		{Op: v1.CreateListener, Listener: &v1.Listener{
-			Port: port, Protocol: "HTTPS", Certificates: []string{certificate}, Settings: v1.ListenerSettings{SecretsDigest: "fairlead-check"},
-			Digest: "fairlead-check", Default: v1.Action{Kind: "fixed", Fixed: &v1.Fixed{Status: 404}},
+			Port: port, Protocol: "HTTPS", Certificates: []string{certificate},
+			Settings: v1.ListenerSettings{SecretsDigest: "fairlead-check"},
+			Digest:   "fairlead-check", Default: v1.Action{Kind: "fixed", Fixed: &v1.Fixed{Status: 404}},
 		}},
 		{Op: v1.CreateRule, Port: port, Priority: max(1, p.capabilities.Limits.MinPriority), Rule: rule},
 	} {

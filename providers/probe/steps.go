@@ -136,7 +136,8 @@ func (p *probe) tooLate(ctx context.Context) error {
 	}
 	begins := bytes.Repeat([]byte(" "), 16<<10) // more than connections keep back
 	_, err = p.send(ctx, request{
-		method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}}, length: int64(len(begins) + len(body)),
+		method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
+		length: int64(len(begins) + len(body)),
 		reader: &slow{bytes.NewReader(begins), bytes.NewReader(body), func() error { return pause(ctx, lateness) }},
 		header: http.Header{v1.HeaderTimeout: {strconv.FormatInt(waits.Milliseconds(), 10)}},
 	})

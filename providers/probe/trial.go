@@ -136,7 +136,8 @@ func (p *probe) loadBalancer() v1.Step {
 
 func targetGroup(id string) v1.Step {
 	return v1.Step{Op: v1.CreateTargetGroup, TargetGroup: &v1.TargetGroup{
-		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
+		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP",
+		Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
 		Settings: v1.GroupSettings{Health: v1.HealthCheck{Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}},
 	}}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,12 +41,16 @@ func newBreaker(name string) *breaker {
 // errAway stands for a status that a proxy or a server sends if it cannot reach the provider.
 var errAway = errors.New("status 502, 503 or 504")
 
+var away = []int{
+	http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+}
+
 // do makes an attempt, unless the breaker is open.
 func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, error) {
 	var response *http.Response
 	_, err := b.circuit.Execute(func() (_ struct{}, err error) {
 		response, err = attempt() //nolint:bodyclose // the caller reads it
-		if err == nil && (response.StatusCode == http.StatusBadGateway || response.StatusCode == http.StatusServiceUnavailable || response.StatusCode == http.StatusGatewayTimeout) {
+		if err == nil && slices.Contains(away, response.StatusCode) {
 			err = errAway
 		}
 		return struct{}{}, err

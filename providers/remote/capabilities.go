@@ -24,7 +24,8 @@ func (p *client) stale() bool { return time.Since(p.known().at) > freshFor }
 // keepFresh reads the capabilities again. If that fails, the last ones stay.
 func (p *client) keepFresh(ctx context.Context) {
 	if err := p.refresh(ctx); err != nil {
-		p.endpoint.Log.Info("the capabilities of the provider could not be read anew, and are taken for what they were", "provider", p.endpoint.Name, "reason", err.Error())
+		p.endpoint.Log.Info("the capabilities of the provider could not be read anew, and are taken "+
+			"for what they were", "provider", p.endpoint.Name, "reason", err.Error())
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.capabilities.at = time.Now()
@@ -49,7 +50,8 @@ func (p *client) refresh(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(told.Versions, v1.Version) {
-		return p.named(fmt.Errorf("it speaks the versions %v of the protocol, and this operator speaks %d", told.Versions, v1.Version))
+		return p.named(fmt.Errorf("it speaks the versions %v of the protocol, and this operator "+
+			"speaks %d", told.Versions, v1.Version))
 	}
 	model, err := wire.DecodeCapabilities(told)
 	if err != nil {
@@ -66,7 +68,8 @@ func (p *client) refresh(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.capabilities = capabilities{
-		model: model, schemas: schemas, stepsPerApply: told.Calls.StepsPerApply, requestBytes: most, etag: etag, at: time.Now(),
+		model: model, schemas: schemas, stepsPerApply: told.Calls.StepsPerApply, requestBytes: most,
+		etag: etag, at: time.Now(),
 		gzip: strings.Contains(header.Get("Accept-Encoding"), "gzip"),
 	}
 	return nil

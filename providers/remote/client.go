@@ -172,7 +172,8 @@ func (p *client) poll(
 	}
 	got, err := p.send(ctx, call{operation: c.operation, method: http.MethodGet}, at, nil)
 	if err == nil && got.status == http.StatusNotFound {
-		return nil, fmt.Errorf("the provider does not know any more what became of %s: it may have been started anew", c.operation)
+		return nil, fmt.Errorf("the provider does not know any more what became of %s: it may have "+
+			"been started anew", c.operation)
 	}
 	return got, err
 }

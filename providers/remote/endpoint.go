@@ -66,7 +66,8 @@ func parse(text string) (*url.URL, error) {
 	}
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("its URL cannot have a user, a query or a fragment; a token comes from a file")
+		return nil, errors.New("its URL cannot have a user, a query or a fragment; a token comes " +
+			"from a file")
 	case u.Scheme == "unix" && u.Host == "" && filepath.IsAbs(u.Path):
 		return u, nil
 	case u.Scheme == "https" && u.Host != "":
@@ -74,9 +75,11 @@ func parse(text string) (*url.URL, error) {
 	case u.Scheme == "http" && isLoopback(u.Hostname()):
 		return u, nil
 	case u.Scheme == "http":
-		return nil, fmt.Errorf("%s is not on this machine: what is sent there has private keys in it, so that it has to be https", u.Host)
+		return nil, fmt.Errorf("%s is not on this machine: what is sent there has private keys in it, "+
+			"so that it has to be https", u.Host)
 	}
-	return nil, fmt.Errorf("%q is no URL of a provider: https://host:port, http://127.0.0.1:port or unix:///path", clip(text, 200))
+	return nil, fmt.Errorf("%q is no URL of a provider: https://host:port, http://127.0.0.1:port or "+
+		"unix:///path", clip(text, 200))
 }
 
 func isLoopback(host string) bool {
@@ -106,7 +109,8 @@ func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Trans
 			}
 			return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
 		},
-		MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections, IdleConnTimeout: 90 * time.Second,
+		MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections,
+		IdleConnTimeout:       90 * time.Second,
 		ResponseHeaderTimeout: e.Attempt, MaxResponseHeaderBytes: 64 << 10,
 	}
 }

@@ -58,7 +58,8 @@ func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.R
 	case <-w.done:
 		return w.result, w.err
 	case <-ctx.Done():
-		return plan.Result{}, context.Cause(ctx) // it may be carried out all the same, as with any answer that is lost
+		// The step may be applied all the same, as after any lost answer.
+		return plan.Result{}, context.Cause(ctx)
 	}
 }
 
@@ -114,7 +115,8 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 	}
 	var told v1.Applied
 	err := p.call(ctx, call{
-		operation: "Apply", method: http.MethodPost, at: v1.PathSteps, query: url.Values{"key": {string(key)}}, body: request, into: &told, changes: true,
+		operation: "Apply", method: http.MethodPost, at: v1.PathSteps,
+		query: url.Values{"key": {string(key)}}, body: request, into: &told, changes: true,
 	})
 	results := map[string]v1.Result{}
 	for _, r := range told.Results {

@@ -97,7 +97,8 @@ func resultOf(r *http.Response, err error) string {
 // bodies.
 type levelled struct{ log logr.Logger }
 
-func (l levelled) Error(message string, about ...any) { l.log.V(1).Info(message, about...) } // the call's error is told by the caller
+// Error logs as the others do: the caller returns the error of the call.
+func (l levelled) Error(message string, about ...any) { l.log.V(1).Info(message, about...) }
 func (l levelled) Warn(message string, about ...any)  { l.log.V(1).Info(message, about...) }
 func (l levelled) Info(message string, about ...any)  { l.log.V(1).Info(message, about...) }
 func (l levelled) Debug(message string, about ...any) { l.log.V(2).Info(message, about...) }

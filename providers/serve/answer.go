@@ -40,7 +40,8 @@ func good(message any) answer {
 		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
 	}
 	if len(body) > v1.MaxAnswer {
-		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and an operator takes %d at most", len(body), v1.MaxAnswer)))
+		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and an "+
+			"operator takes %d at most", len(body), v1.MaxAnswer)))
 	}
 	return answer{status: http.StatusOK, body: body}
 }

@@ -48,7 +48,8 @@ func (s *Server) read(
 	var body []byte
 	if c.body {
 		if !spoken(r.Header.Get("Content-Type")) {
-			return nil, notSpoken(http.StatusUnsupportedMediaType, fmt.Sprintf("the body is sent as %q, and this provider reads %s", clip(r.Header.Get("Content-Type")), v1.MediaType))
+			return nil, notSpoken(http.StatusUnsupportedMediaType, fmt.Sprintf("the body is sent as %q, "+
+				"and this provider reads %s", clip(r.Header.Get("Content-Type")), v1.MediaType))
 		}
 		read, understood, p := s.bounds.readBody(w, r, s.options.MaxRequest)
 		if p != nil {
@@ -108,7 +109,8 @@ func (s *Server) lookup(body []byte) (func(context.Context) answer, *v1.Problem)
 			return failed(err)
 		}
 		out := wire.EncodeFacts(facts)
-		out.CapabilitiesETag = tagged(good(s.encodeCapabilities())).tag // to look up limits may have changed them
+		// The lookup may have changed the limits in the capabilities.
+		out.CapabilitiesETag = tagged(good(s.encodeCapabilities())).tag
 		return good(out)
 	}, nil
 }
@@ -170,7 +172,8 @@ func (s *Server) apply(c call, body []byte) (func(context.Context) answer, *v1.P
 		return nil, malformed("the request has no steps")
 	}
 	if len(asked.Steps) > stepsPerApply {
-		return nil, wire.NewProblem(v1.ProblemTooLarge, fmt.Sprintf("the request has %d steps, and this provider takes at most %d in one request", len(asked.Steps), stepsPerApply))
+		return nil, wire.NewProblem(v1.ProblemTooLarge, fmt.Sprintf("the request has %d steps, and "+
+			"this provider takes at most %d in one request", len(asked.Steps), stepsPerApply))
 	}
 	todo := make([]plan.Step, len(asked.Steps))
 	for i, step := range asked.Steps {

@@ -23,7 +23,8 @@ const (
 // HTTPServer returns an http.Server with these limits.
 func HTTPServer(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin, WriteTimeout: requestWithin + longest, IdleTimeout: idleFor,
+		Handler: handler, ReadHeaderTimeout: headerWithin, ReadTimeout: requestWithin,
+		WriteTimeout: requestWithin + longest, IdleTimeout: idleFor,
 		MaxHeaderBytes: longestHeader,
 	}
 }

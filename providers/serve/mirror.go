@@ -24,7 +24,7 @@ type mirror struct {
 
 	mu       sync.Mutex
 	seen     *lb.Observed // nil: not known
-	view     *lb.Observed // a copy of seen that steps are shown, and that stays as it is; nil: none yet
+	view     *lb.Observed // a copy of seen for steps, which is not changed; nil: none yet
 	begun    int          // steps, ever
 	underWay map[*underWay]bool
 	looking  chan struct{} // closed at the end of an observation of the server's own; nil: there is none

@@ -105,7 +105,8 @@ func (s *Server) poll(r *http.Request, c call) answer {
 	id := strings.TrimPrefix(r.URL.Path, c.path)
 	o := s.operations.find(id)
 	if o == nil {
-		p := wire.NewProblem(v1.ProblemMalformed, "this operation is not known: the provider was started anew since it began, or it ended more than 10 minutes ago")
+		p := wire.NewProblem(v1.ProblemMalformed, "this operation is not known: the provider was "+
+			"started anew since it began, or it ended more than 10 minutes ago")
 		p.Status = http.StatusNotFound
 		return problem(p)
 	}

@@ -60,7 +60,8 @@ func find(r *http.Request) (route, *answer) {
 		}
 		allowed = append(allowed, to.method)
 	}
-	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; docs/providers/protocol.md lists the calls", clip(r.URL.Path)))
+	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; "+
+		"docs/providers/protocol.md lists the calls", clip(r.URL.Path)))
 	p.Status = http.StatusNotFound
 	a := problem(p)
 	if len(allowed) > 0 {

@@ -59,7 +59,8 @@ func New(p providers.Provider, o Options) *Server {
 		o.MaxRequest = v1.MaxRequest
 	}
 	return &Server{
-		provider: providers.Lend(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(), steps: newSteps(), members: newLocks(),
+		provider: providers.Lend(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(),
+		steps: newSteps(), members: newLocks(),
 		operations: newOperations(),
 	}
 }
@@ -88,7 +89,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // answer returns the answer to a request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time) (a answer) {
 	if s.options.Token != nil && !authorised(r.Header.Get("Authorization"), s.options.Token()) {
-		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request has another one or none; the operator's token has to be the provider's")
+		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request "+
+			"has another one or none; the operator's token has to be the provider's")
 		p.Status = http.StatusUnauthorized
 		return problem(p)
 	}

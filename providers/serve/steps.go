@@ -87,7 +87,8 @@ func (s *steps) once(
 		select {
 		case <-d.done:
 		case <-ctx.Done():
-			return v1.Result{ID: asked.ID, Problem: wire.EncodeError(fmt.Errorf("waiting for the first delivery of step %s: %w", clip(asked.ID), context.Cause(ctx)))}
+			return v1.Result{ID: asked.ID, Problem: wire.EncodeError(fmt.Errorf("waiting for the first "+
+				"delivery of step %s: %w", clip(asked.ID), context.Cause(ctx)))}
 		}
 		if d.begun {
 			return d.result
@@ -104,12 +105,14 @@ func (s *steps) deliver(
 	s.dropOld()
 	if d := s.all[name]; d != nil {
 		if d.digest != digest {
-			return nil, false, malformed("the ID %q is that of another step: each step needs an ID of its own", clip(name.id))
+			return nil, false, malformed("the ID %q is that of another step: each step needs an ID of "+
+				"its own", clip(name.id))
 		}
 		return d, false, nil
 	}
 	if len(s.all) >= s.most || s.bytes >= mostBytes {
-		p := busy("too many steps were carried out in the last 10 minutes to remember the result of one more")
+		p := busy("too many steps were carried out in the last 10 minutes to remember the result of " +
+			"one more")
 		if len(s.ended) > 0 {
 			p.RetryAfterSeconds = int(keepFor-time.Since(s.ended[0].at))/int(time.Second) + 1
 		}

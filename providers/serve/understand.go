@@ -79,7 +79,8 @@ func action(a v1.Action) *fault {
 		"redirect": a.Redirect != nil}
 	for kind, is := range has {
 		if is != (kind == a.Kind) || !has[a.Kind] {
-			return wrong("is of kind %q: it has to have that field, and neither of the other two of forward, fixed and redirect", a.Kind)
+			return wrong("is of kind %q: it has to have that field, and neither of the other two of "+
+				"forward, fixed and redirect", a.Kind)
 		}
 	}
 	if a.Forward != nil && len(a.Forward.Targets) == 0 {

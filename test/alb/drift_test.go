@@ -101,13 +101,13 @@ var drifts = map[string]drift{
 			TargetGroupArn: &w.seen.TargetGroups[0].Handle, Attributes: []elb.TargetGroupAttribute{{Key: sdk.String("deregistration_delay.timeout_seconds"), Value: sdk.String("7")}},
 		}))
 	}, ""},
-	"a member is taken out": {"Members of target groups", func(w *world, api *elbapi.Client) {
+	"a member is taken out": {"Targets", func(w *world, api *elbapi.Client) {
 		there := must(api.DescribeTargetHealth(w.Context(), &elbapi.DescribeTargetHealthInput{TargetGroupArn: &w.seen.TargetGroups[0].Handle}))
 		must(api.DeregisterTargets(w.Context(), &elbapi.DeregisterTargetsInput{
 			TargetGroupArn: &w.seen.TargetGroups[0].Handle, Targets: []elb.TargetDescription{*there.TargetHealthDescriptions[0].Target},
 		}))
 	}, ""},
-	"a member is put in": {"Members of target groups", func(w *world, api *elbapi.Client) {
+	"a member is put in": {"Targets", func(w *world, api *elbapi.Client) {
 		must(api.RegisterTargets(w.Context(), &elbapi.RegisterTargetsInput{
 			TargetGroupArn: &w.seen.TargetGroups[0].Handle, Targets: []elb.TargetDescription{{Id: sdk.String("10.0.0.99"), Port: sdk.Int32(8080)}},
 		}))
@@ -290,7 +290,7 @@ func TestDriftIsMended(t *testing.T) {
 // kindsLookedAt are the first cells of the table of what is looked at.
 func kindsLookedAt(page string) []string {
 	var out []string
-	_, table, _ := strings.Cut(page, "| What is looked at |")
+	_, table, _ := strings.Cut(page, "| Resource | Fairlead compares |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, row := range strings.Split(table, "\n")[2:] {
 		out = append(out, strings.TrimSpace(strings.Split(row, "|")[1]))

@@ -60,7 +60,8 @@ func (f *Front) Show(s *Service) {
 // within the drain time.
 func (f *Front) Retire() {
 	f.Listener.Close()
-	go func() { _ = f.server.Shutdown(context.Background()) }() // closes idle connections now, others after their request
+	// Closes idle connections now, others after their request.
+	go func() { _ = f.server.Shutdown(context.Background()) }()
 	time.AfterFunc(f.drain, f.Stop)
 }
 

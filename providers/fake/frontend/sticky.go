@@ -23,7 +23,8 @@ func (s *Service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.
 		group = s.shares.next(rule, a.Targets)
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // it is Secure wherever the listener is
-		Name: stickyCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(group)), Path: "/", MaxAge: int(a.StickySeconds),
+		Name: stickyCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(group)), Path: "/",
+		MaxAge:   int(a.StickySeconds),
 		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteLaxMode,
 	})
 	return group

@@ -130,7 +130,10 @@ func get(ctx context.Context, transport *http.Transport, at, success string) err
 }
 
 // send sends a request without a body, and judges the response after its end.
-func send(ctx context.Context, transport *http.Transport, method, at string, header http.Header, judge func(*http.Response) error) error {
+func send(
+	ctx context.Context, transport *http.Transport, method, at string, header http.Header,
+	judge func(*http.Response) error,
+) error {
 	request, err := http.NewRequestWithContext(ctx, method, at, nil)
 	if err != nil {
 		return err
