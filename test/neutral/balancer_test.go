@@ -140,7 +140,7 @@ func (b *balancer) wanted(r request) (said string, times int) {
 	case a.Fixed != nil:
 		return fixed(a.Fixed.Status, a.Fixed.Body), 1
 	case a.Redirect != nil:
-		return redirected(a.Redirect.Status, a.Redirect.Location(sent, strings.ToLower(protocol), r.query)), 1
+		return redirected(a.Redirect.Status, a.Redirect.Location(sent, strings.ToLower(string(protocol)), r.query)), 1
 	}
 	host, target := sent.Host, r.target()
 	if a.Rewrite != nil {
