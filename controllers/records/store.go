@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -84,14 +85,28 @@ func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) || onlyGains(&stored.Status, r) {
 		return err
 	}
-	to := stored.DeepCopy()
-	r.DeepCopyInto(&to.Status)
-	// Another writer may be an operator that has the lease now.
-	if err := a.Writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
-		a.doubt(stored.Name)
+	if err := a.replace(ctx, stored, r); err != nil {
 		return fmt.Errorf("writing the status of LoadBalancer %s: %w", stored.Name, err)
 	}
-	a.remember(to)
+	return nil
+}
+
+// replace replaces the status of an object. It fails where another writer has changed the object:
+// that may be an operator that has the lease now. The record is kept as it is, not as a copy.
+func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Record) error {
+	to := *stored
+	to.Status = r
+	text, err := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}).Data(&to)
+	if err != nil {
+		return err
+	}
+	answer := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: stored.Name}}
+	if err := a.Writer.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, text)); err != nil {
+		a.doubt(stored.Name)
+		return err
+	}
+	to.ResourceVersion = answer.ResourceVersion
+	a.remember(&to)
 	return nil
 }
 
@@ -122,16 +137,14 @@ func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 	if err != nil || a.term == noTerm && stored.Status.Term == noTerm {
 		return err
 	}
-	to := stored.DeepCopy()
-	to.Status.Term = a.term
-	if err := a.Writer.Status().Patch(ctx, to, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})); err != nil {
-		a.doubt(stored.Name)
+	next := stored.Status
+	next.Term = a.term
+	if err := a.replace(ctx, stored, next); err != nil {
 		return fmt.Errorf("beginning a plan of LoadBalancer %s: %w", stored.Name, err)
 	}
-	a.remember(to)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.claimed[to.Name] = true
+	a.claimed[stored.Name] = true
 	return nil
 }
 
@@ -254,8 +267,9 @@ func (a *Store) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) 
 	return a.written[name], a.doubted[name]
 }
 
-// remember stores what the API server has.
+// remember stores what the API server has, without the fields that say which writer has written what.
 func (a *Store) remember(o *v1alpha1.LoadBalancer) {
+	o.ManagedFields = nil
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.written[o.Name] = o
