@@ -12,6 +12,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -38,7 +39,7 @@ type Certificates struct {
 }
 
 // Recall adds what is not known of certificates and was chosen for hosts before.
-func (c *Certificates) Recall(m Memory) {
+func (c *Certificates) Recall(m memory.LoadBalancer) {
 	byHost, names := maps.Clone(c.ByHost), maps.Clone(c.Names)
 	if byHost == nil {
 		byHost = map[string][]routing.CertificateID{}
@@ -220,7 +221,7 @@ func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(name{e.Namespace, e.SecretName})
-	if refused := e.members[e.Owner.String()].rejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
+	if refused := e.members[e.Owner.String()].RejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
 		s = secret{e.lastOf(name{e.Namespace, e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
 	}
 	s = e.allowed(s, name{e.Namespace, e.SecretName})

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -162,7 +163,7 @@ func standardClass(all []*networkingv1.IngressClass) string {
 }
 
 // pinned reports whether a load balancer is remembered that was served under parameters of a class.
-func pinned(memories map[routing.Key]Memory, class string) bool {
+func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	for key, m := range memories {
 		if class != "" && key.Class() == class && m.Class != nil && !equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
 			return true

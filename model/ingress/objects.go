@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
 )
@@ -36,5 +37,5 @@ type Objects struct {
 	Awaited map[endpoints.Claim]bool
 
 	// Memories are what is remembered of each load balancer.
-	Memories map[routing.Key]Memory
+	Memories map[routing.Key]memory.LoadBalancer
 }

@@ -1,10 +1,13 @@
 package ingress
 
 import (
+	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
+	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // This file takes changes back that the cloud has no room for.
@@ -22,7 +25,7 @@ func (s Snapshot) Changes() []Member {
 		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
-		case r.LastAccepted != nil && Version(r.LastAccepted.version(m.Ingress)) != Version(m.Ingress):
+		case r.LastAccepted != nil && memory.Version(r.LastAccepted.Version(m.Ingress)) != memory.Version(m.Ingress):
 			changed = append(changed, m)
 		}
 	}
@@ -81,4 +84,12 @@ func (s Snapshot) Without(members []Member) Snapshot {
 // what was made of them.
 func (s Snapshot) Ends(made routing.Config) bool {
 	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
+}
+
+// tellKept tells the owner of an Ingress that its last accepted version is a member.
+func (s *Snapshot) tellKept(ing *networkingv1.Ingress) {
+	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
+		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
@@ -23,7 +24,7 @@ type Snapshot struct {
 	Key     routing.Key
 	Class   Class
 	Members []Member // oldest first
-	Memory  Memory
+	Memory  memory.LoadBalancer
 	// Objects are the members' Ingresses as they are, and what they refer to.
 	Objects
 	// Diagnostics are what was found on the way here.
@@ -88,7 +89,7 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 
 // split finds the load balancer of each Ingress.
 func split(o Objects, options Options) *splitter {
-	s := &splitter{index: newIndex(o), memories: o.Memories, trails: trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
+	s := &splitter{index: newIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
 	s.classes, s.homeless = newClasses(o, options)
 	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
 		if ing.DeletionTimestamp.IsZero() {
@@ -119,8 +120,8 @@ func (s *Snapshot) onlyRefused() bool {
 type splitter struct {
 	*index
 	classes   *classes
-	memories  map[routing.Key]Memory
-	trails    map[string]trail
+	memories  map[routing.Key]memory.LoadBalancer
+	trails    map[string]memory.Trail
 	snapshots map[routing.Key]*Snapshot
 	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
@@ -138,7 +139,7 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 	case whose.lost != nil:
 		found = append(found, *whose.lost)
 	default:
-		key, member, more := s.admit(ing, whose.class, trail.home())
+		key, member, more := s.admit(ing, whose.class, trail.Home())
 		found = append(found, more...)
 		if !failed(found) {
 			found = append(found, s.overreach(member, whose.class, trail)...)
@@ -160,12 +161,12 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 
 // admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
 // that. An error among the diagnostics means that it is refused.
-func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home home) (routing.Key, Member, []diag.Diagnostic) {
+func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home memory.Home) (routing.Key, Member, []diag.Diagnostic) {
 	given, found := readAnnotations(ing, class)
 	if errs := validate.Ingress(ing); len(errs) > 0 {
 		found = validate.Refusals(sourceOf(ing), errs)
 	} else {
-		if r := home.rejection(ing); r != nil {
+		if r := home.Rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
 		}
 		if refused := class.tooComplex(ing, given); refused != nil {
@@ -210,19 +211,19 @@ func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagno
 // its old home, and where it has yet to leave another one for that, there too.
 func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found []diag.Diagnostic) {
 	trail := s.trails[nameOf(ing).String()]
-	before := trail.before(to.Key)
-	if m.Move = trail.home().Move; len(trail) > 0 && trail.home().key != to.Key {
+	before := trail.Before(to.Key)
+	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
 		m.Move++
 	}
 	if len(before) > 0 {
-		m.From = before[0].key
+		m.From = before[0].Key
 	}
-	if at := trail.at(to.Key); at >= 0 {
-		m.Earlier = slices.DeleteFunc(trail[at].leaving(), func(k routing.Key) bool { return k == m.From })
+	if at := trail.At(to.Key); at >= 0 {
+		m.Earlier = slices.DeleteFunc(trail[at].Leaving(), func(k routing.Key) bool { return k == m.From })
 	}
 	to.join(ing, m, found)
 	for _, home := range before {
-		class := s.classOf(home.key)
+		class := s.classOf(home.Key)
 		if class == nil {
 			continue
 		}
@@ -230,7 +231,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 		to.Diagnostics = append(to.Diagnostics, withdrawn...)
 		if ok {
 			leaving.Vanished = m.Vanished
-			s.snapshot(home.key, class).join(ing, leaving, nil)
+			s.snapshot(home.Key, class).join(ing, leaving, nil)
 		}
 	}
 }
@@ -239,14 +240,14 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 // nil if none was. In the middle of a move that may be where it comes from.
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
 	for _, home := range s.trails[nameOf(ing).String()] {
-		class := s.classOf(home.key)
+		class := s.classOf(home.Key)
 		if home.LastAccepted == nil || class == nil {
 			continue
 		}
 		last, withdrawn, ok := s.stillGood(ing, home, class)
 		found = append(found, withdrawn...)
 		if ok {
-			snapshot := s.snapshot(home.key, class)
+			snapshot := s.snapshot(home.Key, class)
 			snapshot.tellKept(ing)
 			s.move(ing, last, snapshot, found)
 			return snapshot

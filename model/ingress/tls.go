@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -31,7 +32,7 @@ type doors struct {
 	unread    string                             // why the cloud could not be asked for all of it; "" if it could
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
-	members   map[string]Remembered              // which certificates of theirs it refused
+	members   map[string]memory.Member           // which certificates of theirs it refused
 	ports     map[int32]*door
 	secrets   map[name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
