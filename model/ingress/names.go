@@ -5,9 +5,10 @@ import (
 	"maps"
 	"slices"
 
-	"fairlead.dev/fairlead/model/diag"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // This file has the names of objects, and the places in objects that diagnostics point to.

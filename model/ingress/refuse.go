@@ -4,15 +4,16 @@ import (
 	"fmt"
 	"slices"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
-	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// This file takes changes back that the cloud has no room for.
+// This file takes changes back that cannot be served: the cloud has no room, or Nodes are unread.
 
 // Changes are the members whose present version is not served yet: those that never were,
 // newest first, then those that changed, newest first.

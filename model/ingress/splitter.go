@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"slices"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
-	networkingv1 "k8s.io/api/networking/v1"
 )
 
 // This file gathers the members of load balancers, and keeps those that were accepted before where
