@@ -6,8 +6,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file counts what is in use, by class.
@@ -25,7 +25,7 @@ func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
 			if m.LastAccepted == nil {
 				continue
 			}
-			features := ingress.Accepted{Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec}.Features()
+			features := memory.Accepted{Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec}.Features()
 			for _, f := range append(features, parameters...) {
 				found[use{key.Class(), f}]++
 			}

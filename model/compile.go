@@ -6,6 +6,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -67,7 +68,7 @@ func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
 
 // certificatesOf are the certificates that the cloud has. Where it could not be asked, they are
 // those that were chosen before.
-func certificatesOf(f lb.Facts, known ingress.Memory) ingress.Certificates {
+func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates {
 	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
 	if out.Unread != "" {
 		out.Recall(known)

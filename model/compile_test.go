@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -34,13 +35,13 @@ func TestNothingToServeForTheMomentIsNotTheEnd(t *testing.T) {
 }
 
 // served is what an Ingress set is remembered by once it has been programmed.
-func served(o ingress.Objects, key routing.Key) map[routing.Key]ingress.Memory {
-	members := map[string]ingress.Remembered{}
+func served(o ingress.Objects, key routing.Key) map[routing.Key]memory.LoadBalancer {
+	members := map[string]memory.Member{}
 	for _, ing := range o.Ingresses {
-		members[ing.Namespace+"/"+ing.Name] = ingress.Remembered{Served: true,
-			LastAccepted: &ingress.Accepted{Annotations: ing.Annotations, Spec: *ing.Spec.DeepCopy()}}
+		members[ing.Namespace+"/"+ing.Name] = memory.Member{Served: true,
+			LastAccepted: &memory.Accepted{Annotations: ing.Annotations, Spec: *ing.Spec.DeepCopy()}}
 	}
-	return map[routing.Key]ingress.Memory{key: {Members: members}}
+	return map[routing.Key]memory.LoadBalancer{key: {Members: members}}
 }
 
 func TestAtTheQuotaWhatIsServedStays(t *testing.T) {

@@ -35,7 +35,7 @@ const (
 var rooms = map[string]room{
 	"controllers/loadbalancer": {15, 0},
 	"model/endpoints":          {8, 5},
-	"model/ingress":            {41, 46},
+	"model/ingress":            {39, 4},
 	"model/ingress/foreign":    {19, 0},
 	"model/lb":                 {27, 9},
 	"model/plan":               {21, 11},

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -155,14 +156,14 @@ func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Sna
 }
 
 // remembers reports whether a memory has an Ingress.
-func remembers(m ingress.Memory, name string) bool {
+func remembers(m memory.LoadBalancer, name string) bool {
 	_, found := m.Members[name]
 	return found
 }
 
 // rejected reports whether an Ingress waits: the cloud refused it as it is, and nothing of it was
 // ever served. The record keeps the refusal for as long as the Ingress stays so.
-func rejected(ing *networkingv1.Ingress, known ingress.Remembered) bool {
+func rejected(ing *networkingv1.Ingress, known memory.Member) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
-		slices.ContainsFunc(known.Rejections, func(r ingress.Rejection) bool { return r.Version == ingress.Version(ing) })
+		slices.ContainsFunc(known.Rejections, func(r memory.Rejection) bool { return r.Version == memory.Version(ing) })
 }

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file reads objects from the cache and, where the cache may be behind, from the API server.
@@ -57,7 +58,7 @@ func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 // An Ingress with the finalizer that is not in the record: the record has each Ingress before the
 // Ingress gets the finalizer, and until after it has lost it. So the last leader may have removed
 // the finalizer while the watch of this cache was broken.
-func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory ingress.Memory) (err error) {
+func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory memory.LoadBalancer) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
 		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer)

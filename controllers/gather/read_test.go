@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file tests what is read from the API server, and not from the cache.
@@ -150,11 +150,12 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			server := &oneIngress{there: c.there}
 			g := &Gatherer{Cache: &countingReader{}, Server: server}
-			known, memory := map[string]*networkingv1.Ingress{"shop/web": c.cached}, ingress.Memory{Members: map[string]ingress.Remembered{}}
+			known := map[string]*networkingv1.Ingress{"shop/web": c.cached}
+			remembered := memory.LoadBalancer{Members: map[string]memory.Member{}}
 			if c.remembered {
-				memory.Members["shop/web"] = ingress.Remembered{Served: true}
+				remembered.Members["shop/web"] = memory.Member{Served: true}
 			}
-			if err := g.askAgain(t.Context(), known, memory); err != nil {
+			if err := g.askAgain(t.Context(), known, remembered); err != nil {
 				t.Fatal(err)
 			}
 			got := known["shop/web"]

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/secrets"
 )
 
@@ -19,7 +20,7 @@ import (
 
 // references reads the objects to which Ingresses refer, as they are and as they were last
 // accepted. The directory has each name before the object is read.
-func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory ingress.Memory, o *ingress.Objects) error {
+func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *ingress.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {

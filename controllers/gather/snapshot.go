@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -34,7 +35,7 @@ type Snapshot struct {
 	AwaitingRoom map[string]bool
 	// vanished are the members that are served though their Ingresses were removed without the
 	// operator, by namespace/name.
-	vanished map[string]ingress.Vanishing
+	vanished map[string]memory.Vanishing
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
 	// ReadAt is when the snapshot was read. Refusals that had ended by then are tried again.

@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file finds Ingresses that have vanished: removed without the operator. A record forgets an
@@ -26,11 +26,11 @@ import (
 
 // vanished returns the Ingresses of a load balancer that have vanished and are still served. For
 // each of known, the API server itself has said whether it exists.
-func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]ingress.Vanishing, error) {
+func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]memory.Vanishing, error) {
 	if g.Grace <= 0 {
 		return nil, nil
 	}
-	here, gone := ingress.Absence{}, []v1alpha1.MemberMemory(nil)
+	here, gone := memory.Absence{}, []v1alpha1.MemberMemory(nil)
 	for _, m := range g.Memories.Get(key).Memory.Members {
 		if !stillServed(m) {
 			continue
@@ -50,7 +50,7 @@ func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]ingress.Vanishing{}
+	out := map[string]memory.Vanishing{}
 	for _, m := range gone {
 		v := vanishing(m, confirmed, now)
 		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); v.Stays(g.Grace) {
@@ -83,19 +83,19 @@ func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Tim
 func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
 // vanishing returns what a record has of a member that has vanished.
-func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) ingress.Vanishing {
+func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishing {
 	if m.VanishedAt == nil {
-		return ingress.Vanishing{}
+		return memory.Vanishing{}
 	}
-	return ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
+	return memory.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
 }
 
 // absence returns how many members of all load balancers have vanished. Where the cache lacks
 // Ingresses that exist, that is too many rather than too few.
-func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
+func (g *Gatherer) absence(ctx context.Context) (memory.Absence, error) {
 	var list networkingv1.IngressList // is not changed
 	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return ingress.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
+		return memory.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
 	}
 	there := make(map[string]bool, len(list.Items))
 	for i := range list.Items {
@@ -109,7 +109,7 @@ func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 			}
 		}
 	}
-	out := ingress.Absence{Members: len(members)}
+	out := memory.Absence{Members: len(members)}
 	for _, there := range members {
 		if !there {
 			out.Vanished++
@@ -120,7 +120,7 @@ func (g *Gatherer) absence(ctx context.Context) (ingress.Absence, error) {
 
 // serveOn has the compiler serve the vanished Ingresses, and none of the others of known that had
 // vanished before.
-func serveOn(vanished map[string]ingress.Vanishing, known map[string]*networkingv1.Ingress, memories map[lb.Key]ingress.Memory) {
+func serveOn(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress, memories map[lb.Key]memory.LoadBalancer) {
 	for _, memory := range memories {
 		for name, m := range memory.Members {
 			if _, asked := known[name]; !asked {
@@ -135,7 +135,7 @@ func serveOn(vanished map[string]ingress.Vanishing, known map[string]*networking
 	}
 }
 
-func namespacesOf(vanished map[string]ingress.Vanishing) []string {
+func namespacesOf(vanished map[string]memory.Vanishing) []string {
 	var out []string
 	for name := range vanished {
 		out = append(out, cluster.RefFrom(cluster.KindIngress, name).Namespace)

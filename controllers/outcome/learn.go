@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -91,8 +92,8 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 // learnVersion records that the present version of a member is served.
 func learnVersion(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
-	version := ingress.Accept(m.Ingress)
-	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(ingress.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
+	version := memory.Accept(m.Ingress)
+	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(memory.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
 		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Created: m.CreationTimestamp, Annotations: version.Annotations, Spec: version.Spec}
 		known.Forgotten = false
 	}

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
@@ -78,14 +79,14 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
-		return ingress.Version(m.Ingress)
+		return memory.Version(m.Ingress)
 	case plan.ImportCertificate:
 		known := o.Snapshot.Memory.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
 		case !known.Served || !secured(o.Observed, m, s.Certificate) || o.succeeds(s.Certificate, m):
 			return string(s.Certificate.ID)
-		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, ingress.Accept(m.Ingress)):
-			return ingress.Version(m.Ingress)
+		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, memory.Accept(m.Ingress)):
+			return memory.Version(m.Ingress)
 		}
 	default: // all members need it, or it takes something away
 	}

@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file holds the records of all load balancers. A record is never the truth about the cloud:
@@ -53,8 +53,8 @@ type Cache struct {
 	reading chan struct{} // holds one thing while the records are read
 
 	mu      sync.Mutex
-	records map[lb.Key]Record         // nil before they are read
-	parsed  map[lb.Key]ingress.Memory // what the compiler reads of them
+	records map[lb.Key]Record              // nil before they are read
+	parsed  map[lb.Key]memory.LoadBalancer // what the compiler reads of them
 	holders map[string]map[lb.Key]bool
 }
 
@@ -80,7 +80,7 @@ func (m *Cache) Ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]ingress.Memory{}, map[string]map[lb.Key]bool{}
+	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}, map[string]map[lb.Key]bool{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -101,14 +101,14 @@ func (m *Cache) Get(key lb.Key) Record {
 }
 
 // Memory returns what the compiler reads of a record at a time. The caller must not change it.
-func (m *Cache) Memory(key lb.Key, now time.Time) ingress.Memory {
+func (m *Cache) Memory(key lb.Key, now time.Time) memory.LoadBalancer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(key, now)
 }
 
 // read parses a record again where a part of it ends at a time.
-func (m *Cache) read(key lb.Key, now time.Time) ingress.Memory {
+func (m *Cache) read(key lb.Key, now time.Time) memory.LoadBalancer {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
 	reserved := func(h v1alpha1.HostOwner) bool { return h.Until != nil }
@@ -149,15 +149,15 @@ func (m *Cache) Holding(member string) []lb.Key {
 
 // About returns what the compiler needs to know about some Ingresses: every Memory that has one of
 // them, without its other Ingresses.
-func (m *Cache) About(members []string, now time.Time) map[lb.Key]ingress.Memory {
+func (m *Cache) About(members []string, now time.Time) map[lb.Key]memory.LoadBalancer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, out := map[lb.Key]ingress.Memory{}, map[lb.Key]ingress.Memory{}
+	known, out := map[lb.Key]memory.LoadBalancer{}, map[lb.Key]memory.LoadBalancer{}
 	for _, member := range members {
 		for key := range m.holders[member] {
 			if _, ok := known[key]; !ok {
 				known[key] = m.read(key, now)
-				out[key] = ingress.Memory{Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]ingress.Remembered{}}
+				out[key] = memory.LoadBalancer{Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]memory.Member{}}
 			}
 			out[key].Members[member] = known[key].Members[member]
 		}
@@ -166,7 +166,7 @@ func (m *Cache) About(members []string, now time.Time) map[lb.Key]ingress.Memory
 }
 
 // AddPinned adds the parameters with which a class is remembered, if it is.
-func (m *Cache) AddPinned(class string, to map[lb.Key]ingress.Memory) {
+func (m *Cache) AddPinned(class string, to map[lb.Key]memory.LoadBalancer) {
 	if class == "" {
 		return
 	}
@@ -174,7 +174,7 @@ func (m *Cache) AddPinned(class string, to map[lb.Key]ingress.Memory) {
 	defer m.mu.Unlock()
 	for key, known := range m.parsed {
 		if _, there := to[key]; !there && key.Class() == class && known.Class != nil {
-			to[key] = ingress.Memory{Class: known.Class}
+			to[key] = memory.LoadBalancer{Class: known.Class}
 		}
 	}
 }
@@ -233,7 +233,7 @@ func (m *Cache) put(key lb.Key, r Record) {
 // Remembered returns what the operator of a namespace, or of all, remembers of its load balancers:
 // with it the command line compiles as the operator does. A cluster without our CRDs has no
 // records.
-func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]ingress.Memory, error) {
+func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]memory.LoadBalancer, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
@@ -241,7 +241,7 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[lb.Key]ingress.Memory, len(records))
+	out := make(map[lb.Key]memory.LoadBalancer, len(records))
 	for key, r := range records {
 		out[key] = MemoryOf(r, time.Now())
 	}
@@ -249,24 +249,24 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 }
 
 // MemoryOf returns the part of a record that the compiler reads, without what had ended by a time.
-func MemoryOf(r Record, now time.Time) ingress.Memory {
-	out := ingress.Memory{
-		Class: r.Memory.Class, Members: map[string]ingress.Remembered{}, Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
+func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
+	out := memory.LoadBalancer{
+		Class: r.Memory.Class, Members: map[string]memory.Member{}, Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
 		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
 	}
 	for _, m := range r.Memory.Members {
-		known := ingress.Remembered{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
+		known := memory.Member{Previous: lb.Key(m.Previous), Move: m.Move, Served: m.Served}
 		if m.DepartedAt != nil {
 			known.Departed = max(0, now.Sub(m.DepartedAt.Time))
 		}
 		if m.VanishedAt != nil {
-			known.Vanished = &ingress.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed}
+			known.Vanished = &memory.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed}
 		}
 		for _, key := range m.Earlier {
 			known.Earlier = append(known.Earlier, lb.Key(key))
 		}
 		if v := m.LastAccepted; v != nil {
-			known.LastAccepted = &ingress.Accepted{Annotations: v.Annotations, Spec: v.Spec}
+			known.LastAccepted = &memory.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 			if known.Created = v.Created.Time; known.Created.IsZero() {
 				known.Created = v.At.Time // an earlier version has not written when it was made, which was before
 			}
@@ -275,7 +275,7 @@ func MemoryOf(r Record, now time.Time) ingress.Memory {
 			if HasEnded(x, now) {
 				continue
 			}
-			known.Rejections = append(known.Rejections, ingress.Rejection{Version: x.Version, Message: x.Message})
+			known.Rejections = append(known.Rejections, memory.Rejection{Version: x.Version, Message: x.Message})
 		}
 		out.Members[m.Ingress] = known
 	}

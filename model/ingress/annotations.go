@@ -44,11 +44,3 @@ func (c *Class) read(ing *networkingv1.Ingress, group string) (settings.Values, 
 	}
 	return given, found
 }
-
-func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {
-	return sourceOf(ing).At("metadata.annotations[" + name + "]")
-}
-
-func about(ing *networkingv1.Ingress, name string, severity diag.Severity, reason diag.Reason, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: severity, Reason: reason, Source: annotationSource(ing, name), Message: message}
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,14 +19,6 @@ import (
 )
 
 // This file has users sign in. Whatever is in the way of that has requests answered 503.
-
-// SecretOf is the name of the Secret that a Backend needs, or "".
-func SecretOf(b *v1alpha1.Backend) string {
-	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
-		return a.OIDC.SecretName
-	}
-	return ""
-}
 
 // guard puts the sign-in of a Backend in front of what it does.
 func (v *visit) guard(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
@@ -140,11 +133,6 @@ func (v *visit) signIn(a routing.Action, h routing.Host, field string) routing.A
 	return a
 }
 
-// secureOf are the HTTPS ports of a host, ascending.
-func (s served) secureOf(h routing.Host) []int32 {
-	return slices.DeleteFunc(slices.Clone(s.secure[h]), func(p int32) bool { return slices.Contains(s.plain, p) })
-}
-
 // validateAuthenticate is what is wrong with a sign-in.
 func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
@@ -221,4 +209,16 @@ func validateClaim(c v1alpha1.Claim, at *field.Path) field.ErrorList {
 		errs = append(errs, field.Invalid(at.Child("values"), len(c.Values), "must be 1 to 10"))
 	}
 	return errs
+}
+
+// lastSignIn signs users in with the client that a Secret held last, and with the client secret
+// that the cloud has.
+func (v *visit) lastSignIn(o *v1alpha1.OIDC, n name) (*routing.Auth, error) {
+	client := v.snapshot.Memory.Clients[n.String()]
+	if client == "" {
+		return nil, errors.New(v.unreadSecret(n))
+	}
+	out := v.signInWith(o, client)
+	out.KeepsClientSecret = true
+	return out, nil
 }

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,24 +18,6 @@ import (
 
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
 // without targets: requests for it are answered 503, and when it comes back no rule changes.
-
-// A pool is the backends of a load balancer, shared by all that use them.
-type pool struct {
-	class    *Class
-	resolved map[endpoints.Reference]*endpoints.Resolution
-	entries  map[routing.BackendID]*pooled
-	checked  map[name]bool // whether Backends are valid
-	ports    portBudget
-
-	endpoints endpointBudget
-	blind     bool // whether it was told that endpoints are taken for what they say
-}
-
-// pooled is a backend with the settings of its health check, by annotation.
-type pooled struct {
-	routing.Backend
-	health map[string]claim
-}
 
 func newPool(c *Class) *pool {
 	return &pool{class: c, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
@@ -155,4 +138,54 @@ func (v *visit) claimHealth(b *pooled) {
 		return
 	}
 	b.health = health
+}
+
+// claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
+// already.
+func (v *visit) claimAttributes(b *pooled) {
+	for _, name := range slices.Sorted(maps.Keys(v.settings.Attributes)) {
+		mine := routing.Attribute{Name: name, Value: v.settings.Attributes[name], Owner: v.Owner, Source: annotationSource(v.Ingress, settings.GroupAttributes)}
+		at, claimed := slices.BinarySearchFunc(b.Attributes, name, func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
+		switch {
+		case !claimed:
+			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
+		case b.Attributes[at].Value != mine.Value:
+			v.found = append(v.found, conflicting(v.Member, settings.GroupAttributes,
+				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
+		}
+	}
+}
+
+// mostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
+// balancer, with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load
+// balancer of AWS has 1,000 targets unless its quota is raised:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+const mostEndpoints = 500_000
+
+func newEndpointBudget() endpointBudget {
+	return endpointBudget{spent: map[string]int{}, of: map[name]int{}}
+}
+
+// resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left
+// to look at.
+func (v *visit) resolve(service name, ref endpoints.Reference) *endpoints.Resolution {
+	budget := v.pool.endpoints
+	takes, known := budget.of[service]
+	if !known {
+		for _, s := range v.slices[service] {
+			takes += 1 + len(s.Ports) + len(s.Endpoints)
+		}
+		budget.of[service] = takes
+	}
+	namespace := service.namespace
+	if budget.spent[namespace]+takes <= mostEndpoints {
+		budget.spent[namespace] += takes
+		return endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, v.behind(service))
+	}
+	r := endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.services[service]})
+	r.Problems = nil
+	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
+		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",
+		namespace, mostEndpoints, ref.Service))
+	return r
 }

@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
 	"fairlead.dev/fairlead/model/settings"
@@ -278,7 +279,7 @@ func objects(given ...any) Objects {
 			o.Namespaces = append(o.Namespaces, object)
 		case *corev1.Node:
 			o.Nodes = append(o.Nodes, object)
-		case map[routing.Key]Memory:
+		case map[routing.Key]memory.LoadBalancer:
 			o.Memories = object
 		default:
 			panic("a test gives an object that nobody reads")

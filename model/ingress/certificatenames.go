@@ -7,22 +7,6 @@ import (
 // This file is the names in certificates. A certificate may have thousands, and many Ingresses may
 // use it, so they are put in order once for each certificate.
 
-// names are the names in the certificates of one load balancer, as far as they were asked for.
-type names struct {
-	shown     map[routing.CertificateID][]routing.Host        // by which clients may be shown them
-	certified map[routing.CertificateID]map[routing.Host]bool // that clients trust them for
-}
-
-func newNames() names {
-	return names{map[routing.CertificateID][]routing.Host{}, map[routing.CertificateID]map[routing.Host]bool{}}
-}
-
-// forget has the names of a certificate put in order anew: more became known of it.
-func (n names) forget(id routing.CertificateID) {
-	delete(n.shown, id)
-	delete(n.certified, id)
-}
-
 // namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
 // to them.
 func (d *doors) namesOf(id routing.CertificateID) []routing.Host {

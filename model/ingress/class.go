@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -162,7 +163,7 @@ func standardClass(all []*networkingv1.IngressClass) string {
 }
 
 // pinned reports whether a load balancer is remembered that was served under parameters of a class.
-func pinned(memories map[routing.Key]Memory, class string) bool {
+func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	for key, m := range memories {
 		if class != "" && key.Class() == class && m.Class != nil && !equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
 			return true
@@ -293,3 +294,28 @@ func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembe
 func (cs *classes) isOurName(class string) bool {
 	return class == DefaultClass || class == cs.options.WithoutClass || class == cs.options.ManagedClass || class == cs.options.AssumeClass
 }
+
+// hostMiss is the class's reading of a miss.
+func (c *Class) hostMiss() routing.HostMiss {
+	if c.HostMiss == v1alpha1.HostMissLessSpecific {
+		return routing.MissFallsThrough
+	}
+	return routing.MissAnswers
+}
+
+// settings are what the class says of a whole load balancer. The scheme is part of its key.
+func (c *Class) settings(scheme string) routing.Settings {
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: providerSettings(c.Provider)}
+}
+
+// port is what the class says of a single port.
+func (c *Class) port(number int32) v1alpha1.PortSettings {
+	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
+	if at < 0 {
+		return v1alpha1.PortSettings{}
+	}
+	return c.Ports[at]
+}
+
+// discovers reports whether the cloud is searched for certificates.
+func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.CertificateDiscovery }

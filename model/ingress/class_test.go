@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -48,8 +49,8 @@ func TestClassSelection(t *testing.T) {
 	broken := class("public", Controller)
 	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
 
-	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]Memory {
-		return map[routing.Key]Memory{"fairlead/pay/api/internal": {Class: &parameters}}
+	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]memory.LoadBalancer {
+		return map[routing.Key]memory.LoadBalancer{"fairlead/pay/api/internal": {Class: &parameters}}
 	}
 	without := Options{WithoutClass: "public"}
 	literal := Options{Literal: "fairlead"}
@@ -85,7 +86,7 @@ func TestClassSelection(t *testing.T) {
 		"a literal that is another controller's class":           {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}, options: literal},
 		"a literal that was a class with parameters":             {given: []any{with(v1alpha1.LoadBalancerClassSpec{Inbound: []string{"10.0.0.0/8"}}), web(ofClass(""), legacy("fairlead"))}, options: literal, told: []string{"error ClassMissing " + annotation}},
 		"a literal that was a class without parameters":          {given: []any{with(v1alpha1.LoadBalancerClassSpec{}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
-		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]Memory{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"a literal, where another class with parameters is gone": {given: []any{map[routing.Key]memory.LoadBalancer{"public/pay/api/internal": {Class: &v1alpha1.LoadBalancerClassSpec{TLSPolicy: "a"}}}, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
 		"a literal is no class of those without one":             {given: []any{web(ofClass(""))}, options: Options{Literal: "fairlead", WithoutClass: "fairlead"}, told: []string{"error ClassMissing Ingress shop/web"}},
 		"the annotation names another controller's class":        {given: []any{theirs, web(ofClass(""), legacy("nginx"))}},
 		"the annotation names what nobody knows":                 {given: []any{web(ofClass(""), legacy("gce"))}},

@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -36,19 +37,19 @@ func memberNames(s *Snapshot) map[string]bool {
 
 // remember is what is remembered of the members of a snapshot, and of those that another one
 // remembered.
-func remember(s *Snapshot, before map[string]Remembered) Memory {
-	m := Memory{Members: map[string]Remembered{}}
+func remember(s *Snapshot, before map[string]memory.Member) memory.LoadBalancer {
+	m := memory.LoadBalancer{Members: map[string]memory.Member{}}
 	for name, r := range before {
 		m.Members[name] = r
 	}
 	for name := range memberNames(s) {
-		m.Members[name] = Remembered{Served: true}
+		m.Members[name] = memory.Member{Served: true}
 	}
 	return m
 }
 
 // recordSize is how many bytes the record of some members takes at least.
-func recordSize(t *testing.T, m Memory) int {
+func recordSize(t *testing.T, m memory.LoadBalancer) int {
 	t.Helper()
 	status := v1alpha1.LoadBalancerStatus{}
 	for name := range m.Members {
@@ -71,14 +72,14 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 	const many = 5000
 	alice := inEdge("alice/"+strings.Repeat("a", 253), aged(1), http("alice.test"))
 	crowd := crowdOf("bob", 0, many, 1_000_000)
-	split := func(m Memory, given ...any) *Snapshot {
+	split := func(m memory.LoadBalancer, given ...any) *Snapshot {
 		o := objects(append([]any{shared()}, given...)...)
-		o.Memories = map[routing.Key]Memory{edgeKey: m}
+		o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: m}
 		snapshots, _ := Split(o, Options{})
 		return snapshotOf(t, edgeKey, snapshots)
 	}
 
-	first := split(Memory{}, crowd...)
+	first := split(memory.LoadBalancer{}, crowd...)
 	kept := memberNames(first)
 	if len(kept) < 2000 || len(kept) == many || len(kept) != len(first.Ingresses) || len(kept)+len(first.LeftOut) != many {
 		t.Fatalf("%d members, %d Ingresses, %d left out", len(kept), len(first.Ingresses), len(first.LeftOut))

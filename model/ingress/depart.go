@@ -6,6 +6,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file is about Ingresses that are not ours: how long one is served on that was, and why
@@ -16,7 +17,7 @@ import (
 // does not permit any more goes at once.
 func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
 	for _, home := range s.trails[nameOf(ing).String()] {
-		class := s.classOf(home.key)
+		class := s.classOf(home.Key)
 		if !home.Served || home.LastAccepted == nil || class == nil {
 			continue
 		}
@@ -29,8 +30,8 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 			continue
 		}
 		why.Severity = diag.Warning
-		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.key, class.Name, class.Grace())
-		snapshot := s.snapshot(home.key, class)
+		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.Key, class.Name, class.Grace())
+		snapshot := s.snapshot(home.Key, class)
 		snapshot.tellKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
@@ -50,7 +51,7 @@ func LeftAlone(o Objects, options Options, snapshots []Snapshot) []diag.Diagnost
 		}
 	}
 	cs, _ := newClasses(o, options)
-	known := trails(o.Memories)
+	known := memory.Trails(o.Memories)
 	var out []diag.Diagnostic
 	for _, ing := range o.Ingresses {
 		name := nameOf(ing).String()

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -22,8 +23,10 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 	const field, annotation = "Ingress shop/web spec.ingressClassName", "Ingress shop/web metadata.annotations[kubernetes.io/ingress.class]"
 	host := ruled("now.test", prefixed("/", "web:80"))
 	good := acceptedAs(anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80"))))
-	served := Remembered{LastAccepted: good, Served: true}
-	since := func(d time.Duration) Remembered { return Remembered{LastAccepted: good, Served: true, Departed: d} }
+	served := memory.Member{LastAccepted: good, Served: true}
+	since := func(d time.Duration) memory.Member {
+		return memory.Member{LastAccepted: good, Served: true, Departed: d}
+	}
 	under := func(grace time.Duration) *v1alpha1.LoadBalancerClassSpec {
 		return &v1alpha1.LoadBalancerClassSpec{MoveGrace: &metav1.Duration{Duration: grace}}
 	}
@@ -37,8 +40,8 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 	cases := map[string]struct {
 		given   []any
 		class   *v1alpha1.LoadBalancerClassSpec // as it is remembered
-		memory  Remembered
-		before  Remembered // of the load balancer that it comes from; none if it was never there
+		memory  memory.Member
+		before  memory.Member // of the load balancer that it comes from; none if it was never there
 		options Options
 		want    map[routing.Key]string
 		told    []string
@@ -75,8 +78,8 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 		"the class as it is says how long":       {given: []any{aClass("public", *under(time.Minute)), nginx, foreign}, class: under(time.Hour), memory: since(time.Minute), want: map[routing.Key]string{}},
 		"one that is lost, as it was":            {given: []any{nginx, foreign}, class: under(time.Hour), memory: since(30 * time.Minute), want: map[routing.Key]string{key: "(shop/web)"}, told: warned("ClassForeign", field)},
 		"a class without a grace":                {given: []any{aClass("public", *under(0)), nginx, foreign}, memory: served, want: map[routing.Key]string{}},
-		"nothing of it was served":               {given: []any{ours, nginx, foreign}, memory: Remembered{LastAccepted: good}, want: map[routing.Key]string{}},
-		"its version was dropped to make room":   {given: []any{ours, nginx, foreign}, memory: Remembered{Served: true}, want: map[routing.Key]string{}},
+		"nothing of it was served":               {given: []any{ours, nginx, foreign}, memory: memory.Member{LastAccepted: good}, want: map[routing.Key]string{}},
+		"its version was dropped to make room":   {given: []any{ours, nginx, foreign}, memory: memory.Member{Served: true}, want: map[routing.Key]string{}},
 		"one that is being deleted goes at once": {given: []any{ours, nginx, deleted}, memory: served, want: map[routing.Key]string{}},
 		"it comes back": {
 			given: []any{ours, nginx, anIngress("shop/web", ofClass("public"), host)}, memory: since(time.Minute),
@@ -87,19 +90,19 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 			want: map[routing.Key]string{key: "(shop/web)", other: "shop/web"},
 		},
 		"it goes in the middle of a move": {
-			given: []any{ours, nginx, foreign}, memory: Remembered{LastAccepted: good, Served: true, Move: 1, Previous: other}, before: served,
+			given: []any{ours, nginx, foreign}, memory: memory.Member{LastAccepted: good, Served: true, Move: 1, Previous: other}, before: served,
 			want: map[routing.Key]string{key: "(shop/web)", other: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 		"it goes in the middle of a move, before it was served elsewhere": {
-			given: []any{ours, nginx, foreign}, memory: Remembered{Move: 1, Previous: other}, before: served,
+			given: []any{ours, nginx, foreign}, memory: memory.Member{Move: 1, Previous: other}, before: served,
 			want: map[routing.Key]string{other: "(shop/web)"}, told: warned("ClassForeign", field),
 		},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			memories := map[routing.Key]Memory{key: {Class: c.class, Members: map[string]Remembered{"shop/web": c.memory}}}
+			memories := map[routing.Key]memory.LoadBalancer{key: {Class: c.class, Members: map[string]memory.Member{"shop/web": c.memory}}}
 			if c.before.Served {
-				memories[other] = Memory{Class: c.class, Members: map[string]Remembered{"shop/web": c.before}}
+				memories[other] = memory.LoadBalancer{Class: c.class, Members: map[string]memory.Member{"shop/web": c.before}}
 			}
 			snapshots, found := Split(objects(append(c.given, memories)...), c.options)
 			compare(t, "members", members(snapshots), c.want)
@@ -155,8 +158,8 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			good := acceptedAs(anIngress("shop/web", ofClass(""), legacy, ruled("good.test", prefixed("/", "web:80"))))
-			snapshots, found := Split(objects(c.ing, map[routing.Key]Memory{
-				key: {Class: c.class, Members: map[string]Remembered{"shop/web": {LastAccepted: good, Served: true}}},
+			snapshots, found := Split(objects(c.ing, map[routing.Key]memory.LoadBalancer{
+				key: {Class: c.class, Members: map[string]memory.Member{"shop/web": {LastAccepted: good, Served: true}}},
 			}), c.options)
 			compare(t, "members", members(snapshots), map[routing.Key]string{key: "shop/web"})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), append(c.told, "warning LastGood Ingress shop/web"))

@@ -9,7 +9,7 @@
 //	class.go        is it ours, and what do the parameters of its class say?
 //	validate        would the API server accept it?
 //	annotations.go  do its annotations make sense, and does the class allow them?
-//	memory.go       has the cloud refused exactly this before?
+//	memory          has the cloud refused exactly this before?
 //	group.go        which load balancer does it belong to?
 //
 // An Ingress that fails one of them keeps its last accepted version where there is one, and

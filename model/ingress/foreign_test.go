@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -144,12 +145,12 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			params.Spec.ForeignAnnotations = c.policy
-			accepted := Accept(carrying(c.before))
+			accepted := memory.Accept(carrying(c.before))
 			o := Objects{
 				Ingresses:                  []*networkingv1.Ingress{carrying(map[string]string{authURL: "https://login.example.com"})},
 				IngressClasses:             []*networkingv1.IngressClass{class},
 				ClusterLoadBalancerClasses: []*v1alpha1.ClusterLoadBalancerClass{params},
-				Memories:                   map[routing.Key]Memory{key: {Members: map[string]Remembered{"shop/web": {LastAccepted: &accepted, Served: true}}}},
+				Memories:                   map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {LastAccepted: &accepted, Served: true}}}},
 			}
 			snapshots, homeless := Split(o, Options{})
 			if kept := len(snapshots) == 1 && len(snapshots[0].Members) == 1; kept != c.kept {
@@ -183,14 +184,14 @@ func TestServicesThatAreRestricted(t *testing.T) {
 	for _, served := range []bool{false, true} {
 		t.Run(fmt.Sprintf("served before: %v", served), func(t *testing.T) {
 			ing := carrying(nil)
-			accepted := Accept(ing)
-			known := Remembered{Served: served}
+			accepted := memory.Accept(ing)
+			known := memory.Member{Served: served}
 			if served {
 				known.LastAccepted = &accepted
 			}
 			s := Snapshot{
 				Class: *facingInternet(""), Members: []Member{newMember(ing, settings.Values{})},
-				Memory:  Memory{Members: map[string]Remembered{"shop/web": known}},
+				Memory:  memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": known}},
 				Objects: Objects{Services: []*corev1.Service{service}},
 			}
 			left, found := s.WithoutForeignRestrictions()

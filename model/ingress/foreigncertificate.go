@@ -22,23 +22,6 @@ import (
 // served over HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS
 // ports. Two namespaces that bring the same certificate do not disturb each other.
 
-// A rivalry is what is known of the certificates of namespaces that share a load balancer.
-type rivalry struct {
-	owners   *ownership.Owners
-	served   map[string]map[routing.Host]bool                   // the names of certificates that are served, by namespace
-	brought  map[string]map[routing.CertificateID]routing.Owner // by the namespace and its oldest member that does
-	recent   map[string]map[routing.CertificateID]bool          // that Secrets of a namespace held last
-	openings []*opening
-	overlaps []overlap // that are refused
-}
-
-// An overlap is a host of one namespace that a certificate of another one has a name for.
-type overlap struct {
-	ownership.Overlap
-	by Member // brings the certificate
-	id routing.CertificateID
-}
-
 func newRivalry(d *doors, s *Snapshot) rivalry {
 	r := rivalry{owners: s.owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
 	if s.owners == nil {

@@ -14,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
 )
@@ -21,7 +22,7 @@ import (
 // A cloud is what has come of the compilations of a shared group so far.
 type cloud struct {
 	t      *testing.T
-	memory Memory
+	memory memory.LoadBalancer
 	held   []routing.Certificate
 	onPort []routing.CertificateID
 	byHost map[string][]routing.CertificateID
@@ -34,7 +35,7 @@ type cloud struct {
 func (c *cloud) compile(given ...any) {
 	c.t.Helper()
 	o := objects(given...)
-	o.Memories = map[routing.Key]Memory{edgeKey: c.memory}
+	o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: c.memory}
 	snapshots, _ := Split(o, Options{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
 	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
@@ -42,7 +43,7 @@ func (c *cloud) compile(given ...any) {
 	for _, l := range c.config.Listeners {
 		c.onPort = append(c.onPort, l.Certificates...)
 	}
-	c.memory = Memory{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+	c.memory = memory.LoadBalancer{Certificates: map[string]routing.CertificateID{}, Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 	for _, known := range c.config.Certificates {
 		c.held = append(c.held, routing.Certificate{ID: known.ID, Hosts: known.Hosts, Kind: known.Kind})
 		for _, secret := range known.Secrets {
@@ -131,10 +132,10 @@ func TestACertificateIsNotTakenAway(t *testing.T) {
 func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 	o := objects(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
 	bobs := secrets.ReadCertificate(o.Secrets[0]).Certificate
-	o.Memories = map[routing.Key]Memory{
-		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+	o.Memories = map[routing.Key]memory.LoadBalancer{
+		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
 		"public/@edge/internet-facing": {
-			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]Remembered{"alice/a": {Served: true}},
+			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}},
 		},
 	}
 	snapshots, _ := Split(o, Options{})
@@ -310,7 +311,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 			if c.last != "" {
 				before := c.ing.DeepCopy()
 				annotated("certificate-arn", c.last)(before)
-				o.Memories = map[routing.Key]Memory{edgeKey: {Members: map[string]Remembered{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
+				o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: {Members: map[string]memory.Member{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
 			}
 			snapshots, _ := Split(o, Options{})
 			compare(t, "asked", NamedCertificates(snapshots[0]), c.want)

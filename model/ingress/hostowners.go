@@ -10,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -28,7 +29,7 @@ func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.owners.Owned() }
 
 // resolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
 // out later keeps these owners: a member for which there is no room must not lose its hosts.
-func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]Memory) {
+func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]memory.LoadBalancer) {
 	if !s.OwnsHosts() {
 		return
 	}
@@ -51,7 +52,7 @@ type heldHost struct {
 
 // rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
 // members bring from the load balancers that they move away from.
-func (s *Snapshot) rememberedHosts(memories map[routing.Key]Memory, claims []ownership.Claim) map[routing.Host]heldHost {
+func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer, claims []ownership.Claim) map[routing.Host]heldHost {
 	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
 	for host, namespace := range s.Memory.Hosts {
 		held[host] = heldHost{namespace: namespace}
@@ -98,10 +99,10 @@ func (c *claimant) allowance(namespace string) allowance {
 
 // claim collects the hosts that a member names, as it is and as it was last accepted: that version
 // is what is served where the present one does not fit.
-func (c *claimant) claim(m *Member, accepted *Accepted) {
+func (c *claimant) claim(m *Member, accepted *memory.Accepted) {
 	c.claimVersion(m.Owner, m.Ingress, false)
 	if accepted != nil {
-		c.claimVersion(m.Owner, accepted.version(m.Ingress), true)
+		c.claimVersion(m.Owner, accepted.Version(m.Ingress), true)
 	}
 }
 
@@ -134,7 +135,7 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 // made again is not there, so that its labels are not known: it keeps what it holds. A host that is
 // not remembered here, but comes with a member that moves, is new beside the certificates that are
 // served here.
-func (c *claimant) holdings(held map[routing.Host]heldHost, here *Memory) []ownership.Holding {
+func (c *claimant) holdings(held map[routing.Host]heldHost, here *memory.LoadBalancer) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner, from := held[host].namespace, held[host].from

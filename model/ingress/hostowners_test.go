@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -58,13 +59,13 @@ func TestOwnersOfHosts(t *testing.T) {
 	only := func(namespace string, hosts ...string) v1alpha1.AllowedHosts {
 		return v1alpha1.AllowedHosts{NamespaceSelector: metav1.LabelSelector{MatchLabels: map[string]string{"kubernetes.io/metadata.name": namespace}}, Hosts: hosts}
 	}
-	remember := func(hosts map[routing.Host]string, members map[string]Remembered) map[routing.Key]Memory {
-		return map[routing.Key]Memory{edgeKey: {Hosts: hosts, Members: members}}
+	remember := func(hosts map[routing.Host]string, members map[string]memory.Member) map[routing.Key]memory.LoadBalancer {
+		return map[routing.Key]memory.LoadBalancer{edgeKey: {Hosts: hosts, Members: members}}
 	}
 	cases := map[string]struct {
 		key      routing.Key
 		given    []any
-		memories map[routing.Key]Memory
+		memories map[routing.Key]memory.LoadBalancer
 		want     []string
 		told     []string
 	}{
@@ -98,32 +99,32 @@ func TestOwnersOfHosts(t *testing.T) {
 		},
 		"the version that is served names its hosts while a newer one is not": {
 			given:    []any{shared(), inEdge("alice/a", aged(1), web("new.test")), inEdge("bob/b", aged(2), web("old.test"))},
-			memories: remember(map[routing.Host]string{"old.test": "alice"}, map[string]Remembered{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("old.test")))}}),
+			memories: remember(map[routing.Host]string{"old.test": "alice"}, map[string]memory.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("old.test")))}}),
 			want:     []string{"new.test alice", "old.test alice"},
 			told:     []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
 		"a member that moves here brings what it owned": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]Memory{
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]Remembered{"alice/a": {Served: true}}},
+			memories: map[routing.Key]memory.LoadBalancer{
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}}},
 			},
 			want: []string{"a.test alice"},
 			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
 		},
 		"but not what another namespace owns here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]Memory{
+			memories: map[routing.Key]memory.LoadBalancer{
 				edgeKey:                        {Hosts: map[routing.Host]string{"a.test": "bob"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]Remembered{"alice/a": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}}},
 			},
 			want: []string{"a.test bob"},
 			told: []string{"error HostTaken Ingress alice/a spec.rules[0].host", "info HostTaken Ingress bob/b spec.rules[0].host"},
 		},
 		"nor what is below a wildcard of another namespace here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("*.test")), inEdge("bob/b", aged(2), web("a.test"))},
-			memories: map[routing.Key]Memory{
+			memories: map[routing.Key]memory.LoadBalancer{
 				edgeKey:                        {Hosts: map[routing.Host]string{"*.test": "alice"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "bob"}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"a.test": "bob"}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
 			},
 			want: []string{"*.test alice"},
 			told: []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[0].host"},
@@ -145,7 +146,7 @@ func TestOwnersOfHosts(t *testing.T) {
 		},
 		"a change that is refused holds the hosts that it brings": {
 			given:    []any{shared(), inEdge("alice/a", aged(2), web("a.test"), web("new.test"), annotated("conditions", "x: [")), inEdge("bob/b", aged(1), web("new.test"))},
-			memories: remember(map[routing.Host]string{"a.test": "alice"}, map[string]Remembered{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("a.test")))}}),
+			memories: remember(map[routing.Host]string{"a.test": "alice"}, map[string]memory.Member{"alice/a": {Served: true, LastAccepted: acceptedAs(inEdge("alice/a", web("a.test")))}}),
 			want:     []string{"a.test alice", "new.test alice"},
 			told:     []string{"error HostTaken Ingress bob/b spec.rules[0].host", "info HostTaken Ingress alice/a spec.rules[1].host"},
 		},
@@ -163,9 +164,9 @@ func TestOwnersOfHosts(t *testing.T) {
 		},
 		"a wildcard that comes takes no host that is remembered here": {
 			given: []any{shared(), inEdge("alice/a", aged(1), web("a.test")), inEdge("bob/b", aged(2), web("*.test"))},
-			memories: map[routing.Key]Memory{
+			memories: map[routing.Key]memory.LoadBalancer{
 				edgeKey:                        {Hosts: map[routing.Host]string{"a.test": "alice", "c.test": "carol"}},
-				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"*.test": "bob"}, Members: map[string]Remembered{"bob/b": {Served: true}}},
+				"public/@edge/internet-facing": {Hosts: map[routing.Host]string{"*.test": "bob"}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
 			},
 			want: []string{"*.test bob", "a.test alice", "(c.test carol)"},
 		},

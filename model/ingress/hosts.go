@@ -14,9 +14,6 @@ import (
 // This file keeps namespaces to the hosts that the class lets them serve. A rule for another host
 // neither routes nor names it, so it cannot take the host from whoever may have it.
 
-// anyHost allows every host, and what is for no host in particular.
-const anyHost = "*"
-
 // An allowance is the hosts that a namespace may serve.
 type allowance struct {
 	everything bool
@@ -86,14 +83,6 @@ func (r rule) listing() *routing.Listed {
 	return &routing.Listed{By: r.by}
 }
 
-// permitted are the rules of a member that the class allows, those for listed hosts last, and what
-// is said about the others.
-func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
-	rules, found := a.permittedRules(m)
-	listed, refused := a.listedRules(m, miss)
-	return append(rules, listed...), append(found, refused...)
-}
-
 // leaves reports whether anything is left of an Ingress of which these rules are permitted.
 func (a allowance) leaves(m Member, permitted []rule) bool {
 	return a.everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.permits(routing.Any)
@@ -118,4 +107,18 @@ func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 		})
 	}
 	return rules, found
+}
+
+// routes is the number of routes of a rule on a port: its paths, and one where it only names its
+// host.
+func (r rule) routes() int {
+	if r.http == nil {
+		return 1
+	}
+	return max(1, len(r.http.Paths))
+}
+
+// notForAnyHost says that a default backend is for no hosts but those of its Ingress.
+func notForAnyHost(m Member) string {
+	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
 }

@@ -1,7 +1,6 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,26 +8,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
 )
 
 // This file finds objects by name, and for the members of a load balancer the objects that they
 // refer to.
-
-// A name is a namespace and a name in it; a cluster-wide object has no namespace.
-type name struct{ namespace, name string }
-
-func nameOf(o metav1.Object) name { return name{o.GetNamespace(), o.GetName()} }
-
-func (n name) String() string { return n.namespace + "/" + n.name }
-
-func compareNames(a, b name) int {
-	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
-}
 
 // An index is objects by name.
 type index struct {
@@ -69,14 +58,6 @@ func newIndex(o Objects) *index {
 	return x
 }
 
-func byName[T metav1.Object](objects []T) map[name]T {
-	out := make(map[name]T, len(objects))
-	for _, o := range objects {
-		out[nameOf(o)] = o
-	}
-	return out
-}
-
 // objects are those of the index, sorted by name.
 func (x *index) objects() Objects {
 	o := Objects{
@@ -97,15 +78,6 @@ func (x *index) objects() Objects {
 	}
 	slices.SortFunc(o.EndpointSlices, func(a, b *discoveryv1.EndpointSlice) int { return compareNames(nameOf(a), nameOf(b)) })
 	return o
-}
-
-// sorted are the values of a map in the order of their names.
-func sorted[T any](m map[name]T) []T {
-	var out []T
-	for _, n := range slices.SortedFunc(maps.Keys(m), compareNames) {
-		out = append(out, m[n])
-	}
-	return out
 }
 
 // behind is a Service with what stands behind it.
@@ -200,12 +172,6 @@ func (x *index) takeService(from *index, n name) {
 	maps.Copy(x.pods, from.podsOf(n))
 }
 
-func pick[T any](to, from map[name]T, n name) {
-	if object, ok := from[n]; ok {
-		to[n] = object
-	}
-}
-
 // backendsOf are the backends that an Ingress names.
 func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {
@@ -246,4 +212,49 @@ func placedBackends(spec *networkingv1.IngressSpec) func(yield func(backendPlace
 			}
 		}
 	}
+}
+
+// SecretOf is the name of the Secret that a Backend needs, or "".
+func SecretOf(b *v1alpha1.Backend) string {
+	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
+		return a.OIDC.SecretName
+	}
+	return ""
+}
+
+// unreadSecret says that a Secret could not be read, and why; "" if there is no such failure.
+func (x *index) unreadSecret(n name) string {
+	why := x.unread[n.String()]
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("Secret %s could not be read (%s)", n, why)
+}
+
+// Objects are what the compiler reads, in any order.
+type Objects struct {
+	Ingresses                  []*networkingv1.Ingress
+	IngressClasses             []*networkingv1.IngressClass
+	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
+	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
+	Backends                   []*v1alpha1.Backend
+	Services                   []*corev1.Service
+	EndpointSlices             []*discoveryv1.EndpointSlice
+	Secrets                    []*corev1.Secret
+	Judged                     map[*corev1.Secret]secrets.Certificate // of Secrets that have been judged before
+	SecretsWithheld            string                                 // which of those that are there are not among these; "" for none
+	SecretsUnread              map[string]string                      // why a Secret could not be read, by namespace/name
+	Namespaces                 []*corev1.Namespace
+	Nodes                      []*corev1.Node // read only where targets are instances
+	NodesUnread                string         // why they could not be read; "" if they were
+	Pods                       []*corev1.Pod  // behind endpoints
+	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not
+	// among them is taken for what it says.
+	PodsKnown bool
+	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods
+	// come in any order. Nothing is said of these yet.
+	Awaited map[endpoints.Claim]bool
+
+	// Memories are what is remembered of each load balancer.
+	Memories map[routing.Key]memory.LoadBalancer
 }

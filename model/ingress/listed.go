@@ -23,8 +23,6 @@ func mostListedRoutes(m Member) int {
 	return max(0, min(maxListedRoutes, mostRoutes/ports-routesOf(m.Ingress)))
 }
 
-const tlsField = "spec.tls"
-
 // listedRules are the rules that answer for listed hosts, each with its listed host in place of its
 // own. It is the listed host that the class has to allow. A rule without a host that it does not
 // allow answers for the hosts that it does.
@@ -94,11 +92,10 @@ func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault boo
 	return out
 }
 
-// routes is the number of routes of a rule on a port: its paths, and one where it only names its
-// host.
-func (r rule) routes() int {
-	if r.http == nil {
-		return 1
-	}
-	return max(1, len(r.http.Paths))
+// permitted are the rules of a member that the class allows, those for listed hosts last, and what
+// is said about the others.
+func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
+	rules, found := a.permittedRules(m)
+	listed, refused := a.listedRules(m, miss)
+	return append(rules, listed...), append(found, refused...)
 }

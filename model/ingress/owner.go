@@ -1,11 +1,15 @@
 package ingress
 
 import (
+	"fmt"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -45,4 +49,22 @@ func (c *Class) joins(ing *networkingv1.Ingress) string {
 // ports: that of a group across namespaces, or of no such group.
 func (c *Class) heeds(namespace, group string) bool {
 	return group == "" || c.ownerOf(group) == namespace
+}
+
+// selects reports whether a selector, which has been validated, selects a namespace with labels.
+func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
+	selector, err := metav1.LabelSelectorAsSelector(s)
+	return err == nil && selector.Matches(labels.Set(namespace))
+}
+
+// excludes says why a namespace may not be on a load balancer: it is that of a group across
+// namespaces, whose selector does not select the namespace. It is "" where the namespace may be
+// there, and where the class has no such group any more: then all of its members move away, which
+// takes the moveGrace.
+func (c *Class) excludes(key routing.Key, namespace string, labels map[string]string) string {
+	group := c.sharedGroup(key.SharedGroup())
+	if group == nil || selects(&group.NamespaceSelector, labels) {
+		return ""
+	}
+	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace, group.Name)
 }

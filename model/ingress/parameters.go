@@ -1,7 +1,11 @@
 package ingress
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -11,19 +15,19 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/validate"
-	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file finds the parameters of a class and checks them. A class whose parameters cannot be
-// read is not used at all: what it would have pinned must not be left open.
+// This file finds the parameters of a class and checks them, spec.provider included, which only the
+// provider of a load balancer understands. A class whose parameters cannot be read is not used at
+// all, since its restrictions would be missing.
 
 // parameters are the objects that an IngressClass can refer to.
 type parameters struct {
@@ -160,42 +164,6 @@ func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
 }
 
-// selects reports whether a selector, which has been validated, selects a namespace with labels.
-func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && selector.Matches(labels.Set(namespace))
-}
-
-// hostMiss is the class's reading of a miss.
-func (c *Class) hostMiss() routing.HostMiss {
-	if c.HostMiss == v1alpha1.HostMissLessSpecific {
-		return routing.MissFallsThrough
-	}
-	return routing.MissAnswers
-}
-
-// settings are what the class says of a whole load balancer. The scheme is part of its key.
-func (c *Class) settings(scheme string) routing.Settings {
-	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: providerSettings(c.Provider)}
-}
-
-// port is what the class says of a single port.
-func (c *Class) port(number int32) v1alpha1.PortSettings {
-	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
-	if at < 0 {
-		return v1alpha1.PortSettings{}
-	}
-	return c.Ports[at]
-}
-
-// discovers reports whether the cloud is searched for certificates.
-func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.CertificateDiscovery }
-
-// NetworkOf is where the load balancer of a snapshot is to stand.
-func NetworkOf(s Snapshot) routing.Network {
-	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
-}
-
 // What tags may be. Clouds take 50 of each object, of which Fairlead's own are never more than ten.
 const (
 	mostTags      = 40
@@ -233,3 +201,77 @@ func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	}
 	return errs
 }
+
+// The bounds of such settings.
+const (
+	longestSettings = 16 << 10 // bytes of JSON
+	deepestSettings = 32       // objects and lists within one another
+)
+
+// validateProviderSettings is what is wrong with settings before their provider sees them.
+func validateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
+	if settings == nil {
+		return nil
+	}
+	if len(settings.Raw) > longestSettings {
+		return field.ErrorList{field.TooLong(at, "", longestSettings)}
+	}
+	if _, err := inOneForm(settings.Raw); err != nil {
+		return field.ErrorList{field.Invalid(at, "", err.Error())}
+	}
+	return nil
+}
+
+// providerSettings are valid settings in the one form that equal settings have; "" for none.
+func providerSettings(settings *runtime.RawExtension) string {
+	if settings == nil {
+		return ""
+	}
+	text, err := inOneForm(settings.Raw)
+	if err != nil {
+		return "" // validateProviderSettings has said so
+	}
+	return text
+}
+
+// inOneForm is a JSON object without spaces and with its names in order; "" for an empty one.
+func inOneForm(raw []byte) (string, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return "", fmt.Errorf("it has to be an object: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return "", errors.New("it has to be one object")
+	}
+	if depth(object) > deepestSettings {
+		return "", fmt.Errorf("it has more than %d objects and lists within one another", deepestSettings)
+	}
+	if len(object) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(object)
+	return string(text), err
+}
+
+// depth is how many objects and lists there are within one another.
+func depth(value any) int {
+	deepest := 0
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner))
+		}
+	case []any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}
+
+// anyHost allows every host, and what is for no host in particular.
+const anyHost = "*"

@@ -23,21 +23,6 @@ import (
 // member is served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on
 // 443 are always there.
 
-// A door is one port.
-type door struct {
-	protocol routing.Protocol
-	opener   string // who has decided the protocol
-	inbound  []string
-	narrower string // who has decided which clients may connect; "" if it is the class, or neither it nor the owner has
-	policy   string // the TLS policy that an author asks for
-	decided  string // who asked for it
-	served   []Member
-
-	by    map[routing.Host]certificateUse // the certificate of each host
-	order []routing.CertificateID         // as they were attached
-	has   map[routing.CertificateID]bool  // what is in it
-}
-
 func newDoor(protocol routing.Protocol, opener string, inbound []string) *door {
 	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }

@@ -110,11 +110,6 @@ func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagn
 	}
 }
 
-// among reports whether an Ingress is that of one of some members.
-func among(m Member, members []Member) bool {
-	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
-}
-
 // webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
 // for whose version is served, and else the oldest that asks for one. It is "" where no member asks
 // for one that may.

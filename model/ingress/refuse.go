@@ -1,16 +1,19 @@
 package ingress
 
 import (
+	"fmt"
 	"slices"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file takes changes back that the cloud has no room for.
-
-// Source is where diagnostics about a member point.
-func (m Member) Source() diag.Source { return sourceOf(m.Ingress) }
+// This file takes changes back that cannot be served: the cloud has no room, or Nodes are unread.
 
 // Changes are the members whose present version is not served yet: those that never were,
 // newest first, then those that changed, newest first.
@@ -22,7 +25,7 @@ func (s Snapshot) Changes() []Member {
 		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
-		case r.LastAccepted != nil && Version(r.LastAccepted.version(m.Ingress)) != Version(m.Ingress):
+		case r.LastAccepted != nil && memory.Version(r.LastAccepted.Version(m.Ingress)) != memory.Version(m.Ingress):
 			changed = append(changed, m)
 		}
 	}
@@ -81,4 +84,53 @@ func (s Snapshot) Without(members []Member) Snapshot {
 // what was made of them.
 func (s Snapshot) Ends(made routing.Config) bool {
 	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
+}
+
+// tellKept tells the owner of an Ingress that its last accepted version is a member.
+func (s *Snapshot) tellKept(ing *networkingv1.Ingress) {
+	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
+		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
+	})
+}
+
+// before are the members as they were last accepted. What these depend on has to be at hand, too:
+// what is served stays, where a change of it does not fit.
+func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
+
+// NeedsNodes reports whether requests of some member are sent to Nodes.
+func (s Snapshot) NeedsNodes() bool {
+	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.TargetType == v1alpha1.TargetTypeInstance })
+}
+
+// among reports whether an Ingress is that of one of some members.
+func among(m Member, members []Member) bool {
+	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
+}
+
+// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
+// these could not be read. The owners are told. The members of target groups that exist stay, as
+// nothing is registered and nothing is deregistered without Nodes.
+func (s Snapshot) WithoutUnreadNodes() (Snapshot, []diag.Diagnostic) {
+	if s.NodesUnread == "" {
+		return s, nil
+	}
+	var found []diag.Diagnostic
+	var refused []Member
+	changes := s.Changes()
+	for _, m := range s.Members {
+		if m.Leaving || m.settings.TargetType != v1alpha1.TargetTypeInstance {
+			continue
+		}
+		severity, outcome := diag.Warning, "the targets stay as they are"
+		if among(m, changes) {
+			refused = append(refused, m)
+			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
+		}
+		found = append(found, about(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
+	}
+	if len(refused) > 0 {
+		s = s.Refuse(refused)
+	}
+	return s, found
 }

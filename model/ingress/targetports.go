@@ -22,10 +22,6 @@ import (
 // them. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
 const mostTargetPorts = 30
 
-// portBudget is the ports that the targets of each namespace have on a load balancer. Older
-// Ingresses come first, so that theirs stay.
-type portBudget map[string]map[int32]bool
-
 // spend takes ports for a namespace, as far as there is room, and returns those for which there is
 // none.
 func (b portBudget) spend(namespace string, ports ...int32) (over []int32) {

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
-
-	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
@@ -22,43 +19,6 @@ import (
 // that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of
 // one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
 // host, and its default backend.
-
-// doors are the ports of a load balancer with their certificates, as they are opened member by
-// member.
-type doors struct {
-	class     *Class
-	group     string                             // the group across namespaces, or ""
-	unread    string                             // why the cloud could not be asked for all of it; "" if it could
-	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
-	discovers bool                               // whether the cloud was asked
-	members   map[string]Remembered              // which certificates of theirs it refused
-	ports     map[int32]*door
-	secrets   map[name]secret // read so far
-	known     map[routing.CertificateID]*routing.Certificate
-	namesIn   map[routing.CertificateID][]routing.Host // the names in those that Secrets hold, and the common ones
-	names     names
-	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
-	shown     []routing.CertificateID            // those that listeners have
-	rivalry
-
-	held       []routing.Certificate            // what Secrets have brought to this load balancer
-	remembered map[string]routing.CertificateID // which of it each Secret held last
-	asked      map[certificateOrigin]bool       // what is among the origins of certificates
-	now        time.Time                        // when what is new must not have expired
-}
-
-// A certificateOrigin is a certificate and where it is asked for.
-type certificateOrigin struct {
-	id     routing.CertificateID
-	source diag.Source
-}
-
-// A certificateUse is a certificate for a host, and where it is asked for.
-type certificateUse struct {
-	id     routing.CertificateID
-	source diag.Source
-	beside []routing.CertificateID // more that are attached with it
-}
 
 func newDoors(s *Snapshot, c Certificates) *doors {
 	d := &doors{
@@ -77,13 +37,6 @@ func newDoors(s *Snapshot, c Certificates) *doors {
 		d.share(s.Class.ownerOf(d.group), s.Members)
 	}
 	return d
-}
-
-// served are the ports on which one Ingress is served, ascending.
-type served struct {
-	plain  []int32
-	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
-	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 }
 
 // of are the ports of a rule. A listed host has the HTTPS ports only.
@@ -172,46 +125,6 @@ func (o *opening) finish() (served, []diag.Diagnostic) {
 	return s, o.found
 }
 
-// hostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
-func hostsOf(rules []rule, forAnyHost bool) []routing.Host {
-	var hosts []routing.Host
-	seen := map[routing.Host]bool{}
-	for _, r := range rules {
-		if !seen[r.host] {
-			seen[r.host] = true
-			hosts = append(hosts, r.host)
-		}
-	}
-	if forAnyHost && !seen[routing.Any] {
-		hosts = append(hosts, routing.Any)
-	}
-	return hosts
-}
-
-// An opening is the opening of one member's ports.
-type opening struct {
-	*doors
-	*index
-	Member
-	allowance allowance
-	covers    cover
-	plain     []int32                          // the HTTP ports on which it is served
-	claimed   []int32                          // the HTTPS ports
-	uses      map[routing.Host]certificateUse  // on these
-	refused   map[routing.CertificateID]string // why it may not bring these certificates; "" where it may
-	found     []diag.Diagnostic
-}
-
-func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
-}
-
-// tellSecure tells what is not served over HTTPS.
-func (o *opening) tellSecure(severity diag.Severity, reason diag.Reason, field, message string) {
-	o.tell(severity, reason, field, message)
-	o.found[len(o.found)-1].Ports = diag.PortsOf(o.askedSecurePorts()...)
-}
-
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
 func (o *opening) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
@@ -240,14 +153,6 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 		}
 	}
 	return uses
-}
-
-// tls is spec.tls; one entry for everything where there is none, and certificates are named.
-func (m Member) tls() []networkingv1.IngressTLS {
-	if len(m.Spec.TLS) == 0 && len(m.settings.Certificates) > 0 {
-		return []networkingv1.IngressTLS{{}}
-	}
-	return m.Spec.TLS
 }
 
 // attach puts certificates on ports. Where an older Ingress has brought another one for a host,
@@ -307,13 +212,6 @@ func (o *opening) tellUncovered(rules []rule) {
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
 		}
 	}
-}
-
-func describeHost(h routing.Host) string {
-	if h == routing.Any {
-		return "what is for no host in particular"
-	}
-	return "host " + string(h)
 }
 
 // listeners are the ports that were opened, and the certificates that they serve.

@@ -2,14 +2,9 @@ package ingress
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
-	networkingv1 "k8s.io/api/networking/v1"
-
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
@@ -93,18 +88,6 @@ func (s Snapshot) namedHosts() map[routing.Host]bool {
 	return out
 }
 
-// A translation is a Config in the making.
-type translation struct {
-	*index
-	snapshot *Snapshot
-	class    *Class
-	doors    *doors
-	pool     *pool
-	config   routing.Config
-	found    []diag.Diagnostic
-	named    map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
-}
-
 // enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is
 // taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
 // there to be a load balancer.
@@ -144,11 +127,6 @@ func (v *visit) serve() {
 	v.translation.found = append(v.translation.found, v.found...)
 }
 
-// notForAnyHost says that a default backend is for no hosts but those of its Ingress.
-func notForAnyHost(m Member) string {
-	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
-}
-
 // takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told
 // elsewhere.
 func (t *translation) takenListed(m Member, rules []rule) []diag.Diagnostic {
@@ -171,28 +149,6 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
 		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(tlsField)])
 	})
-}
-
-// A visit is the translation of one member.
-type visit struct {
-	*translation
-	Member
-	source  diag.Source
-	rules   []rule
-	opening *opening
-	ports   served
-	found   []diag.Diagnostic
-	refused []diag.Diagnostic // about hosts, which are told elsewhere
-
-	permitted  bool // the class permits a rule of it
-	forAnyHost bool // its default backend answers for hosts that no rule names
-
-	resources map[name]routing.Action    // what Backends do
-	problems  map[endpoints.Problem]bool // of backends, that were told
-}
-
-func (v *visit) tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	v.found = append(v.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: v.source.At(field), Message: message})
 }
 
 // names names each host once, whether or not its rules have paths.
@@ -242,8 +198,6 @@ func (v *visit) route(r rule, i, index int) {
 	})
 }
 
-const defaultBackendField = "spec.defaultBackend"
-
 // fallback adds the default backend. It always answers the misses of the Ingress's own hosts.
 // Requests for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *visit) fallback(forAnyHost bool) {
@@ -253,33 +207,4 @@ func (v *visit) fallback(forAnyHost bool) {
 		d.Ports = v.ports.of(rule{host: routing.Any})
 	}
 	v.config.Defaults = append(v.config.Defaults, d)
-}
-
-// path is the requests that a path stands for.
-func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
-	path := c.readPath(p)
-	if path.Type == routing.Regex {
-		_, err := regexp.Compile(p.Path)
-		return path, err
-	}
-	return path, nil
-}
-
-// readPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
-func (c *Class) readPath(p *networkingv1.HTTPIngressPath) routing.Path {
-	switch *p.PathType {
-	case networkingv1.PathTypeExact:
-		return routing.NewPath(routing.Exact, p.Path)
-	case networkingv1.PathTypePrefix:
-		return routing.NewPath(routing.Prefix, p.Path)
-	}
-	switch {
-	case p.Path == "":
-		return routing.Root
-	case c.ImplementationSpecific == v1alpha1.ReadRegex:
-		return routing.NewPath(routing.Regex, p.Path)
-	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
-		return routing.NewPath(routing.Glob, p.Path)
-	}
-	return routing.NewPath(routing.Prefix, p.Path)
 }

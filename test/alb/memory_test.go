@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
@@ -43,31 +44,31 @@ func (w *world) remember(s ingress.Snapshot, built model.Built, o providers.Outc
 			if version == "" || !slices.ContainsFunc(r.Origin, func(from diag.Source) bool { return from.At("") == m.Source() }) {
 				continue
 			}
-			known.Rejections = append(slices.Clone(known.Rejections), ingress.Rejection{Version: version, Message: r.Err.Error()})
+			known.Rejections = append(slices.Clone(known.Rejections), memory.Rejection{Version: version, Message: r.Err.Error()})
 			learned = true
 			if errors.Is(r.Err, providers.ErrNoRoom) {
 				w.ends[who+" "+version] = time.Now().Add(retried)
 			}
 		}
 		if complete && !left[m.Source()] {
-			accepted := ingress.Accept(m.Ingress)
+			accepted := memory.Accept(m.Ingress)
 			known.Served, known.LastAccepted = true, &accepted
 		}
 		members[who] = known
 	}
 	w.Memories = maps.Clone(w.Memories)
 	if w.Memories == nil {
-		w.Memories = map[routing.Key]ingress.Memory{}
+		w.Memories = map[routing.Key]memory.LoadBalancer{}
 	}
-	w.Memories[w.key] = ingress.Memory{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates),
+	w.Memories[w.key] = memory.LoadBalancer{Members: members, Certificates: model.Held(built.LoadBalancer, w.seen, s.Memory.Certificates),
 		CloudCertificates: model.CloudCertificates(built.Table, w.seen),
 		Clients:           model.Clients(built.LoadBalancer, w.seen, s.Memory.Clients)}
 	return learned
 }
 
 // waiting are the Ingresses that are members of nothing, for the cloud refused them as they are.
-func (w *world) waiting(s ingress.Snapshot) map[string]ingress.Remembered {
-	out := map[string]ingress.Remembered{}
+func (w *world) waiting(s ingress.Snapshot) map[string]memory.Member {
+	out := map[string]memory.Member{}
 	for _, ing := range w.Ingresses {
 		who := ing.Namespace + "/" + ing.Name
 		if known := s.Memory.Members[who]; len(known.Rejections) > 0 && !known.Served {
@@ -86,7 +87,7 @@ func refusable(s plan.Step, m ingress.Member) string {
 	case plan.ImportCertificate:
 		return string(s.Certificate.ID)
 	}
-	return ingress.Version(m.Ingress)
+	return memory.Version(m.Ingress)
 }
 
 // forgive forgets the refusals that have come to their end.
@@ -94,7 +95,7 @@ func (w *world) forgive() {
 	for key, known := range w.Memories {
 		members := maps.Clone(known.Members)
 		for who, r := range members {
-			r.Rejections = slices.DeleteFunc(slices.Clone(r.Rejections), func(x ingress.Rejection) bool {
+			r.Rejections = slices.DeleteFunc(slices.Clone(r.Rejections), func(x memory.Rejection) bool {
 				end, ends := w.ends[who+" "+x.Version]
 				return ends && !time.Now().Before(end)
 			})

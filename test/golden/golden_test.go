@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
@@ -164,24 +165,24 @@ func settled(told telling) map[lb.Key]*lb.Observed {
 
 // remembered is what the operator knows then: the certificates that the cloud has, the owners of
 // hosts and, where the story says so, what was accepted.
-func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]ingress.Memory {
-	memories := map[lb.Key]ingress.Memory{}
+func remembered(s *story, told telling, seen map[lb.Key]*lb.Observed) map[lb.Key]memory.LoadBalancer {
+	memories := map[lb.Key]memory.LoadBalancer{}
 	for _, c := range told.loadBalancers {
-		memory := ingress.Memory{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
+		kept := memory.LoadBalancer{Certificates: model.Held(c.want, seen[c.key], nil), Hosts: map[routing.Host]string{}, Yielding: map[routing.Host]bool{}}
 		for _, h := range c.snapshot.OwnedHosts() {
-			memory.Hosts[h.Host] = h.Namespace
+			kept.Hosts[h.Host] = h.Namespace
 		}
 		for _, host := range c.table.Yielding {
-			memory.Yielding[host] = true
+			kept.Yielding[host] = true
 		}
 		if s.options.Remembered {
-			memory.Class, memory.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]ingress.Remembered{}
+			kept.Class, kept.Members = &c.snapshot.Class.LoadBalancerClassSpec, map[string]memory.Member{}
 			for _, m := range c.snapshot.Members {
-				name, accepted := m.Owner.String(), ingress.Accept(m.Ingress)
-				memory.Members[name] = ingress.Remembered{LastAccepted: &accepted, Served: true, Departed: s.options.Departed[name].Duration}
+				name, accepted := m.Owner.String(), memory.Accept(m.Ingress)
+				kept.Members[name] = memory.Member{LastAccepted: &accepted, Served: true, Departed: s.options.Departed[name].Duration}
 			}
 		}
-		memories[c.key] = memory
+		memories[c.key] = kept
 	}
 	return memories
 }

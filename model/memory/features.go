@@ -1,4 +1,4 @@
-package ingress
+package memory
 
 import (
 	"strings"
@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file names what of Fairlead and of the Ingress API an Ingress uses, so that its use can be
+// This file lists the annotations and fields that an Ingress uses, so that their use can be
 // counted.
 
-// Features are what an accepted version uses: annotations of the table by their names, and fields
+// Features returns what an accepted version uses: annotations of the table by their names, and fields
 // of the API. There are as many as there are annotations and a few more, whatever its author
 // writes.
 func (a Accepted) Features() []string {
