@@ -78,7 +78,7 @@ type Provider struct {
 	nodes          nodes
 	firewalls      firewalls
 	targetGroups   targetGroups
-	certificates   certificates
+	certificates   *certificates
 
 	webACLs     webACLs
 	protections shieldProtections
@@ -126,10 +126,8 @@ func New(o Options) *Provider {
 		API: own, subnets: &p.subnets, security: &p.securityGroups,
 		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
 	}
-	p.certificates = certificates{API: own, acm: p.acm, recent: made, releases: &p.releases}
-	p.certificates.imported = ownCertificates{
-		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
-	}
+	p.certificates = newCertificates(own, p.acm,
+		func(arn string) bool { return made.knows(":certificate/", arn) }, p.releases.deleteUnused)
 	p.webACLs = webACLs{API: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{API: own, shields: p.shields}
 	made.forgetMissing = p.forgetMissing

@@ -33,9 +33,9 @@ import (
 // certificates keeps what is known of certificates: of imported ones, and of those of the account.
 type certificates struct {
 	resource.API
-	acm      *acm.Client
-	recent   *recent
-	releases *releases
+	acm          *acm.Client
+	isNew        func(arn string) bool
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	imported ownCertificates
 	labels   labels              // of imported certificates
@@ -43,11 +43,25 @@ type certificates struct {
 	named    namedCertificates   // certificates that Ingresses name by ARN
 }
 
-// observe reads the imported certificates of a load balancer.
-func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string]map[string]string) error {
-	known, err := cs.ofLoadBalancer(ctx, l, indexed)
+// newCertificates returns certificates without state. isNew reports whether this process has imported
+// a certificate a moment ago; deleteUnused deletes a certificate, unless AWS may still use it.
+func newCertificates(
+	api resource.API, client *acm.Client, isNew func(arn string) bool,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
+) *certificates {
+	return &certificates{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused, imported: ownCertificates{
+		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
+	}}
+}
+
+// observe reads the imported certificates of a load balancer, by ARN. It is given those that the
+// listeners serve, and the resources that the index of tags lists.
+func (cs *certificates) observe(
+	ctx context.Context, key lb.Key, deep bool, served []string, indexed map[string]map[string]string,
+) (map[string]lb.ObservedCertificate, error) {
+	known, err := cs.ofLoadBalancer(ctx, key, served, indexed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
@@ -55,13 +69,14 @@ func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string
 	reads.SetLimit(throttle.AtOnce)
 	for i, arn := range arns {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			found[i], err = cs.observeOne(ctx, l, arn, known[arn])
+			found[i], err = cs.observeOne(ctx, key, deep, slices.Contains(served, arn), arn, known[arn])
 			return err
 		}))
 	}
 	if err := reads.Wait(); err != nil {
-		return err
+		return nil, err
 	}
+	out := map[string]lb.ObservedCertificate{}
 	named := map[lb.CertificateID]bool{}
 	for _, c := range found {
 		if c == nil {
@@ -71,9 +86,9 @@ func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string
 			c.ID = lb.CertificateID(c.Handle) // imported twice: under this ID it is not wanted, and is deleted
 		}
 		named[c.ID] = true
-		l.imported[c.Handle] = *c
+		out[c.Handle] = *c
 	}
-	return nil
+	return out, nil
 }
 
 // observeOne returns a certificate that is tagged as ours, or nil where it is gone. Its label
@@ -82,26 +97,28 @@ func (cs *certificates) observe(ctx context.Context, l *look, indexed map[string
 // label is short; with a deep look, its tags are read as well. A certificate that differs from its
 // label, or has none, gets its ARN for an ID: under that ID it is not wanted, and is imported once
 // more.
-func (cs *certificates) observeOne(ctx context.Context, l *look, arn string, tags map[string]string) (*lb.ObservedCertificate, error) {
-	if l.deep || cs.labels.outdated(arn, tags[resource.TagLabel]) {
+func (cs *certificates) observeOne(
+	ctx context.Context, key lb.Key, deep, served bool, arn string, tags map[string]string,
+) (*lb.ObservedCertificate, error) {
+	if deep || cs.labels.outdated(arn, tags[resource.TagLabel]) {
 		var err error
 		if tags, err = cs.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
 		} else if err != nil {
 			return nil, awserr.Explain("reading the tags of "+arn, err)
-		} else if !l.owns(tags) {
+		} else if !cs.Owns(key, tags) {
 			cs.imported.remove(arn)
 			return nil, nil // it has tags of others by now
 		}
 	}
 	cs.labels.set(arn, tags[resource.TagLabel])
 	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
-	if l.deep && c.Digest != "" {
+	if deep && c.Digest != "" {
 		c.Digest = lb.CertificateSettings{Tags: resource.WrittenTags(tags)}.Digest()
 	}
 	var whole bool
 	c.Kind, c.Hosts, whole = readLabel(tags[resource.TagLabel])
-	if !whole || l.deep || !l.serves(arn) && !cs.recent.knows(":certificate/", arn) {
+	if !whole || deep || !served && !cs.isNew(arn) {
 		leaf, err := cs.readLeaf(ctx, arn)
 		if leaf == nil {
 			if err == nil {
@@ -452,7 +469,7 @@ func (cs *certificates) delete(ctx context.Context, seen *lb.Observed, id lb.Cer
 	if c == nil {
 		return nil
 	}
-	err := cs.releases.deleteUnused(ctx, seen, c.Handle, func() error {
+	err := cs.deleteUnused(ctx, seen, c.Handle, func() error {
 		_, err := cs.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})

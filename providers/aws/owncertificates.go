@@ -8,8 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
@@ -42,6 +40,9 @@ type ownCertificate struct {
 // unanswered, after that was last needed. It is longer than the time between observations, and than
 // the index of tags takes.
 const certificateLife = 48 * time.Hour
+
+// trustedFor is how long the tags that this process has written or read are used again.
+const trustedFor = 2 * time.Minute
 
 // removeOld removes entries that were not needed for certificateLife.
 func removeOld(of map[string]time.Time) {
@@ -137,34 +138,31 @@ func (o *ownCertificates) isForeign(arn string) bool {
 // ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
 // of tags lists, those that this process has imported, and those that its listeners serve. Where
 // the index lists all, no call is made.
-func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, indexed map[string]map[string]string) (
+func (cs *certificates) ofLoadBalancer(ctx context.Context, key lb.Key, served []string, indexed map[string]map[string]string) (
 	map[string]map[string]string, error,
 ) {
 	listed := map[string]bool{}
 	for arn := range indexed {
 		listed[arn] = strings.Contains(arn, ":acm:")
 	}
-	out, err := cs.confirmed(ctx, l.key, listed)
+	out, err := cs.confirmed(ctx, key, listed)
 	if err != nil {
 		return nil, err
 	}
 	var unknown []string
-	for _, served := range l.served {
-		for _, c := range served {
-			arn := aws.ToString(c.CertificateArn)
-			_, known := out[arn]
-			if !known && !listed[arn] && strings.Contains(arn, ":acm:") && !cs.imported.isForeign(arn) {
-				unknown = append(unknown, arn)
-			}
+	for _, arn := range served {
+		_, known := out[arn]
+		if !known && !listed[arn] && strings.Contains(arn, ":acm:") && !cs.imported.isForeign(arn) {
+			unknown = append(unknown, arn)
 		}
 	}
 	slices.Sort(unknown)
-	ours, err := cs.ownedAmong(ctx, l.key, slices.Compact(unknown))
+	ours, err := cs.ownedAmong(ctx, key, slices.Compact(unknown))
 	if err != nil {
 		return nil, err
 	}
 	for arn, tags := range ours {
-		cs.imported.set(l.key, arn, tags)
+		cs.imported.set(key, arn, tags)
 		out[arn] = tags
 	}
 	for _, arn := range unknown {
@@ -189,7 +187,7 @@ func (cs *certificates) confirmed(ctx context.Context, key lb.Key, besides map[s
 	var old []string
 	for arn, c := range cs.imported.of(key) {
 		switch {
-		case c.tags != nil && time.Since(c.at) < recentFor:
+		case c.tags != nil && time.Since(c.at) < trustedFor:
 			out[arn] = c.tags
 		case besides[arn]:
 		default:
