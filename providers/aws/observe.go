@@ -190,7 +190,7 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 
 // readCertificates reads the imported certificates of the load balancer.
 func (p *Provider) readCertificates(ctx context.Context, l *look, indexed map[string]map[string]string) (err error) {
-	l.imported, err = p.certificates.observe(ctx, l.key, l.deep, l.servedARNs(), indexed)
+	l.imported, err = p.certificates.Observe(ctx, l.key, l.deep, l.servedARNs(), indexed)
 	return err
 }
 

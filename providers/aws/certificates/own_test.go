@@ -1,4 +1,4 @@
-package aws
+package certificates
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 
 func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
-		o := &newCertificates(resource.API{}, nil, nil, nil).imported
+		o := &New(resource.API{}, nil, nil, nil).imported
 		for n := range 100 {
 			o.addForeign(fmt.Sprint("arn:aws:acm:", n))
 			o.beginImport("key", lb.CertificateID(fmt.Sprint(n)))
