@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/certificates"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
@@ -45,14 +46,14 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteFirewall:
 		return plan.Result{}, p.firewalls.delete(ctx, seen)
 	case plan.ImportCertificate:
-		arn, err := p.certificates.importNew(ctx, seen, s.Certificate)
+		arn, err := p.certificates.Import(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
 	case plan.ReplaceCertificate:
-		return plan.Result{}, p.certificates.replace(ctx, seen, s)
+		return plan.Result{}, p.certificates.Replace(ctx, seen, s)
 	case plan.ModifyCertificate:
-		return plan.Result{}, p.certificates.modify(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.Modify(ctx, seen, s.Certificate)
 	case plan.DeleteCertificate:
-		return plan.Result{}, p.certificates.delete(ctx, seen, s.Certificate)
+		return plan.Result{}, p.certificates.Delete(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
 		return p.targetGroups.create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:
@@ -363,7 +364,7 @@ func (p *Provider) attachCertificate(ctx context.Context, seen *lb.Observed, por
 }
 
 func (p *Provider) addCertificate(ctx context.Context, seen *lb.Observed, listener string, id lb.CertificateID) error {
-	arn, err := certificateARN(seen, id)
+	arn, err := certificates.ARN(seen, id)
 	if err != nil {
 		return err
 	}
@@ -378,7 +379,7 @@ func (p *Provider) detachCertificate(ctx context.Context, seen *lb.Observed, por
 	if l == nil {
 		return nil
 	}
-	arn, err := certificateARN(seen, id)
+	arn, err := certificates.ARN(seen, id)
 	if err != nil {
 		return err
 	}

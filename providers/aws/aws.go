@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/certificates"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
@@ -78,7 +79,7 @@ type Provider struct {
 	nodes          nodes
 	firewalls      firewalls
 	targetGroups   targetGroups
-	certificates   certificates
+	certificates   *certificates.Store
 
 	webACLs     webACLs
 	protections shieldProtections
@@ -126,10 +127,8 @@ func New(o Options) *Provider {
 		API: own, subnets: &p.subnets, security: &p.securityGroups,
 		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
 	}
-	p.certificates = certificates{API: own, acm: p.acm, recent: made, releases: &p.releases}
-	p.certificates.imported = ownCertificates{
-		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
-	}
+	p.certificates = certificates.New(own, p.acm,
+		func(arn string) bool { return made.knows(":certificate/", arn) }, p.releases.deleteUnused)
 	p.webACLs = webACLs{API: own, waf: p.waf, releases: &p.releases}
 	p.protections = shieldProtections{API: own, shields: p.shields}
 	made.forgetMissing = p.forgetMissing
@@ -164,10 +163,10 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		}
 		facts.Stale = append(facts.Stale, err.Error())
 	}
-	if err := p.certificates.discover(ctx, q.CertificateHosts, &facts); err != nil {
+	if err := p.certificates.Discover(ctx, q.CertificateHosts, &facts); err != nil {
 		return lb.Facts{}, err
 	}
-	if err := p.certificates.lookUpNames(ctx, q.NamedCertificates, &facts); err != nil {
+	if err := p.certificates.LookUpNames(ctx, q.NamedCertificates, &facts); err != nil {
 		return lb.Facts{}, err
 	}
 	var err error

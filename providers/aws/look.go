@@ -2,7 +2,6 @@ package aws
 
 import (
 	"context"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -76,14 +75,15 @@ func (l *look) idOf(arn string) lb.GroupID {
 	return lb.GroupID(arn)
 }
 
-// serves reports whether a listener serves a certificate.
-func (l *look) serves(arn string) bool {
+// servedARNs returns the ARNs of the certificates that listeners serve.
+func (l *look) servedARNs() []string {
+	var out []string
 	for _, served := range l.served {
-		if slices.ContainsFunc(served, func(c elb.Certificate) bool { return aws.ToString(c.CertificateArn) == arn }) {
-			return true
+		for _, c := range served {
+			out = append(out, aws.ToString(c.CertificateArn))
 		}
 	}
-	return false
+	return out
 }
 
 // certificateID returns the ID of a certificate: ours, or its ARN.

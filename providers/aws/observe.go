@@ -30,8 +30,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	l := &look{
 		key: key, owns: func(tags map[string]string) bool { return p.tags.Owns(key, tags) }, deep: deep,
 		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
-		attributes: map[string]map[string]string{}, imported: map[string]lb.ObservedCertificate{},
-		assumed: map[string]bool{},
+		attributes: map[string]map[string]string{}, assumed: map[string]bool{},
 	}
 	if p.balancers.unlisted.Early(string(key)) {
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
@@ -46,7 +45,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []reader{
-		p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.certificates.observe,
+		p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates,
 	} {
 		if err := read(ctx, l, indexed); err != nil {
 			return nil, err
@@ -187,6 +186,12 @@ func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.C
 		out = append(out, page.Certificates...)
 	}
 	return out, nil
+}
+
+// readCertificates reads the imported certificates of the load balancer.
+func (p *Provider) readCertificates(ctx context.Context, l *look, indexed map[string]map[string]string) (err error) {
+	l.imported, err = p.certificates.Observe(ctx, l.key, l.deep, l.servedARNs(), indexed)
+	return err
 }
 
 // readTags reads the tags of the load balancer, its listeners and its target groups. The index of

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/certificates"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
@@ -87,7 +88,7 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 	if want.Protocol != routing.HTTPS || len(want.Certificates) == 0 {
 		return security{}, nil
 	}
-	arn, err := certificateARN(seen, want.Certificates[0])
+	arn, err := certificates.ARN(seen, want.Certificates[0])
 	if err != nil {
 		return security{}, err
 	}

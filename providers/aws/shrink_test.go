@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,29 +13,6 @@ import (
 )
 
 // This file tests that the collaborators forget what does not exist any more.
-
-func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
-	synctest.Test(t, func(*testing.T) {
-		o := &New(Options{Installation: "test"}).certificates.imported
-		for n := range 100 {
-			o.addForeign(fmt.Sprint("arn:aws:acm:", n))
-			o.beginImport("key", lb.CertificateID(fmt.Sprint(n)))
-		}
-		time.Sleep(certificateLife - time.Hour)
-		if !o.isForeign("arn:aws:acm:7") || !o.importing("key", "7") {
-			t.Error("they are forgotten early")
-		}
-		time.Sleep(2 * time.Hour)
-		o.addForeign("arn:aws:acm:new")
-		o.beginImport("key", "new")
-		if len(o.foreign) != 2 || !o.isForeign("arn:aws:acm:7") {
-			t.Errorf("of %d it is known that others made them, want the new one and the one that was asked about", len(o.foreign))
-		}
-		if len(o.unanswered) != 1 {
-			t.Errorf("%d are remembered to have been asked for, want one", len(o.unanswered))
-		}
-	})
-}
 
 func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/certificates"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
@@ -51,7 +52,7 @@ func TestThereIsRoomForTheTagsOfAClass(t *testing.T) {
 		}}),
 		"target group": p.targetGroups.tagsFor(key, lb.TargetGroup{ID: "shop/web:80", Service: "shop/web", Port: "80", Digest: digest, Tags: tags,
 			Attributes: all(usualGroupAttributes, "stickiness.app_cookie.cookie_name")}),
-		"certificate": certificateTags(p.tags.Owned(key, map[string]string{resource.TagCertificate: "id", resource.TagLabel: "label"}), lb.Certificate{Digest: digest, Tags: tags}),
+		"certificate": certificates.Tags(p.tags.Owned(key, map[string]string{resource.TagCertificate: "id", resource.TagLabel: "label"}), lb.Certificate{Digest: digest, Tags: tags}),
 	} {
 		if len(has) > most {
 			t.Errorf("a %s has %d tags", kind, len(has))

@@ -1,4 +1,4 @@
-package aws
+package certificates
 
 import (
 	"crypto/sha256"

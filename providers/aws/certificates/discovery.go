@@ -1,4 +1,4 @@
-package aws
+package certificates
 
 import (
 	"cmp"
@@ -41,18 +41,18 @@ type held struct {
 	inUse    bool
 }
 
-// discover finds the certificates for each host, the best first, with all of their names.
-func (cs *certificates) discover(ctx context.Context, hosts []string, facts *lb.Facts) error {
+// Discover finds the certificates for each host, the best first, with all of their names.
+func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) error {
 	if len(hosts) == 0 {
 		return nil
 	}
-	all, err := cs.heldSince(ctx, time.Now().Add(-shelfLife))
+	all, err := s.heldSince(ctx, time.Now().Add(-shelfLife))
 	if facts.Certificates = among(all, hosts); err == nil && len(facts.Certificates) < len(hosts) {
-		all, err = cs.heldSince(ctx, time.Now().Add(-missingLife))
+		all, err = s.heldSince(ctx, time.Now().Add(-missingLife))
 		facts.Certificates = among(all, hosts)
 	}
 	switch {
-	case err != nil && cs.account.Last() != nil:
+	case err != nil && s.account.Last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
 	case err != nil && throttle.Late(err):
 		return err // the next calls would wait as long
@@ -73,42 +73,42 @@ func (cs *certificates) discover(ctx context.Context, hosts []string, facts *lb.
 
 // heldSince returns the certificates that the account had at a time, or later; with an error, those
 // of the last list. Ours are left out, also those that the index of tags does not list yet.
-func (cs *certificates) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	all, err := cs.account.Since(when, func() ([]held, error) { return cs.readHeld(ctx) })
+func (s *Store) heldSince(ctx context.Context, when time.Time) ([]held, error) {
+	all, err := s.account.Since(when, func() ([]held, error) { return s.readHeld(ctx) })
 	if err != nil {
-		all = cs.account.Last()
+		all = s.account.Last()
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return cs.imported.has(c.arn) }), err
+	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return s.imported.has(c.arn) }), err
 }
 
 // readHeld reads the certificates that can be served and that no installation of Fairlead imported:
 // imported ones come and go with their Secrets.
-func (cs *certificates) readHeld(ctx context.Context) ([]held, error) {
-	imported, err := cs.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
+func (s *Store) readHeld(ctx context.Context) ([]held, error) {
+	imported, err := s.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
-	listed, err := cs.list(ctx)
+	listed, err := s.list(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var all []held
 	for _, c := range listed {
 		arn := aws.ToString(c.CertificateArn)
-		if _, ours := imported[arn]; ours || cs.imported.has(arn) {
+		if _, ours := imported[arn]; ours || s.imported.has(arn) {
 			continue
 		}
 		if c.Type == acmtypes.CertificateTypeAmazonIssued {
-			cs.imported.addForeign(arn)
+			s.imported.addForeign(arn)
 		}
 		all = append(all, toHeld(c))
 	}
-	return all, cs.readHosts(ctx, all)
+	return all, s.readHosts(ctx, all)
 }
 
 // listCertificates lists the certificates of the account that can be served.
-func (cs *certificates) list(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
-	pages := acm.NewListCertificatesPaginator(cs.acm, &acm.ListCertificatesInput{
+func (s *Store) list(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
+	pages := acm.NewListCertificatesPaginator(s.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
 		// By default, AWS lists only certificates with short RSA keys.
 		Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{
@@ -141,13 +141,13 @@ func toHeld(c acmtypes.CertificateSummary) held {
 }
 
 // readHosts reads the hosts of certificates of which the list does not have all.
-func (cs *certificates) readHosts(ctx context.Context, all []held) error {
+func (s *Store) readHosts(ctx context.Context, all []held) error {
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.AtOnce)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {
-				out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
+				out, err := s.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
 				if awserr.Is(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
 				}

@@ -1,4 +1,4 @@
-package aws
+package certificates
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
@@ -42,6 +40,9 @@ type ownCertificate struct {
 // unanswered, after that was last needed. It is longer than the time between observations, and than
 // the index of tags takes.
 const certificateLife = 48 * time.Hour
+
+// trustedFor is how long the tags that this process has written or read are used again.
+const trustedFor = 2 * time.Minute
 
 // removeOld removes entries that were not needed for certificateLife.
 func removeOld(of map[string]time.Time) {
@@ -137,39 +138,36 @@ func (o *ownCertificates) isForeign(arn string) bool {
 // ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
 // of tags lists, those that this process has imported, and those that its listeners serve. Where
 // the index lists all, no call is made.
-func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, indexed map[string]map[string]string) (
+func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string, indexed map[string]map[string]string) (
 	map[string]map[string]string, error,
 ) {
 	listed := map[string]bool{}
 	for arn := range indexed {
 		listed[arn] = strings.Contains(arn, ":acm:")
 	}
-	out, err := cs.confirmed(ctx, l.key, listed)
+	out, err := s.confirmed(ctx, key, listed)
 	if err != nil {
 		return nil, err
 	}
 	var unknown []string
-	for _, served := range l.served {
-		for _, c := range served {
-			arn := aws.ToString(c.CertificateArn)
-			_, known := out[arn]
-			if !known && !listed[arn] && strings.Contains(arn, ":acm:") && !cs.imported.isForeign(arn) {
-				unknown = append(unknown, arn)
-			}
+	for _, arn := range served {
+		_, known := out[arn]
+		if !known && !listed[arn] && strings.Contains(arn, ":acm:") && !s.imported.isForeign(arn) {
+			unknown = append(unknown, arn)
 		}
 	}
 	slices.Sort(unknown)
-	ours, err := cs.ownedAmong(ctx, l.key, slices.Compact(unknown))
+	ours, err := s.ownedAmong(ctx, key, slices.Compact(unknown))
 	if err != nil {
 		return nil, err
 	}
 	for arn, tags := range ours {
-		cs.imported.set(l.key, arn, tags)
+		s.imported.set(key, arn, tags)
 		out[arn] = tags
 	}
 	for _, arn := range unknown {
 		if ours[arn] == nil {
-			cs.imported.addForeign(arn)
+			s.imported.addForeign(arn)
 		}
 	}
 	for arn, tags := range indexed {
@@ -182,14 +180,14 @@ func (cs *certificates) ofLoadBalancer(ctx context.Context, l *look, indexed map
 
 // confirmed returns the certificates of a load balancer that this process has seen, with their
 // tags. One that was seen a while ago is read again, or left out where it is among besides.
-func (cs *certificates) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (
+func (s *Store) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (
 	map[string]map[string]string, error,
 ) {
 	out := map[string]map[string]string{}
 	var old []string
-	for arn, c := range cs.imported.of(key) {
+	for arn, c := range s.imported.of(key) {
 		switch {
-		case c.tags != nil && time.Since(c.at) < recentFor:
+		case c.tags != nil && time.Since(c.at) < trustedFor:
 			out[arn] = c.tags
 		case besides[arn]:
 		default:
@@ -197,16 +195,16 @@ func (cs *certificates) confirmed(ctx context.Context, key lb.Key, besides map[s
 		}
 	}
 	slices.Sort(old)
-	still, err := cs.ownedAmong(ctx, key, old)
+	still, err := s.ownedAmong(ctx, key, old)
 	if err != nil {
 		return nil, err
 	}
 	for _, arn := range old {
 		if still[arn] == nil {
-			cs.imported.remove(arn)
+			s.imported.remove(arn)
 			continue
 		}
-		cs.imported.set(key, arn, still[arn])
+		s.imported.set(key, arn, still[arn])
 		out[arn] = still[arn]
 	}
 	return out, nil
@@ -215,15 +213,15 @@ func (cs *certificates) confirmed(ctx context.Context, key lb.Key, besides map[s
 // ownedAmong reads the tags of some certificates and returns those that belong to a load balancer.
 // A role with an earlier version of the policy may not read the tags of others: certificates whose
 // tags it may not read are not ours.
-func (cs *certificates) ownedAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
+func (s *Store) ownedAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	for _, arn := range arns {
-		tags, err := cs.readTags(ctx, arn)
+		tags, err := s.readTags(ctx, arn)
 		switch {
 		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
 			return nil, awserr.Explain("reading the tags of "+arn, err)
-		case cs.Owns(key, tags):
+		case s.Owns(key, tags):
 			out[arn] = tags
 		}
 	}

@@ -1,4 +1,4 @@
-package aws
+package certificates
 
 import (
 	"context"
@@ -35,10 +35,10 @@ type description struct {
 	at    time.Time
 }
 
-// lookUpNames adds the names of certificates to facts. It reads each certificate once within the
+// LookUpNames adds the names of certificates to facts. It reads each certificate once within the
 // time that the certificates of the account are kept. Those that AWS does not know, or does not
 // describe, are left out: an invented ARN of one Ingress does not keep another Ingress waiting.
-func (cs *certificates) lookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
+func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.AtOnce)
@@ -47,7 +47,7 @@ func (cs *certificates) lookUpNames(ctx context.Context, ids []lb.CertificateID,
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if found[i], err = cs.describe(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
+			if found[i], err = s.describe(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err
@@ -69,13 +69,13 @@ func (cs *certificates) lookUpNames(ctx context.Context, ids []lb.CertificateID,
 
 // describe returns the description of a certificate: a recent one, or a new one, or an old one
 // where the role may not read it any more.
-func (cs *certificates) describe(ctx context.Context, id lb.CertificateID) (description, error) {
-	before := cs.named.last(id)
+func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description, error) {
+	before := s.named.last(id)
 	if before.recent() {
 		return before, nil
 	}
 	now := time.Now()
-	out, err := cs.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
+	out, err := s.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
 	d := description{at: now}
 	switch {
 	case awserr.Is(err, "AccessDenied") && before.there:
@@ -87,11 +87,11 @@ func (cs *certificates) describe(ctx context.Context, id lb.CertificateID) (desc
 		return d, awserr.Missing("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
-			cs.imported.addForeign(string(id))
+			s.imported.addForeign(string(id))
 		}
 		d.there, d.names = true, namesIn(aws.ToString(out.Certificate.DomainName), out.Certificate.SubjectAlternativeNames)
 	}
-	cs.named.set(id, d)
+	s.named.set(id, d)
 	return d, nil
 }
 

@@ -1,0 +1,258 @@
+// Package certificates keeps certificates in AWS Certificate Manager.
+//
+// It imports those of Secrets, finds those of the account for hosts, and reads the names of those
+// that Ingresses name by ARN.
+package certificates
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+	"golang.org/x/sync/errgroup"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/throttle"
+)
+
+// A Store keeps what is known of certificates: of imported ones, and of those of the account.
+type Store struct {
+	resource.API
+	acm          *acm.Client
+	isNew        func(arn string) bool
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
+
+	imported ownCertificates
+	labels   labels              // of imported certificates
+	account  cache.Value[[]held] // certificates of the account that were not imported
+	named    namedCertificates   // certificates that Ingresses name by ARN
+}
+
+// New returns a Store without state. isNew reports whether this process has imported
+// a certificate a moment ago; deleteUnused deletes a certificate, unless AWS may still use it.
+func New(
+	api resource.API, client *acm.Client, isNew func(arn string) bool,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
+) *Store {
+	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused, imported: ownCertificates{
+		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
+	}}
+}
+
+// Observe reads the imported certificates of a load balancer, by ARN. It is given those that the
+// listeners serve, and the resources that the index of tags lists.
+func (s *Store) Observe(
+	ctx context.Context, key lb.Key, deep bool, served []string, indexed map[string]map[string]string,
+) (map[string]lb.ObservedCertificate, error) {
+	known, err := s.ofLoadBalancer(ctx, key, served, indexed)
+	if err != nil {
+		return nil, err
+	}
+	arns := slices.Sorted(maps.Keys(known))
+	found := make([]*lb.ObservedCertificate, len(arns))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(throttle.AtOnce)
+	for i, arn := range arns {
+		reads.Go(providers.Safely(ctx, func() (err error) {
+			found[i], err = s.observeOne(ctx, key, deep, slices.Contains(served, arn), arn, known[arn])
+			return err
+		}))
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	out := map[string]lb.ObservedCertificate{}
+	named := map[lb.CertificateID]bool{}
+	for _, c := range found {
+		if c == nil {
+			continue
+		}
+		if named[c.ID] {
+			c.ID = lb.CertificateID(c.Handle) // imported twice: under this ID it is not wanted, and is deleted
+		}
+		named[c.ID] = true
+		out[c.Handle] = *c
+	}
+	return out, nil
+}
+
+// observeOne returns a certificate that is tagged as ours, or nil where it is gone. Its label
+// describes it as long as a listener serves it, or it was imported a moment ago. Another
+// certificate may have been deleted since its tags were read, so it is read, and so is one whose
+// label is short; with a deep look, its tags are read as well. A certificate that differs from its
+// label, or has none, gets its ARN for an ID: under that ID it is not wanted, and is imported once
+// more.
+func (s *Store) observeOne(
+	ctx context.Context, key lb.Key, deep, served bool, arn string, tags map[string]string,
+) (*lb.ObservedCertificate, error) {
+	if deep || s.labels.outdated(arn, tags[resource.TagLabel]) {
+		var err error
+		if tags, err = s.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
+			return nil, nil // deleted a moment ago
+		} else if err != nil {
+			return nil, awserr.Explain("reading the tags of "+arn, err)
+		} else if !s.Owns(key, tags) {
+			s.imported.remove(arn)
+			return nil, nil // it has tags of others by now
+		}
+	}
+	s.labels.set(arn, tags[resource.TagLabel])
+	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
+	if deep && c.Digest != "" {
+		c.Digest = lb.CertificateSettings{Tags: resource.WrittenTags(tags)}.Digest()
+	}
+	var whole bool
+	c.Kind, c.Hosts, whole = readLabel(tags[resource.TagLabel])
+	if !whole || deep || !served && !s.isNew(arn) {
+		leaf, err := s.readLeaf(ctx, arn)
+		if leaf == nil {
+			if err == nil {
+				s.imported.remove(arn)
+			}
+			return nil, err
+		}
+		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
+		if !isOf(tags[resource.TagLabel], leaf) {
+			c.ID = ""
+		}
+	}
+	if c.ID == "" {
+		c.ID = lb.CertificateID(arn)
+	}
+	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
+}
+
+// readLeaf reads a certificate that was imported; nil where it is gone.
+func (s *Store) readLeaf(ctx context.Context, arn string) (*x509.Certificate, error) {
+	out, err := s.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
+	if awserr.Is(err, "ResourceNotFound") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, awserr.Explain("reading certificate "+arn, err)
+	}
+	leaf, err := parseLeaf([]byte(aws.ToString(out.Certificate)))
+	if err != nil {
+		return nil, fmt.Errorf("reading certificate %s: %w", arn, err)
+	}
+	return leaf, nil
+}
+
+// Modify changes the tags of a certificate.
+func (s *Store) Modify(ctx context.Context, seen *lb.Observed, c lb.Certificate) error {
+	there := seen.Certificate(c.ID)
+	if there == nil {
+		return fmt.Errorf("certificate %s is not there", c.ID)
+	}
+	return s.writeTags(ctx, there.Handle, there.Digest, Tags(s.Owned(seen.Key, nil), c))
+}
+
+// Tags returns all tags of a certificate: ours, and those of its class.
+func Tags(known map[string]string, c lb.Certificate) map[string]string {
+	tags := maps.Clone(known)
+	maps.Copy(tags, c.Tags)
+	resource.MarkTags(tags, c.Tags)
+	if c.Digest != "" {
+		tags[resource.TagDigest] = string(c.Digest)
+	}
+	return tags
+}
+
+// writeTags adds tags to a certificate, and removes those that it was given before: none where it
+// has no digest.
+func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
+	if before != "" {
+		if err := s.removeTags(ctx, arn, after); err != nil {
+			return err
+		}
+	}
+	if err := s.addTags(ctx, arn, after); err != nil {
+		return err
+	}
+	s.imported.set(resource.KeyIn(after), arn, after)
+	return nil
+}
+
+// addTags adds tags to a certificate, and keeps the label among them.
+func (s *Store) addTags(ctx context.Context, arn string, tags map[string]string) error {
+	if label, has := tags[resource.TagLabel]; has {
+		s.labels.set(arn, label)
+	}
+	s.imported.forgetTags(arn)
+	_, err := s.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{
+		CertificateArn: aws.String(arn), Tags: acmTags(tags),
+	})
+	return awserr.Explain("tagging "+arn, err)
+}
+
+// readTags reads the tags of a certificate.
+func (s *Store) readTags(ctx context.Context, arn string) (map[string]string, error) {
+	out, err := s.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+	if err != nil {
+		return nil, err
+	}
+	tags := map[string]string{}
+	for _, t := range out.Tags {
+		tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return tags, nil
+}
+
+// removeTags removes the tags that a certificate was given and is not to have any more.
+func (s *Store) removeTags(ctx context.Context, arn string, after map[string]string) error {
+	before, err := s.readTags(ctx, arn)
+	if err != nil {
+		return awserr.Explain("reading the tags of "+arn, err)
+	}
+	var gone []acmtypes.Tag
+	for _, name := range resource.Surplus(before, after) {
+		gone = append(gone, acmtypes.Tag{Key: aws.String(name)})
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	s.imported.forgetTags(arn)
+	_, err = s.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{
+		CertificateArn: aws.String(arn), Tags: gone,
+	})
+	return awserr.Explain("removing tags of "+arn, err)
+}
+
+// acmTags returns tags in the form of Certificate Manager.
+func acmTags(tags map[string]string) []acmtypes.Tag {
+	var out []acmtypes.Tag
+	for _, k := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, acmtypes.Tag{Key: aws.String(k), Value: aws.String(tags[k])})
+	}
+	return out
+}
+
+// Delete deletes a certificate, once no listener serves it any more.
+func (s *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.CertificateID) error {
+	c := seen.Certificate(id)
+	if c == nil {
+		return nil
+	}
+	err := s.deleteUnused(ctx, seen, c.Handle, func() error {
+		_, err := s.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
+		return err
+	})
+	if err == nil || awserr.Is(err, "ResourceNotFound") {
+		s.imported.endImport(seen.Key, id)
+		s.imported.remove(c.Handle)
+		s.labels.remove(c.Handle)
+		return nil
+	}
+	return awserr.Explain("deleting certificate "+c.Handle, err)
+}

@@ -1,0 +1,248 @@
+package certificates
+
+import (
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	acmtypes "github.com/aws/aws-sdk-go-v2/service/acm/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file imports certificates, and replaces imported ones.
+
+// ARN returns the ARN of a certificate.
+func ARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
+	if c := seen.Certificate(id); c != nil {
+		return c.Handle, nil
+	}
+	if strings.HasPrefix(string(id), "arn:") {
+		return string(id), nil
+	}
+	return "", fmt.Errorf("certificate %s is not there", id)
+}
+
+// Import imports a certificate with its key. AWS imports the same certificate as often as it is
+// called, and allows an account 5,000 imports a year, a new account fewer
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a certificate that this
+// process has imported is not imported again. After an import without an answer, the certificate is
+// searched first.
+func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
+	if there := seen.Certificate(c.ID); there != nil {
+		return there.Handle, nil
+	}
+	in, known, err := s.importInput(seen.Key, c)
+	if err != nil {
+		return "", err
+	}
+	if arn, err := s.importedBefore(ctx, seen, known, c); arn != "" || err != nil {
+		return arn, err
+	}
+	tags := Tags(known, c)
+	in.Tags = acmTags(tags)
+	s.imported.beginImport(seen.Key, c.ID)
+	out, err := s.acm.ImportCertificate(ctx, in, onlyRefused)
+	if err == nil {
+		arn, err := awserr.Required(out.CertificateArn, "ImportCertificate", "an ARN")
+		if err != nil {
+			return "", err // the next try searches it, as after no answer
+		}
+		s.imported.endImport(seen.Key, c.ID)
+		s.imported.set(seen.Key, arn, tags)
+		s.labels.set(arn, known[resource.TagLabel])
+		return arn, nil
+	}
+	explained := awserr.Explain("importing certificate "+string(c.ID), err)
+	refused := func(class error) bool { return errors.Is(explained, class) }
+	switch {
+	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
+		s.imported.endImport(seen.Key, c.ID) // AWS did not import it
+	case errorcode.Of(err) == "":
+		if arn, unknown := s.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
+			return arn, nil
+		}
+	}
+	return "", explained
+}
+
+// importedBefore returns the ARN of a certificate that this process has imported, with or without
+// an answer, or "". It adds the tags that the certificate is to have by now.
+func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
+	key, besides := seen.Key, map[string]bool{}
+	for _, other := range seen.Certificates {
+		besides[other.Handle] = true
+	}
+	found, err := s.confirmed(ctx, key, besides)
+	if err != nil {
+		return "", err
+	}
+	// Those that are observed have other IDs.
+	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] })
+	arn := named(found, c.ID)
+	if arn == "" && s.imported.importing(key, c.ID) {
+		if found, err = s.search(ctx, key, known, c); err != nil {
+			return "", err
+		}
+		if arn = named(found, c.ID); arn != "" {
+			s.imported.set(key, arn, found[arn])
+		}
+	}
+	if arn == "" {
+		return "", nil
+	}
+	s.imported.endImport(key, c.ID)
+	s.labels.set(arn, known[resource.TagLabel])
+	before := lb.Digest(found[arn][resource.TagDigest])
+	if before == c.Digest {
+		return arn, nil
+	}
+	return arn, s.writeTags(ctx, arn, before, Tags(known, c))
+}
+
+// named returns the first of some certificates that has an ID, or "".
+func named(tags map[string]map[string]string, id lb.CertificateID) string {
+	for _, arn := range slices.Sorted(maps.Keys(tags)) {
+		if tags[arn][resource.TagCertificate] == string(id) {
+			return arn
+		}
+	}
+	return ""
+}
+
+// search searches a certificate that AWS may have imported: in the index of tags, and then among
+// all certificates of the account, because the index may be out of date. The tags of each
+// certificate itself decide.
+func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (
+	map[string]map[string]string, error,
+) {
+	listed, err := s.Find(ctx, known, "acm:certificate")
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.ownedAmong(ctx, key, slices.Sorted(maps.Keys(listed)))
+	if err != nil || named(found, c.ID) != "" {
+		return found, err
+	}
+	leaf, err := parseLeaf(c.Pair.Chain)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.list(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var alike []string
+	for _, summary := range all {
+		sameTime := aws.ToTime(summary.NotAfter).Equal(leaf.NotAfter) && aws.ToTime(summary.NotBefore).Equal(leaf.NotBefore)
+		if summary.Type == acmtypes.CertificateTypeImported && sameTime {
+			alike = append(alike, aws.ToString(summary.CertificateArn))
+		}
+	}
+	return s.ownedAmong(ctx, key, alike)
+}
+
+// onlyRefused has the SDK repeat a call that AWS throttled, and not one whose answer was lost: AWS
+// imports a certificate as often as it is called. LimitExceededException counts as throttling in
+// the SDK, and is a quota here.
+func onlyRefused(o *acm.Options) {
+	rates := maps.Clone(retry.DefaultThrottleErrorCodes)
+	delete(rates, "LimitExceededException")
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: rates}}
+	})
+}
+
+// exceptQuotas has the SDK repeat calls by its defaults, except where a quota is used up, which the
+// SDK takes for throttling.
+func exceptQuotas(o *acm.Options) {
+	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
+		if errorcode.Of(err) == "LimitExceeded" {
+			return aws.FalseTernary
+		}
+		return aws.UnknownTernary
+	})
+	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
+		s.Retryables = slices.Insert(slices.Clone(s.Retryables), 0, retry.IsErrorRetryable(quota))
+	})
+}
+
+// Replace imports a certificate in place of another one: the ARN stays, and with it the listeners
+// that serve it. That call takes no tags, so they follow, and the label is short in between.
+func (s *Store) Replace(ctx context.Context, seen *lb.Observed, step plan.ReplaceCertificate) error {
+	old := seen.Certificate(step.Old)
+	if old == nil {
+		if seen.Certificate(step.New.ID) != nil {
+			return nil
+		}
+		return fmt.Errorf("certificate %s is not there", step.Old)
+	}
+	in, known, err := s.importInput(seen.Key, step.New)
+	if err != nil {
+		return err
+	}
+	label := shortened(s.labels.of(old.Handle), known[resource.TagLabel])
+	if err := s.addTags(ctx, old.Handle, s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
+		return err
+	}
+	in.CertificateArn = aws.String(old.Handle)
+	if _, err := s.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
+		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle, err)
+	}
+	return s.writeTags(ctx, old.Handle, old.Digest, Tags(known, step.New))
+}
+
+// importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses one
+// that is not valid yet, so no call is made for it; expired ones are not compiled.
+func (s *Store) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
+	refuse := func(why error) error {
+		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w",
+			c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
+	}
+	if c.Pair == nil {
+		return nil, nil, refuse(errors.New("it comes without its key"))
+	}
+	leaf, err := parseLeaf(c.Pair.Chain)
+	if err != nil {
+		return nil, nil, refuse(err)
+	}
+	if time.Now().Before(leaf.NotBefore) {
+		return nil, nil, refuse(fmt.Errorf("it is not valid before %s", leaf.NotBefore.Format(time.DateTime)))
+	}
+	own, above := split(c.Pair.Chain)
+	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
+	return in, s.Owned(key, map[string]string{resource.TagCertificate: string(c.ID), resource.TagLabel: labelOf(leaf)}), nil
+}
+
+// parseLeaf parses the first certificate of a chain.
+func parseLeaf(chain []byte) (*x509.Certificate, error) {
+	block, _ := pem.Decode(chain)
+	if block == nil {
+		return nil, errors.New("there is no PEM block")
+	}
+	return x509.ParseCertificate(block.Bytes)
+}
+
+// split returns the first certificate of a chain, and the chain above it.
+func split(chain []byte) (leaf, above []byte) {
+	block, rest := pem.Decode(chain)
+	leaf = pem.EncodeToMemory(block)
+	if next, _ := pem.Decode(rest); next == nil {
+		return leaf, nil
+	}
+	return leaf, rest
+}
