@@ -63,10 +63,11 @@ var layers = map[string][]string{
 	"providers/serve":             {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/probe":             {"api/provider/v1", "model/check", "providers/selfsigned"},
 
-	"providers/aws":              {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/certificates", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/retry", "providers/aws/throttle", "providers/clouds", "providers/prove"},
+	"providers/aws":              {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/certificates", "providers/aws/convert", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/retry", "providers/aws/throttle", "providers/clouds", "providers/prove"},
 	"providers/aws/awserr":       {"providers", "providers/aws/errorcode"},
 	"providers/aws/cache":        {},
 	"providers/aws/certificates": {"model/lb", "model/plan", "model/routing", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/throttle"},
+	"providers/aws/convert":      {"model/lb", "model/routing"},
 	"providers/aws/errorcode":    {},
 	"providers/aws/resource":     {"model/lb", "providers", "providers/aws/awserr"},
 	"providers/aws/retry":        {},

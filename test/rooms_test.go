@@ -41,7 +41,7 @@ var rooms = map[string]room{
 	"model/plan":                 {21, 11},
 	"model/routing":              {24, 7},
 	"model/settings":             {15, 5},
-	"providers/aws":              {42, 26},
+	"providers/aws":              {40, 23},
 	"providers/aws/certificates": {6, 5},
 }
 

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/certificates"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
@@ -192,7 +193,7 @@ func (p *Provider) forgetDeleted(key lb.Key, arn string) {
 }
 
 func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
-	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -278,7 +279,7 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 	if l == nil {
 		return fmt.Errorf("listener %d is not there", want.Port)
 	}
-	actions, err := toActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(want.Default, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}

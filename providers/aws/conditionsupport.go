@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
@@ -126,7 +127,7 @@ func namesValues(err error) bool {
 // crowdedCondition reports whether a condition has more values than the guide says.
 func crowdedCondition(conditions []elb.RuleCondition) bool {
 	return slices.ContainsFunc(conditions, func(condition elb.RuleCondition) bool {
-		c := fromCondition(condition)
+		c := convert.FromCondition(condition)
 		return len(c.Values)+len(c.Regex) > fewestValues
 	})
 }

@@ -10,6 +10,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/convert"
 )
 
 // This file closes ports of the nodes that no target has any more, such as the node ports of
@@ -245,7 +246,7 @@ func (l *look) portsReached() []int32 {
 		if !l.ours(g.TargetGroupArn) {
 			continue
 		}
-		out = append(out, checkPort(fromHealth(g))...)
+		out = append(out, checkPort(convert.FromHealth(g))...)
 		out = append(out, portsOfMembers(l.health[aws.ToString(g.TargetGroupArn)])...)
 	}
 	return out

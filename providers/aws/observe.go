@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
@@ -258,7 +259,7 @@ func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
 		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
 	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: fromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
 	}
 	for _, t := range l.health[arn] {
 		if t.State != lb.HealthDraining {
@@ -276,7 +277,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
 		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
-		Default: fromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
+		Default: convert.FromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
 		ClientSecrets: writtenSecretsIn(l.tags[arn]),
 	}
 	var rest []lb.CertificateID
@@ -299,7 +300,7 @@ func (l *look) listener(of elb.Listener) lb.ObservedListener {
 		if err != nil {
 			continue // the default rule, which is the listener's default action
 		}
-		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: fromRule(r, l.idOf)})
+		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.idOf)})
 	}
 	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
 	return out

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
@@ -205,7 +206,7 @@ type answer struct {
 func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleCondition) (answer, error) {
 	arn, err := t.rule(ctx, conditions...)
 	defer t.drop(ctx, arn)
-	asked := fromConditions(conditions)
+	asked := convert.FromConditions(conditions)
 	if err != nil {
 		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") && names(err, words, asked) {
 			return answer{refused: true, detail: "refused: " + awserr.Describe(err)}, nil
@@ -219,7 +220,7 @@ func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleC
 	if rule == nil {
 		return answer{detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second))}, nil
 	}
-	there := fromConditions(rule.Conditions)
+	there := convert.FromConditions(rule.Conditions)
 	want, got := inWords(asked, t.next), inWords(there, number32(rule.Priority))
 	if !sameConditions(asked, there) || number32(rule.Priority) != t.next {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
@@ -242,7 +243,7 @@ func written(conditions []lb.Condition) string {
 }
 
 // number32 is a priority; zero for the default rule.
-func number32(text *string) int32 { return int32(number(aws.ToString(text))) }
+func number32(text *string) int32 { return int32(convert.Number(aws.ToString(text))) }
 
 // inWords is what a rule says, in one line.
 func inWords(conditions []lb.Condition, priority int32) string {
@@ -314,7 +315,7 @@ func (t *trial) readBack(ctx context.Context) outcome {
 	}
 	got, err := t.ask(ctx, nil, asked...)
 	out := asItIs(got, err)
-	switch sent := written(fromConditions(asked)); {
+	switch sent := written(convert.FromConditions(asked)); {
 	case out.state != check.OK:
 	case got.as == sent:
 		out.detail = "described as it was sent"

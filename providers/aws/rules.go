@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
@@ -35,13 +36,13 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
 	}
-	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
 	in := &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: toConditions(s.Rule.Conditions), Actions: actions,
-		Transforms: toTransforms(s.Rule.Action.Rewrite),
+		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
+		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
 		// The role may change rules only where they have the tag of the installation.
 		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: p.tags.Installation}),
 	}
@@ -107,7 +108,7 @@ func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, pri
 
 // sameRule reports whether a rule is the one that a step is to make.
 func (p *Provider) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return fromRule(there, func(arn string) lb.GroupID { return p.targetGroups.idOf(key, arn) }).Key() == want.Key()
+	return convert.FromRule(there, func(arn string) lb.GroupID { return p.targetGroups.idOf(key, arn) }).Key() == want.Key()
 }
 
 func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
@@ -115,16 +116,16 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 	if rule == nil {
 		return fmt.Errorf("rule %s is not there", s.ID())
 	}
-	actions, err := toActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
 	in := &elbapi.ModifyRuleInput{RuleArn: aws.String(rule.Handle)}
 	if rule.MatchKey() != s.Rule.MatchKey() {
-		in.Conditions = toConditions(s.Rule.Conditions)
+		in.Conditions = convert.ToConditions(s.Rule.Conditions)
 	}
 	if rule.Action.Key() != s.Rule.Action.Key() {
-		in.Actions, in.Transforms = actions, toTransforms(s.Rule.Action.Rewrite)
+		in.Actions, in.Transforms = actions, convert.ToTransforms(s.Rule.Action.Rewrite)
 		if in.Transforms == nil && rule.Action.Rewrite != nil {
 			in.ResetTransforms = aws.Bool(true) // an empty list would leave them as they are
 		}
@@ -198,4 +199,29 @@ func pause(ctx context.Context, how time.Duration) error {
 	case <-time.After(how):
 		return nil
 	}
+}
+
+// writeSecrets gives the rules of a listener that stay as they are the secrets of those that are
+// wanted. Nobody can tell which of them AWS has already.
+func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
+	given := map[string]lb.Rule{}
+	for _, r := range want.Rules {
+		if r.Action.Auth != nil && r.Action.Auth.ClientSecret != "" {
+			given[r.Key()] = r
+		}
+	}
+	for _, r := range l.Rules {
+		with, ok := given[r.Key()]
+		if !ok {
+			continue
+		}
+		actions, err := convert.ToActions(with.Action, p.targetGroups.lookUp(ctx, seen.Key))
+		if err != nil {
+			return err
+		}
+		if _, err := p.elb.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
+			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
+		}
+	}
+	return nil
 }

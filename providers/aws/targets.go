@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
@@ -356,7 +357,7 @@ func (gs *targetGroups) recordChange(group string, targets []lb.Target, state lb
 }
 
 // groupsOf finds the target groups of a load balancer.
-func (gs *targetGroups) lookUp(ctx context.Context, key lb.Key) arns {
+func (gs *targetGroups) lookUp(ctx context.Context, key lb.Key) convert.ARNs {
 	return func(id lb.GroupID) (string, error) { return gs.arnOf(ctx, key, id) }
 }
 

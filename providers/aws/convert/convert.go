@@ -1,4 +1,5 @@
-package aws
+// Package convert translates rules, actions and health checks between the model and the AWS SDK.
+package convert
 
 import (
 	"cmp"
@@ -14,8 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says rules in AWS's words and understands them again. What was said and understood
-// again is what it was.
+// This file converts rules and health checks. Converting there and back changes nothing.
 
 // fields are AWS's names of what conditions look at.
 var fields = map[string]string{
@@ -23,8 +23,8 @@ var fields = map[string]string{
 	"method": "http-request-method", "query": "query-string", "source": "source-ip",
 }
 
-// toConditions are the conditions of a rule.
-func toConditions(conditions []lb.Condition) []elb.RuleCondition {
+// ToConditions are the conditions of a rule.
+func ToConditions(conditions []lb.Condition) []elb.RuleCondition {
 	var out []elb.RuleCondition
 	for _, c := range conditions {
 		said := elb.RuleCondition{Field: aws.String(fields[c.Field])}
@@ -54,12 +54,12 @@ func toConditions(conditions []lb.Condition) []elb.RuleCondition {
 	return out
 }
 
-// fromConditions are the conditions of a rule in canonical order. What Fairlead does not say keeps
+// FromConditions are the conditions of a rule in canonical order. What Fairlead does not say keeps
 // AWS's name, so that no rule that is wanted is like it.
-func fromConditions(conditions []elb.RuleCondition) []lb.Condition {
+func FromConditions(conditions []elb.RuleCondition) []lb.Condition {
 	var out []lb.Condition
 	for _, said := range conditions {
-		out = append(out, fromCondition(said))
+		out = append(out, FromCondition(said))
 	}
 	slices.SortStableFunc(out, func(a, b lb.Condition) int {
 		return cmp.Or(slices.Index(lb.Fields, a.Field)-slices.Index(lb.Fields, b.Field), strings.Compare(a.Name, b.Name))
@@ -67,7 +67,7 @@ func fromConditions(conditions []elb.RuleCondition) []lb.Condition {
 	return out
 }
 
-func fromCondition(said elb.RuleCondition) lb.Condition {
+func FromCondition(said elb.RuleCondition) lb.Condition {
 	c := lb.Condition{Field: aws.ToString(said.Field), Values: said.Values, Regex: said.RegexValues}
 	for field, name := range fields {
 		if name == aws.ToString(said.Field) {
@@ -103,14 +103,14 @@ func fromCondition(said elb.RuleCondition) lb.Condition {
 	return c
 }
 
-// arns finds target groups' ARNs by their IDs, and ids the other way round.
+// ARNs finds target groups' ARNs by their IDs, and IDs the other way round.
 type (
-	arns func(lb.GroupID) (string, error)
-	ids  func(arn string) lb.GroupID
+	ARNs func(lb.GroupID) (string, error)
+	IDs  func(arn string) lb.GroupID
 )
 
-// toActions are the actions of a rule: the sign-in, where there is one, and what is done behind it.
-func toActions(a lb.Action, find arns) ([]elb.Action, error) {
+// ToActions are the actions of a rule: the sign-in, where there is one, and what is done behind it.
+func ToActions(a lb.Action, find ARNs) ([]elb.Action, error) {
 	last, err := toLast(a, find)
 	if err != nil || a.Auth == nil {
 		return []elb.Action{last}, err
@@ -121,7 +121,7 @@ func toActions(a lb.Action, find arns) ([]elb.Action, error) {
 }
 
 // toLast is what is done in the end.
-func toLast(a lb.Action, find arns) (elb.Action, error) {
+func toLast(a lb.Action, find ARNs) (elb.Action, error) {
 	switch a.Kind {
 	case "fixed":
 		fixed := &elb.FixedResponseActionConfig{StatusCode: aws.String(strconv.Itoa(a.Status))}
@@ -149,8 +149,8 @@ func toLast(a lb.Action, find arns) (elb.Action, error) {
 	return elb.Action{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}, nil
 }
 
-// toTransforms are the transforms of a rule.
-func toTransforms(r *routing.Rewrite) []elb.RuleTransform {
+// ToTransforms are the transforms of a rule.
+func ToTransforms(r *routing.Rewrite) []elb.RuleTransform {
 	var out []elb.RuleTransform
 	if r == nil {
 		return nil
@@ -185,18 +185,18 @@ func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
 	return out
 }
 
-// fromRule is a rule as it was said.
-func fromRule(r elb.Rule, find ids) lb.Rule {
-	out := lb.Rule{Conditions: fromConditions(r.Conditions), Action: fromActions(r.Actions, find)}
+// FromRule is a rule as it was said.
+func FromRule(r elb.Rule, find IDs) lb.Rule {
+	out := lb.Rule{Conditions: FromConditions(r.Conditions), Action: FromActions(r.Actions, find)}
 	out.Action.Rewrite = fromTransforms(r.Transforms)
 	return out
 }
 
-// fromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
-func fromActions(actions []elb.Action, find ids) lb.Action {
+// FromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
+func FromActions(actions []elb.Action, find IDs) lb.Action {
 	if ordered := inOrder(actions); len(ordered) == 2 {
 		if auth := fromAuth(ordered[0]); auth != nil {
-			out := fromActions(ordered[1:], find)
+			out := FromActions(ordered[1:], find)
 			out.Auth = auth
 			return out
 		}
@@ -225,14 +225,14 @@ func inOrder(actions []elb.Action) []elb.Action {
 }
 
 func fromFixed(c elb.FixedResponseActionConfig) lb.Action {
-	out := lb.Action{Kind: "fixed", Status: number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody)}
+	out := lb.Action{Kind: "fixed", Status: Number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody)}
 	if out.Body != "" {
 		out.ContentType = aws.ToString(c.ContentType)
 	}
 	return out
 }
 
-func fromForward(a elb.Action, find ids) lb.Action {
+func fromForward(a elb.Action, find IDs) lb.Action {
 	groups := []elb.TargetGroupTuple{{TargetGroupArn: a.TargetGroupArn}}
 	if a.ForwardConfig != nil {
 		groups = a.ForwardConfig.TargetGroups
@@ -251,8 +251,8 @@ func fromForward(a elb.Action, find ids) lb.Action {
 	return out
 }
 
-// number is a status; zero, which nobody wants, for what is none.
-func number(text string) int {
+// Number is a status; zero, which nobody wants, for what is none.
+func Number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -283,21 +283,21 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 		return aws.ToString(value)
 	}
 	return routing.Redirect{
-		Status: number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")), Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
+		Status: Number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")), Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
 		Port: unless(c.Port, "#{port}"), Path: unless(c.Path, "/#{path}"), Query: unless(c.Query, "#{query}"),
 	}
 }
 
-// toMatcher is what counts as healthy.
-func toMatcher(g lb.TargetGroup) *elb.Matcher {
+// ToMatcher is what counts as healthy.
+func ToMatcher(g lb.TargetGroup) *elb.Matcher {
 	if g.Version == routing.VersionGRPC {
 		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
 	}
 	return &elb.Matcher{HttpCode: aws.String(cmp.Or(g.Health.SuccessCodes, "200"))}
 }
 
-// fromHealth is the health check of a target group.
-func fromHealth(g elb.TargetGroup) routing.HealthCheck {
+// FromHealth is the health check of a target group.
+func FromHealth(g elb.TargetGroup) routing.HealthCheck {
 	codes := ""
 	if g.Matcher != nil {
 		codes = aws.ToString(g.Matcher.HttpCode) + aws.ToString(g.Matcher.GrpcCode)

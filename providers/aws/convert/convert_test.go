@@ -1,4 +1,4 @@
-package aws
+package convert
 
 import (
 	"fmt"
@@ -22,12 +22,12 @@ func TestRulesAreUnderstoodAsTheyWereSaid(t *testing.T) {
 	id := func(arn string) lb.GroupID { return lb.GroupID(strings.TrimPrefix(arn, "arn:")) }
 	for range 5000 {
 		want := lb.Rule{Conditions: randomConditions(rng), Action: randomAction(rng)}
-		actions, err := toActions(want.Action, arn)
+		actions, err := ToActions(want.Action, arn)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := lb.Rule{Conditions: fromConditions(shuffled(rng, toConditions(want.Conditions))), Action: fromActions(shuffled(rng, actions), id)}
-		got.Action.Rewrite = fromTransforms(shuffled(rng, toTransforms(want.Action.Rewrite)))
+		got := lb.Rule{Conditions: FromConditions(shuffled(rng, ToConditions(want.Conditions))), Action: FromActions(shuffled(rng, actions), id)}
+		got.Action.Rewrite = fromTransforms(shuffled(rng, ToTransforms(want.Action.Rewrite)))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("said (-) and understood (+):\n%s", diff)
 		}
@@ -134,7 +134,7 @@ func TestWhatFairleadDoesNotSayIsLikeNothingThatIsWanted(t *testing.T) {
 	pair := func(key, value string) elb.QueryStringKeyValuePair {
 		return elb.QueryStringKeyValuePair{Key: aws.String(key), Value: aws.String(value)}
 	}
-	mixed := fromConditions([]elb.RuleCondition{{Field: aws.String("query-string"), QueryStringConfig: &elb.QueryStringConditionConfig{
+	mixed := FromConditions([]elb.RuleCondition{{Field: aws.String("query-string"), QueryStringConfig: &elb.QueryStringConditionConfig{
 		Values: []elb.QueryStringKeyValuePair{pair("v", "1"), pair("w", "2")},
 	}}})
 	if slices.Contains(lb.Fields, mixed[0].Field) {

@@ -1,20 +1,13 @@
-package aws
+package convert
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/aws/aws-sdk-go-v2/aws"
-	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file has users sign in, in AWS's words, and keeps the secrets that AWS takes and does not
-// tell.
+// This file converts the authentication of users. AWS does not return client secrets.
 
 // toAuth is a sign-in. A secret that is not known here is the one that AWS has.
 func toAuth(a routing.Auth) elb.Action {
@@ -85,29 +78,4 @@ func some(m map[string]string) map[string]string {
 		return nil
 	}
 	return m
-}
-
-// writeSecrets gives the rules of a listener that stay as they are the secrets of those that are
-// wanted. Nobody can tell which of them AWS has already.
-func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
-	given := map[string]lb.Rule{}
-	for _, r := range want.Rules {
-		if r.Action.Auth != nil && r.Action.Auth.ClientSecret != "" {
-			given[r.Key()] = r
-		}
-	}
-	for _, r := range l.Rules {
-		with, ok := given[r.Key()]
-		if !ok {
-			continue
-		}
-		actions, err := toActions(with.Action, p.targetGroups.lookUp(ctx, seen.Key))
-		if err != nil {
-			return err
-		}
-		if _, err := p.elb.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
-			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
-		}
-	}
-	return nil
 }
