@@ -57,28 +57,40 @@ func TestWrites(t *testing.T) {
 	}{
 		"add": {
 			before: []string{others}, finalizers: []string{others, v1alpha1.IngressFinalizer}, addresses: []string{"theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.AddFinalizer(t.Context(), ing)
+			},
 		},
 		"add, changed since": {
 			before: []string{others}, changed: true, refused: true, finalizers: []string{others, "example.com/later"}, addresses: []string{"theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.AddFinalizer(t.Context(), ing)
+			},
 		},
 		"remove": {
 			before: []string{others, v1alpha1.IngressFinalizer}, finalizers: []string{others}, addresses: []string{"theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.RemoveFinalizer(t.Context(), ing)
+			},
 		},
 		"remove the only one": {
 			before: []string{v1alpha1.IngressFinalizer}, addresses: []string{"theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.RemoveFinalizer(t.Context(), ing)
+			},
 		},
 		"remove, changed since": {
 			before: []string{v1alpha1.IngressFinalizer}, changed: true, refused: true,
 			finalizers: []string{v1alpha1.IngressFinalizer, "example.com/later"}, addresses: []string{"theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.RemoveFinalizer(t.Context(), ing)
+			},
 		},
 		"publish": {
 			changed: true, finalizers: []string{"example.com/later"}, addresses: []string{"ours.example", "theirs.example"},
-			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error { return w.Publish(t.Context(), ing, ours) },
+			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
+				return w.Publish(t.Context(), ing, ours)
+			},
 		},
 		"unpublish": {
 			write: func(t *testing.T, w *Writer, ing *networkingv1.Ingress) error {
