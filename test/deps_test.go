@@ -74,7 +74,7 @@ var layers = map[string][]string{
 	"providers/aws/retry":        {},
 	"providers/aws/throttle":     {"providers", "providers/aws/errorcode"},
 
-	"controllers/cluster":        {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable", "model/secrets"},
+	"controllers/cluster":        {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable", "model/secrets", "model/settings"},
 	"controllers/controllertest": {"api/v1alpha1", "controllers/cluster", "controllers/gather", "controllers/records", "controllers/scheme", "model/ingress", "model/lb", "model/plan", "providers/fake"},
 	"controllers/defaultclass":   {"api/v1alpha1", "controllers/cluster", "controllers/queue", "controllers/records", "model/diag", "model/ingress"},
 	"controllers/disputes":       {"model/lb"},
