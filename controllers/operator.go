@@ -8,11 +8,9 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -95,12 +93,14 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := installed(m.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := indexed(ctx, m.GetFieldIndexer()); err != nil {
-		return err
+	for _, i := range cluster.Indexes() {
+		if err := m.GetFieldIndexer().IndexField(ctx, i.Of, i.Field, i.Values); err != nil {
+			return fmt.Errorf("adding the index %q: %w", i.Field, err)
+		}
 	}
 	w := newWiring(ctx, m, o)
 	balancers := loadbalancer.New(w.Parts)
-	leftOver := &unassigned.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
+	leftOver := &unassigned.Reconciler{Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
 	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
 	if err := m.Add(metrics.NewExposition(w.Metrics, w.options.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -180,17 +180,6 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 		Memories: records.NewCache(keeper, o.ReadOnly), Judged: &cluster.CertificateCache{},
 		Scope: o.Namespace, Options: o.Classes, Paused: o.Paused, Grace: o.VanishedGrace,
 	}
-}
-
-// indexed adds the indexes of EndpointSlices.
-func indexed(ctx context.Context, by client.FieldIndexer) error {
-	if err := by.IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice); err != nil {
-		return fmt.Errorf("indexing EndpointSlices by Service: %w", err)
-	}
-	if err := by.IndexField(ctx, &discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice); err != nil {
-		return fmt.Errorf("indexing EndpointSlices by Pod: %w", err)
-	}
-	return nil
 }
 
 func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconciler) error {

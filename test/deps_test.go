@@ -22,8 +22,9 @@ import (
 
 const module = "fairlead.dev/fairlead"
 
-// layers lists what each package may import of this module. A package that is not listed fails,
-// so that a new one finds its place here first. Tests are free.
+// layers lists what each package may import of this module, and reasons has the reason for each
+// (deps_reasons_test.go). A package that is not listed fails, so that a new one finds its place here
+// first. Tests are free.
 var layers = map[string][]string{
 	"api/v1alpha1":    {},
 	"api/provider/v1": {},
@@ -48,22 +49,22 @@ var layers = map[string][]string{
 	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
 	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb", "model/memory"},
 
-	"providers":                   {"model/diag", "model/routing", "model/lb", "model/plan"},
+	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
-	"providers/providertest":      {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
+	"providers/providertest":      {"model/check", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
 	"providers/prove":             {"model/check", "model/lb", "model/plan", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":            {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake/statefile":    {},
 	"providers/fake/certificates": {"model/lb", "providers/fake/statefile"},
 	"providers/fake/targetgroup":  {"model/lb", "model/routing"},
 	"providers/fake/frontend":     {"model/lb", "model/routing", "providers/fake/certificates", "providers/fake/targetgroup"},
-	"providers/fake":              {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds", "providers/fake/certificates", "providers/fake/frontend", "providers/fake/statefile", "providers/fake/targetgroup"},
+	"providers/fake":              {"model/check", "model/routing", "model/lb", "model/plan", "providers", "providers/clouds", "providers/fake/certificates", "providers/fake/frontend", "providers/fake/statefile", "providers/fake/targetgroup"},
 	"providers/wire":              {"api/provider/v1", "model/lb", "model/plan", "model/routing", "providers"},
 	"providers/remote":            {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/serve":             {"api/provider/v1", "model/lb", "model/plan", "providers", "providers/wire"},
 	"providers/probe":             {"api/provider/v1", "model/check", "providers/selfsigned"},
 
-	"providers/aws":              {"model/check", "model/diag", "model/routing", "model/lb", "model/plan", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/certificates", "providers/aws/convert", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/retry", "providers/aws/throttle", "providers/clouds", "providers/prove"},
+	"providers/aws":              {"model/check", "model/routing", "model/lb", "model/plan", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/certificates", "providers/aws/convert", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/retry", "providers/aws/throttle", "providers/clouds", "providers/prove"},
 	"providers/aws/awserr":       {"providers", "providers/aws/errorcode"},
 	"providers/aws/cache":        {},
 	"providers/aws/certificates": {"model/lb", "model/plan", "model/routing", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/errorcode", "providers/aws/resource", "providers/aws/throttle"},
@@ -73,7 +74,7 @@ var layers = map[string][]string{
 	"providers/aws/retry":        {},
 	"providers/aws/throttle":     {"providers", "providers/aws/errorcode"},
 
-	"controllers/cluster":        {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable", "model/secrets"},
+	"controllers/cluster":        {"api/v1alpha1", "controllers/multimap", "model/endpoints", "model/ingress", "model/lb", "model/printable", "model/secrets", "model/settings"},
 	"controllers/controllertest": {"api/v1alpha1", "controllers/cluster", "controllers/gather", "controllers/records", "controllers/scheme", "model/ingress", "model/lb", "model/plan", "providers/fake"},
 	"controllers/defaultclass":   {"api/v1alpha1", "controllers/cluster", "controllers/queue", "controllers/records", "model/diag", "model/ingress"},
 	"controllers/disputes":       {"model/lb"},

@@ -19,11 +19,16 @@ type Dependencies struct {
 	Dependents map[Ref]map[lb.Key]bool
 	Members    map[lb.Key]map[string]bool // Ingresses by namespace/name
 	groups     map[string]map[lb.Key]bool // those that have members, by whose they are
+	classes    map[string]map[lb.Key]bool // those that have members, by class
 	Refs       map[lb.Key][]Ref           // what was read for the last snapshot
 }
 
 func NewDependencies() *Dependencies {
-	return &Dependencies{Dependents: map[Ref]map[lb.Key]bool{}, Members: map[lb.Key]map[string]bool{}, groups: map[string]map[lb.Key]bool{}, Refs: map[lb.Key][]Ref{}}
+	return &Dependencies{
+		Dependents: map[Ref]map[lb.Key]bool{}, Members: map[lb.Key]map[string]bool{},
+		groups: map[string]map[lb.Key]bool{}, classes: map[string]map[lb.Key]bool{},
+		Refs: map[lb.Key][]Ref{},
+	}
 }
 
 // Place adds an Ingress to load balancers and returns all that depend on it: those, and those to
@@ -35,6 +40,7 @@ func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 		multimap.Add(d.Dependents, ingress, key)
 		multimap.Add(d.Members, key, ingress.String())
 		multimap.Add(d.groups, key.Whose(), key)
+		multimap.Add(d.classes, key.Class(), key)
 	}
 	return d.sortedDependents(ingress)
 }
@@ -47,6 +53,7 @@ func (d *Dependencies) Release(ingress Ref, key lb.Key) {
 	multimap.Remove(d.Members, key, ingress.String())
 	if d.Members[key] == nil {
 		multimap.Remove(d.groups, key.Whose(), key)
+		multimap.Remove(d.classes, key.Class(), key)
 	}
 }
 
@@ -55,6 +62,17 @@ func (d *Dependencies) MembersOf(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.Members[key]))
+}
+
+// MembersUnder returns the Ingresses that were added to load balancers of a class and not released.
+func (d *Dependencies) MembersUnder(class string) []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []string
+	for key := range d.classes[class] {
+		out = slices.AppendSeq(out, maps.Keys(d.Members[key]))
+	}
+	return out
 }
 
 // MembersBeside returns the Ingresses of the other load balancers of the same group: a group is

@@ -37,6 +37,12 @@ func listOf(o client.Object) client.ObjectList {
 	switch o.(type) {
 	case *networkingv1.Ingress:
 		return &networkingv1.IngressList{}
+	case *networkingv1.IngressClass:
+		return &networkingv1.IngressClassList{}
+	case *v1alpha1.ClusterLoadBalancerClass:
+		return &v1alpha1.ClusterLoadBalancerClassList{}
+	case *v1alpha1.LoadBalancerClass:
+		return &v1alpha1.LoadBalancerClassList{}
 	case *v1alpha1.Backend:
 		return &v1alpha1.BackendList{}
 	case *corev1.Service:

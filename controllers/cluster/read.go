@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,7 +26,7 @@ func Get[T any, P object[T]](ctx context.Context, from client.Reader, r Ref) (P,
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %s: %w", r.kind, r, err)
+		return nil, fmt.Errorf("reading %s %s: %w", r.Kind, r, err)
 	}
 	return found, nil
 }
@@ -50,4 +51,17 @@ func Pointers[T any](items []T) []*T {
 		out[i] = &items[i]
 	}
 	return out
+}
+
+// EndpointsOf returns the EndpointSlices of a Service.
+func EndpointsOf(
+	ctx context.Context, from client.Reader, service Ref,
+) ([]*discoveryv1.EndpointSlice, error) {
+	var list discoveryv1.EndpointSliceList
+	which := client.MatchingFields{SliceService: service.Name}
+	err := from.List(ctx, &list, client.InNamespace(service.Namespace), which)
+	if err != nil {
+		return nil, fmt.Errorf("listing EndpointSlices of Service %s: %w", service, err)
+	}
+	return Pointers(list.Items), nil
 }

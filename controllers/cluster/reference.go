@@ -5,28 +5,35 @@ package cluster
 import (
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // This file names objects of the cluster.
 
 // Ref is an object that a load balancer depends on, whether or not it exists.
 type Ref struct {
-	kind, Namespace, Name string
+	Kind, Namespace, Name string
 }
 
 // The kinds that are referred to.
 const (
-	KindBackend   = "Backend"
-	KindIngress   = "Ingress"
-	KindNamespace = "Namespace"
-	KindPod       = "Pod"
-	KindSecret    = "Secret"
-	KindService   = "Service"
+	KindBackend      = "Backend"
+	KindIngress      = "Ingress"
+	KindIngressClass = "IngressClass"
+	KindNamespace    = "Namespace"
+	KindPod          = "Pod"
+	KindSecret       = "Secret"
+	KindService      = "Service"
 )
 
 // String returns namespace/name, as records and diagnostics spell it.
 func (r Ref) String() string { return r.Namespace + "/" + r.Name }
+
+// Key returns the name of an object among those of all kinds.
+func (r Ref) Key() string { return r.Kind + "/" + r.String() }
 
 // RefTo names an object.
 func RefTo(kind, namespace, name string) Ref { return Ref{kind, namespace, name} }
@@ -38,4 +45,21 @@ func RefOf(kind string, o client.Object) Ref { return RefTo(kind, o.GetNamespace
 func RefFrom(kind, object string) Ref {
 	namespace, name, _ := strings.Cut(object, "/")
 	return Ref{kind, namespace, name}
+}
+
+// ParametersRef returns the parameters of Fairlead that an IngressClass refers to, if there is one
+// and it does.
+func ParametersRef(class *networkingv1.IngressClass) (Ref, bool) {
+	if class == nil {
+		return Ref{}, false
+	}
+	p := class.Spec.Parameters
+	if p == nil || p.APIGroup == nil || *p.APIGroup != v1alpha1.Group {
+		return Ref{}, false
+	}
+	r := RefTo(p.Kind, "", p.Name)
+	if p.Namespace != nil {
+		r.Namespace = *p.Namespace
+	}
+	return r, true
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -29,11 +28,12 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
 	class.Spec.Controller = ingress.Controller
 	objects = append(objects, class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	return fake.NewClientBuilder().WithScheme(scheme.New()).
-		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{}).
-		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SliceService, cluster.ServiceOfSlice).
-		WithIndex(&discoveryv1.EndpointSlice{}, cluster.SlicePods, cluster.PodsOfSlice).
-		WithObjects(objects...).Build()
+	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(objects...).
+		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{})
+	for _, i := range cluster.Indexes() {
+		b = b.WithIndex(i.Of, i.Field, i.Values)
+	}
+	return b.Build()
 }
 
 // NewGatherer returns a Gatherer of a cluster that remembers nothing but what the cluster holds.

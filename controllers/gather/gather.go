@@ -39,10 +39,6 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		return nil, err
 	}
 	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
-	objects, err := g.Classes(ctx)
-	if err != nil {
-		return nil, err
-	}
 	known, err := g.ingresses(ctx, names)
 	if err != nil {
 		return nil, err
@@ -59,7 +55,17 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		return nil, err
 	}
 	maps.Copy(beside, known) // an Ingress that moves from one to the other is among both
+	var objects ingress.Objects
 	objects.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
+	objects.Memories = g.Memories.About(names, now)
+	memory.Members = maps.Clone(memory.Members)
+	objects.Memories[key] = memory
+	serveOn(vanished, known, objects.Memories)
+	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
+	classes := g.classNames(objects.Ingresses, objects.Memories)
+	if err := g.addClasses(ctx, classes, &objects, versions{}); err != nil {
+		return nil, err
+	}
 	if err := g.references(ctx, key, known, memory, &objects); err != nil {
 		return nil, err
 	}
@@ -67,11 +73,6 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
-	objects.Memories = g.Memories.About(names, now)
-	memory.Members = maps.Clone(memory.Members)
-	objects.Memories[key] = memory
-	serveOn(vanished, known, objects.Memories)
-	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
 
 	out := &Snapshot{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, vanished: vanished, PausedBy: pausedBy, ReadAt: now}
 	out.Class.Name = key.Class()

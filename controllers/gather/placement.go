@@ -25,27 +25,27 @@ type Placement struct {
 	Homeless  []diag.Diagnostic
 }
 
-// PlaceOf finds the load balancers of an Ingress. An Ingress that is being deleted stays at its
-// load balancers.
+// PlaceOf finds the load balancers of an Ingress.
 func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Placement, error) {
+	out, _, err := g.place(ctx, ing)
+	return out, err
+}
+
+// place finds the load balancers of an Ingress, and returns the versions of the objects that
+// decided it. An Ingress that is being deleted stays at its load balancers.
+func (g *Gatherer) place(
+	ctx context.Context, ing *networkingv1.Ingress,
+) (Placement, versions, error) {
 	if err := g.Memories.Ready(ctx); err != nil {
-		return Placement{}, fmt.Errorf("reading what is remembered: %w", err)
+		return Placement{}, nil, fmt.Errorf("reading what is remembered: %w", err)
 	}
-	objects, err := g.Classes(ctx)
+	name := cluster.RefOf(cluster.KindIngress, ing).String()
+	objects, seen, err := g.decisions(ctx, ing, name)
 	if err != nil {
-		return Placement{}, err
+		return Placement{}, nil, err
 	}
-	alive := *ing
-	alive.DeletionTimestamp = nil
-	objects.Ingresses = []*networkingv1.Ingress{&alive}
-	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses); err != nil {
-		return Placement{}, err
-	}
-	who := cluster.RefOf(cluster.KindIngress, ing)
-	objects.Memories = g.Memories.About([]string{who.String()}, time.Now())
-	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
 	snapshots, homeless := ingress.Split(objects, g.Options)
-	out, found := Placement{Homes: g.Memories.Holding(who.String())}, homeless
+	out, found := Placement{Homes: g.Memories.Holding(name)}, homeless
 	for _, s := range snapshots {
 		out.Homes, found = append(out.Homes, s.Key), slices.Concat(found, s.Diagnostics)
 	}
@@ -57,5 +57,24 @@ func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Plac
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
 		out.RefusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.Options)))
 	}
-	return out, nil
+	return out, seen, nil
+}
+
+// decisions reads the objects that decide which load balancers an Ingress gets.
+func (g *Gatherer) decisions(
+	ctx context.Context, ing *networkingv1.Ingress, name string,
+) (o ingress.Objects, seen versions, err error) {
+	alive := *ing
+	alive.DeletionTimestamp = nil
+	o.Ingresses = []*networkingv1.Ingress{&alive}
+	o.Memories = g.Memories.About([]string{name}, time.Now())
+	g.Memories.AddPinned(g.Options.Literal, o.Memories)
+	seen = versions{cluster.RefTo(cluster.KindNamespace, "", ing.Namespace): ""}
+	if o.Namespaces, err = g.namespaces(ctx, o.Ingresses); err != nil {
+		return o, nil, err
+	}
+	for _, n := range o.Namespaces {
+		seen.set(cluster.RefOf(cluster.KindNamespace, n), n)
+	}
+	return o, seen, g.addClasses(ctx, g.classNames(o.Ingresses, o.Memories), &o, seen)
 }

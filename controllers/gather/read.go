@@ -2,7 +2,6 @@ package gather
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,28 +11,10 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/memory"
 )
 
 // This file reads objects from the cache and, where the cache may be behind, from the API server.
-
-// Classes returns all classes and their parameters: they are few, and each may matter.
-func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
-	var o ingress.Objects
-	var classes networkingv1.IngressClassList
-	var clusterwide v1alpha1.ClusterLoadBalancerClassList
-	var namespaced v1alpha1.LoadBalancerClassList
-	for _, list := range []client.ObjectList{&classes, &clusterwide, &namespaced} {
-		if err := g.Cache.List(ctx, list); err != nil {
-			return o, fmt.Errorf("listing classes: %w", err)
-		}
-	}
-	o.IngressClasses = cluster.Pointers(classes.Items)
-	o.ClusterLoadBalancerClasses = cluster.Pointers(clusterwide.Items)
-	o.LoadBalancerClasses = cluster.Pointers(namespaced.Items)
-	return o, nil
-}
 
 // ingresses returns the Ingresses of the given names; nil for one that does not exist.
 func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {

@@ -181,3 +181,21 @@ func (o *oneIngress) Get(_ context.Context, key client.ObjectKey, into client.Ob
 	o.there.DeepCopyInto(into.(*networkingv1.Ingress))
 	return nil
 }
+
+func TestVersionsThatWereDroppedAreOutdated(t *testing.T) {
+	p := NewPlacer(&Gatherer{Cache: &countingReader{}})
+	class := cluster.RefTo(cluster.KindIngressClass, "", "missing")
+	p.note(versions{class: ""})
+	if outdated, err := p.outdated(t.Context(), class); outdated || err != nil {
+		t.Errorf("a class that is as it was seen: outdated %t, error %v", outdated, err)
+	}
+	for i := range mostVersions + 1 {
+		p.note(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint(i)): ""})
+	}
+	if len(p.under) > mostVersions {
+		t.Errorf("%d versions are remembered, want at most %d", len(p.under), mostVersions)
+	}
+	if outdated, err := p.outdated(t.Context(), class); !outdated || err != nil {
+		t.Errorf("a class whose version was dropped: outdated %t, error %v", outdated, err)
+	}
+}

@@ -48,6 +48,7 @@ type Parts struct {
 type Reconciler struct {
 	Parts
 	observer
+	placer  *gather.Placer
 	awaited awaited
 	doubts  doubts
 	writes  writes
@@ -63,6 +64,7 @@ type Reconciler struct {
 func New(p Parts) *Reconciler {
 	r := &Reconciler{
 		Parts:    p,
+		placer:   gather.NewPlacer(p.Gatherer),
 		observer: observer{cloud: p.Cloud, every: p.DriftInterval},
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 	}

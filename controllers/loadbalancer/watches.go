@@ -34,9 +34,7 @@ func (r *Reconciler) changedIngress(before, after client.Object) bool {
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
 		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
-		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
-			return r.onClasses(ctx, []string{c.Name})
-		})),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, r.onClass)),
 		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
 			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
 		})),
@@ -94,70 +92,67 @@ func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 // onIngress returns the load balancers to which an Ingress belongs or belonged, and those that
 // refuse it.
 func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
-	place, err := r.PlaceOf(ctx, ing)
+	place, err := r.placer.PlaceOf(ctx, ing)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
 	}
 	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.Homes, place.RefusedAt))
 }
 
-// onClasses returns the load balancers of some classes, and those that Ingresses join or leave
-// because of them.
-func (r *Reconciler) onClasses(ctx context.Context, names []string) []lb.Key {
-	among := func(k lb.Key) bool {
-		return slices.Contains(names, k.Class())
-	}
-	keys := r.onIngresses(ctx, func(before, after []lb.Key) bool {
-		return !slices.Equal(before, after) || slices.ContainsFunc(after, among)
-	})
-	for _, k := range r.Memories.Keys() {
-		if among(k) && len(r.Directory.MembersOf(k)) == 0 { // it has no members, and its class decides whether it stays
-			keys = append(keys, k)
-		}
-	}
-	return keys
+// onClass returns the load balancers of a class, and those that Ingresses join or leave because of
+// it.
+func (r *Reconciler) onClass(ctx context.Context, c *networkingv1.IngressClass) []lb.Key {
+	return r.onClasses(ctx, cluster.RefOf(cluster.KindIngressClass, c), []string{c.Name})
 }
 
 // onParameters returns the load balancers of the classes that refer to an object.
 func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Object) []lb.Key {
-	objects, err := r.Classes(ctx)
+	changed := cluster.RefOf(kind, o)
+	names, err := r.ClassesOf(ctx, changed)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name", o.GetName())
-		return nil
 	}
-	var names []string
-	for _, c := range objects.IngressClasses {
-		if p := c.Spec.Parameters; p != nil && p.Kind == kind && p.Name == o.GetName() {
-			names = append(names, c.Name)
+	return r.onClasses(ctx, changed, names)
+}
+
+// onClasses returns the load balancers that a change of classes, or of an object to which they
+// refer, concerns.
+func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names []string) []lb.Key {
+	among := func(k lb.Key) bool { return slices.Contains(names, k.Class()) }
+	affected, err := r.placer.Affected(ctx, changed, names)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the Ingresses of classes", "classes", names)
+	}
+	var keys []lb.Key
+	for _, ing := range affected {
+		before := r.Directory.On(cluster.RefOf(cluster.KindIngress, ing))
+		after := r.onIngress(ctx, ing)
+		if !slices.Equal(before, after) || slices.ContainsFunc(after, among) {
+			keys = append(keys, after...)
 		}
 	}
-	if names == nil {
-		return nil
+	for _, k := range r.Memories.Keys() {
+		// Where it has no members, its class decides whether it stays.
+		if among(k) && len(r.Directory.MembersOf(k)) == 0 {
+			keys = append(keys, k)
+		}
 	}
-	return r.onClasses(ctx, names)
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // onNamespace returns the load balancers of the Ingresses in a namespace.
 func (r *Reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.Key {
-	return r.onIngresses(ctx, func(_, _ []lb.Key) bool { return true }, client.InNamespace(n.Name))
-}
-
-// onIngresses places Ingresses anew, and returns the load balancers of those that matter.
-func (r *Reconciler) onIngresses(ctx context.Context, matters func(before, after []lb.Key) bool, which ...client.ListOption) []lb.Key {
-	var list networkingv1.IngressList // is not changed
-	if err := r.Cache.List(ctx, &list, append(which, client.UnsafeDisableDeepCopy)...); err != nil {
-		log.FromContext(ctx).Error(err, "listing Ingresses")
-		return nil
+	affected, err := r.placer.AffectedIn(ctx, n)
+	if err != nil {
+		log.FromContext(ctx).Error(err, "finding the Ingresses of a namespace", "namespace", n.Name)
 	}
-	var out []lb.Key
-	for i := range list.Items {
-		before := r.Directory.On(cluster.RefOf(cluster.KindIngress, &list.Items[i]))
-		if after := r.onIngress(ctx, &list.Items[i]); matters(before, after) {
-			out = append(out, after...)
-		}
+	var keys []lb.Key
+	for _, ing := range affected {
+		keys = append(keys, r.onIngress(ctx, ing)...)
 	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // onNamed returns the load balancers that depend on an object by its name.

@@ -29,7 +29,7 @@ import (
 
 // A Reconciler reconciles one Ingress at a time.
 type Reconciler struct {
-	*gather.Gatherer
+	*gather.Placer
 	Events    *events.Recorder
 	Ingresses *ingresses.Writer
 	// Queue has Ingresses that may belong to no load balancer from now on.
@@ -91,31 +91,41 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
 			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
 		}),
-		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, onAny[*networkingv1.IngressClass](r)),
-		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, onAny[*v1alpha1.LoadBalancerClass](r)),
-		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, onAny[*v1alpha1.ClusterLoadBalancerClass](r)),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []types.NamespacedName {
+			return r.affected(ctx, cluster.RefOf(cluster.KindIngressClass, c), []string{c.Name})
+		}),
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, onParameters[*v1alpha1.LoadBalancerClass](r, v1alpha1.KindLoadBalancerClass)),
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, onParameters[*v1alpha1.ClusterLoadBalancerClass](r, v1alpha1.KindClusterLoadBalancerClass)),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
-			return r.all(ctx, client.InNamespace(n.Name))
+			return namesOf(r.AffectedIn(ctx, n))
 		}),
 		source.TypedChannel(r.Queue, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 
-// onAny returns all Ingresses for an object of a kind.
-func onAny[T client.Object](r *Reconciler) func(context.Context, T) []types.NamespacedName {
-	return func(ctx context.Context, _ T) []types.NamespacedName { return r.all(ctx) }
+// onParameters returns the Ingresses of the classes that refer to an object of a kind.
+func onParameters[T client.Object](r *Reconciler, kind string) func(context.Context, T) []types.NamespacedName {
+	return func(ctx context.Context, o T) []types.NamespacedName {
+		changed := cluster.RefOf(kind, o)
+		classes, err := r.ClassesOf(ctx, changed)
+		if err != nil {
+			return nil // the cache is being stopped
+		}
+		return r.affected(ctx, changed, classes)
+	}
 }
 
-// all returns all Ingresses, or those of a namespace: a change of a class can concern any of them,
-// and the labels of a namespace decide which groups its Ingresses may join.
-func (r *Reconciler) all(ctx context.Context, in ...client.ListOption) []types.NamespacedName {
-	var list networkingv1.IngressList
-	if err := r.Cache.List(ctx, &list, append(in, client.UnsafeDisableDeepCopy)...); err != nil {
-		return nil // the cache is being stopped
-	}
+// affected returns the Ingresses that a change of classes, or of an object to which they refer, can
+// place otherwise.
+func (r *Reconciler) affected(ctx context.Context, changed cluster.Ref, classes []string) []types.NamespacedName {
+	return namesOf(r.Affected(ctx, changed, classes))
+}
+
+// namesOf returns the names of Ingresses; none where the cache is being stopped.
+func namesOf(found []*networkingv1.Ingress, _ error) []types.NamespacedName {
 	var out []types.NamespacedName
-	for i := range list.Items {
-		out = append(out, client.ObjectKeyFromObject(&list.Items[i]))
+	for _, ing := range found {
+		out = append(out, client.ObjectKeyFromObject(ing))
 	}
 	return out
 }

@@ -30,27 +30,25 @@ const (
 	groupsPerShared    = 2 // that serve one shared Service
 )
 
-// The classes: of all groups but the last, and of the last.
-const (
-	usual = "usual"
-	rare  = "rare"
-)
+// rare is the class of the last group. The other groups have the other classes in turn.
+const rare = "rare"
 
 // A fleet is the Ingresses of a measurement.
 type fleet struct {
 	client.WithWatch
-	ingresses, groups int
+	ingresses, groups, classes int
 }
 
 // newFleet has as many Ingresses in every group.
-func newFleet(t testing.TB, s server, ingresses, groups int) *fleet {
+func newFleet(t testing.TB, s server, ingresses, groups, classes int) *fleet {
 	t.Helper()
 	c, err := client.NewWithWatch(s.Config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{c, ingresses, groups}
-	for _, class := range []string{usual, rare} {
+	f := &fleet{c, ingresses, groups, max(2, classes)}
+	for i := range f.classes {
+		class := f.className(i)
 		api := v1alpha1.Group
 		f.create(t,
 			&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: class}},
@@ -117,7 +115,15 @@ func (f *fleet) class(group int) string {
 	if group == f.groups-1 {
 		return rare
 	}
-	return usual
+	return f.className(group % (f.classes - 1))
+}
+
+// className returns the name of one of the classes, of which the last is the rare one.
+func (f *fleet) className(i int) string {
+	if i == f.classes-1 {
+		return rare
+	}
+	return fmt.Sprintf("usual-%d", i)
 }
 
 // key is the load balancer of a group.

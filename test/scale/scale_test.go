@@ -30,6 +30,7 @@ import (
 var (
 	ingresses = flag.Int("ingresses", 2000, "how many Ingresses there are")
 	groups    = flag.Int("groups", 100, "how many load balancers they share")
+	classes   = flag.Int("classes", 2, "how many IngressClasses they have, two at least")
 	arriving  = flag.Int("arriving", 400, "how many Ingresses come while the operator runs, as many to a group")
 	steady    = flag.Duration("steady", time.Minute, "how long nothing may be written")
 	profiles  = flag.String("profiles", "", "an absolute `folder` for profiles of the operator")
@@ -59,7 +60,7 @@ func TestMain(m *testing.M) {
 
 func TestScale(t *testing.T) {
 	w := &world{server: newServer(t)}
-	w.fleet = newFleet(t, w.server, *ingresses, *groups)
+	w.fleet = newFleet(t, w.server, *ingresses, *groups, *classes)
 	made := w.populate(t)
 	w.operator = operate(t, w.Cluster)
 	t.Run("a cold start", func(t *testing.T) { w.coldStart(t, made) })
@@ -85,8 +86,8 @@ func (w *world) coldStart(t *testing.T, made time.Duration) {
 	took := w.programmed(t).Sub(w.started)
 	w.calm(t) // records are written last
 	asked := w.asked(t)
-	t.Logf("%d Ingresses of %d groups are programmed after %.1f s: %.1f s of processor time, %d MiB at most",
-		w.ingresses, w.groups, took.Seconds(), w.worked().Seconds(), w.peak())
+	t.Logf("%d Ingresses of %d groups and %d classes are programmed after %.1f s: %.1f s of processor time, %d MiB at most",
+		w.ingresses, w.groups, w.classes, took.Seconds(), w.worked().Seconds(), w.peak())
 	t.Logf("the API server was asked for %s", asked)
 	// Where other tests take the processors, the API server is as slow for this one.
 	if most := max(w.times(mostTime), made*2); took > most {
@@ -178,7 +179,7 @@ func (w *world) nothing(t *testing.T) {
 // arrive has Ingresses created while an operator runs.
 func arrive(t *testing.T) {
 	w := &world{server: newServer(t)}
-	w.fleet = newFleet(t, w.server, *arriving, max(1, *arriving**groups / *ingresses))
+	w.fleet = newFleet(t, w.server, *arriving, max(1, *arriving**groups / *ingresses), *classes)
 	w.operator = operate(t, w.Cluster)
 	w.leads(t)
 	made := w.populate(t)

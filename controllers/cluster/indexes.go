@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file has the indexes of the cache: of EndpointSlices by Service and Pod, of Ingresses by
+// IngressClass, and of these by parameters.
+
+// An Index lets the cache list the objects of one kind by the values of a field.
+type Index struct {
+	Of     client.Object
+	Field  string
+	Values client.IndexerFunc
+}
+
+// The fields of the indexes.
+const (
+	SliceService    = "service"
+	SlicePods       = "pods"
+	IngressClass    = "class"
+	ClassParameters = "parameters"
+)
+
+// Indexes returns the indexes that an operator's cache has.
+func Indexes() []Index {
+	return []Index{
+		{&discoveryv1.EndpointSlice{}, SliceService, ServiceOfSlice},
+		{&discoveryv1.EndpointSlice{}, SlicePods, podsOfSlice},
+		{&networkingv1.Ingress{}, IngressClass, ClassesOfIngress},
+		{&networkingv1.IngressClass{}, ClassParameters, parametersOfClass},
+	}
+}
+
+// ServiceOfSlice returns the name of the Service of an EndpointSlice, if it has one.
+func ServiceOfSlice(o client.Object) []string {
+	if name := o.GetLabels()[discoveryv1.LabelServiceName]; name != "" {
+		return []string{name}
+	}
+	return nil
+}
+
+// podsOfSlice returns the names of the Pods of an EndpointSlice.
+func podsOfSlice(o client.Object) []string {
+	var out []string
+	for _, e := range o.(*discoveryv1.EndpointSlice).Endpoints {
+		if pod := endpoints.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
+			out = append(out, pod)
+		}
+	}
+	return out
+}
+
+// NoClass is how the index has Ingresses that name no class. No IngressClass has this name.
+const NoClass = "/"
+
+// ClassesOfIngress returns the classes that an Ingress names, by annotation and by field, or
+// NoClass.
+func ClassesOfIngress(o client.Object) []string {
+	ing := o.(*networkingv1.Ingress)
+	var out []string
+	if named := ing.Annotations[settings.IngressClass]; named != "" {
+		out = append(out, named)
+	}
+	if named := ing.Spec.IngressClassName; named != nil && *named != "" {
+		out = append(out, *named)
+	}
+	if out == nil {
+		return []string{NoClass}
+	}
+	return out
+}
+
+// parametersOfClass returns the parameters that an IngressClass refers to, if it does.
+func parametersOfClass(o client.Object) []string {
+	if r, found := ParametersRef(o.(*networkingv1.IngressClass)); found {
+		return []string{r.Key()}
+	}
+	return nil
+}

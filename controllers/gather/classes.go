@@ -1,0 +1,117 @@
+package gather
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
+)
+
+// This file reads classes and their parameters.
+
+// Classes returns all classes and their parameters.
+func (g *Gatherer) Classes(ctx context.Context) (ingress.Objects, error) {
+	var o ingress.Objects
+	var classes networkingv1.IngressClassList
+	var clusterwide v1alpha1.ClusterLoadBalancerClassList
+	var namespaced v1alpha1.LoadBalancerClassList
+	for _, list := range []client.ObjectList{&classes, &clusterwide, &namespaced} {
+		if err := g.Cache.List(ctx, list); err != nil {
+			return o, fmt.Errorf("listing classes: %w", err)
+		}
+	}
+	o.IngressClasses = cluster.Pointers(classes.Items)
+	o.ClusterLoadBalancerClasses = cluster.Pointers(clusterwide.Items)
+	o.LoadBalancerClasses = cluster.Pointers(namespaced.Items)
+	return o, nil
+}
+
+// ClassesOf returns the IngressClasses that refer to parameters.
+func (g *Gatherer) ClassesOf(ctx context.Context, parameters cluster.Ref) ([]string, error) {
+	var list networkingv1.IngressClassList
+	which := client.MatchingFields{cluster.ClassParameters: parameters.Key()}
+	if err := g.Cache.List(ctx, &list, which); err != nil {
+		return nil, fmt.Errorf("listing the classes of %s: %w", parameters.Key(), err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return names, nil
+}
+
+// classNames returns the classes on which the load balancers of some Ingresses depend: those that
+// they name, the class of Ingresses that name none, and those of load balancers that are
+// remembered.
+func (g *Gatherer) classNames(
+	ingresses []*networkingv1.Ingress, memories map[lb.Key]memory.LoadBalancer,
+) map[string]bool {
+	names := map[string]bool{g.Options.WithoutClass: true}
+	for _, ing := range ingresses {
+		for _, name := range cluster.ClassesOfIngress(ing) {
+			names[name] = true
+		}
+	}
+	for key := range memories {
+		names[key.Class()] = true
+	}
+	delete(names, "")
+	delete(names, cluster.NoClass)
+	return names
+}
+
+// addClasses reads those of some classes that exist, with their parameters, and adds them to
+// objects and their versions.
+func (g *Gatherer) addClasses(
+	ctx context.Context, names map[string]bool, to *ingress.Objects, v versions,
+) error {
+	var parameters []cluster.Ref
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		ref := cluster.RefTo(cluster.KindIngressClass, "", name)
+		class, err := cluster.Get[networkingv1.IngressClass](ctx, g.Cache, ref)
+		if err != nil {
+			return err
+		}
+		if v[ref] = ""; class != nil {
+			v[ref] = class.ResourceVersion
+			to.IngressClasses = append(to.IngressClasses, class)
+		}
+		if ref, found := cluster.ParametersRef(class); found && !slices.Contains(parameters, ref) {
+			parameters = append(parameters, ref)
+		}
+	}
+	for _, ref := range parameters {
+		found, err := g.parameters(ctx, ref)
+		if err != nil {
+			return err
+		}
+		switch p := found.(type) {
+		case *v1alpha1.ClusterLoadBalancerClass:
+			to.ClusterLoadBalancerClasses = append(to.ClusterLoadBalancerClasses, p)
+		case *v1alpha1.LoadBalancerClass:
+			to.LoadBalancerClasses = append(to.LoadBalancerClasses, p)
+		}
+		v.set(ref, found)
+	}
+	return nil
+}
+
+// parameters reads the parameters of a class; nil if there are none.
+func (g *Gatherer) parameters(ctx context.Context, ref cluster.Ref) (client.Object, error) {
+	switch ref.Kind {
+	case v1alpha1.KindClusterLoadBalancerClass:
+		return existing(cluster.Get[v1alpha1.ClusterLoadBalancerClass](ctx, g.Cache, ref))
+	case v1alpha1.KindLoadBalancerClass:
+		return existing(cluster.Get[v1alpha1.LoadBalancerClass](ctx, g.Cache, ref))
+	}
+	return nil, nil // the compiler refuses the reference
+}
