@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/model/lb"
@@ -200,7 +201,7 @@ func (s *story) until(what string, done func() bool) {
 	var err error
 	for range 20 {
 		_, err = s.Reconcile(s.Context(), storyKey)
-		others := &unassigned.Reconciler{Gatherer: s.Gatherer, Events: s.Events, Ingresses: s.Ingresses, Queue: s.Unassigned}
+		others := &unassigned.Reconciler{Placer: gather.NewPlacer(s.Gatherer), Events: s.Events, Ingresses: s.Ingresses, Queue: s.Unassigned}
 		for name := range s.hosts {
 			_, failure := others.Reconcile(s.Context(), types.NamespacedName{Namespace: "shop", Name: name})
 			err = errors.Join(err, failure)
