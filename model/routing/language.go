@@ -47,8 +47,8 @@ const LanguageSteps = 1_000_000
 // mostInstructions is how long an expression may be once its counted repetitions are written out.
 const mostInstructions = 20_000
 
-// The characters that a text consists of.
-const firstChar, lastChar = 0x21, 0x7e
+// FirstChar to LastChar are the characters that a text consists of.
+const FirstChar, LastChar = 0x21, 0x7e
 
 // A Language is the texts that an expression matches whole. Its states are numbered from 0, before
 // the first character, and dead where no text that goes on is matched. That of an Exact path or a
@@ -64,15 +64,16 @@ type Language struct {
 	text   string // of an Exact path or a Prefix
 	prefix bool
 
-	cut     [lastChar + 2]bool  // whether the expression tells a character from the one before
-	column  [lastChar + 1]uint8 // of each character, in next
+	cut     [LastChar + 2]bool  // whether the expression tells a character from the one before
+	column  [LastChar + 1]uint8 // of each character, in next
 	columns int
 	next    []int32 // by state and column
 	accepts []bool  // whether the text may end here
 	full    []bool  // whether whatever follows is matched
 }
 
-const dead = -1
+// Dead is the state from which no text is matched any more.
+const Dead = -1
 
 // NewLanguage is the language of an expression.
 func NewLanguage(pattern string) *Language {
@@ -90,10 +91,10 @@ func languageOf(p Path) *Language {
 		return NewLanguage(p.Pattern())
 	}
 	l := &Language{known: true, text: p.Value, prefix: p.Type == Prefix}
-	l.cut[firstChar] = true
+	l.cut[FirstChar] = true
 	l.cut['/'], l.cut['/'+1] = true, true
 	for _, c := range []byte(p.Value) {
-		if c >= firstChar && c <= lastChar {
+		if c >= FirstChar && c <= LastChar {
 			l.cut[c], l.cut[c+1] = true, true
 		}
 	}
@@ -108,8 +109,8 @@ func (l *Language) states() int {
 	return len(l.accepts)
 }
 
-// move is the state behind a character.
-func (l *Language) move(state int32, c byte) int32 {
+// Move is the state behind a character.
+func (l *Language) Move(state int32, c byte) int32 {
 	if l.text == "" {
 		return l.next[int(state)*l.columns+int(l.column[c])]
 	}
@@ -123,24 +124,31 @@ func (l *Language) move(state int32, c byte) int32 {
 	case l.prefix && (c == '/' || l.text == Root.Value):
 		return state + 1
 	}
-	return dead
+	return Dead
 }
 
-// ends reports whether a text may end in a state.
-func (l *Language) ends(state int32) bool {
+// Ends reports whether a text may end in a state.
+func (l *Language) Ends(state int32) bool {
 	if l.text == "" {
 		return l.accepts[state]
 	}
 	return int(state) >= len(l.text)
 }
 
-// takesAll reports whether whatever follows is matched.
-func (l *Language) takesAll(state int32) bool {
+// TakesAll reports whether whatever follows is matched.
+func (l *Language) TakesAll(state int32) bool {
 	if l.text == "" {
 		return l.full[state]
 	}
 	return int(state) > len(l.text) || l.prefix && l.text == Root.Value && int(state) == len(l.text)
 }
+
+// Known reports whether there is an automaton: of an expression that takes too many steps, or that
+// says what an automaton cannot, there is none.
+func (l *Language) Known() bool { return l.known }
+
+// Splits reports whether the expression tells a visible character from the one before it.
+func (l *Language) Splits(c byte) bool { return l.cut[c] }
 
 // Exceeds reports whether the expression takes more steps than LanguageSteps.
 func (l *Language) Exceeds() bool { return l.Steps > LanguageSteps }
@@ -194,12 +202,12 @@ func instructions(re *syntax.Regexp) int {
 
 // mark finds the characters that a program tells apart.
 func (l *Language) mark(prog *syntax.Prog) {
-	l.cut[firstChar] = true
+	l.cut[FirstChar] = true
 	mark := func(lo, hi rune) {
-		if lo >= firstChar && lo <= lastChar {
+		if lo >= FirstChar && lo <= LastChar {
 			l.cut[lo] = true
 		}
-		if hi+1 >= firstChar && hi+1 <= lastChar {
+		if hi+1 >= FirstChar && hi+1 <= LastChar {
 			l.cut[hi+1] = true
 		}
 	}
@@ -222,7 +230,7 @@ func (l *Language) mark(prog *syntax.Prog) {
 			}
 		}
 	}
-	for c := firstChar; c <= lastChar; c++ {
+	for c := FirstChar; c <= LastChar; c++ {
 		if l.cut[c] {
 			l.columns++
 		}
@@ -243,13 +251,13 @@ func (l *Language) build(prog *syntax.Prog) {
 	add(b.closure([]uint32{uint32(prog.Start)}, true, false), true) // a state of its own: only there do texts begin
 	var reached, key = []uint32{}, []byte{}
 	for state := 0; state < len(sets); state++ {
-		for c := firstChar; c <= lastChar; c++ {
+		for c := FirstChar; c <= LastChar; c++ {
 			if !l.cut[c] {
 				continue
 			}
 			reached = b.read(reached[:0], sets[state], rune(c))
 			if len(reached) == 0 {
-				l.next = append(l.next, dead)
+				l.next = append(l.next, Dead)
 				continue
 			}
 			set := b.closure(reached, false, false)
@@ -351,18 +359,18 @@ func (l *Language) trim() {
 	states := len(l.accepts)
 	before := make([][]int32, states)
 	for i, to := range l.next {
-		if to != dead {
+		if to != Dead {
 			before[to] = append(before[to], int32(i/l.columns))
 		}
 	}
 	alive := spread(before, func(s int32) bool { return l.accepts[s] })
 	for i, to := range l.next {
-		if to != dead && !alive[to] {
-			l.next[i] = dead
+		if to != Dead && !alive[to] {
+			l.next[i] = Dead
 		}
 	}
 	partial := spread(before, func(s int32) bool {
-		return !l.accepts[s] || slices.Contains(l.next[int(s)*l.columns:(int(s)+1)*l.columns], dead)
+		return !l.accepts[s] || slices.Contains(l.next[int(s)*l.columns:(int(s)+1)*l.columns], Dead)
 	})
 	l.full = make([]bool, states)
 	for s := range l.full {
@@ -396,7 +404,7 @@ func spread(before [][]int32, kind func(state int32) bool) []bool {
 // Has reports whether a text is in the language, and false for told if that is not known.
 func (l *Language) Has(text string) (has, told bool) {
 	state, told := l.after(text)
-	return told && state != dead && l.ends(state), told
+	return told && state != Dead && l.Ends(state), told
 }
 
 // Under says which paths at and below a prefix are in the language: some, or all of them. It is not
@@ -404,26 +412,26 @@ func (l *Language) Has(text string) (has, told bool) {
 func (l *Language) Under(prefix Path) (some, all, told bool) {
 	state, told := l.after(prefix.Value)
 	switch {
-	case !told || state == dead:
+	case !told || state == Dead:
 		return false, false, told
 	case prefix == Root:
-		return true, l.takesAll(state), true
+		return true, l.TakesAll(state), true
 	}
-	below := l.move(state, '/')
-	return l.ends(state) || below != dead, l.ends(state) && below != dead && l.takesAll(below), true
+	below := l.Move(state, '/')
+	return l.Ends(state) || below != Dead, l.Ends(state) && below != Dead && l.TakesAll(below), true
 }
 
 // after is the state behind a text, if the automaton knows all of its characters.
 func (l *Language) after(text string) (state int32, told bool) {
 	if !l.known {
-		return dead, false
+		return Dead, false
 	}
 	for _, c := range []byte(text) {
-		if c < firstChar || c > lastChar {
-			return dead, false
+		if c < FirstChar || c > LastChar {
+			return Dead, false
 		}
-		if state != dead {
-			state = l.move(state, c)
+		if state != Dead {
+			state = l.Move(state, c)
 		}
 	}
 	return state, true

@@ -79,7 +79,7 @@ func (s *search) run() found {
 	k, steps := len(s.all), 0
 	letters := alphabet(s.all)
 	s.states = append(s.states, make([]int32, k)...)
-	s.from, s.by = append(s.from, dead), append(s.by, 0)
+	s.from, s.by = append(s.from, Dead), append(s.by, 0)
 	next := make([]int32, k)
 	for at := 0; at < len(s.from); at++ {
 		steps += k * (len(letters) + 1)
@@ -104,11 +104,11 @@ func (s *search) run() found {
 // advance reads one character. It reports whether a text can go on from there that is searched.
 func (s *search) advance(next, here []int32, c byte) bool {
 	for j, l := range s.all {
-		to := int32(dead)
-		if here[j] != dead {
-			to = l.move(here[j], c)
+		to := int32(Dead)
+		if here[j] != Dead {
+			to = l.Move(here[j], c)
 		}
-		if j < s.wanted && to == dead || j >= s.wanted && to != dead && l.takesAll(to) {
+		if j < s.wanted && to == Dead || j >= s.wanted && to != Dead && l.TakesAll(to) {
 			return false
 		}
 		next[j] = to
@@ -119,7 +119,7 @@ func (s *search) advance(next, here []int32, c byte) bool {
 // accepts reports whether the text so far is one that is searched.
 func (s *search) accepts(here []int32) bool {
 	for j, l := range s.all {
-		if (here[j] != dead && l.ends(here[j])) != (j < s.wanted) {
+		if (here[j] != Dead && l.Ends(here[j])) != (j < s.wanted) {
 			return false
 		}
 	}
@@ -129,7 +129,7 @@ func (s *search) accepts(here []int32) bool {
 // text is what leads to a position.
 func (s *search) text(at int) string {
 	var text []byte
-	for ; s.from[at] != dead; at = int(s.from[at]) {
+	for ; s.from[at] != Dead; at = int(s.from[at]) {
 		text = append(text, s.by[at])
 	}
 	slices.Reverse(text)
@@ -193,9 +193,9 @@ func alphabet(all []*Language) []byte {
 		return slices.ContainsFunc(all, func(l *Language) bool { return l.cut[c] })
 	}
 	var letters []byte
-	for lo := firstChar; lo <= lastChar; {
+	for lo := FirstChar; lo <= LastChar; {
 		hi := lo
-		for hi < lastChar && !cut(hi+1) {
+		for hi < LastChar && !cut(hi+1) {
 			hi++
 		}
 		pick := byte(lo)
