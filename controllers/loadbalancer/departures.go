@@ -2,7 +2,6 @@ package loadbalancer
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
@@ -27,19 +27,26 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, nex
 	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
 	}
-	var errs []error
+	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
+	parted := make([]bool, len(names))
+	err = ingresses.ForEach(len(names), func(i int) error {
+		who := cluster.RefFrom(cluster.KindIngress, names[i])
+		failure := r.partWith(ctx, o, who, o.Snapshot.Departed[names[i]])
+		parted[i] = failure == nil
+		return failure
+	})
 	free = map[string]*networkingv1.Ingress{}
-	for _, name := range slices.Sorted(maps.Keys(o.Snapshot.Departed)) {
-		ing := o.Snapshot.Departed[name]
-		if err := r.partWith(ctx, o, cluster.RefFrom(cluster.KindIngress, name), ing); err != nil {
-			errs = append(errs, err)
-			continue
+	for i, name := range names {
+		if parted[i] {
+			free[name] = o.Snapshot.Departed[name]
+			delete(o.Snapshot.Departed, name)
 		}
-		next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool { return m.Ingress == name })
-		delete(o.Snapshot.Departed, name)
-		free[name] = ing
 	}
-	return free, errors.Join(errs...)
+	next.Memory.Members = slices.DeleteFunc(next.Memory.Members, func(m v1alpha1.MemberMemory) bool {
+		_, gone := free[m.Ingress]
+		return gone
+	})
+	return free, err
 }
 
 // partWith removes the address of the load balancer from the status of a departed Ingress, unless
@@ -74,25 +81,26 @@ func (r *Reconciler) elsewhere(o outcome.Outcome, who cluster.Ref) bool {
 // another load balancer has them. An Ingress that cannot be released stays in the directory, and is
 // tried again.
 func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(free)) {
+	names := slices.Sorted(maps.Keys(free))
+	return ingresses.ForEach(len(names), func(i int) error {
+		name := names[i]
 		who := cluster.RefFrom(cluster.KindIngress, name)
 		if !o.Snapshot.AwaitingRoom[name] {
 			r.Directory.Release(who, o.Snapshot.Key) // first: where two load balancers release it, the last one finds no other
 		}
 		if r.elsewhere(o, who) {
-			continue
+			return nil
 		}
 		if free[name] == nil {
 			r.Ingresses.Forget(name)
-			continue
+			return nil
 		}
-		if err := r.Ingresses.RemoveFinalizer(ctx, free[name]); err != nil {
+		err := r.Ingresses.RemoveFinalizer(ctx, free[name])
+		if err != nil {
 			r.Directory.Place(who, []lb.Key{o.Snapshot.Key})
-			errs = append(errs, err)
 		}
-	}
-	return errors.Join(errs...)
+		return err
+	})
 }
 
 // routed reports whether steps that are not done take routes away. Steps that wait for the health

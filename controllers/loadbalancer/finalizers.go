@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/records"
 )
 
@@ -27,15 +28,12 @@ func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 			r.Ingresses.StopRepairing(m.Owner.String())
 		}
 	}
-	for _, ing := range g.Ingresses {
-		if !ing.DeletionTimestamp.IsZero() {
-			continue
+	return ingresses.ForEachUntilError(ctx, len(g.Ingresses), func(i int) error {
+		if ing := g.Ingresses[i]; ing.DeletionTimestamp.IsZero() {
+			return r.Ingresses.AddFinalizer(ctx, ing)
 		}
-		if err := r.Ingresses.AddFinalizer(ctx, ing); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // enrol adds to the record the members that are new or have come back, with the load balancer that

@@ -2,9 +2,10 @@ package loadbalancer
 
 import (
 	"context"
-	"errors"
 	"slices"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
@@ -31,23 +32,30 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 		}
 	}
 	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool { return o.Observed.Listener(port) != nil }, o.Diagnostics())
-	var errs []error
-	for _, m := range o.Snapshot.Members {
+	published := make([]*v1alpha1.MemberMemory, len(o.Snapshot.Members))
+	err := ingresses.ForEach(len(o.Snapshot.Members), func(i int) error {
+		m := o.Snapshot.Members[i]
 		known := records.MemberOf(next, m.Owner.String())
 		if m.Leaving || m.Vanished || known == nil {
-			continue
+			return nil
 		}
 		ing := o.Snapshot.Actual[m.Owner.String()]
 		switch {
 		case !reach.Serves(m) && (gone || served):
-			errs = append(errs, r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next))))
+			return r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
 		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
 			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
-			if err == nil && known.PublishedAt == nil {
-				known.PublishedAt = now()
+			if err == nil {
+				published[i] = known
 			}
-			errs = append(errs, err)
+			return err
+		}
+		return nil
+	})
+	for _, known := range published {
+		if known != nil && known.PublishedAt == nil {
+			known.PublishedAt = now()
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
