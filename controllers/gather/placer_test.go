@@ -247,22 +247,25 @@ func TestAClassConcernsTheIngressesOfItsLoadBalancers(t *testing.T) {
 	}
 }
 
-// TestAChangeWhileAnIngressIsPlaced changes the class, delivers the event at once, and does so before
-// each of the reads of a placement. The event finds no version that it makes outdated: the placement
-// has to find the change.
+// TestAChangeWhileAnIngressIsPlaced changes the class before each of the reads of a placement, and
+// delivers the event at once. Either the event finds the Ingress, which is then placed once more, as
+// the queue does after the placement under way; or no version was noted yet that the change makes
+// outdated, and the placement has to find the change.
 func TestAChangeWhileAnIngressIsPlaced(t *testing.T) {
 	for changeBefore := 1; ; changeBefore++ {
 		w := newFixture(t, ingress.Options{})
-		w.put(class("c0", ""))
+		w.put(parameters("p0", "internal", "a"))
+		w.put(class("c0", "p0"))
 		ing := anIngress("n0", "web", "c0", "")
 		w.put(ing)
 		reads := 0
+		var again []*networkingv1.Ingress
 		w.cache.before = func() {
 			if reads++; reads == changeBefore {
 				foreign := class("c0", "")
 				foreign.Spec.Controller = "example.com/other"
 				w.put(foreign)
-				w.changed(foreign)
+				again = w.affected(foreign)
 			}
 		}
 		w.place(ing)
@@ -270,7 +273,10 @@ func TestAChangeWhileAnIngressIsPlaced(t *testing.T) {
 		if reads < changeBefore {
 			return
 		}
-		t.Logf("the class changes before read %d", changeBefore)
+		t.Logf("the class changes before read %d, and its event finds %d Ingresses", changeBefore, len(again))
+		for _, found := range again {
+			w.place(found)
+		}
 		w.compare()
 	}
 }
