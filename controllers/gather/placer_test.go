@@ -13,6 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -26,7 +27,9 @@ import (
 
 var seed = flag.Uint64("seed", 0, "the `seed` of random clusters; 0 draws one")
 
-// A countingCache counts the objects that are read, and lets something happen before each read.
+// A countingCache counts the objects that are read, and lets something happen before each read. An
+// object that is created again has another version than before, as on an API server: the client in
+// memory begins with 1 each time.
 type countingCache struct {
 	client.Reader
 	objects int
@@ -36,7 +39,9 @@ type countingCache struct {
 func (c *countingCache) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 	c.before()
 	c.objects++
-	return c.Reader.Get(ctx, key, into, opts...)
+	err := c.Reader.Get(ctx, key, into, opts...)
+	into.SetResourceVersion(string(into.GetUID()) + "." + into.GetResourceVersion())
+	return err
 }
 
 func (c *countingCache) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
@@ -52,7 +57,8 @@ type fixture struct {
 	client client.Client
 	cache  *countingCache
 	*gather.Placer
-	placed map[string]gather.Placement
+	created int
+	placed  map[string]gather.Placement
 }
 
 func newFixture(t *testing.T, options ingress.Options) *fixture {
@@ -76,9 +82,12 @@ func (w *fixture) put(o client.Object) {
 	w.Helper()
 	before := o.DeepCopyObject().(client.Object)
 	if w.client.Get(w.Context(), client.ObjectKeyFromObject(o), before) != nil {
+		w.created++
+		o.SetUID(types.UID(fmt.Sprint(w.created)))
 		w.must(w.client.Create(w.Context(), o))
 		return
 	}
+	o.SetUID(before.GetUID())
 	o.SetResourceVersion(before.GetResourceVersion())
 	w.must(w.client.Update(w.Context(), o))
 }
