@@ -118,6 +118,18 @@ func (r Redirect) Target(port int32, protocol Protocol) int32 {
 	return usual
 }
 
+// On is what an action is on a listener: where nobody can sign in, the way to where they can, or
+// 503.
+func (a Action) On(protocol Protocol) Action {
+	switch {
+	case a.Auth == nil || protocol == HTTPS:
+		return a
+	case a.Auth.SecurePort == 0:
+		return Status(503)
+	}
+	return Action{Redirect: &Redirect{Status: 302, Scheme: "https", Port: strconv.Itoa(int(a.Auth.SecurePort))}}
+}
+
 func or(value, fallback string) string {
 	if value != "" {
 		return value

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	"fairlead.dev/fairlead/model/printable"
 )
@@ -73,18 +72,6 @@ func (a Auth) String() string {
 		return a.Kind + " " + printable.Word(a.UserPool)
 	}
 	return a.Kind + " " + printable.Word(a.Issuer)
-}
-
-// On is what an action is on a listener: where nobody can sign in, the way to where they can, or
-// 503.
-func (a Action) On(protocol Protocol) Action {
-	switch {
-	case a.Auth == nil || protocol == HTTPS:
-		return a
-	case a.Auth.SecurePort == 0:
-		return Status(503)
-	}
-	return Action{Redirect: &Redirect{Status: 302, Scheme: "https", Port: strconv.Itoa(int(a.Auth.SecurePort))}}
 }
 
 // A Secret never prints itself.

@@ -15,7 +15,7 @@ type rank struct {
 func rankOf(r *Route) rank {
 	by := 0
 	if r.Listed != nil {
-		by = r.Listed.By.kind()
+		by = hostRank(r.Listed.By)
 	}
 	return rank{
 		by:         by,
@@ -61,4 +61,15 @@ func settle(a, b *Route) int {
 // identical reports whether two routes of one host claim the same requests.
 func identical(a, b *Route) bool {
 	return a.Path == b.Path && len(a.When) == len(b.When) && a.When.Key() == b.When.Key()
+}
+
+// hostRank ranks hosts by how specific they are.
+func hostRank(h Host) int {
+	switch {
+	case h == Any:
+		return 2
+	case h.Wildcard():
+		return 1
+	}
+	return 0
 }

@@ -110,11 +110,6 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 }
 
-// witness is a short path of a route that none of others has.
-func (t *Table) witness(r *Route, others []*Route) (string, bool) {
-	return t.comparer.Witness(r.Owner.String(), r.Path, others)
-}
-
 // tellLoops names the redirects that lead to themselves.
 func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	for _, r := range level.Routes {
@@ -147,7 +142,7 @@ func whySettled(winner, loser *Route) string {
 		return "it comes first"
 	case a.Order != b.Order:
 		return "its order is lower"
-	case compareCreated(a.Created, b.Created) != 0:
+	case !a.Created.Equal(b.Created):
 		return "its Ingress is older"
 	}
 	return "its Ingress comes first by name and neither is older"
@@ -172,7 +167,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 	for _, below := range skipped {
 		for _, r := range slices.Backward(below.Routes) {
-			if r.Path.within(taken) {
+			if within(r.Path, taken) {
 				continue
 			}
 			path, ok := t.witness(r, answered)
@@ -233,22 +228,6 @@ func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
 	}
 }
 
-// within reports whether one of the paths has all that p has, as far as their texts tell.
-func (p Path) within(paths map[Path]bool) bool {
-	if paths[p] || paths[Root] {
-		return true
-	}
-	if p.Type != Exact && p.Type != Prefix {
-		return false
-	}
-	for up := range Ancestors(p.Value) {
-		if paths[Path{Prefix, up}] {
-			return true
-		}
-	}
-	return false
-}
-
 // tellDefaults names the default backends that answer nothing, and those that share a host.
 func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 	used := map[*Default]bool{}
@@ -289,76 +268,18 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that
-// no client sends as they are stand there encoded.
-func (t *Table) curl(port int32, host Host, path string) string {
-	return printable.Shell(t.url(port, host, Sendable(path)))
-}
-
-// curlTo is the URL of a request, as curl gives it. Curl resolves dots unless it is told not to.
-func (t *Table) curlTo(r Request) string {
-	url := printable.Shell(t.urlOf(r.Port, r.Host, Sendable(r.Path)))
-	if strings.Contains(r.Path, "/../") {
-		return "--path-as-is " + url
+// within reports whether one of the paths has all that p has, as far as their texts tell.
+func within(p Path, paths map[Path]bool) bool {
+	if paths[p] || paths[Root] {
+		return true
 	}
-	return url
-}
-
-// Sendable is a path with only those bytes encoded that cannot be sent.
-func Sendable(path string) string {
-	var b strings.Builder
-	for _, c := range []byte(path) {
-		if c <= ' ' || c >= 0x7f {
-			fmt.Fprintf(&b, "%%%02X", c)
-		} else {
-			b.WriteByte(c)
+	if p.Type != Exact && p.Type != Prefix {
+		return false
+	}
+	for up := range Ancestors(p.Value) {
+		if paths[Path{Prefix, up}] {
+			return true
 		}
 	}
-	return b.String()
-}
-
-// url is the URL of a request that a level decides.
-func (t *Table) url(port int32, host Host, path string) string {
-	return t.urlOf(port, t.nameFor(port, host), path)
-}
-
-// urlOf is the URL of a request for a host name.
-func (t *Table) urlOf(port int32, name, path string) string {
-	scheme, at := "http", ""
-	for _, l := range t.Listeners {
-		if l.Port == port && l.Protocol == HTTPS {
-			scheme = "https"
-		}
-	}
-	if port != map[string]int32{"http": 80, "https": 443}[scheme] {
-		at = fmt.Sprintf(":%d", port)
-	}
-	return scheme + "://" + name + at + path
-}
-
-// nameFor is a host name that this level decides.
-func (t *Table) nameFor(port int32, host Host) string {
-	if !host.Wildcard() && host != Any {
-		return string(host)
-	}
-	domain := ".example"
-	if host.Wildcard() {
-		domain = strings.TrimPrefix(string(host), "*")
-	}
-	for i := 0; ; i++ {
-		name := "any" + strings.Repeat("y", i) + domain
-		levels := Levels(name)
-		free := true
-		for _, l := range levels {
-			if l == host {
-				break
-			}
-			if t.ports[port].levels[l] != nil {
-				free = false
-			}
-		}
-		if free {
-			return name
-		}
-	}
+	return false
 }

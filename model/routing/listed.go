@@ -39,13 +39,13 @@ func (t *Table) nameListed() {
 			}
 			parent, hasParent := host.Parent()
 			hasWildcard := hasParent && !host.Wildcard() && byRules[parent]
-			first := slices.MinFunc(names, func(a, b *Name) int { return a.Listed.By.kind() - b.Listed.By.kind() })
+			first := slices.MinFunc(names, func(a, b *Name) int { return hostRank(a.Listed.By) - hostRank(b.Listed.By) })
 			listers := map[string]bool{}
 			for _, n := range names {
 				if n.Listed.By == Any && hasWildcard && (!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) { // 3
 					continue
 				}
-				if n.Listed.By.kind() == first.Listed.By.kind() { // 5
+				if hostRank(n.Listed.By) == hostRank(first.Listed.By) { // 5
 					listers[n.Owner.String()] = true
 				}
 			}
@@ -117,12 +117,4 @@ func (pt *portTable) listings(names []Name, port int32) map[Host][]*Name {
 		}
 	}
 	return out
-}
-
-// listedBy is the level of a listed host; nil if it is not the Ingress that answers for it there.
-func (pt *portTable) listedBy(h Host, owner Owner) *Level {
-	if level := pt.levels[h]; level != nil && level.listers[owner.String()] {
-		return level
-	}
-	return nil
 }

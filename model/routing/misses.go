@@ -14,14 +14,6 @@ import (
 //     it open or closed. No request for a host is answered by another namespace, and none changes
 //     because of one.
 
-// belongs notes the namespace of a level by the first thing that is placed there. Where hosts have
-// owners, all that is placed on a level belongs to one.
-func (l *Level) belongs(o Owner) {
-	if l.namespace == "" {
-		l.namespace = o.Namespace
-	}
-}
-
 // linkMisses sets where the misses of each level go.
 func (t *Table) linkMisses() {
 	for _, l := range t.Listeners {
@@ -122,18 +114,4 @@ func (t *Table) passedOver(port int32, level *Level) []*Level {
 		return nil
 	}
 	return slices.DeleteFunc(t.ports[port].below(level.Host), func(below *Level) bool { return slices.Contains(level.Next, below) })
-}
-
-// answered are the routes of a level and of those that its misses go on to.
-func (l *Level) answered() []*Route {
-	out := l.Routes
-	for _, next := range l.Next {
-		out = append(slices.Clip(out), next.Routes...)
-	}
-	return out
-}
-
-// hasDefault reports whether a default backend answers what no route matches.
-func (l *Level) hasDefault() bool {
-	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *Level) bool { return next.Miss != nil })
 }

@@ -75,7 +75,7 @@ func (t *Table) signIns() []signIn {
 	var out []signIn
 	for i := range t.Routes {
 		r := &t.Routes[i]
-		if r.Action.Auth == nil || r.Path.impossible() {
+		if r.Action.Auth == nil || impossible(r.Path) {
 			continue
 		}
 		if base, ok := t.witness(r, nil); ok {

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -128,4 +129,40 @@ func GlobMatch(glob, text string) bool {
 		}
 	}
 	return strings.Trim(glob[g:], "*") == ""
+}
+
+// Pattern is the path as an unanchored regular expression that is meant to match whole texts.
+func (p Path) Pattern() string {
+	switch p.Type {
+	case Exact:
+		return regexp.QuoteMeta(p.Value)
+	case Prefix:
+		if p == Root {
+			return `/.*`
+		}
+		return regexp.QuoteMeta(p.Value) + `(/.*)?`
+	case Glob:
+		return GlobPattern(p.Value)
+	default:
+		return p.Value
+	}
+}
+
+// GlobPattern is a glob as a regular expression.
+func GlobPattern(glob string) string {
+	quoted := regexp.QuoteMeta(glob)
+	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(quoted)
+}
+
+// Sendable is a path with only those bytes encoded that cannot be sent.
+func Sendable(path string) string {
+	var b strings.Builder
+	for _, c := range []byte(path) {
+		if c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }

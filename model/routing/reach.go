@@ -8,26 +8,17 @@ import (
 // This file finds the routes that no request can reach, because routes before them match
 // everything that they could.
 
-// Hidden says by what a route is hidden.
-type Hidden struct {
-	Route *Route
-	By    []*Route // an identical claim, or routes that leave nothing; none if no request could have such a path
-}
-
-// Same reports whether the route lost to an identical claim.
-func (h Hidden) Same() bool { return len(h.By) == 1 && identical(h.Route, h.By[0]) }
-
 // Reach splits the routes of a level into those that some request can reach, in their order, and
 // the others.
 func (l *Level) Reach() (live []*Route, hidden []Hidden) {
 	if !l.split {
-		l.live, l.hidden = l.comparer.reach(l.Routes)
+		l.live, l.hidden = reach(l.comparer, l.Routes)
 		l.split = true
 	}
 	return l.live, l.hidden
 }
 
-func (c *Comparer) reach(routes []*Route) (live []*Route, hidden []Hidden) {
+func reach(c *Comparer, routes []*Route) (live []*Route, hidden []Hidden) {
 	claimed := make(map[Path][]*Route, len(routes))
 	var globs bool
 	for _, r := range routes {
@@ -35,12 +26,12 @@ func (c *Comparer) reach(routes []*Route) (live []*Route, hidden []Hidden) {
 			hidden = append(hidden, Hidden{r, []*Route{winner}})
 			continue
 		}
-		if r.Path.impossible() {
+		if impossible(r.Path) {
 			hidden = append(hidden, Hidden{Route: r})
 			continue
 		}
 		if r.Path.Type == Glob || globs && r.Path.Type != Exact {
-			if by := c.covered(r, live); by != nil {
+			if by := covered(c, r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
 			}
@@ -54,7 +45,7 @@ func (c *Comparer) reach(routes []*Route) (live []*Route, hidden []Hidden) {
 
 // impossible reports whether no request has such a path: the path of a request ends before its
 // query and its fragment.
-func (p Path) impossible() bool {
+func impossible(p Path) bool {
 	switch p.Type {
 	case Exact, Prefix:
 		return strings.ContainsAny(p.Value, "?#")
@@ -77,7 +68,7 @@ func claimant(those []*Route, r *Route) *Route {
 // covered returns the routes before r that together match every path of r, or nil if a path is
 // left. Only a glob or a regular expression can take part in covering a path that is longer
 // than all texts, so it is asked only behind one.
-func (c *Comparer) covered(r *Route, before []*Route) []*Route {
+func covered(c *Comparer, r *Route, before []*Route) []*Route {
 	asker := r.Owner.String()
 	var rivals []*Route
 	text := c.Text(r.Path)
@@ -93,7 +84,7 @@ func (c *Comparer) covered(r *Route, before []*Route) []*Route {
 	if len(rivals) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(c.samples(asker, r.Path), func(path string) bool { return !c.anyHas(asker, rivals, path) }) {
+	if slices.ContainsFunc(samples(c, asker, r.Path), func(path string) bool { return !anyHas(c, asker, rivals, path) }) {
 		return nil
 	}
 	// One that covers it alone explains it best.
@@ -111,12 +102,12 @@ func (c *Comparer) covered(r *Route, before []*Route) []*Route {
 }
 
 // anyHas reports whether a route stands for a path.
-func (c *Comparer) anyHas(asker string, routes []*Route, path string) bool {
+func anyHas(c *Comparer, asker string, routes []*Route, path string) bool {
 	return slices.ContainsFunc(routes, func(b *Route) bool { return c.Has(asker, b.Path, path) == Some })
 }
 
 // samples are a few paths that p may match, to find out quickly that it is not covered.
-func (c *Comparer) samples(asker string, p Path) []string {
+func samples(c *Comparer, asker string, p Path) []string {
 	var all []string
 	switch p.Type {
 	case Exact:
@@ -132,10 +123,10 @@ func (c *Comparer) samples(asker string, p Path) []string {
 	return slices.DeleteFunc(all, func(path string) bool { return c.Has(asker, p, path) != Some })
 }
 
-// Witness is a short path that p matches and none of others, asked for an Ingress.
-func (c *Comparer) Witness(asker string, p Path, others []*Route) (string, bool) {
-	for _, path := range c.samples(asker, p) {
-		if !strings.Contains(path, "~") && !c.anyHas(asker, others, path) {
+// witness is a short path that p matches and none of others, asked for an Ingress.
+func witness(c *Comparer, asker string, p Path, others []*Route) (string, bool) {
+	for _, path := range samples(c, asker, p) {
+		if !strings.Contains(path, "~") && !anyHas(c, asker, others, path) {
 			return path, true
 		}
 	}

@@ -1,44 +1,8 @@
 package routing
 
 import (
-	"cmp"
-	"time"
-
 	"fairlead.dev/fairlead/model/diag"
 )
-
-// An Owner is the Ingress that a route belongs to, with what decides between Ingresses that
-// ask for the same thing.
-type Owner struct {
-	Namespace, Name string
-	Created         time.Time // zero for objects that no API server has stored yet
-	Order           int       // the annotation fairlead.dev/order, where the class permits it
-}
-
-func (o Owner) String() string { return o.Namespace + "/" + o.Name }
-
-// Older orders owners: by order, then age, then name. An object without a creation time is not
-// in the cluster yet: it is newer than all that are, and as old as its like.
-func Older(a, b Owner) int {
-	return cmp.Or(
-		cmp.Compare(a.Order, b.Order),
-		compareCreated(a.Created, b.Created),
-		cmp.Compare(a.Namespace, b.Namespace),
-		cmp.Compare(a.Name, b.Name),
-	)
-}
-
-func compareCreated(a, b time.Time) int {
-	switch {
-	case a.IsZero() && b.IsZero():
-		return 0
-	case a.IsZero():
-		return 1
-	case b.IsZero():
-		return -1
-	}
-	return a.Compare(b)
-}
 
 // A Route sends the requests that match a host, a path and further conditions to an action, on
 // the ports where it is served.

@@ -190,7 +190,7 @@ func TestAPathIsWithinOthersByItsText(t *testing.T) {
 		{Path{Glob, "/a/*"}, false}, // it is, but only an automaton can tell
 		{Root, false},
 	} {
-		if got := c.path.within(taken); got != c.want {
+		if got := within(c.path, taken); got != c.want {
 			t.Errorf("%s is within: %v", c.path, got)
 		}
 	}

@@ -1,0 +1,76 @@
+package routing
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file makes the requests that diagnostics show.
+
+// witness is a short path of a route that none of others has.
+func (t *Table) witness(r *Route, others []*Route) (string, bool) {
+	return witness(t.comparer, r.Owner.String(), r.Path, others)
+}
+
+// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that
+// no client sends as they are stand there encoded.
+func (t *Table) curl(port int32, host Host, path string) string {
+	return printable.Shell(t.url(port, host, Sendable(path)))
+}
+
+// curlTo is the URL of a request, as curl gives it. Curl resolves dots unless it is told not to.
+func (t *Table) curlTo(r Request) string {
+	url := printable.Shell(t.urlOf(r.Port, r.Host, Sendable(r.Path)))
+	if strings.Contains(r.Path, "/../") {
+		return "--path-as-is " + url
+	}
+	return url
+}
+
+// url is the URL of a request that a level decides.
+func (t *Table) url(port int32, host Host, path string) string {
+	return t.urlOf(port, t.nameFor(port, host), path)
+}
+
+// urlOf is the URL of a request for a host name.
+func (t *Table) urlOf(port int32, name, path string) string {
+	scheme, at := "http", ""
+	for _, l := range t.Listeners {
+		if l.Port == port && l.Protocol == HTTPS {
+			scheme = "https"
+		}
+	}
+	if port != map[string]int32{"http": 80, "https": 443}[scheme] {
+		at = fmt.Sprintf(":%d", port)
+	}
+	return scheme + "://" + name + at + path
+}
+
+// nameFor is a host name that this level decides.
+func (t *Table) nameFor(port int32, host Host) string {
+	if !host.Wildcard() && host != Any {
+		return string(host)
+	}
+	domain := ".example"
+	if host.Wildcard() {
+		domain = strings.TrimPrefix(string(host), "*")
+	}
+	for i := 0; ; i++ {
+		name := "any" + strings.Repeat("y", i) + domain
+		levels := Levels(name)
+		free := true
+		for _, l := range levels {
+			if l == host {
+				break
+			}
+			if t.ports[port].levels[l] != nil {
+				free = false
+			}
+		}
+		if free {
+			return name
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package routing
+
+import "slices"
+
+// This file is one host of one port.
+
+// A Level is one host of one port: the first one that stands for a request's host decides.
+type Level struct {
+	Host   Host
+	Routes []*Route // by precedence, the losers of identical claims included
+	Miss   *Default // answers what no route matches; nil: 404
+	// Closed says that the host is named, but by no Ingress that is served on this port. It
+	// answers 404, whatever HostMiss says: a host never speaks through a port that its owner
+	// did not open.
+	Closed bool
+	// listers are the Ingresses that list the host in spec.tls, where no rule decides for it; see
+	// listed.go. It is nil where rules name the host.
+	listers map[string]bool
+	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
+	beside bool
+	// Next are the levels that a request goes on to which no route here matches, in order; Stops says
+	// that it meets no others below. See misses.go.
+	Next  []*Level
+	Stops bool
+
+	namespace string // of what was placed here first
+	counted   bool   // among the routes that are repeated
+
+	comparer *Comparer // that of its table
+	live     []*Route  // what Reach says, once it was asked
+	hidden   []Hidden
+	split    bool
+}
+
+func (l *Level) offer(d *Default) {
+	if l.Miss == nil || Older(d.Owner, l.Miss.Owner) < 0 {
+		l.Miss = d
+	}
+}
+
+func (l *Level) describe() string {
+	switch {
+	case l.listers != nil:
+		return describeHost(l.Host) + " of spec.tls"
+	case l.beside:
+		return describeHost(Any)
+	}
+	return describeHost(l.Host)
+}
+
+// belongs notes the namespace of a level by the first thing that is placed there. Where hosts have
+// owners, all that is placed on a level belongs to one.
+func (l *Level) belongs(o Owner) {
+	if l.namespace == "" {
+		l.namespace = o.Namespace
+	}
+}
+
+// answered are the routes of a level and of those that its misses go on to.
+func (l *Level) answered() []*Route {
+	out := l.Routes
+	for _, next := range l.Next {
+		out = append(slices.Clip(out), next.Routes...)
+	}
+	return out
+}
+
+// hasDefault reports whether a default backend answers what no route matches.
+func (l *Level) hasDefault() bool {
+	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *Level) bool { return next.Miss != nil })
+}
+
+// Hidden says by what a route is hidden.
+type Hidden struct {
+	Route *Route
+	By    []*Route // an identical claim, or routes that leave nothing; none if no request could have such a path
+}
+
+// Same reports whether the route lost to an identical claim.
+func (h Hidden) Same() bool { return len(h.By) == 1 && identical(h.Route, h.By[0]) }
