@@ -8,13 +8,15 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Built is what compiling makes: the load balancer, the table that it is exact to, and what is
 // to be said about both.
 type Built struct {
 	// Table is the specification of what is served: without what was refused.
-	Table        *routing.Table
+	Table        *precedence.Table
 	LoadBalancer lb.LoadBalancer
 	Diagnostics  []diag.Diagnostic
 }
@@ -43,7 +45,7 @@ func Ask(s ingress.Snapshot) lb.Questions {
 // Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
 // the cloud's quotas is left out, the newest member first.
 func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
-	languages := routing.NewLanguages()
+	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
 	if len(built.exceeds(c, f.InUse)) > 0 {
@@ -80,7 +82,7 @@ func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates 
 }
 
 // compile is the compiler's stages: policies, translation, table, rules.
-func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routing.Languages) Built {
+func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
 	s, diagnostics := servable(s, policies(f, protection))
 	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
@@ -88,7 +90,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *routi
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
-	table := routing.NewWith(config, languages)
+	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lb.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
 	if s.RefusesSettings(f.SettingsRefused) && f.Digest != "" {

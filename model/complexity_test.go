@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // withGlobs is n Ingresses with a member more that has globs on the host of the first.
@@ -88,11 +88,11 @@ func TestQuestionsOfAnIngressAreItsOwn(t *testing.T) {
 		t.Fatal(found)
 	}
 	compare := built.Table.Comparer()
-	if spent := compare.Spent("shop/zz-hostile"); spent < routing.MemberSteps/10 || spent > routing.MemberSteps+2_000_000 {
-		t.Errorf("it took %d steps, and has %d", spent, routing.MemberSteps)
+	if spent := compare.Spent("shop/zz-hostile"); spent < language.MemberSteps/10 || spent > language.MemberSteps+2_000_000 {
+		t.Errorf("it took %d steps, and has %d", spent, language.MemberSteps)
 	}
 	for i := range 5 {
-		if spent := compare.Spent(fmt.Sprintf("shop/app-%05d", i)); spent > routing.MemberSteps/20 {
+		if spent := compare.Spent(fmt.Sprintf("shop/app-%05d", i)); spent > language.MemberSteps/20 {
 			t.Errorf("its neighbour %d was charged %d steps", i, spent)
 		}
 	}

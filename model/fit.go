@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file keeps a load balancer within its quotas, and its table within its bounds. What is
@@ -66,7 +66,7 @@ type concession struct {
 // back. Where what has long been served needs more than before, as it may when a member goes whose
 // routes came first, the newest members are left out, those of namespaces that take more than their
 // share before others; but not for a limit that was lowered: the cloud lets stand what is there.
-func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *routing.Languages) Built {
+func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *language.Cache) Built {
 	var possible []concession
 	changes := s.Changes()
 	for _, m := range changes {

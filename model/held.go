@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file is what there is to remember of certificates and clients: the next compilation needs to
@@ -55,7 +55,7 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]stri
 
 // CloudCertificates are those that listeners show and that no Secret holds, with the hosts that
 // they were chosen for.
-func CloudCertificates(table *routing.Table, seen *lb.Observed) map[lb.CertificateID][]string {
+func CloudCertificates(table *precedence.Table, seen *lb.Observed) map[lb.CertificateID][]string {
 	out := map[lb.CertificateID][]string{}
 	for _, c := range table.Certificates {
 		shown := slices.ContainsFunc(seen.Listeners, func(l lb.ObservedListener) bool { return slices.Contains(l.Certificates, c.ID) })

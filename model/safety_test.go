@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // The whole way from one table to another: both are lowered, and after every step of the plan
@@ -74,7 +75,7 @@ func lowered(routes []routing.Route, c lb.Capabilities) lb.LoadBalancer {
 			config.Backends[w.Backend] = routing.Backend{ID: w.Backend}
 		}
 	}
-	out, _, _ := lb.Lower(routing.New(config), c)
+	out, _, _ := lb.Lower(precedence.New(config), c)
 	return out
 }
 

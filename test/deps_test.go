@@ -16,7 +16,7 @@ import (
 
 // This file is the shape of the tree, enforced. Values flow right, imports point left:
 //
-//	diag <- routing <- settings <- endpoints <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//	diag <- routing <- language <- precedence, settings <- endpoints <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
 //
 // Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
 
@@ -39,15 +39,17 @@ var layers = map[string][]string{
 	"model/secrets":          {"model/routing"},
 	"model/memory":           {"model/ingress/foreign", "model/routing", "model/settings", "api/v1alpha1"},
 
-	"model/diag":      {"model/printable"},
-	"model/routing":   {"model/diag", "model/printable"},
-	"model/ownership": {"model/diag", "model/routing"},
-	"model/settings":  {"model/diag", "model/routing", "api/v1alpha1"},
-	"model/endpoints": {"model/diag", "model/routing", "model/settings", "api/v1alpha1"},
-	"model/ingress":   {"model/diag", "model/printable", "model/routing", "model/ownership", "model/settings", "model/endpoints", "model/ingress/foreign", "model/ingress/spelling", "model/ingress/validate", "model/memory", "model/secrets", "api/v1alpha1"},
-	"model/lb":        {"model/diag", "model/printable", "model/routing"},
-	"model/plan":      {"model/diag", "model/printable", "model/routing", "model/lb"},
-	"model":           {"model/diag", "model/routing", "model/ingress", "model/lb", "model/memory"},
+	"model/diag":               {"model/printable"},
+	"model/routing":            {"model/diag", "model/printable"},
+	"model/routing/language":   {"model/routing"},
+	"model/routing/precedence": {"model/diag", "model/printable", "model/routing", "model/routing/language"},
+	"model/ownership":          {"model/diag", "model/routing"},
+	"model/settings":           {"model/diag", "model/routing", "api/v1alpha1"},
+	"model/endpoints":          {"model/diag", "model/routing", "model/settings", "api/v1alpha1"},
+	"model/ingress":            {"model/diag", "model/printable", "model/routing", "model/routing/language", "model/ownership", "model/settings", "model/endpoints", "model/ingress/foreign", "model/ingress/spelling", "model/ingress/validate", "model/memory", "model/secrets", "api/v1alpha1"},
+	"model/lb":                 {"model/diag", "model/printable", "model/routing", "model/routing/language", "model/routing/precedence"},
+	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb"},
+	"model":                    {"model/diag", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
@@ -85,7 +87,7 @@ var layers = map[string][]string{
 	"controllers/metrics":        {"controllers/queue", "providers"},
 	"controllers/multimap":       {},
 	"controllers/orphans":        {"api/v1alpha1", "controllers/cluster", "controllers/gather", "model/ingress", "model/lb", "providers"},
-	"controllers/outcome":        {"api/v1alpha1", "controllers/disputes", "controllers/gather", "controllers/queue", "controllers/records", "model", "model/diag", "model/ingress", "model/lb", "model/memory", "model/plan", "model/printable", "model/routing", "providers"},
+	"controllers/outcome":        {"api/v1alpha1", "controllers/disputes", "controllers/gather", "controllers/queue", "controllers/records", "model", "model/diag", "model/ingress", "model/lb", "model/memory", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers"},
 	"controllers/queue":          {"controllers/cluster", "providers"},
 	"controllers/readiness":      {"api/v1alpha1", "controllers/cluster", "controllers/events", "controllers/gather", "controllers/queue", "controllers/targets", "model/endpoints", "model/lb", "model/printable", "providers"},
 	"controllers/records":        {"api/v1alpha1", "controllers/multimap", "model/diag", "model/lb", "model/memory", "model/routing"},
@@ -105,8 +107,8 @@ var layers = map[string][]string{
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "providers"},
 	"cli/program":                {"api/v1alpha1", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/routing", "providers/clouds"},
-	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing"},
-	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "providers", "providers/clouds", "providers/selfsigned"},
+	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
+	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress", "model/printable", "providers", "providers/clouds"},
 	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/program", "cli/reload", "cli/selection", "cli/source", "cli/version", "controllers/scheme", "model/check", "model/diag", "model/lb", "model/printable", "model/routing", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 

@@ -39,7 +39,6 @@ var rooms = map[string]room{
 	"model/ingress/foreign":      {19, 0},
 	"model/lb":                   {27, 9},
 	"model/plan":                 {21, 11},
-	"model/routing":              {24, 7},
 	"model/settings":             {15, 5},
 	"providers/aws":              {40, 23},
 	"providers/aws/certificates": {6, 5},

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file computes the answer twice: from the specification and from the rules. The two must
@@ -184,7 +185,7 @@ func outcomeOf(p program.Program, a routing.Action, q Question) Outcome {
 func claims(programs []program.Program, host string) []program.Program {
 	levels := routing.Levels(host)
 	named := slices.DeleteFunc(levels, func(h routing.Host) bool { return h == routing.Any })
-	byName := func(t *routing.Table) []routing.Owner { return naming(t, named) }
+	byName := func(t *precedence.Table) []routing.Owner { return naming(t, named) }
 	if out := claimedBy(programs, byName); len(out) > 0 {
 		return out
 	}
@@ -193,7 +194,7 @@ func claims(programs []program.Program, host string) []program.Program {
 
 // claimedBy returns the load balancers that have owners of some kind, by the age of the oldest.
 func claimedBy(
-	programs []program.Program, owners func(*routing.Table) []routing.Owner,
+	programs []program.Program, owners func(*precedence.Table) []routing.Owner,
 ) []program.Program {
 	type claim struct {
 		program.Program
@@ -221,7 +222,7 @@ func byAge(a, b routing.Owner) int {
 }
 
 // naming returns the Ingresses with a rule for one of the hosts.
-func naming(t *routing.Table, hosts []routing.Host) []routing.Owner {
+func naming(t *precedence.Table, hosts []routing.Host) []routing.Owner {
 	var owners []routing.Owner
 	for _, n := range t.Names {
 		if slices.Contains(hosts, n.Host) {
@@ -232,7 +233,7 @@ func naming(t *routing.Table, hosts []routing.Host) []routing.Owner {
 }
 
 // answeringAny returns the Ingresses with a rule for any host, or with a default backend.
-func answeringAny(t *routing.Table) []routing.Owner {
+func answeringAny(t *precedence.Table) []routing.Owner {
 	var owners []routing.Owner
 	for _, r := range t.Routes {
 		if r.Host == routing.Any {

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file finds a request for every route. The demo prints it as a command line, and sends it.
@@ -90,7 +91,7 @@ func reachedAt(a lb.Address, port int32) string {
 
 // hostOf returns a host name that the level answers for: the first that no more specific level
 // answers for.
-func hostOf(p program.Program, port int32, level *routing.Level) (string, bool) {
+func hostOf(p program.Program, port int32, level *precedence.Level) (string, bool) {
 	if level.Host != routing.Any && !level.Host.Wildcard() {
 		return string(level.Host), true
 	}
@@ -109,16 +110,16 @@ func hostOf(p program.Program, port int32, level *routing.Level) (string, bool) 
 
 // pathsOf returns paths that reach each route of a level, and one that misses all of them if there
 // is such a path.
-func pathsOf(table *routing.Table, level *routing.Level) []string {
-	routes, _ := level.Reach()
+func pathsOf(table *precedence.Table, level *precedence.Level) []string {
+	routes, _ := level.Reachable()
 	var paths []string
 	for i, r := range routes {
-		path, ok := table.Comparer().Witness(r.Owner.String(), r.Path, routes[:i])
+		path, ok := table.Witness(r.Owner.String(), r.Path, routes[:i])
 		if ok && len(r.When) == 0 {
 			paths = append(paths, path)
 		}
 	}
-	if miss, ok := table.Comparer().Witness("", routing.Root, routes); ok {
+	if miss, ok := table.Witness("", routing.Root, routes); ok {
 		paths = append(paths, miss)
 	}
 	return slices.Compact(paths)

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file makes the status of Ingresses.
@@ -28,7 +29,7 @@ type Reach struct {
 }
 
 // NewReach returns where the members of a table are reached, on those of its ports that are open.
-func NewReach(address lb.Address, table *routing.Table, open func(port int32) bool, found []diag.Diagnostic) Reach {
+func NewReach(address lb.Address, table *precedence.Table, open func(port int32) bool, found []diag.Diagnostic) Reach {
 	out := Reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
 	serve := func(owner routing.Owner, ports []int32) {
 		for _, port := range ports {

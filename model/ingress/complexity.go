@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -22,7 +23,7 @@ import (
 const (
 	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as
 	// people write them takes a few hundred.
-	mostSteps = routing.LanguageSteps
+	mostSteps = language.MostSteps
 	// longestExpression is how many characters a regular expression has at most. A class of characters
 	// can be three of them, and more than a thousand ranges.
 	longestExpression = 2048
@@ -128,7 +129,7 @@ func stepsOf(p routing.Path) int {
 	if p.Type == routing.Regex && len(p.Value) > longestExpression {
 		return mostSteps + 1
 	}
-	return routing.StepsOf(p)
+	return language.StepsOf(p)
 }
 
 // path is the requests that a path stands for.

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 func TestListedHosts(t *testing.T) {
@@ -123,7 +124,7 @@ func TestUsersOfListedHostsSignIn(t *testing.T) {
 	config, found := translated(t, nil, anIngress("shop/web", defaulted(toResource("fairlead.dev/Backend/members")), secured("cert", "a.test")),
 		backend, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test"))
 	compare(t, "told", told(found), []string(nil))
-	table := routing.New(config)
+	table := precedence.New(config)
 	plain := table.Match(routing.Request{Port: 80, Host: "a.test", Path: "/"}).Action
 	if plain.Redirect == nil {
 		t.Errorf("on port 80 users get %s", plain.Key())

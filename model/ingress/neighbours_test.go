@@ -11,6 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -36,7 +37,7 @@ func TestNeighbours(t *testing.T) {
 			}
 			n.change(map[string]string{"alice": "bob", "bob": "alice"}[calm])
 			n.step()
-			table := routing.New(n.cloud.config)
+			table := precedence.New(n.cloud.config)
 			for request := range answered {
 				if table.Match(request.request()).Owner.Namespace != calm {
 					t.Errorf("life %d: %s on %d was answered by %s, which has changed nothing", life, request.host, request.port, calm)
@@ -215,7 +216,7 @@ func (n *neighbours) namesIn(c routing.Certificate) []routing.Host {
 // answeredBy are the requests for named hosts that a namespace answers.
 func (n *neighbours) answeredBy(namespace string) []visitTo {
 	var out []visitTo
-	table := routing.New(n.cloud.config)
+	table := precedence.New(n.cloud.config)
 	for _, name := range n.cloud.config.Names {
 		if name.Owner.Namespace != namespace {
 			continue

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file finds paths that were written as regular expressions and are read as something else.
@@ -47,7 +48,7 @@ func (v *visit) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, 
 	if read.Type != routing.Regex || !strings.ContainsAny(p.Path, "^$\\") {
 		return false
 	}
-	if _, found := routing.Find([]string{read.Pattern(), routing.PathUniverse}, nil); found != routing.None {
+	if _, found := language.Find([]string{read.Pattern(), language.PathUniverse}, nil); found != language.None {
 		return false
 	}
 	message := "no request has a path that matches " + quotedPath(p.Path) + ": a regular expression is compared with the whole path, the leading slash included"

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Whatever a cloud can do, and whatever else is in a table: what is behind a sign-in is not reached
@@ -22,7 +23,7 @@ func TestASignInIsNeverLeftOut(t *testing.T) {
 					config.Routes[i].Action = a
 				}
 			}
-			lowered, served, _ := Lower(routing.New(config), c)
+			lowered, served, _ := Lower(precedence.New(config), c)
 			for _, l := range lowered.Listeners {
 				m := NewMatcher(l, c.Dialect)
 				for _, r := range grid(l.Port, gridHosts, gridPaths) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Random tables are too large for brute force. Their rules are held against a lower bound: a set of
@@ -21,7 +22,7 @@ type placedOnHost struct {
 }
 
 // lowerBound is the size of such a set, found greedily from several starting points.
-func lowerBound(t *routing.Table, port int32) int {
+func lowerBound(t *precedence.Table, port int32) int {
 	sets := &pathSets{t.Comparer()}
 	c := newClaims(t, routing.Listener{Port: port}, sets)
 	var all []placedOnHost

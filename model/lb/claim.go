@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // A claim is one route as an ordered list of rules sees it: a host, a path and what to do. A
@@ -28,7 +29,7 @@ type group struct{ owner, action, when string }
 // claims are what a port's levels ask for, with guards only where they make a difference and
 // without claims that a later one of the same group makes superfluous.
 type claims struct {
-	table    *routing.Table
+	table    *precedence.Table
 	port     int32
 	protocol routing.Protocol
 	paths    *pathSets
@@ -37,7 +38,7 @@ type claims struct {
 	groups   map[group]*group
 }
 
-func newClaims(t *routing.Table, l routing.Listener, paths *pathSets) *claims {
+func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims {
 	port := l.Port
 	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
@@ -56,7 +57,7 @@ func newClaims(t *routing.Table, l routing.Listener, paths *pathSets) *claims {
 // what makes no difference: a claim whose requests would meet the same group further down, a
 // guard whose requests would meet the same action, and what the host's own routes leave no
 // request for.
-func (c *claims) level(l *routing.Level) []claim {
+func (c *claims) level(l *precedence.Level) []claim {
 	all := c.whole(l)
 	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
 	later := c.below(l.Host)
@@ -73,7 +74,7 @@ func (c *claims) level(l *routing.Level) []claim {
 }
 
 // whole is a level's claims, closed by the claim that answers its misses where it keeps them.
-func (c *claims) whole(l *routing.Level) []claim {
+func (c *claims) whole(l *precedence.Level) []claim {
 	if all, ok := c.byHost[l.Host]; ok {
 		return all
 	}
@@ -113,7 +114,7 @@ func once(all []claim) []claim {
 
 // answering is the level whose default answers what no route matches of a level and of those that
 // it goes on to.
-func answering(l *routing.Level) *routing.Level {
+func answering(l *precedence.Level) *precedence.Level {
 	for _, next := range l.Next {
 		if l.Miss == nil && next.Miss != nil {
 			return next
@@ -122,7 +123,7 @@ func answering(l *routing.Level) *routing.Level {
 	return l
 }
 
-func (c *claims) parent(h routing.Host) *routing.Level {
+func (c *claims) parent(h routing.Host) *precedence.Level {
 	if h.Wildcard() {
 		return nil
 	}
@@ -147,8 +148,8 @@ func (c *claims) below(h routing.Host) [][]claim {
 }
 
 // routes are the reachable routes of a level as claims.
-func (c *claims) routes(l *routing.Level) []claim {
-	live, _ := l.Reach()
+func (c *claims) routes(l *precedence.Level) []claim {
+	live, _ := l.Reachable()
 	out := make([]claim, len(live))
 	for i, r := range live {
 		out[i] = c.claim(r)
@@ -180,7 +181,7 @@ func (c *claims) group(owner string, a Action, when routing.Conditions) *group {
 }
 
 // miss is the claim that answers what no path of a level matches.
-func (c *claims) miss(l *routing.Level) claim {
+func (c *claims) miss(l *precedence.Level) claim {
 	if l == nil || l.Miss == nil {
 		action := FromRouting(routing.NotFound())
 		return claim{path: routing.Root, action: action, guard: true, group: c.group("", action, nil)}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Rules are a quota and a price. Here their number is compared with the best there is, found by
@@ -27,7 +28,7 @@ type obviousClaim struct {
 	classes uint32
 }
 
-func obviousOf(t *routing.Table, requests []routing.Request) obvious {
+func obviousOf(t *precedence.Table, requests []routing.Request) obvious {
 	o := obvious{otherwise: "404"}
 	add := func(h routing.Host, p routing.Path, action string) {
 		c := obviousClaim{host: h, path: p, action: action}

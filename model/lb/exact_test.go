@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // The clever is checked against the obvious: for every small table and every request of a grid,
@@ -34,7 +35,7 @@ func aRoute(owner string, host routing.Host, path routing.Path, service string, 
 }
 
 // tableOf is the table of some routes, their hosts named on the routes' ports.
-func tableOf(c routing.Config) *routing.Table {
+func tableOf(c routing.Config) *precedence.Table {
 	for _, r := range c.Routes {
 		if r.Host != routing.Any && r.Listed == nil {
 			c.Names = append(c.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
@@ -43,7 +44,7 @@ func tableOf(c routing.Config) *routing.Table {
 	if c.Listeners == nil {
 		c.Listeners = []routing.Listener{{Port: 80, Protocol: "HTTP"}}
 	}
-	return routing.New(c)
+	return precedence.New(c)
 }
 
 func allCapabilities() []Capabilities {
@@ -66,7 +67,7 @@ func grid(port int32, hosts, paths []string) []routing.Request {
 }
 
 // differs says how the rules of a table differ from its specification, or "".
-func differs(table *routing.Table, c Capabilities, requests []routing.Request) string {
+func differs(table *precedence.Table, c Capabilities, requests []routing.Request) string {
 	lowered, served, refusals := Lower(table, c)
 	if len(refusals) > 0 {
 		return fmt.Sprintf("refused: %v", refusals)

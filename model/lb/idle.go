@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file finds the claims of a level that make no difference: idle ones, whose requests would
@@ -120,7 +121,7 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 		return true
 	}
 	_, verdict := x.sets.Find(asker, both, out)
-	return verdict != routing.None
+	return verdict != language.None
 }
 
 // before reports whether one of the claims before i has exactly this path, for every request.

@@ -1,6 +1,6 @@
 // Package lb makes listener rules of a table of routes, under what a cloud can express. A
 // LoadBalancer is what all clouds have in common, an ordered list of rules for each listener;
-// Capabilities are what one cloud can do. Lower makes a LoadBalancer of a routing.Table;
+// Capabilities are what one cloud can do. Lower makes a LoadBalancer of a precedence.Table;
 // Listener.Match says what it does with a request.
 package lb
 

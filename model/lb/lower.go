@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Lower makes rules of a table, under what a cloud can express. It is exact: on every listener,
@@ -17,7 +18,7 @@ import (
 // claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of several
 // hosts are joined (join.go); each block becomes as few rules as its values allow (pack.go), in
 // the cloud's spelling (spell.go).
-func Lower(t *routing.Table, c Capabilities) (LoadBalancer, *routing.Table, []Refusal) {
+func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table, []Refusal) {
 	served, refusals := expressible(t, c)
 	out := LoadBalancer{
 		Key:          t.Key,
@@ -52,7 +53,7 @@ func (c Capabilities) mostRules() int {
 	return max(10*c.Rules, 2000)
 }
 
-func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *pathSets, mostRules int) Listener {
+func lowerListener(t *precedence.Table, l routing.Listener, c Capabilities, paths *pathSets, mostRules int) Listener {
 	out := Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []Rule{}}
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
@@ -78,14 +79,14 @@ func lowerListener(t *routing.Table, l routing.Listener, c Capabilities, paths *
 // names with too many labels away from the wildcards of the next one, whose star would let them
 // in: they get what hosts that no rule names get.
 type section struct {
-	levels []*routing.Level
+	levels []*precedence.Level
 	guard  bool
 }
 
 // sections are a port's levels in the order in which their rules must stand: precise hosts and
 // the wildcards that can be said exactly, the other wildcards from the longest to the shortest,
 // each behind its guard, and last what is for any host.
-func sections(levels []*routing.Level, s *speller) []section {
+func sections(levels []*precedence.Level, s *speller) []section {
 	var exact, rest section
 	overlapping := map[int]*section{}
 	for _, l := range levels {
@@ -139,7 +140,7 @@ func (c *claims) unnamed() []claim {
 }
 
 // targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
-func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (groups []TargetGroup, refusals []Refusal) {
+func targetGroups(t *precedence.Table, listeners []Listener, c Capabilities) (groups []TargetGroup, refusals []Refusal) {
 	used := map[GroupID]bool{}
 	sharers := map[GroupID]string{}
 	use := func(a Action, who string) {
@@ -175,7 +176,7 @@ func targetGroups(t *routing.Table, listeners []Listener, c Capabilities) (group
 }
 
 // certificates are those of the listeners that the provider must hold.
-func certificates(t *routing.Table, listeners []Listener) []Certificate {
+func certificates(t *precedence.Table, listeners []Listener) []Certificate {
 	used := map[CertificateID]bool{}
 	for _, l := range listeners {
 		for _, id := range l.Certificates {

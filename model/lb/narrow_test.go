@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Tables whose routes look at more than host and path, against requests that fulfil each of the
@@ -73,7 +74,7 @@ func TestNarrowedTablesAreExact(t *testing.T) {
 				for j := range config.Routes {
 					config.Routes[j].When = someOf(rng, 3)
 				}
-				lowered, served, _ := Lower(routing.New(config), c)
+				lowered, served, _ := Lower(precedence.New(config), c)
 				for _, l := range lowered.Listeners {
 					if problem := beyond(l, c); problem != "" {
 						t.Fatal(problem + dump(l))

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file compares rules as sets of requests, for the plan: which steps may be taken in any
@@ -52,10 +53,10 @@ type textSet struct {
 	trailing []string       // what comes before a star at the end, the only wildcard
 	globs    []string       // with other wildcards; a star spans everything, even where the cloud's does not
 	patterns []string       // the globs, precisely, and everything else, as regular expressions
-	universe *routing.Language
+	universe *language.Language
 
-	compiled []*regexp.Regexp  // the patterns, once somebody needs them
-	whole    *routing.Language // the set, likewise
+	compiled []*regexp.Regexp   // the patterns, once somebody needs them
+	whole    *language.Language // the set, likewise
 
 	// Made of many values once they are asked for.
 	named, begun map[string]bool
@@ -64,14 +65,14 @@ type textSet struct {
 
 // textKind is how the values of a field are read.
 type textKind struct {
-	universe *routing.Language
+	universe *language.Language
 	pattern  func(value string, d Dialect) string
 	lower    bool
 }
 
 var (
-	hostTexts = textKind{universe: routing.NewLanguage(routing.HostUniverse + `(:[0-9]+)?`), pattern: hostPattern, lower: true}
-	pathTexts = textKind{universe: routing.NewLanguage(routing.PathUniverse), pattern: pathPattern}
+	hostTexts = textKind{universe: language.New(language.HostUniverse + `(:[0-9]+)?`), pattern: hostPattern, lower: true}
+	pathTexts = textKind{universe: language.New(language.PathUniverse), pattern: pathPattern}
 )
 
 func texts(c *Condition, d Dialect, kind textKind) textSet {
@@ -152,8 +153,8 @@ func (s *textSet) meets(o *textSet) bool {
 	if s.onlyGlobs() && o.onlyGlobs() {
 		return s.globsMeet(o) // whether a real host or path is among the texts takes long to find out
 	}
-	_, verdict := routing.FindText([]*routing.Language{s.language(), o.language(), s.universe}, nil, ruleSteps)
-	return verdict != routing.None
+	_, verdict := language.FindText([]*language.Language{s.language(), o.language(), s.universe}, nil, ruleSteps)
+	return verdict != language.None
 }
 
 // ruleSteps is the most steps that comparing two rules takes. Rules as people write them need a few
@@ -161,9 +162,9 @@ func (s *textSet) meets(o *textSet) bool {
 const ruleSteps = 100_000
 
 // language is the whole set, made once.
-func (s *textSet) language() *routing.Language {
+func (s *textSet) language() *language.Language {
 	if s.whole == nil {
-		s.whole = routing.NewLanguage(s.pattern())
+		s.whole = language.New(s.pattern())
 	}
 	return s.whole
 }
@@ -228,8 +229,8 @@ func (s *textSet) holds(inner *textSet) bool {
 	if inner.finite() {
 		return !slices.ContainsFunc(inner.plain, func(text string) bool { return !s.has(text) })
 	}
-	_, verdict := routing.FindText([]*routing.Language{inner.language(), s.universe}, []*routing.Language{s.language()}, ruleSteps)
-	return verdict == routing.None
+	_, verdict := language.FindText([]*language.Language{inner.language(), s.universe}, []*language.Language{s.language()}, ruleSteps)
+	return verdict == language.None
 }
 
 // finite reports whether the set is a list of texts.

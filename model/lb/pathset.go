@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // pathSets compares paths as sets of request paths, for the Ingress that asks. Prefixes and exact
 // paths are compared by their text; globs and regular expressions by automata, within the budget
 // that the Ingress has.
-type pathSets struct{ *routing.Comparer }
+type pathSets struct{ *language.Comparer }
 
 // overlap reports whether some request path is in both. It says true when it cannot tell.
 func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
@@ -19,9 +20,9 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	case a == b:
 		return true
 	case a.Type == routing.Exact:
-		return s.Has(asker, b, a.Value) != routing.None
+		return s.Has(asker, b, a.Value) != language.None
 	case b.Type == routing.Exact:
-		return s.Has(asker, a, b.Value) != routing.None
+		return s.Has(asker, a, b.Value) != language.None
 	case a.Type == routing.Prefix && b.Type == routing.Prefix:
 		return a.Matches(b.Value) || b.Matches(a.Value)
 	case s.far(a, b):
@@ -36,7 +37,7 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 		a, b = b, a
 	}
 	_, verdict := s.Find(asker, []routing.Path{a, b}, nil)
-	return verdict != routing.None
+	return verdict != language.None
 }
 
 // anyOverlap reports whether a path of one list overlaps a path of the other. Exact paths and
@@ -96,7 +97,7 @@ func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 	case outer == inner || outer == routing.Root:
 		return true
 	case inner.Type == routing.Exact:
-		return s.Has(asker, outer, inner.Value) == routing.Some
+		return s.Has(asker, outer, inner.Value) == language.Some
 	case outer.Type == routing.Exact:
 		return false
 	case outer.Type == routing.Prefix && inner.Type == routing.Prefix:
@@ -110,7 +111,7 @@ func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 		return strings.HasPrefix(inner.Text(), outer.Value+"/") // any character can follow its text
 	}
 	_, verdict := s.Find(asker, []routing.Path{inner}, []routing.Path{outer})
-	return verdict == routing.None
+	return verdict == language.None
 }
 
 // far reports whether the texts before the first wildcards already keep two paths apart.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // TestAnyOverlapComparesAll compares random lists of paths by their indices and one by one.
@@ -30,7 +31,7 @@ func TestAnyOverlapComparesAll(t *testing.T) {
 	}
 	same, both := 0, 0
 	for range 20_000 {
-		sets := &pathSets{routing.New(routing.Config{}).Comparer()}
+		sets := &pathSets{precedence.New(routing.Config{}).Comparer()}
 		a, b := list(), list()
 		want := slices.ContainsFunc(a, func(p routing.Path) bool {
 			return slices.ContainsFunc(b, func(q routing.Path) bool { return sets.overlap("x", p, q) })

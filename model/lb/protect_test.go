@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // TestAPortIsClosedWhoseProtectionACloudLacks asks for a protection of port 443 that a cloud does
@@ -25,7 +26,7 @@ func TestAPortIsClosedWhoseProtectionACloudLacks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.listener.Port, c.listener.Protocol = 443, "HTTPS"
-			table := routing.New(routing.Config{
+			table := precedence.New(routing.Config{
 				Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, c.listener},
 				Routes:    []routing.Route{aRoute("one", "x.a.test", routing.Root, "A", 0, 80, 443)},
 				Backends:  map[routing.BackendID]routing.Backend{"A": {ID: "A"}},

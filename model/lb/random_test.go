@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // Larger tables than can be enumerated: several Ingresses, ports, defaults, wildcards of several
@@ -36,7 +37,7 @@ var (
 )
 
 // randomTable is a table of up to size routes.
-func randomTable(rng *rand.Rand, size int) *routing.Table {
+func randomTable(rng *rand.Rand, size int) *precedence.Table {
 	c := routing.Config{
 		HostMiss:  routing.HostMiss(rng.IntN(2)),
 		Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}, {Port: 8080, Protocol: "HTTP"}},
@@ -122,7 +123,7 @@ func list(rng *rand.Rand, c *routing.Config, owner routing.Owner, ports []int32)
 
 // disagreement says where the lowered rules and the specification differ. Refusals are allowed
 // here: the specification is then that of the table without what is refused.
-func disagreement(table *routing.Table, c Capabilities, worlds []Dialect) string {
+func disagreement(table *precedence.Table, c Capabilities, worlds []Dialect) string {
 	lowered, served, _ := Lower(table, c)
 	for _, l := range lowered.Listeners {
 		if problem := beyond(l, c); problem != "" {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets
@@ -13,13 +14,13 @@ import (
 
 // A reach knows which ports reach which backends, and where redirects lead to.
 type reach struct {
-	table     *routing.Table
+	table     *precedence.Table
 	caps      Capabilities
 	plain     map[int32]bool             // ports that do not reach backends that speak HTTP2 or GRPC
 	protocols map[int32]routing.Protocol // of ports that are strict about redirects
 }
 
-func newReach(t *routing.Table, listeners []routing.Listener, c Capabilities) reach {
+func newReach(t *precedence.Table, listeners []routing.Listener, c Capabilities) reach {
 	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]routing.Protocol{}}
 	for _, l := range listeners {
 		if c.StrictRedirects {

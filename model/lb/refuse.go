@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file finds what a cloud's rules cannot say, before anything is lowered. What is refused is
@@ -44,7 +45,7 @@ func joinPorts(ports []int32) string {
 }
 
 // expressible returns the table without what the cloud cannot do, and what that is.
-func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
+func expressible(t *precedence.Table, c Capabilities) (*precedence.Table, []Refusal) {
 	r := newRefuser(t, c)
 	config := t.Config
 	config.Listeners = r.open
@@ -54,12 +55,12 @@ func expressible(t *routing.Table, c Capabilities) (*routing.Table, []Refusal) {
 	if len(r.refusals) == 0 && len(r.closed) == 0 {
 		return t, nil
 	}
-	return routing.NewWith(config, t.Comparer().Languages), r.refusals
+	return precedence.NewWith(config, t.Comparer().Cache), r.refusals
 }
 
 // A refuser takes out of a table what the cloud cannot do.
 type refuser struct {
-	table    *routing.Table
+	table    *precedence.Table
 	caps     Capabilities
 	open     []routing.Listener
 	closed   map[int32]string // by port, why it is not opened
@@ -70,7 +71,7 @@ type refuser struct {
 	told     map[string]bool // by owner and reason
 }
 
-func newRefuser(t *routing.Table, c Capabilities) *refuser {
+func newRefuser(t *precedence.Table, c Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{}, guards: map[int32]int{}, told: map[string]bool{}}
 	for _, l := range t.Listeners {
 		if why := c.cannotProtect(l); why != "" {
@@ -267,7 +268,7 @@ func (s *speller) limits() string {
 const unanswered = "; requests are answered 503"
 
 // cannotSignIn says why nobody can be let through behind a sign-in, or "".
-func (c Capabilities) cannotSignIn(t *routing.Table, a routing.Action) string {
+func (c Capabilities) cannotSignIn(t *precedence.Table, a routing.Action) string {
 	if a.Auth == nil {
 		return ""
 	}

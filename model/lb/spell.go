@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file spells hosts and paths as the values of conditions, within what a cloud accepts. A
@@ -88,7 +89,7 @@ func (s *speller) hostWildcards(h routing.Host) int {
 
 // guardWildcards are the most wildcards that hosts bring into rules that repeat there what is for
 // any host.
-func (s *speller) guardWildcards(levels []*routing.Level) int {
+func (s *speller) guardWildcards(levels []*precedence.Level) int {
 	most := 0
 	for _, l := range levels {
 		most = max(most, s.hostWildcards(l.Host))

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file names targets the way a cloud does.
@@ -44,7 +45,7 @@ func isNamed(t Target) bool {
 
 // cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
 // Requests for such a backend are answered 503, as for one without targets.
-func (c Capabilities) cannotReach(t *routing.Table, a routing.Action) string {
+func (c Capabilities) cannotReach(t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
 		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != instance && slices.ContainsFunc(b.Targets, isNamed) {
 			return fmt.Sprintf("Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)

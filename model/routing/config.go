@@ -1,3 +1,9 @@
+// Package routing has what the Ingresses of a load balancer ask for, without Kubernetes and without
+// clouds: requests, the hosts, paths and conditions that match them, and routes with their actions,
+// backends and certificates. All of it is in a Config.
+//
+// Package language compares paths as sets of request paths. Package precedence orders a Config and
+// says which of its routes answers a request.
 package routing
 
 // HostMiss says what becomes of a request whose host is named but whose path matches nothing

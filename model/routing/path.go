@@ -62,13 +62,13 @@ func (p Path) Matches(path string) bool {
 	case Glob:
 		return GlobMatch(p.Value, path)
 	default:
-		re := p.expression()
+		re := p.Expression()
 		return re != nil && re.MatchString(path)
 	}
 }
 
 // expression is that of a Regex for whole paths; nil if it is none.
-func (p Path) expression() *regexp.Regexp {
+func (p Path) Expression() *regexp.Regexp {
 	re, err := regexp.Compile(`\A(?:` + p.Value + `)\z`)
 	if err != nil {
 		return nil

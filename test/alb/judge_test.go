@@ -71,7 +71,7 @@ type verdict struct {
 }
 
 // verdict reads the objects as they are, without looking at rules: what is asked for is what
-// routing.Table.Match says.
+// precedence.Table.Match says.
 func (w *world) verdict(asked []request) verdict {
 	s := w.snapshot()
 	caps := w.caps(s)

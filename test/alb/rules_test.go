@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -20,7 +21,7 @@ import (
 // plane whether it does so.
 
 // expected is what a table does with a request, as said below.
-func expected(t *routing.Table, r albsim.Request) string {
+func expected(t *precedence.Table, r albsim.Request) string {
 	query, err := url.ParseQuery(r.Query)
 	if err != nil {
 		return err.Error()

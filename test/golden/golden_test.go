@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/request"
 )
@@ -84,7 +85,7 @@ type compiled struct {
 	key      lb.Key
 	caps     lb.Capabilities // as the load balancer's class narrows them
 	snapshot ingress.Snapshot
-	table    *routing.Table // nil where no Ingress wants the load balancer any more
+	table    *precedence.Table // nil where no Ingress wants the load balancer any more
 	want     lb.LoadBalancer
 	seen     *lb.Observed
 	plan     plan.Plan
@@ -267,7 +268,7 @@ func (told telling) loadBalancer(on lb.Key) (compiled, error) {
 }
 
 // literal is the specification's answer.
-func literal(r request.Request, table *routing.Table) string {
+func literal(r request.Request, table *precedence.Table) string {
 	if table == nil || !slices.ContainsFunc(table.Listeners, func(l routing.Listener) bool { return l.Port == r.Routing.Port }) {
 		return request.Refused
 	}

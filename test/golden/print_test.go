@@ -7,6 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file prints what a story's generated sections hold. What is the same under several
@@ -62,7 +63,7 @@ func routes(told telling) string {
 	return b.String()
 }
 
-func printLevel(b *strings.Builder, level *routing.Level) {
+func printLevel(b *strings.Builder, level *precedence.Level) {
 	host := string(level.Host)
 	if level.Host == routing.Any {
 		host = "any other host"

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // TestStoriesAreFarFromTooComplex counts what the paths of every story take: no Ingress comes near
@@ -30,7 +31,7 @@ func TestStoriesAreFarFromTooComplex(t *testing.T) {
 					}
 					if (r.Path.Type == routing.Glob || r.Path.Type == routing.Regex) && !counted[owner][r.Path] {
 						counted[owner][r.Path] = true
-						read[owner] += routing.StepsOf(r.Path)
+						read[owner] += language.StepsOf(r.Path)
 					}
 				}
 				for _, m := range c.table.Members {
@@ -40,8 +41,8 @@ func TestStoriesAreFarFromTooComplex(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("at most %d of %d steps to read an Ingress, %d of %d to compare it", mostRead, routing.LanguageSteps, mostAsked, routing.MemberSteps)
-	if mostRead > routing.LanguageSteps/margin || mostAsked > routing.MemberSteps/margin {
+	t.Logf("at most %d of %d steps to read an Ingress, %d of %d to compare it", mostRead, language.MostSteps, mostAsked, language.MemberSteps)
+	if mostRead > language.MostSteps/margin || mostAsked > language.MemberSteps/margin {
 		t.Errorf("less than %d times as many steps as an ordinary Ingress takes", margin)
 	}
 }

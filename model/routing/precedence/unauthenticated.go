@@ -1,4 +1,4 @@
-package routing
+package precedence
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file tells Ingresses that ask users to sign in before they reach a Service how the same
@@ -23,18 +24,18 @@ const (
 
 // A signIn is a route or a default backend that only users who are signed in get past.
 type signIn struct {
-	action Action
-	owner  Owner
+	action routing.Action
+	owner  routing.Owner
 	source diag.Source
-	host   Host
-	path   Path
+	host   routing.Host
+	path   routing.Path
 	base   string // a path that it matches
-	when   Conditions
+	when   routing.Conditions
 }
 
 // An openRoute is one that asks nobody to sign in, and leads to Services.
 type openRoute struct {
-	host   Host
+	host   routing.Host
 	prefix string // a path that it matches, as everything below it; "" if it matches nothing below
 }
 
@@ -78,13 +79,13 @@ func (t *Table) signIns() []signIn {
 		if r.Action.Auth == nil || impossible(r.Path) {
 			continue
 		}
-		if base, ok := t.witness(r, nil); ok {
+		if base, ok := t.Witness(r.Owner.String(), r.Path, nil); ok {
 			out = append(out, signIn{r.Action, r.Owner, r.Source, r.Host, r.Path, base, r.When})
 		}
 	}
 	for _, d := range t.Defaults {
 		if d.Action.Auth != nil {
-			out = append(out, signIn{action: d.Action, owner: d.Owner, source: d.Source, path: Root, base: "/"})
+			out = append(out, signIn{action: d.Action, owner: d.Owner, source: d.Source, path: routing.Root, base: "/"})
 		}
 	}
 	return out
@@ -99,7 +100,7 @@ func (t *Table) openRoutes(port int32) map[string][]openRoute {
 			continue
 		}
 		open := openRoute{host: r.Host}
-		if base, ok := t.witness(r, nil); ok && r.Path.Type != Exact {
+		if base, ok := t.Witness(r.Owner.String(), r.Path, nil); ok && r.Path.Type != routing.Exact {
 			open.prefix = strings.TrimSuffix(base, "/")
 		}
 		for _, service := range t.services(r.Action) {
@@ -113,12 +114,12 @@ func (t *Table) openRoutes(port int32) map[string][]openRoute {
 
 // detours are requests on a port that a Service may read as those of an authenticated route, and
 // that other routes may match.
-func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []Request {
-	var out []Request
-	at := func(host Host, paths ...string) {
+func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []routing.Request {
+	var out []routing.Request
+	at := func(host routing.Host, paths ...string) {
 		for _, path := range paths {
-			r := Request{Port: port, Host: t.nameFor(port, host), Path: path, Method: "GET"}
-			if !slices.ContainsFunc(out, func(o Request) bool { return o.Host == r.Host && o.Path == r.Path }) {
+			r := routing.Request{Port: port, Host: t.nameFor(port, host), Path: path, Method: "GET"}
+			if !slices.ContainsFunc(out, func(o routing.Request) bool { return o.Host == r.Host && o.Path == r.Path }) {
 				out = append(out, r)
 			}
 		}
@@ -157,7 +158,7 @@ func (t *Table) opens(o Outcome, s signIn) bool {
 }
 
 // commonService is a Service that both actions lead to, or "".
-func (t *Table) commonService(a, b Action) string {
+func (t *Table) commonService(a, b routing.Action) string {
 	those := t.services(b)
 	for _, service := range t.services(a) {
 		if slices.Contains(those, service) {
@@ -168,7 +169,7 @@ func (t *Table) commonService(a, b Action) string {
 }
 
 // services are the Services that an action leads to, with their ports.
-func (t *Table) services(a Action) []string {
+func (t *Table) services(a routing.Action) []string {
 	var out []string
 	for _, w := range a.Forward {
 		if b, known := t.Backends[w.Backend]; known && b.Service != "" {

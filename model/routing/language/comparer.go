@@ -1,9 +1,11 @@
-package routing
+package language
 
 import (
 	"encoding/binary"
 	"regexp"
 	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file compares paths as sets of request paths, within a budget that each Ingress of a load
@@ -26,49 +28,49 @@ const worthKnowing = 1000
 // askSteps is what a question takes at least.
 const askSteps = 10
 
-// Languages are the automata of paths, and what was found out about them. They hold for every load
+// A Cache has the automata of paths, and what was found out about them. It holds for every load
 // balancer, and may be used again for as long as it is compiled in several ways.
-type Languages struct {
-	paths    map[Path]*language
+type Cache struct {
+	paths    map[routing.Path]*knownPath
 	answers  map[string]found
 	universe *Language
 }
 
 // language is what is known of one path.
-type language struct {
+type knownPath struct {
 	id         uint32
 	text       string
 	expression *regexp.Regexp // of a Regex, that of whole paths
 	automaton  *Language      // once it is needed
 }
 
-// NewLanguages knows no path.
-func NewLanguages() *Languages {
-	return &Languages{paths: map[Path]*language{}, answers: map[string]found{}, universe: NewLanguage(PathUniverse)}
+// NewCache knows no path.
+func NewCache() *Cache {
+	return &Cache{paths: map[routing.Path]*knownPath{}, answers: map[string]found{}, universe: New(PathUniverse)}
 }
 
 // Forget frees what is known. It is found out anew where it is asked again.
-func (l *Languages) Forget() {
+func (l *Cache) Forget() {
 	clear(l.paths)
 	clear(l.answers)
 }
 
-func (l *Languages) path(p Path) *language {
+func (l *Cache) path(p routing.Path) *knownPath {
 	known := l.paths[p]
 	if known == nil {
-		known = &language{id: uint32(len(l.paths)), text: p.Text()}
-		if p.Type == Regex {
-			known.expression = p.expression()
+		known = &knownPath{id: uint32(len(l.paths)), text: p.Text()}
+		if p.Type == routing.Regex {
+			known.expression = p.Expression()
 		}
 		l.paths[p] = known
 	}
 	return known
 }
 
-func (l *Languages) automaton(p Path) *Language {
+func (l *Cache) automaton(p routing.Path) *Language {
 	known := l.path(p)
 	if known.automaton == nil {
-		known.automaton = languageOf(p)
+		known.automaton = ofPath(p)
 	}
 	return known.automaton
 }
@@ -76,7 +78,7 @@ func (l *Languages) automaton(p Path) *Language {
 // find searches a request path that every path of in matches and no path of out, in so many steps.
 // It comes to the same whatever is remembered. Of a search that did not come to an end that is how
 // far it went.
-func (l *Languages) find(in, out []Path, most int) found {
+func (l *Cache) find(in, out []routing.Path, most int) found {
 	key := make([]byte, 0, 4*(len(in)+len(out)+1))
 	for _, p := range in {
 		key = binary.LittleEndian.AppendUint32(key, l.path(p).id+1)
@@ -108,13 +110,13 @@ func (l *Languages) find(in, out []Path, most int) found {
 
 // A Comparer answers the questions of one compile.
 type Comparer struct {
-	*Languages
+	*Cache
 	spent  map[string]int // steps, by the Ingress that they are for
 	shares map[string]int // what each Ingress of a namespace has for itself
 	common map[string]int // what the Ingresses of a namespace took beyond that
 }
 
-func newComparer(l *Languages, members []Owner) *Comparer {
+func NewComparer(l *Cache, members []routing.Owner) *Comparer {
 	c := &Comparer{l, map[string]int{}, map[string]int{}, map[string]int{}}
 	count := map[string]int{}
 	for _, m := range members {
@@ -155,7 +157,7 @@ func namespaceOf(asker string) string {
 }
 
 // Find searches a request path that every path of in matches and no path of out, for an Ingress.
-func (c *Comparer) Find(asker string, in, out []Path) (string, Verdict) {
+func (c *Comparer) Find(asker string, in, out []routing.Path) (string, Verdict) {
 	left := c.left(asker)
 	if left <= 0 {
 		return "", Unsure
@@ -166,8 +168,8 @@ func (c *Comparer) Find(asker string, in, out []Path) (string, Verdict) {
 }
 
 // Has asks for an Ingress whether a path stands for the path of a request.
-func (c *Comparer) Has(asker string, p Path, path string) Verdict {
-	if p.Type == Exact || p.Type == Prefix {
+func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
+	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return verdictOf(p.Matches(path))
 	}
 	if c.left(asker) <= 0 {
@@ -179,7 +181,7 @@ func (c *Comparer) Has(asker string, p Path, path string) Verdict {
 
 // Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of
 // them. Only of globs and regular expressions it is ever not told.
-func (c *Comparer) Under(asker string, p, prefix Path) (some, all, told bool) {
+func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, told bool) {
 	if c.left(asker) <= 0 {
 		return false, false, false
 	}
@@ -188,14 +190,14 @@ func (c *Comparer) Under(asker string, p, prefix Path) (some, all, told bool) {
 }
 
 // has is Matches, faster.
-func (l *Languages) has(p Path, path string) bool {
-	if p.Type == Exact || p.Type == Prefix {
+func (l *Cache) has(p routing.Path, path string) bool {
+	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return p.Matches(path)
 	}
 	if has, told := l.automaton(p).Has(path); told {
 		return has
 	}
-	if p.Type == Regex {
+	if p.Type == routing.Regex {
 		re := l.path(p).expression
 		return re != nil && re.MatchString(path)
 	}
@@ -210,16 +212,16 @@ func verdictOf(is bool) Verdict {
 }
 
 // matches is Matches for the path of a request that is there.
-func (c *Comparer) matches(p Path, path string) bool {
-	if p.Type != Regex {
+func (c *Comparer) Matches(p routing.Path, path string) bool {
+	if p.Type != routing.Regex {
 		return p.Matches(path)
 	}
 	return c.has(p, path)
 }
 
 // Text is the path's Text, found once.
-func (c *Comparer) Text(p Path) string {
-	if p.Type != Regex {
+func (c *Comparer) Text(p routing.Path) string {
+	if p.Type != routing.Regex {
 		return p.Text()
 	}
 	return c.path(p).text

@@ -1,8 +1,10 @@
-package routing
+package precedence
 
 import (
 	"maps"
 	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of
@@ -27,9 +29,9 @@ import (
 // nameListed makes the levels of listed hosts. Those that rules name have theirs.
 func (t *Table) nameListed() {
 	for port, pt := range t.ports {
-		byRules := make(map[Host]bool, len(pt.levels))
+		byRules := make(map[routing.Host]bool, len(pt.levels))
 		for h, level := range pt.levels {
-			byRules[h] = h != Any && !level.Closed
+			byRules[h] = h != routing.Any && !level.Closed
 		}
 		listings := pt.listings(t.Names, port)
 		wildcards := t.wildcardsOn(port)
@@ -39,10 +41,10 @@ func (t *Table) nameListed() {
 			}
 			parent, hasParent := host.Parent()
 			hasWildcard := hasParent && !host.Wildcard() && byRules[parent]
-			first := slices.MinFunc(names, func(a, b *Name) int { return hostRank(a.Listed.By) - hostRank(b.Listed.By) })
+			first := slices.MinFunc(names, func(a, b *routing.Name) int { return hostRank(a.Listed.By) - hostRank(b.Listed.By) })
 			listers := map[string]bool{}
 			for _, n := range names {
-				if n.Listed.By == Any && hasWildcard && (!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) { // 3
+				if n.Listed.By == routing.Any && hasWildcard && (!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) { // 3
 					continue
 				}
 				if hostRank(n.Listed.By) == hostRank(first.Listed.By) { // 5
@@ -58,7 +60,7 @@ func (t *Table) nameListed() {
 
 // An ownedHost is a host that a rule of a namespace names.
 type ownedHost struct {
-	host      Host
+	host      routing.Host
 	namespace string
 }
 
@@ -79,7 +81,7 @@ func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 // ones where these are too many: see Excess. With MissFallsThrough the class lets less specific
 // hosts answer, those of other namespaces only where hosts have no owners.
 func (t *Table) passWildcards() {
-	if t.HostMiss != MissAnswers && !t.HostsOwned {
+	if t.HostMiss != routing.MissAnswers && !t.HostsOwned {
 		return
 	}
 	for i := range t.Names {
@@ -93,19 +95,19 @@ func (t *Table) passWildcards() {
 			if pt.levels[n.Host] != nil || pt.levels[parent] == nil {
 				continue
 			}
-			if pt.passed += max(1, len(pt.levels[Any].Routes)); pt.passed > mostPassedOver {
+			if pt.passed += max(1, len(pt.levels[routing.Any].Routes)); pt.passed > mostPassedOver {
 				pt.levels[n.Host] = &Level{Host: n.Host, Closed: true}
 				t.shut = append(t.shut, n)
 				continue
 			}
-			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[Any].Routes, Miss: pt.levels[Any].Miss, beside: true}
+			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[routing.Any].Routes, Miss: pt.levels[routing.Any].Miss, beside: true}
 		}
 	}
 }
 
 // listings are the names of listed hosts on a port, by host.
-func (pt *portTable) listings(names []Name, port int32) map[Host][]*Name {
-	out := map[Host][]*Name{}
+func (pt *portTable) listings(names []routing.Name, port int32) map[routing.Host][]*routing.Name {
+	out := map[routing.Host][]*routing.Name{}
 	for i := range names {
 		n := &names[i]
 		switch {

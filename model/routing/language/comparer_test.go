@@ -1,4 +1,4 @@
-package routing
+package language
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // shortPaths are all paths of up to five characters of a small alphabet.
@@ -24,7 +26,7 @@ func shortPaths() []string {
 }
 
 // randomPath is a path of any type over the same alphabet.
-func randomPath(rng *rand.Rand) Path {
+func randomPath(rng *rand.Rand) routing.Path {
 	text := func(parts ...string) string {
 		var b strings.Builder
 		for range rng.IntN(4) {
@@ -34,13 +36,13 @@ func randomPath(rng *rand.Rand) Path {
 	}
 	switch rng.IntN(5) {
 	case 0:
-		return NewPath(Exact, text("a", "b", "/"))
+		return routing.NewPath(routing.Exact, text("a", "b", "/"))
 	case 1:
-		return NewPath(Prefix, text("a", "b", "/"))
+		return routing.NewPath(routing.Prefix, text("a", "b", "/"))
 	case 2:
-		return NewPath(Regex, text("a", "b", "/", ".*", "[ab]", "(a|b/)?", "a{2}", "[^/]+", "(?i)B", "$"))
+		return routing.NewPath(routing.Regex, text("a", "b", "/", ".*", "[ab]", "(a|b/)?", "a{2}", "[^/]+", "(?i)B", "$"))
 	default:
-		return NewPath(Glob, text("a", "b", "/", "*", "?"))
+		return routing.NewPath(routing.Glob, text("a", "b", "/", "*", "?"))
 	}
 }
 
@@ -50,7 +52,7 @@ func TestLanguagesAreWhatPathsMatch(t *testing.T) {
 	for range 2000 {
 		p := randomPath(rng)
 		re := regexp.MustCompile(`\A(?:` + p.Pattern() + `)\z`)
-		language := languageOf(p)
+		language := ofPath(p)
 		for _, path := range paths {
 			has, told := language.Has(path)
 			if !told || has != re.MatchString(path) || p.Matches(path) != has {
@@ -65,8 +67,8 @@ func TestQuestionsAreAnsweredForEveryPath(t *testing.T) {
 	paths := shortPaths()
 	for range 2000 {
 		a, b, c := randomPath(rng), randomPath(rng), randomPath(rng)
-		compare := newComparer(NewLanguages(), nil)
-		text, verdict := compare.Find("", []Path{a}, []Path{b, c})
+		compare := NewComparer(NewCache(), nil)
+		text, verdict := compare.Find("", []routing.Path{a}, []routing.Path{b, c})
 		for _, path := range paths {
 			if a.Matches(path) && !b.Matches(path) && !c.Matches(path) && verdict != Some {
 				t.Fatalf("%s without %s and %s has %q, and Find says %v", a, b, c, path, verdict)
@@ -75,9 +77,9 @@ func TestQuestionsAreAnsweredForEveryPath(t *testing.T) {
 		if verdict == Some && (!a.Matches(text) || b.Matches(text) || c.Matches(text)) {
 			t.Fatalf("%s without %s and %s does not have %q", a, b, c, text)
 		}
-		prefix := NewPath(Prefix, a.Value)
-		if a.Type == Regex || a.Type == Glob {
-			prefix = Root
+		prefix := routing.NewPath(routing.Prefix, a.Value)
+		if a.Type == routing.Regex || a.Type == routing.Glob {
+			prefix = routing.Root
 		}
 		some, all, told := compare.Under("", c, prefix)
 		for _, path := range paths {
@@ -95,7 +97,7 @@ func TestAnswersDoNotDependOnWhatIsKnown(t *testing.T) {
 		rng := rand.New(rand.NewPCG(3, 3))
 		var said strings.Builder
 		for range 500 {
-			in, out := []Path{randomPath(rng)}, []Path{randomPath(rng), randomPath(rng)}
+			in, out := []routing.Path{randomPath(rng)}, []routing.Path{randomPath(rng), randomPath(rng)}
 			if rng.IntN(10) == 0 { // one that is remembered
 				in, out = tangled(2), tangled(20)[2+rng.IntN(5):10]
 			}
@@ -104,26 +106,26 @@ func TestAnswersDoNotDependOnWhatIsKnown(t *testing.T) {
 		}
 		return said.String()
 	}
-	languages := NewLanguages()
-	first, second := ask(newComparer(languages, nil)), ask(newComparer(languages, nil))
+	languages := NewCache()
+	first, second := ask(NewComparer(languages, nil)), ask(NewComparer(languages, nil))
 	if first != second {
 		t.Error("the answers differ once they are known")
 	}
 }
 
 // tangled are globs that together are far beyond any search: a text can be in the middle of each.
-func tangled(n int) []Path {
-	var out []Path
+func tangled(n int) []routing.Path {
+	var out []routing.Path
 	for i := range n {
-		out = append(out, Path{Glob, fmt.Sprintf("/*%c????????%c", 'a'+i%20, 'b'+i%20)})
+		out = append(out, routing.Path{Type: routing.Glob, Value: fmt.Sprintf("/*%c????????%c", 'a'+i%20, 'b'+i%20)})
 	}
 	return out
 }
 
 func TestOneSearchEnds(t *testing.T) {
-	c := newComparer(NewLanguages(), nil)
+	c := NewComparer(NewCache(), nil)
 	all := tangled(20)
-	if _, verdict := c.Find("shop/web", []Path{Root}, all); verdict == None {
+	if _, verdict := c.Find("shop/web", []routing.Path{routing.Root}, all); verdict == None {
 		t.Errorf("globs that begin with a star cover everything: %v", verdict)
 	}
 	if _, verdict := c.Find("shop/web", all, nil); verdict != Unsure {
@@ -135,7 +137,7 @@ func TestOneSearchEnds(t *testing.T) {
 }
 
 func TestBudgetIsThatOfTheIngress(t *testing.T) {
-	c := newComparer(NewLanguages(), nil)
+	c := NewComparer(NewCache(), nil)
 	for i := range 1000 {
 		all := tangled(20)
 		c.Find("bob/hostile", all[:2+i%18], all[i%20:])
@@ -144,10 +146,10 @@ func TestBudgetIsThatOfTheIngress(t *testing.T) {
 	if spent := c.Spent("bob/hostile"); spent <= MemberSteps || spent > MemberSteps+2*searchSteps {
 		t.Errorf("%d steps were taken, and there are %d", spent, MemberSteps)
 	}
-	if _, verdict := c.Find("bob/hostile", []Path{{Glob, "/a*"}}, nil); verdict != Unsure {
+	if _, verdict := c.Find("bob/hostile", []routing.Path{{Type: routing.Glob, Value: "/a*"}}, nil); verdict != Unsure {
 		t.Errorf("a question beyond the budget is answered: %v", verdict)
 	}
-	if text, verdict := c.Find("alice/web", []Path{{Glob, "/a*"}}, nil); text != "/a" || verdict != Some {
+	if text, verdict := c.Find("alice/web", []routing.Path{{Type: routing.Glob, Value: "/a*"}}, nil); text != "/a" || verdict != Some {
 		t.Errorf("the neighbour's question: %q, %v", text, verdict)
 	}
 }
@@ -157,12 +159,12 @@ func TestBudgetIsThatOfTheIngress(t *testing.T) {
 // have without them.
 func TestBudgetOfANamespace(t *testing.T) {
 	const n = 100
-	var members []Owner
+	var members []routing.Owner
 	for i := range n {
-		members = append(members, Owner{Namespace: "bob", Name: fmt.Sprint("web", i)})
+		members = append(members, routing.Owner{Namespace: "bob", Name: fmt.Sprint("web", i)})
 	}
-	members = append(members, Owner{Namespace: "alice", Name: "web"})
-	c := newComparer(NewLanguages(), members)
+	members = append(members, routing.Owner{Namespace: "alice", Name: "web"})
+	c := NewComparer(NewCache(), members)
 	all, sum := tangled(20), 0
 	drain := func(asker string) int {
 		for i := range 60 {
@@ -188,10 +190,10 @@ func TestBudgetOfANamespace(t *testing.T) {
 func TestRememberedSearchesOfOtherBudgets(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	all := tangled(6)
-	languages := NewLanguages()
+	languages := NewCache()
 	for range 300 {
 		in, out, most := all[:1+rng.IntN(2)], all[2+rng.IntN(3):5], 1+rng.IntN(1+rng.IntN(200_000))
-		got, want := languages.find(in, out, most), NewLanguages().find(in, out, most)
+		got, want := languages.find(in, out, most), NewCache().find(in, out, most)
 		if got != want || got.steps > most {
 			t.Fatalf("%v without %v in %d steps: %v, alone %v", in, out, most, got, want)
 		}
@@ -200,30 +202,30 @@ func TestRememberedSearchesOfOtherBudgets(t *testing.T) {
 
 func TestStepsOf(t *testing.T) {
 	for _, c := range []struct {
-		path     Path
+		path     routing.Path
 		ordinary bool
 	}{
-		{Path{Glob, "/api/*/v1/*/edit"}, true},
-		{Path{Glob, "/static/*.jpg"}, true},
-		{Path{Regex, `/users/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.*`}, true},
-		{Path{Regex, `/(?i)(foo|bar)/.*\.(jpg|png|gif|jpeg|webp)`}, true},
-		{Path{Regex, `/(`}, true}, // refused for what it is
-		{Path{Glob, "/*ab????????????c1"}, false},
-		{Path{Glob, "/" + strings.Repeat("*a", 500)}, false},
-		{Path{Glob, "/" + strings.Repeat("a*", 100_000)}, false},
-		{Path{Regex, "/(?:" + strings.Repeat("x", 1000) + "){1000}"}, false},
-		{Path{Regex, `/\b(?:` + strings.Repeat("x", 19) + "){1000}"}, false},
-		{Path{Regex, "/" + strings.Repeat(`\pL`, 600)}, false},
-		{Path{Regex, "/.*a.{12}b"}, false},
+		{routing.Path{Type: routing.Glob, Value: "/api/*/v1/*/edit"}, true},
+		{routing.Path{Type: routing.Glob, Value: "/static/*.jpg"}, true},
+		{routing.Path{Type: routing.Regex, Value: `/users/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/.*`}, true},
+		{routing.Path{Type: routing.Regex, Value: `/(?i)(foo|bar)/.*\.(jpg|png|gif|jpeg|webp)`}, true},
+		{routing.Path{Type: routing.Regex, Value: `/(`}, true}, // refused for what it is
+		{routing.Path{Type: routing.Glob, Value: "/*ab????????????c1"}, false},
+		{routing.Path{Type: routing.Glob, Value: "/" + strings.Repeat("*a", 500)}, false},
+		{routing.Path{Type: routing.Glob, Value: "/" + strings.Repeat("a*", 100_000)}, false},
+		{routing.Path{Type: routing.Regex, Value: "/(?:" + strings.Repeat("x", 1000) + "){1000}"}, false},
+		{routing.Path{Type: routing.Regex, Value: `/\b(?:` + strings.Repeat("x", 19) + "){1000}"}, false},
+		{routing.Path{Type: routing.Regex, Value: "/" + strings.Repeat(`\pL`, 600)}, false},
+		{routing.Path{Type: routing.Regex, Value: "/.*a.{12}b"}, false},
 	} {
 		steps := StepsOf(c.path)
-		if c.ordinary && steps > LanguageSteps/100 {
+		if c.ordinary && steps > MostSteps/100 {
 			t.Errorf("%s takes %d steps, more than a hundredth of what an Ingress has", c.path, steps)
 		}
-		if !c.ordinary && steps < LanguageSteps/10 {
+		if !c.ordinary && steps < MostSteps/10 {
 			t.Errorf("%s takes %d steps, less than a tenth of what an Ingress has", c.path, steps)
 		}
-		if steps > 2*LanguageSteps {
+		if steps > 2*MostSteps {
 			t.Errorf("%s is looked at for %d steps", c.path, steps)
 		}
 	}

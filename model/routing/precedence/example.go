@@ -1,28 +1,42 @@
-package routing
+package precedence
 
 import (
 	"fmt"
 	"strings"
 
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file makes the requests that diagnostics show.
 
-// witness is a short path of a route that none of others has.
-func (t *Table) witness(r *Route, others []*Route) (string, bool) {
-	return witness(t.comparer, r.Owner.String(), r.Path, others)
+// Witness returns a short path that p matches and none of others, asked for an Ingress.
+func (t *Table) Witness(asker string, p routing.Path, others []*routing.Route) (string, bool) {
+	for _, path := range samples(t.comparer, asker, p) {
+		if !strings.Contains(path, "~") && !anyHas(t.comparer, asker, others, path) {
+			return path, true
+		}
+	}
+	var out []routing.Path
+	for _, b := range others {
+		if len(b.When) == 0 {
+			out = append(out, b.Path)
+		}
+	}
+	path, verdict := t.comparer.Find(asker, []routing.Path{p}, out)
+	return path, verdict == language.Some
 }
 
 // curl is the URL of a request as an argument of curl on a command line. The bytes of the path that
 // no client sends as they are stand there encoded.
-func (t *Table) curl(port int32, host Host, path string) string {
-	return printable.Shell(t.url(port, host, Sendable(path)))
+func (t *Table) curl(port int32, host routing.Host, path string) string {
+	return printable.Shell(t.url(port, host, routing.Sendable(path)))
 }
 
 // curlTo is the URL of a request, as curl gives it. Curl resolves dots unless it is told not to.
-func (t *Table) curlTo(r Request) string {
-	url := printable.Shell(t.urlOf(r.Port, r.Host, Sendable(r.Path)))
+func (t *Table) curlTo(r routing.Request) string {
+	url := printable.Shell(t.urlOf(r.Port, r.Host, routing.Sendable(r.Path)))
 	if strings.Contains(r.Path, "/../") {
 		return "--path-as-is " + url
 	}
@@ -30,7 +44,7 @@ func (t *Table) curlTo(r Request) string {
 }
 
 // url is the URL of a request that a level decides.
-func (t *Table) url(port int32, host Host, path string) string {
+func (t *Table) url(port int32, host routing.Host, path string) string {
 	return t.urlOf(port, t.nameFor(port, host), path)
 }
 
@@ -38,7 +52,7 @@ func (t *Table) url(port int32, host Host, path string) string {
 func (t *Table) urlOf(port int32, name, path string) string {
 	scheme, at := "http", ""
 	for _, l := range t.Listeners {
-		if l.Port == port && l.Protocol == HTTPS {
+		if l.Port == port && l.Protocol == routing.HTTPS {
 			scheme = "https"
 		}
 	}
@@ -49,8 +63,8 @@ func (t *Table) urlOf(port int32, name, path string) string {
 }
 
 // nameFor is a host name that this level decides.
-func (t *Table) nameFor(port int32, host Host) string {
-	if !host.Wildcard() && host != Any {
+func (t *Table) nameFor(port int32, host routing.Host) string {
+	if !host.Wildcard() && host != routing.Any {
 		return string(host)
 	}
 	domain := ".example"
@@ -59,7 +73,7 @@ func (t *Table) nameFor(port int32, host Host) string {
 	}
 	for i := 0; ; i++ {
 		name := "any" + strings.Repeat("y", i) + domain
-		levels := Levels(name)
+		levels := routing.Levels(name)
 		free := true
 		for _, l := range levels {
 			if l == host {

@@ -1,14 +1,19 @@
-package routing
+package precedence
 
-import "slices"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
 
 // This file is one host of one port.
 
 // A Level is one host of one port: the first one that stands for a request's host decides.
 type Level struct {
-	Host   Host
-	Routes []*Route // by precedence, the losers of identical claims included
-	Miss   *Default // answers what no route matches; nil: 404
+	Host   routing.Host
+	Routes []*routing.Route // by precedence, the losers of identical claims included
+	Miss   *routing.Default // answers what no route matches; nil: 404
 	// Closed says that the host is named, but by no Ingress that is served on this port. It
 	// answers 404, whatever HostMiss says: a host never speaks through a port that its owner
 	// did not open.
@@ -26,14 +31,14 @@ type Level struct {
 	namespace string // of what was placed here first
 	counted   bool   // among the routes that are repeated
 
-	comparer *Comparer // that of its table
-	live     []*Route  // what Reach says, once it was asked
+	comparer *language.Comparer // that of its table
+	live     []*routing.Route   // what Reach says, once it was asked
 	hidden   []Hidden
 	split    bool
 }
 
-func (l *Level) offer(d *Default) {
-	if l.Miss == nil || Older(d.Owner, l.Miss.Owner) < 0 {
+func (l *Level) offer(d *routing.Default) {
+	if l.Miss == nil || routing.Older(d.Owner, l.Miss.Owner) < 0 {
 		l.Miss = d
 	}
 }
@@ -43,21 +48,21 @@ func (l *Level) describe() string {
 	case l.listers != nil:
 		return describeHost(l.Host) + " of spec.tls"
 	case l.beside:
-		return describeHost(Any)
+		return describeHost(routing.Any)
 	}
 	return describeHost(l.Host)
 }
 
 // belongs notes the namespace of a level by the first thing that is placed there. Where hosts have
 // owners, all that is placed on a level belongs to one.
-func (l *Level) belongs(o Owner) {
+func (l *Level) belongs(o routing.Owner) {
 	if l.namespace == "" {
 		l.namespace = o.Namespace
 	}
 }
 
 // answered are the routes of a level and of those that its misses go on to.
-func (l *Level) answered() []*Route {
+func (l *Level) answered() []*routing.Route {
 	out := l.Routes
 	for _, next := range l.Next {
 		out = append(slices.Clip(out), next.Routes...)
@@ -72,8 +77,8 @@ func (l *Level) hasDefault() bool {
 
 // Hidden says by what a route is hidden.
 type Hidden struct {
-	Route *Route
-	By    []*Route // an identical claim, or routes that leave nothing; none if no request could have such a path
+	Route *routing.Route
+	By    []*routing.Route // an identical claim, or routes that leave nothing; none if no request could have such a path
 }
 
 // Same reports whether the route lost to an identical claim.

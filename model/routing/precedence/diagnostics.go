@@ -1,4 +1,4 @@
-package routing
+package precedence
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file tells the owners of routes what becomes of them: who won, with a request that shows
@@ -80,14 +81,14 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 }
 
 func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
-	_, hidden := level.Reach()
+	_, hidden := level.Reachable()
 	for _, h := range hidden {
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
 				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
 			continue
 		}
-		path, ok := t.witness(h.Route, nil)
+		path, ok := t.Witness(h.Route.Owner.String(), h.Route.Path, nil)
 		example := ""
 		if ok {
 			example = ": try " + t.curl(port, level.Host, path)
@@ -116,14 +117,14 @@ func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Leve
 		if r.Action.Redirect == nil {
 			continue
 		}
-		path, ok := t.witness(r, nil)
+		path, ok := t.Witness(r.Owner.String(), r.Path, nil)
 		if !ok {
 			continue
 		}
 		from := t.url(port, level.Host, path)
 		scheme, rest, _ := strings.Cut(from, "://")
 		host, _, _ := strings.Cut(rest, "/")
-		if r.Action.Redirect.Location(Request{Port: port, Host: host, Path: path}, scheme, "") == from {
+		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme, "") == from {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
 				Message: "the redirect leads to itself: try " + t.curl(port, level.Host, path)}] = true
 		}
@@ -131,7 +132,7 @@ func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Leve
 }
 
 // whySettled says which rule decided between two identical claims.
-func whySettled(winner, loser *Route) string {
+func whySettled(winner, loser *routing.Route) string {
 	a, b := winner.Owner, loser.Owner
 	switch {
 	case len(winner.When) < len(loser.When):
@@ -151,7 +152,7 @@ func whySettled(winner, loser *Route) string {
 // tellMisses says where a request that misses a host's paths would have been answered by a less
 // specific host, to both owners.
 func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
-	if level.Host == Any || level.Closed || level.beside || len(level.Routes) == 0 {
+	if level.Host == routing.Any || level.Closed || level.beside || len(level.Routes) == 0 {
 		return
 	}
 	skipped := t.passedOver(port, level)
@@ -159,7 +160,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 		return
 	}
 	answered := level.answered()
-	taken := map[Path]bool{}
+	taken := map[routing.Path]bool{}
 	for _, r := range answered {
 		if len(r.When) == 0 {
 			taken[r.Path] = true
@@ -170,7 +171,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 			if within(r.Path, taken) {
 				continue
 			}
-			path, ok := t.witness(r, answered)
+			path, ok := t.Witness(r.Owner.String(), r.Path, answered)
 			if !ok {
 				continue
 			}
@@ -185,8 +186,8 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 }
 
 // namedOn is the first name of each host on a port.
-func (t *Table) namedOn(port int32) map[Host]*Name {
-	out := make(map[Host]*Name, len(t.Names))
+func (t *Table) namedOn(port int32) map[routing.Host]*routing.Name {
+	out := make(map[routing.Host]*routing.Name, len(t.Names))
 	for i := range t.Names {
 		if n := &t.Names[i]; out[n.Host] == nil && slices.Contains(n.Ports, port) {
 			out[n.Host] = n
@@ -198,15 +199,15 @@ func (t *Table) namedOn(port int32) map[Host]*Name {
 // tellShadowed says, to both owners, that a default backend for any host, or for any below a
 // wildcard, does not answer what misses the paths of a host that others name. The name is the first
 // one of the host on the port, or nil.
-func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *Name) {
-	if level.Host == Any || level.Closed || name == nil || level.hasDefault() {
+func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *routing.Name) {
+	if level.Host == routing.Any || level.Closed || name == nil || level.hasDefault() {
 		return
 	}
 	for _, below := range t.passedOver(port, level) {
 		if below.Miss == nil {
 			continue
 		}
-		path, misses := t.witness(&Route{Path: Root, Owner: below.Miss.Owner}, level.answered())
+		path, misses := t.Witness(below.Miss.Owner.String(), routing.Root, level.answered())
 		if !misses {
 			continue
 		}
@@ -221,7 +222,7 @@ func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *L
 // tellUnsent names paths that clients send in another spelling.
 func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
 	for _, r := range level.Routes {
-		if sent := Sendable(r.Path.Value); sent != r.Path.Value && (r.Path.Type == Exact || r.Path.Type == Prefix) {
+		if sent := routing.Sendable(r.Path.Value); sent != r.Path.Value && (r.Path.Type == routing.Exact || r.Path.Type == routing.Prefix) {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: r.Source,
 				Message: fmt.Sprintf("no request has a path like %s: clients send it as %s", printable.Word(diag.Cut(r.Path.Value)), diag.Cut(sent))}] = true
 		}
@@ -230,7 +231,7 @@ func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
 
 // tellDefaults names the default backends that answer nothing, and those that share a host.
 func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
-	used := map[*Default]bool{}
+	used := map[*routing.Default]bool{}
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
 			if level.Miss != nil {
@@ -238,7 +239,7 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 			}
 		}
 	}
-	names := map[string][]Name{}
+	names := map[string][]routing.Name{}
 	for _, n := range t.Names {
 		names[n.Owner.String()] = append(names[n.Owner.String()], n)
 	}
@@ -260,24 +261,24 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 			continue
 		}
 		for _, port := range d.Ports {
-			if pt := t.ports[port]; pt != nil && pt.levels[Any].Miss != nil {
+			if pt := t.ports[port]; pt != nil && pt.levels[routing.Any].Miss != nil {
 				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
-					Message: fmt.Sprintf("requests that nothing matches go to the older %s", pt.levels[Any].Miss.Source)}] = true
+					Message: fmt.Sprintf("requests that nothing matches go to the older %s", pt.levels[routing.Any].Miss.Source)}] = true
 			}
 		}
 	}
 }
 
 // within reports whether one of the paths has all that p has, as far as their texts tell.
-func within(p Path, paths map[Path]bool) bool {
-	if paths[p] || paths[Root] {
+func within(p routing.Path, paths map[routing.Path]bool) bool {
+	if paths[p] || paths[routing.Root] {
 		return true
 	}
-	if p.Type != Exact && p.Type != Prefix {
+	if p.Type != routing.Exact && p.Type != routing.Prefix {
 		return false
 	}
-	for up := range Ancestors(p.Value) {
-		if paths[Path{Prefix, up}] {
+	for up := range routing.Ancestors(p.Value) {
+		if paths[routing.Path{Type: routing.Prefix, Value: up}] {
 			return true
 		}
 	}

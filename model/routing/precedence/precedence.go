@@ -1,6 +1,10 @@
-package routing
+package precedence
 
-import "cmp"
+import (
+	"cmp"
+
+	"fairlead.dev/fairlead/model/routing"
+)
 
 // rank is a route's place among the routes of its host, the lowest first. It is computed once,
 // because sorting asks for it often.
@@ -12,16 +16,16 @@ type rank struct {
 	conditions int  // rule 4, negated
 }
 
-func rankOf(r *Route) rank {
+func rankOf(r *routing.Route) rank {
 	by := 0
 	if r.Listed != nil {
 		by = hostRank(r.Listed.By)
 	}
 	return rank{
 		by:         by,
-		inexact:    r.Path.Type != Exact,
+		inexact:    r.Path.Type != routing.Exact,
 		text:       -len(r.Path.Text()),
-		prefix:     r.Path.Type == Prefix,
+		prefix:     r.Path.Type == routing.Prefix,
 		conditions: -len(r.When),
 	}
 }
@@ -48,9 +52,9 @@ func compareBool(a, b bool) int {
 
 // settle decides between two routes of one rank: rule 5 of the package comment. It is the only
 // place where a tie is broken.
-func settle(a, b *Route) int {
+func settle(a, b *routing.Route) int {
 	if a.Owner.Namespace != b.Owner.Namespace || a.Owner.Name != b.Owner.Name {
-		return Older(a.Owner, b.Owner)
+		return routing.Older(a.Owner, b.Owner)
 	}
 	return cmp.Or(
 		cmp.Compare(len(b.Spelt), len(a.Spelt)),
@@ -59,14 +63,14 @@ func settle(a, b *Route) int {
 }
 
 // identical reports whether two routes of one host claim the same requests.
-func identical(a, b *Route) bool {
+func identical(a, b *routing.Route) bool {
 	return a.Path == b.Path && len(a.When) == len(b.When) && a.When.Key() == b.When.Key()
 }
 
 // hostRank ranks hosts by how specific they are.
-func hostRank(h Host) int {
+func hostRank(h routing.Host) int {
 	switch {
-	case h == Any:
+	case h == routing.Any:
 		return 2
 	case h.Wildcard():
 		return 1

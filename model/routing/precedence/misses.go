@@ -1,8 +1,10 @@
-package routing
+package precedence
 
 import (
 	"fmt"
 	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file finds out where the misses of a host go: the requests that none of its routes match.
@@ -22,7 +24,7 @@ func (t *Table) linkMisses() {
 			below := pt.below(level.Host)
 			switch {
 			case len(below) == 0 || level.Closed:
-			case t.HostMiss == MissAnswers || level.beside:
+			case t.HostMiss == routing.MissAnswers || level.beside:
 				level.Stops = true
 			default:
 				level.Stops = t.foreign(level, below[0])
@@ -30,20 +32,20 @@ func (t *Table) linkMisses() {
 			}
 		}
 	}
-	if t.HostMiss == MissFallsThrough && t.HostsOwned {
+	if t.HostMiss == routing.MissFallsThrough && t.HostsOwned {
 		t.boundMisses()
 	}
 }
 
 // below are the levels that stand for the requests of a host besides its own, the more specific
 // first.
-func (pt *portTable) below(h Host) []*Level {
+func (pt *portTable) below(h routing.Host) []*Level {
 	var out []*Level
 	if parent, ok := h.Parent(); ok && !h.Wildcard() && pt.levels[parent] != nil {
 		out = append(out, pt.levels[parent])
 	}
-	if h != Any {
-		out = append(out, pt.levels[Any])
+	if h != routing.Any {
+		out = append(out, pt.levels[routing.Any])
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package routing
+package language
 
 import (
 	"regexp/syntax"

@@ -1,39 +1,40 @@
-package routing
+package precedence
 
 import (
 	"fmt"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file is the specification as code: what becomes of a request.
 
 // An Outcome is what becomes of a request, and why.
 type Outcome struct {
-	Action Action
-	Owner  Owner       // of what answers; zero for the 404 that nobody asked for
-	Source diag.Source // likewise
-	Host   Host        // the level that decided
-	Route  *Route      // nil where a default answers, or nobody
-	Over   []*Route    // routes that match the request too and lost, the best first
+	Action routing.Action
+	Owner  routing.Owner    // of what answers; zero for the 404 that nobody asked for
+	Source diag.Source      // likewise
+	Host   routing.Host     // the level that decided
+	Route  *routing.Route   // nil where a default answers, or nobody
+	Over   []*routing.Route // routes that match the request too and lost, the best first
 	Why    string
 }
 
 // Match is the specification: what a load balancer for this Config does with a request.
-func (t *Table) Match(r Request) Outcome {
+func (t *Table) Match(r routing.Request) Outcome {
 	pt := t.ports[r.Port]
 	if pt == nil {
-		return Outcome{Action: NotFound(), Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
+		return Outcome{Action: routing.NotFound(), Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
 	}
 	var chain []*Level
-	for _, h := range Levels(r.Hostname()) {
+	for _, h := range routing.Levels(r.Hostname()) {
 		if level := pt.levels[h]; level != nil {
 			chain = append(chain, level)
 		}
 	}
 	outcome := t.decide(chain, r)
 	outcome.Action = outcome.Action.On(pt.protocol)
-	if h := Levels(r.Hostname())[0]; pt.unsaid[h] {
+	if h := routing.Levels(r.Hostname())[0]; pt.unsaid[h] {
 		outcome.Why = fmt.Sprintf("the rules of port %d cannot say host %s; %s", r.Port, h, outcome.Why)
 	}
 	for _, level := range chain {
@@ -47,9 +48,9 @@ func (t *Table) Match(r Request) Outcome {
 }
 
 // decide looks at the levels that stand for a request's host, most specific first.
-func (t *Table) decide(chain []*Level, r Request) Outcome {
+func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 	if chain[0].Closed {
-		return Outcome{Action: NotFound(), Host: chain[0].Host,
+		return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
 			Why: fmt.Sprintf("host %s is named, but not served on port %d", chain[0].Host, r.Port)}
 	}
 	reach := append([]*Level{chain[0]}, chain[0].Next...)
@@ -67,7 +68,7 @@ func (t *Table) decide(chain []*Level, r Request) Outcome {
 				Why: arrival(reach, i) + ", no path there matches, and the oldest default backend answers"}
 		}
 	}
-	return Outcome{Action: NotFound(), Host: chain[0].Host,
+	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
 		Why: chain[0].describe() + ", no path there matches, and there is no default backend"}
 }
 
@@ -77,19 +78,19 @@ func arrival(chain []*Level, at int) string {
 		return chain[0].describe()
 	}
 	missed := "no path of " + chain[0].describe() + " matches, next "
-	if chain[at].Host == Any {
+	if chain[at].Host == routing.Any {
 		return missed + "are the rules without a host"
 	}
 	return missed + "is " + chain[at].describe()
 }
 
-func (t *Table) matches(r *Route, q Request) bool {
-	return t.comparer.matches(r.Path, q.Path) && r.When.Hold(q)
+func (t *Table) matches(r *routing.Route, q routing.Request) bool {
+	return t.comparer.Matches(r.Path, q.Path) && r.When.Hold(q)
 }
 
-func describeHost(h Host) string {
+func describeHost(h routing.Host) string {
 	switch {
-	case h == Any:
+	case h == routing.Any:
 		return "no rule names the host"
 	case h.Wildcard():
 		return "wildcard host " + string(h)
@@ -97,15 +98,15 @@ func describeHost(h Host) string {
 	return "host " + string(h)
 }
 
-func describeRoute(r *Route) string {
+func describeRoute(r *routing.Route) string {
 	if len(r.When) == 0 {
 		return describePath(r.Path)
 	}
 	return describePath(r.Path) + " with " + r.When.String()
 }
 
-func describePath(p Path) string {
-	if p.Type == Exact {
+func describePath(p routing.Path) string {
+	if p.Type == routing.Exact {
 		return p.String()
 	}
 	return "longest match " + p.String()

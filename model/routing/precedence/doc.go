@@ -1,6 +1,5 @@
-// Package routing orders routes by the Ingress specification, without Kubernetes and without
-// clouds. A Config has the routes; New orders it into a Table; Table.Match is the specification
-// read literally, and every later stage is tested against it.
+// Package precedence orders routes by the Ingress specification. New orders a Config into a Table;
+// Table.Match is the specification read literally, and every later stage is tested against it.
 //
 // # Precedence
 //
@@ -18,4 +17,4 @@
 //
 // A host that is named but has no matching path answers with the oldest default backend among
 // the Ingresses that name it, else 404; HostMiss can let it fall through instead.
-package routing
+package precedence

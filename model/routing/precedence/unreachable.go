@@ -1,16 +1,19 @@
-package routing
+package precedence
 
 import (
 	"slices"
 	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file finds the routes that no request can reach, because routes before them match
 // everything that they could.
 
-// Reach splits the routes of a level into those that some request can reach, in their order, and
+// Reachable splits the routes of a level into those that some request can reach, in their order, and
 // the others.
-func (l *Level) Reach() (live []*Route, hidden []Hidden) {
+func (l *Level) Reachable() (live []*routing.Route, hidden []Hidden) {
 	if !l.split {
 		l.live, l.hidden = reach(l.comparer, l.Routes)
 		l.split = true
@@ -18,25 +21,25 @@ func (l *Level) Reach() (live []*Route, hidden []Hidden) {
 	return l.live, l.hidden
 }
 
-func reach(c *Comparer, routes []*Route) (live []*Route, hidden []Hidden) {
-	claimed := make(map[Path][]*Route, len(routes))
+func reach(c *language.Comparer, routes []*routing.Route) (live []*routing.Route, hidden []Hidden) {
+	claimed := make(map[routing.Path][]*routing.Route, len(routes))
 	var globs bool
 	for _, r := range routes {
 		if winner := claimant(claimed[r.Path], r); winner != nil {
-			hidden = append(hidden, Hidden{r, []*Route{winner}})
+			hidden = append(hidden, Hidden{r, []*routing.Route{winner}})
 			continue
 		}
 		if impossible(r.Path) {
 			hidden = append(hidden, Hidden{Route: r})
 			continue
 		}
-		if r.Path.Type == Glob || globs && r.Path.Type != Exact {
+		if r.Path.Type == routing.Glob || globs && r.Path.Type != routing.Exact {
 			if by := covered(c, r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
 			}
 		}
-		globs = globs || r.Path.Type == Glob || r.Path.Type == Regex
+		globs = globs || r.Path.Type == routing.Glob || r.Path.Type == routing.Regex
 		claimed[r.Path] = append(claimed[r.Path], r)
 		live = append(live, r)
 	}
@@ -45,18 +48,18 @@ func reach(c *Comparer, routes []*Route) (live []*Route, hidden []Hidden) {
 
 // impossible reports whether no request has such a path: the path of a request ends before its
 // query and its fragment.
-func impossible(p Path) bool {
+func impossible(p routing.Path) bool {
 	switch p.Type {
-	case Exact, Prefix:
+	case routing.Exact, routing.Prefix:
 		return strings.ContainsAny(p.Value, "?#")
-	case Glob:
+	case routing.Glob:
 		return strings.Contains(p.Value, "#")
 	}
 	return false
 }
 
 // claimant is the route among those of one path that claims what r claims, or more.
-func claimant(those []*Route, r *Route) *Route {
+func claimant(those []*routing.Route, r *routing.Route) *routing.Route {
 	for _, c := range those {
 		if len(c.When) == 0 || identical(c, r) {
 			return c
@@ -68,9 +71,9 @@ func claimant(those []*Route, r *Route) *Route {
 // covered returns the routes before r that together match every path of r, or nil if a path is
 // left. Only a glob or a regular expression can take part in covering a path that is longer
 // than all texts, so it is asked only behind one.
-func covered(c *Comparer, r *Route, before []*Route) []*Route {
+func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []*routing.Route {
 	asker := r.Owner.String()
-	var rivals []*Route
+	var rivals []*routing.Route
 	text := c.Text(r.Path)
 	for _, b := range before {
 		if len(b.When) > 0 {
@@ -88,54 +91,37 @@ func covered(c *Comparer, r *Route, before []*Route) []*Route {
 		return nil
 	}
 	// One that covers it alone explains it best.
-	paths := make([]Path, len(rivals))
+	paths := make([]routing.Path, len(rivals))
 	for i, b := range rivals {
 		paths[i] = b.Path
-		if _, verdict := c.Find(asker, []Path{r.Path}, paths[i:i+1]); verdict == None {
-			return []*Route{b}
+		if _, verdict := c.Find(asker, []routing.Path{r.Path}, paths[i:i+1]); verdict == language.None {
+			return []*routing.Route{b}
 		}
 	}
-	if _, verdict := c.Find(asker, []Path{r.Path}, paths); verdict == None {
+	if _, verdict := c.Find(asker, []routing.Path{r.Path}, paths); verdict == language.None {
 		return rivals
 	}
 	return nil
 }
 
 // anyHas reports whether a route stands for a path.
-func anyHas(c *Comparer, asker string, routes []*Route, path string) bool {
-	return slices.ContainsFunc(routes, func(b *Route) bool { return c.Has(asker, b.Path, path) == Some })
+func anyHas(c *language.Comparer, asker string, routes []*routing.Route, path string) bool {
+	return slices.ContainsFunc(routes, func(b *routing.Route) bool { return c.Has(asker, b.Path, path) == language.Some })
 }
 
 // samples are a few paths that p may match, to find out quickly that it is not covered.
-func samples(c *Comparer, asker string, p Path) []string {
+func samples(c *language.Comparer, asker string, p routing.Path) []string {
 	var all []string
 	switch p.Type {
-	case Exact:
+	case routing.Exact:
 		return []string{p.Value}
-	case Prefix:
+	case routing.Prefix:
 		below := strings.TrimSuffix(p.Value, "/") + "/"
 		all = []string{p.Value, below, below + "~", below + "~/~"}
-	case Glob:
+	case routing.Glob:
 		for _, fill := range []string{"", "~", "~/~"} {
 			all = append(all, strings.NewReplacer("*", fill, "?", "~").Replace(p.Value))
 		}
 	}
-	return slices.DeleteFunc(all, func(path string) bool { return c.Has(asker, p, path) != Some })
-}
-
-// witness is a short path that p matches and none of others, asked for an Ingress.
-func witness(c *Comparer, asker string, p Path, others []*Route) (string, bool) {
-	for _, path := range samples(c, asker, p) {
-		if !strings.Contains(path, "~") && !anyHas(c, asker, others, path) {
-			return path, true
-		}
-	}
-	var out []Path
-	for _, b := range others {
-		if len(b.When) == 0 {
-			out = append(out, b.Path)
-		}
-	}
-	path, verdict := c.Find(asker, []Path{p}, out)
-	return path, verdict == Some
+	return slices.DeleteFunc(all, func(path string) bool { return c.Has(asker, p, path) != language.Some })
 }

@@ -1,4 +1,4 @@
-package routing
+package language
 
 import (
 	"encoding/binary"
@@ -30,7 +30,7 @@ func Find(in, out []string) (string, Verdict) {
 func languages(patterns []string) []*Language {
 	out := make([]*Language, len(patterns))
 	for i, p := range patterns {
-		out[i] = NewLanguage(p)
+		out[i] = New(p)
 	}
 	return out
 }

@@ -1,35 +1,38 @@
-package routing
+package precedence
 
 import (
 	"cmp"
 	"maps"
 	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // A Table is a Config in order: for each port the hosts that decide, for each host its routes by
 // precedence and the default that answers its misses. It keeps what it finds out about its paths,
 // so it is asked by one at a time.
 type Table struct {
-	Config
+	routing.Config
 	ports    map[int32]*portTable
-	shut     []*Name // listed hosts that are closed on a port beside
-	kept     []*Name // hosts that keep their misses, because what these go on to has too many routes
-	comparer *Comparer
+	shut     []*routing.Name // listed hosts that are closed on a port beside
+	kept     []*routing.Name // hosts that keep their misses, because what these go on to has too many routes
+	comparer *language.Comparer
 }
 
 // portTable is what one port knows.
 type portTable struct {
-	protocol Protocol
-	levels   map[Host]*Level // the named hosts, and Any
-	unsaid   map[Host]bool   // hosts that are named, but that the port's rules cannot say
-	passed   int             // routes of listed hosts beside
-	repeated int             // routes for any host that hosts below a wildcard of another namespace go on to
+	protocol routing.Protocol
+	levels   map[routing.Host]*Level // the named hosts, and Any
+	unsaid   map[routing.Host]bool   // hosts that are named, but that the port's rules cannot say
+	passed   int                     // routes of listed hosts beside
+	repeated int                     // routes for any host that hosts below a wildcard of another namespace go on to
 }
 
 // Comparer answers questions about the paths of the table.
-func (t *Table) Comparer() *Comparer { return t.comparer }
+func (t *Table) Comparer() *language.Comparer { return t.comparer }
 
-func (pt *portTable) level(h Host) *Level {
+func (pt *portTable) level(h routing.Host) *Level {
 	level := pt.levels[h]
 	if level == nil {
 		level = &Level{Host: h}
@@ -39,7 +42,7 @@ func (pt *portTable) level(h Host) *Level {
 }
 
 // levelNamed is the level that a name speaks of; nil if there is none on this port.
-func (pt *portTable) levelNamed(n *Name) *Level {
+func (pt *portTable) levelNamed(n *routing.Name) *Level {
 	switch {
 	case pt == nil:
 		return nil
@@ -50,7 +53,7 @@ func (pt *portTable) levelNamed(n *Name) *Level {
 }
 
 // Level is one host of a port, or nil.
-func (t *Table) Level(port int32, h Host) *Level {
+func (t *Table) Level(port int32, h routing.Host) *Level {
 	if pt := t.ports[port]; pt != nil {
 		return pt.levels[h]
 	}
@@ -70,7 +73,7 @@ func (t *Table) Levels(port int32) []*Level {
 }
 
 // listedBy is the level of a listed host; nil if it is not the Ingress that answers for it there.
-func (pt *portTable) listedBy(h Host, owner Owner) *Level {
+func (pt *portTable) listedBy(h routing.Host, owner routing.Owner) *Level {
 	if level := pt.levels[h]; level != nil && level.listers[owner.String()] {
 		return level
 	}

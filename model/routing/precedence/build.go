@@ -1,21 +1,24 @@
-package routing
+package precedence
 
 import (
 	"cmp"
 	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
 )
 
 // This file makes a table: it places names, routes and default backends at the hosts that they are for.
 
 // New orders a Config.
-func New(c Config) *Table { return NewWith(c, NewLanguages()) }
+func New(c routing.Config) *Table { return NewWith(c, language.NewCache()) }
 
 // NewWith orders a Config, and remembers what is found out about its paths. The budget of its
 // members is new.
-func NewWith(c Config, l *Languages) *Table {
-	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: newComparer(l, c.Members)}
+func NewWith(c routing.Config, l *language.Cache) *Table {
+	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: language.NewComparer(l, c.Members)}
 	for _, l := range c.Listeners {
-		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[Host]*Level{Any: {Host: Any}}, unsaid: map[Host]bool{}}
+		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}}, unsaid: map[routing.Host]bool{}}
 	}
 	t.nameHosts()
 	t.nameListed()
@@ -57,7 +60,7 @@ func (t *Table) nameHosts() {
 // placeRoutes sorts the routes into their levels by precedence.
 func (t *Table) placeRoutes() {
 	type ranked struct {
-		route *Route
+		route *routing.Route
 		rank  rank
 	}
 	sorted := make([]ranked, len(t.Routes))
@@ -79,7 +82,7 @@ func (t *Table) placeRoutes() {
 
 // levelOf is the level where a route belongs; nil if it is not served on this port. A route names
 // the host of its rule by being there.
-func (pt *portTable) levelOf(r *Route) *Level {
+func (pt *portTable) levelOf(r *routing.Route) *Level {
 	if pt == nil {
 		return nil
 	}
@@ -91,14 +94,14 @@ func (pt *portTable) levelOf(r *Route) *Level {
 
 // placeDefaults gives each level the oldest default backend that stands for it.
 func (t *Table) placeDefaults() {
-	byOwner := make(map[string]*Default, len(t.Defaults))
+	byOwner := make(map[string]*routing.Default, len(t.Defaults))
 	for i := range t.Defaults {
 		d := &t.Defaults[i]
 		byOwner[d.Owner.String()] = d
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil {
-				pt.levels[Any].offer(d)
-				pt.levels[Any].belongs(d.Owner)
+				pt.levels[routing.Any].offer(d)
+				pt.levels[routing.Any].belongs(d.Owner)
 			}
 		}
 	}

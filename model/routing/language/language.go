@@ -1,7 +1,9 @@
-package routing
+package language
 
 import (
 	"regexp/syntax"
+
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file turns regular expressions into sets of texts that can be compared: deterministic
@@ -14,9 +16,9 @@ const (
 	HostUniverse = `[a-z0-9_-]+(\.[a-z0-9_-]+)*`
 )
 
-// LanguageSteps is the most steps that the automaton of one expression may take. Globs and
+// MostSteps is the most steps that the automaton of one expression may take. Globs and
 // expressions as people write them take a few hundred.
-const LanguageSteps = 1_000_000
+const MostSteps = 1_000_000
 
 // mostInstructions is how long an expression may be once its counted repetitions are written out.
 const mostInstructions = 20_000
@@ -49,8 +51,8 @@ type Language struct {
 // Dead is the state from which no text is matched any more.
 const Dead = -1
 
-// NewLanguage is the language of an expression.
-func NewLanguage(pattern string) *Language {
+// New is the language of an expression.
+func New(pattern string) *Language {
 	l := &Language{}
 	if prog := program(pattern); prog != nil {
 		l.mark(prog)
@@ -59,12 +61,12 @@ func NewLanguage(pattern string) *Language {
 	return l
 }
 
-// languageOf is the language of a path.
-func languageOf(p Path) *Language {
-	if p.Type != Exact && p.Type != Prefix {
-		return NewLanguage(p.Pattern())
+// ofPath is the language of a path.
+func ofPath(p routing.Path) *Language {
+	if p.Type != routing.Exact && p.Type != routing.Prefix {
+		return New(p.Pattern())
 	}
-	l := &Language{known: true, text: p.Value, prefix: p.Type == Prefix}
+	l := &Language{known: true, text: p.Value, prefix: p.Type == routing.Prefix}
 	l.cut[FirstChar] = true
 	l.cut['/'], l.cut['/'+1] = true, true
 	for _, c := range []byte(p.Value) {
@@ -95,7 +97,7 @@ func (l *Language) Move(state int32, c byte) int32 {
 		}
 	case at > len(l.text):
 		return state
-	case l.prefix && (c == '/' || l.text == Root.Value):
+	case l.prefix && (c == '/' || l.text == routing.Root.Value):
 		return state + 1
 	}
 	return Dead
@@ -114,7 +116,7 @@ func (l *Language) TakesAll(state int32) bool {
 	if l.text == "" {
 		return l.full[state]
 	}
-	return int(state) > len(l.text) || l.prefix && l.text == Root.Value && int(state) == len(l.text)
+	return int(state) > len(l.text) || l.prefix && l.text == routing.Root.Value && int(state) == len(l.text)
 }
 
 // Known reports whether there is an automaton: of an expression that takes too many steps, or that
@@ -124,21 +126,21 @@ func (l *Language) Known() bool { return l.known }
 // Splits reports whether the expression tells a visible character from the one before it.
 func (l *Language) Splits(c byte) bool { return l.cut[c] }
 
-// Exceeds reports whether the expression takes more steps than LanguageSteps.
-func (l *Language) Exceeds() bool { return l.Steps > LanguageSteps }
+// Exceeds reports whether the expression takes more steps than MostSteps.
+func (l *Language) Exceeds() bool { return l.Steps > MostSteps }
 
 // StepsOf is how many steps the automaton of a path takes, and 10 for each instruction of its
 // expression. An expression that is none takes as many as it has characters.
-func StepsOf(p Path) int {
+func StepsOf(p routing.Path) int {
 	pattern := p.Pattern()
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil {
 		return len(pattern)
 	}
 	if n := instructions(parsed); n <= mostInstructions {
-		return 10*n + languageOf(p).Steps
+		return 10*n + ofPath(p).Steps
 	}
-	return LanguageSteps + 1
+	return MostSteps + 1
 }
 
 // Has reports whether a text is in the language, and false for told if that is not known.
@@ -149,12 +151,12 @@ func (l *Language) Has(text string) (has, told bool) {
 
 // Under says which paths at and below a prefix are in the language: some, or all of them. It is not
 // told of what the automaton does not know.
-func (l *Language) Under(prefix Path) (some, all, told bool) {
+func (l *Language) Under(prefix routing.Path) (some, all, told bool) {
 	state, told := l.after(prefix.Value)
 	switch {
 	case !told || state == Dead:
 		return false, false, told
-	case prefix == Root:
+	case prefix == routing.Root:
 		return true, l.TakesAll(state), true
 	}
 	below := l.Move(state, '/')

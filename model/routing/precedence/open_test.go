@@ -1,4 +1,4 @@
-package routing
+package precedence
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // TestOpenRoutesToAnAuthenticatedServiceAreTold gives each case routes in the words of route: "!"
@@ -35,13 +36,13 @@ func TestOpenRoutesToAnAuthenticatedServiceAreTold(t *testing.T) {
 		"a path that no request has":             {routes: []string{"!a.io =/x?y > web", "a.io / > web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var routes []Route
-			backends := map[BackendID]Backend{}
-			to := func(service string, signIn bool) Action {
-				backends[BackendID(service)] = Backend{Service: "shop/" + service, Port: "80"}
-				a := To(BackendID(service))
+			var routes []routing.Route
+			backends := map[routing.BackendID]routing.Backend{}
+			to := func(service string, signIn bool) routing.Action {
+				backends[routing.BackendID(service)] = routing.Backend{Service: "shop/" + service, Port: "80"}
+				a := routing.To(routing.BackendID(service))
 				if signIn {
-					a.Auth = &Auth{Kind: OIDC}
+					a.Auth = &routing.Auth{Kind: routing.OIDC}
 				}
 				return a
 			}
@@ -52,14 +53,14 @@ func TestOpenRoutesToAnAuthenticatedServiceAreTold(t *testing.T) {
 				r.Action, r.Ports = to(service, signIn), []int32{80}
 				routes = append(routes, r)
 			}
-			config := Config{Routes: routes, Backends: backends, Listeners: []Listener{{Port: 80, Protocol: "HTTPS"}}}
+			config := routing.Config{Routes: routes, Backends: backends, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTPS"}}}
 			for _, r := range routes {
-				if r.Host != Any {
-					config.Names = append(config.Names, Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
+				if r.Host != routing.Any {
+					config.Names = append(config.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
 				}
 			}
 			if service, signIn := strings.CutPrefix(c.fallback, "!"); c.fallback != "" {
-				config.Defaults = []Default{{Action: to(service, signIn), Ports: []int32{80}, Owner: older, Source: diag.Source{Name: "default"}}}
+				config.Defaults = []routing.Default{{Action: to(service, signIn), Ports: []int32{80}, Owner: older, Source: diag.Source{Name: "default"}}}
 			}
 			var got []string
 			for _, d := range New(config).Diagnostics() {
@@ -76,11 +77,11 @@ func TestOpenRoutesToAnAuthenticatedServiceAreTold(t *testing.T) {
 
 // Conditions narrow an authenticated route: whoever does not fulfil them gets to the open one.
 func TestAnOpenRouteBesideConditionsIsTold(t *testing.T) {
-	backends := map[BackendID]Backend{"web": {Service: "shop/web", Port: "80"}}
+	backends := map[routing.BackendID]routing.Backend{"web": {Service: "shop/web", Port: "80"}}
 	closed, open := route(older, "a.io /", "web", 0), route(older, "a.io /", "web", 1)
-	closed.Action.Auth, open.Source.Name = &Auth{Kind: OIDC}, "open"
-	closed.When = Conditions{{Field: "header", Name: "X", Values: []string{"y"}}}
-	told := New(Config{Routes: []Route{closed, open}, Backends: backends, Listeners: []Listener{{Port: 80, Protocol: "HTTPS"}}}).Diagnostics()
+	closed.Action.Auth, open.Source.Name = &routing.Auth{Kind: routing.OIDC}, "open"
+	closed.When = routing.Conditions{{Field: "header", Name: "X", Values: []string{"y"}}}
+	told := New(routing.Config{Routes: []routing.Route{closed, open}, Backends: backends, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTPS"}}}).Diagnostics()
 	if len(told) != 1 || told[0].Reason != diag.OpenRoute || told[0].Source != closed.Source || !strings.HasSuffix(told[0].Message, "try https://a.io:80/") {
 		t.Errorf("told %v", told)
 	}
@@ -88,16 +89,16 @@ func TestAnOpenRouteBesideConditionsIsTold(t *testing.T) {
 
 // TestOpenRoutesAreBounded has thousands of pairs.
 func TestOpenRoutesAreBounded(t *testing.T) {
-	backends := map[BackendID]Backend{"web": {Service: "shop/web", Port: "80"}}
-	var routes []Route
+	backends := map[routing.BackendID]routing.Backend{"web": {Service: "shop/web", Port: "80"}}
+	var routes []routing.Route
 	for i := range 2000 {
 		r := route(older, fmt.Sprintf("h%d.io /p%d", i%40, i), "web", i)
 		if i%2 == 0 {
-			r.Action.Auth = &Auth{Kind: OIDC}
+			r.Action.Auth = &routing.Auth{Kind: routing.OIDC}
 		}
 		routes = append(routes, r)
 	}
-	table := New(Config{Routes: routes, Backends: backends, Listeners: []Listener{{Port: 80, Protocol: "HTTPS"}, {Port: 443, Protocol: "HTTPS"}}})
+	table := New(routing.Config{Routes: routes, Backends: backends, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTPS"}, {Port: 443, Protocol: "HTTPS"}}})
 	told := map[diag.Diagnostic]bool{}
 	table.tellOpen(told)
 	if len(told) != mostOpenTold {

@@ -1,4 +1,4 @@
-package routing
+package precedence
 
 import (
 	"fmt"
@@ -7,40 +7,41 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // route is a route as a few words: "host /path" with "=" before an exact path and wildcards
 // for a glob.
-func route(owner Owner, text, service string, index int) Route {
+func route(owner routing.Owner, text, service string, index int) routing.Route {
 	host, path, _ := strings.Cut(text, " ")
-	r := Route{Host: Host(strings.TrimPrefix(host, "-")), Owner: owner, Index: index, Ports: []int32{80}, Action: To(BackendID(service)),
+	r := routing.Route{Host: routing.Host(strings.TrimPrefix(host, "-")), Owner: owner, Index: index, Ports: []int32{80}, Action: routing.To(routing.BackendID(service)),
 		Source: diag.Source{Kind: "Ingress", Namespace: owner.Namespace, Name: owner.Name, Field: "spec." + text}}
 	r.Spelt = strings.TrimPrefix(path, "=")
 	switch {
 	case strings.HasPrefix(path, "="):
-		r.Path = NewPath(Exact, r.Spelt)
+		r.Path = routing.NewPath(routing.Exact, r.Spelt)
 	case strings.ContainsAny(path, "*?"):
-		r.Path = NewPath(Glob, path)
+		r.Path = routing.NewPath(routing.Glob, path)
 	default:
-		r.Path = NewPath(Prefix, path)
+		r.Path = routing.NewPath(routing.Prefix, path)
 	}
 	return r
 }
 
-func table(miss HostMiss, routes []Route, defaults ...Default) *Table {
-	c := Config{Routes: routes, Defaults: defaults, HostMiss: miss, Listeners: []Listener{{Port: 80, Protocol: "HTTP"}}}
+func table(miss routing.HostMiss, routes []routing.Route, defaults ...routing.Default) *Table {
+	c := routing.Config{Routes: routes, Defaults: defaults, HostMiss: miss, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}}}
 	for _, r := range routes {
-		if r.Host != Any {
-			c.Names = append(c.Names, Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
+		if r.Host != routing.Any {
+			c.Names = append(c.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
 		}
 	}
 	return New(c)
 }
 
 var (
-	older = Owner{Namespace: "shop", Name: "z", Created: time.Unix(1, 0)}
-	newer = Owner{Namespace: "shop", Name: "a", Created: time.Unix(2, 0)}
-	files = Owner{Namespace: "shop", Name: "b"}
+	older = routing.Owner{Namespace: "shop", Name: "z", Created: time.Unix(1, 0)}
+	newer = routing.Owner{Namespace: "shop", Name: "a", Created: time.Unix(2, 0)}
+	files = routing.Owner{Namespace: "shop", Name: "b"}
 )
 
 func TestPrecedenceBothWaysRound(t *testing.T) {
@@ -58,10 +59,10 @@ func TestPrecedenceBothWaysRound(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			for _, owners := range [][2]Owner{{older, newer}, {newer, older}, {older, older}} {
+			for _, owners := range [][2]routing.Owner{{older, newer}, {newer, older}, {older, older}} {
 				w, l := route(owners[0], c.winner, "winner", 0), route(owners[1], c.loser, "loser", 1)
-				for _, routes := range [][]Route{{w, l}, {l, w}} {
-					got := table(MissAnswers, routes).Match(request(c.request))
+				for _, routes := range [][]routing.Route{{w, l}, {l, w}} {
+					got := table(routing.MissAnswers, routes).Match(request(c.request))
 					if got.Action.Key() != "winner" || len(got.Over) != 1 || got.Over[0].Action.Key() != "loser" {
 						t.Errorf("%s goes to %s over %v (%s)", c.request, got.Action.Key(), got.Over, got.Why)
 					}
@@ -71,15 +72,15 @@ func TestPrecedenceBothWaysRound(t *testing.T) {
 	}
 }
 
-func request(url string) Request {
+func request(url string) routing.Request {
 	host, path, _ := strings.Cut(url, "/")
-	return Request{Port: 80, Host: host, Path: "/" + path}
+	return routing.Request{Port: 80, Host: host, Path: "/" + path}
 }
 
 func TestIdenticalClaims(t *testing.T) {
-	first := Owner{Namespace: "shop", Name: "ordered", Created: time.Unix(9, 0), Order: -1}
+	first := routing.Owner{Namespace: "shop", Name: "ordered", Created: time.Unix(9, 0), Order: -1}
 	cases := map[string]struct {
-		a, b   Route
+		a, b   routing.Route
 		winner string
 		why    string
 	}{
@@ -93,7 +94,7 @@ func TestIdenticalClaims(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			tab := table(MissAnswers, []Route{c.a, c.b})
+			tab := table(routing.MissAnswers, []routing.Route{c.a, c.b})
 			if got := tab.Match(request("any.io/a")); got.Action.Key() != c.winner {
 				t.Errorf("goes to %s", got.Action.Key())
 			}
@@ -106,22 +107,22 @@ func TestIdenticalClaims(t *testing.T) {
 }
 
 func TestHostMiss(t *testing.T) {
-	routes := []Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /", "wild", 0), route(files, "- /", "any", 0)}
-	own := Default{Action: To("own"), Owner: older, Ports: []int32{80}, Source: diag.Source{Name: "own"}}
+	routes := []routing.Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /", "wild", 0), route(files, "- /", "any", 0)}
+	own := routing.Default{Action: routing.To("own"), Owner: older, Ports: []int32{80}, Source: diag.Source{Name: "own"}}
 	cases := map[string]struct {
-		miss     HostMiss
-		routes   []Route
-		defaults []Default
+		miss     routing.HostMiss
+		routes   []routing.Route
+		defaults []routing.Default
 		request  string
 		want     string
 	}{
-		"a host that is named keeps its misses":           {MissAnswers, routes, nil, "x.test.io/b", "404"},
-		"its own default answers them":                    {MissAnswers, routes, []Default{own}, "x.test.io/b", "own"},
-		"a class may let them fall through":               {MissFallsThrough, routes, nil, "x.test.io/b", "wild"},
-		"falling through, paths come before defaults":     {MissFallsThrough, routes, []Default{own}, "x.test.io/b", "wild"},
-		"falling through to nothing, its default answers": {MissFallsThrough, routes[:1], []Default{own}, "x.test.io/b", "own"},
-		"no rule names the host":                          {MissAnswers, routes[:2], []Default{own}, "other.io/", "own"},
-		"two labels are not one":                          {MissAnswers, routes, nil, "y.x.test.io/a", "any"},
+		"a host that is named keeps its misses":           {routing.MissAnswers, routes, nil, "x.test.io/b", "404"},
+		"its own default answers them":                    {routing.MissAnswers, routes, []routing.Default{own}, "x.test.io/b", "own"},
+		"a class may let them fall through":               {routing.MissFallsThrough, routes, nil, "x.test.io/b", "wild"},
+		"falling through, paths come before defaults":     {routing.MissFallsThrough, routes, []routing.Default{own}, "x.test.io/b", "wild"},
+		"falling through to nothing, its default answers": {routing.MissFallsThrough, routes[:1], []routing.Default{own}, "x.test.io/b", "own"},
+		"no rule names the host":                          {routing.MissAnswers, routes[:2], []routing.Default{own}, "other.io/", "own"},
+		"two labels are not one":                          {routing.MissAnswers, routes, nil, "y.x.test.io/a", "any"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,8 +134,8 @@ func TestHostMiss(t *testing.T) {
 }
 
 func TestAnOutcomeSaysHowARequestCameToItsHost(t *testing.T) {
-	routes := []Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /w", "wild", 0), route(files, "- /n", "any", 0)}
-	tab := table(MissFallsThrough, routes)
+	routes := []routing.Route{route(older, "x.test.io /a", "x", 0), route(newer, "*.test.io /w", "wild", 0), route(files, "- /n", "any", 0)}
+	tab := table(routing.MissFallsThrough, routes)
 	for url, want := range map[string]string{
 		"x.test.io/a": "host x.test.io, longest match Prefix /a",
 		"x.test.io/w": "no path of host x.test.io matches, next is wildcard host *.test.io, longest match Prefix /w",
@@ -152,20 +153,20 @@ func TestAHostThatIsNotServedOnAPortAnswers404There(t *testing.T) {
 	secure := route(newer, "- /", "any", 0)
 	secure.Ports = []int32{443}
 	plain := route(older, "x.test.io /", "x", 0)
-	tab := New(Config{
-		Routes:    []Route{plain, secure},
-		Names:     []Name{{Host: "x.test.io", Owner: older, Ports: []int32{80}}},
-		Listeners: []Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}},
+	tab := New(routing.Config{
+		Routes:    []routing.Route{plain, secure},
+		Names:     []routing.Name{{Host: "x.test.io", Owner: older, Ports: []int32{80}}},
+		Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}},
 	})
 	for url, want := range map[string]string{"x.test.io": "404", "y.test.io": "any"} {
-		if got := tab.Match(Request{Port: 443, Host: url, Path: "/"}); got.Action.Key() != want {
+		if got := tab.Match(routing.Request{Port: 443, Host: url, Path: "/"}); got.Action.Key() != want {
 			t.Errorf("https://%s goes to %s (%s)", url, got.Action.Key(), got.Why)
 		}
 	}
 }
 
 func TestUnreachableRoutesAreNamed(t *testing.T) {
-	told := table(MissAnswers, []Route{
+	told := table(routing.MissAnswers, []routing.Route{
 		route(older, "- =/a", "exact", 0), route(older, "- /a?*", "glob", 1), route(newer, "- /a", "hidden", 0),
 	}).Diagnostics()
 	if len(told) != 1 || told[0].Reason != diag.Unreachable || told[0].Source.Field != "spec.- /a" {
@@ -174,21 +175,21 @@ func TestUnreachableRoutesAreNamed(t *testing.T) {
 }
 
 func TestAPathIsWithinOthersByItsText(t *testing.T) {
-	taken := map[Path]bool{{Prefix, "/a"}: true, {Exact, "/e"}: true, {Glob, "/g*"}: true}
+	taken := map[routing.Path]bool{{Type: routing.Prefix, Value: "/a"}: true, {Type: routing.Exact, Value: "/e"}: true, {Type: routing.Glob, Value: "/g*"}: true}
 	for _, c := range []struct {
-		path Path
+		path routing.Path
 		want bool
 	}{
-		{Path{Prefix, "/a"}, true},
-		{Path{Prefix, "/a/b/c"}, true},
-		{Path{Exact, "/a"}, true},
-		{Path{Exact, "/a/"}, true},
-		{Path{Prefix, "/ab"}, false},
-		{Path{Exact, "/e"}, true},
-		{Path{Prefix, "/e"}, false},
-		{Path{Glob, "/g*"}, true},
-		{Path{Glob, "/a/*"}, false}, // it is, but only an automaton can tell
-		{Root, false},
+		{routing.Path{Type: routing.Prefix, Value: "/a"}, true},
+		{routing.Path{Type: routing.Prefix, Value: "/a/b/c"}, true},
+		{routing.Path{Type: routing.Exact, Value: "/a"}, true},
+		{routing.Path{Type: routing.Exact, Value: "/a/"}, true},
+		{routing.Path{Type: routing.Prefix, Value: "/ab"}, false},
+		{routing.Path{Type: routing.Exact, Value: "/e"}, true},
+		{routing.Path{Type: routing.Prefix, Value: "/e"}, false},
+		{routing.Path{Type: routing.Glob, Value: "/g*"}, true},
+		{routing.Path{Type: routing.Glob, Value: "/a/*"}, false}, // it is, but only an automaton can tell
+		{routing.Root, false},
 	} {
 		if got := within(c.path, taken); got != c.want {
 			t.Errorf("%s is within: %v", c.path, got)
@@ -197,13 +198,13 @@ func TestAPathIsWithinOthersByItsText(t *testing.T) {
 }
 
 func BenchmarkDiagnostics(b *testing.B) {
-	var routes []Route
+	var routes []routing.Route
 	for _, host := range []string{"x.test.io", "*.test.io", "-"} {
 		for i := range 1000 {
 			routes = append(routes, route(older, fmt.Sprintf("%s /part-%d", host, i), "x", i))
 		}
 	}
-	t := table(MissAnswers, routes)
+	t := table(routing.MissAnswers, routes)
 	b.ReportAllocs()
 	for b.Loop() {
 		t.Diagnostics()
