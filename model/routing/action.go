@@ -95,7 +95,8 @@ func (r Redirect) Location(req Request, protocol, query string) string {
 		"#{path}", strings.TrimPrefix(req.Path, "/"), "#{query}", query)
 	scheme := fill.Replace(or(r.Scheme, protocol))
 	host := fill.Replace(or(r.Host, req.Hostname()))
-	if at := fill.Replace(or(r.Port, port)); at != map[string]string{"http": "80", "https": "443"}[scheme] {
+	if at := fill.Replace(or(r.Port, port)); at != map[string]string{"http": "80",
+		"https": "443"}[scheme] {
 		host += ":" + at
 	}
 	location := scheme + "://" + host + fill.Replace(or(r.Path, "/#{path}"))
@@ -127,7 +128,8 @@ func (a Action) On(protocol Protocol) Action {
 	case a.Auth.SecurePort == 0:
 		return Status(503)
 	}
-	return Action{Redirect: &Redirect{Status: 302, Scheme: "https", Port: strconv.Itoa(int(a.Auth.SecurePort))}}
+	return Action{Redirect: &Redirect{Status: 302, Scheme: "https",
+		Port: strconv.Itoa(int(a.Auth.SecurePort))}}
 }
 
 func or(value, fallback string) string {

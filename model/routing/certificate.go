@@ -20,10 +20,11 @@ type CertificateID string
 
 // A Certificate is one that a listener serves.
 type Certificate struct {
-	ID      CertificateID
-	Hosts   []string      // the names in it
-	Kind    string        // as KindOf says
-	Secrets []string      // namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
+	ID    CertificateID
+	Hosts []string // the names in it
+	Kind  string   // as KindOf says
+	// namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
+	Secrets []string
 	Pair    *KeyPair      // nil for one that no Secret holds now
 	Origin  []diag.Source // where it is asked for
 }

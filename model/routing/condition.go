@@ -51,7 +51,9 @@ func (c Condition) holds(r Request) bool {
 
 func (c Condition) anyMatches(have []string) bool {
 	return slices.ContainsFunc(have, func(h string) bool {
-		return slices.ContainsFunc(c.Values, func(v string) bool { return GlobMatch(strings.ToLower(v), strings.ToLower(h)) })
+		return slices.ContainsFunc(c.Values, func(v string) bool {
+			return GlobMatch(strings.ToLower(v), strings.ToLower(h))
+		})
 	})
 }
 

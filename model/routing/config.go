@@ -51,7 +51,8 @@ type Listener struct {
 	TLSPolicy    string
 	Attributes   map[string]string
 	Mutual       *MutualAuthentication // nil for what the cloud does of itself
-	Inbound      []string              // who may connect: ranges of addresses and lists of them, sorted; nil for everybody
+	// who may connect: ranges of addresses and lists of them, sorted; nil for everybody
+	Inbound []string
 }
 
 // MutualAuthentication is what is done with the certificates of clients.
@@ -74,7 +75,8 @@ type Settings struct {
 	// own to keep.
 	SecurityGroups []string          `json:"securityGroups,omitempty"`
 	Attributes     map[string]string `json:"attributes,omitempty"`
-	Tags           map[string]string `json:"tags,omitempty"` // of the load balancer and of what is made for it alone
+	// of the load balancer and of what is made for it alone
+	Tags map[string]string `json:"tags,omitempty"`
 	// Provider are settings that only the provider understands, as JSON in its one form.
 	Provider string `json:"provider,omitempty"`
 }

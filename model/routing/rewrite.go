@@ -12,7 +12,8 @@ import (
 // Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is.
 // A pattern that is empty changes nothing.
 type Rewrite struct {
-	URL             string `json:"url,omitempty"` // about the path and, behind a question mark, the query
+	// about the path and, behind a question mark, the query
+	URL             string `json:"url,omitempty"`
 	URLReplacement  string `json:"urlReplacement,omitempty"`
 	Host            string `json:"host,omitempty"`
 	HostReplacement string `json:"hostReplacement,omitempty"`
@@ -80,10 +81,12 @@ func alternatives(pattern string) bool {
 func (r Rewrite) String() string {
 	var said []string
 	if r.URL != "" {
-		said = append(said, fmt.Sprintf("url %s to %s", printable.Word(r.URL), printable.Word(r.URLReplacement)))
+		said = append(said, fmt.Sprintf("url %s to %s", printable.Word(r.URL),
+			printable.Word(r.URLReplacement)))
 	}
 	if r.Host != "" {
-		said = append(said, fmt.Sprintf("host %s to %s", printable.Word(r.Host), printable.Word(r.HostReplacement)))
+		said = append(said, fmt.Sprintf("host %s to %s", printable.Word(r.Host),
+			printable.Word(r.HostReplacement)))
 	}
 	return strings.Join(said, ", ")
 }

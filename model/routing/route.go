@@ -34,7 +34,8 @@ type Name struct {
 	Listed *Listed // nil where a rule names the host
 	Owner  Owner
 	Ports  []int32
-	Beside bool    // no wildcard answers for the host, which is only listed, on ports where it is not named
+	// no wildcard answers for the host, which is only listed, on ports where it is not named
+	Beside bool
 	Unsaid []int32 // ports whose rules cannot say this host; there it is as if not named
 	Source diag.Source
 }

@@ -19,7 +19,8 @@ func program(pattern string) *syntax.Prog {
 		return nil
 	}
 	for _, inst := range prog.Inst {
-		if inst.Op == syntax.InstEmptyWidth && syntax.EmptyOp(inst.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0 {
+		if inst.Op == syntax.InstEmptyWidth &&
+			syntax.EmptyOp(inst.Arg)&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0 {
 			return nil
 		}
 	}
@@ -89,7 +90,8 @@ func (l *Language) build(prog *syntax.Prog) {
 		l.accepts = append(l.accepts, b.matches(set, atStart))
 		return int32(len(sets) - 1)
 	}
-	add(b.closure([]uint32{uint32(prog.Start)}, true, false), true) // a state of its own: only there do texts begin
+	// a state of its own: only there do texts begin
+	add(b.closure([]uint32{uint32(prog.Start)}, true, false), true)
 	var reached, key = []uint32{}, []byte{}
 	for state := 0; state < len(sets); state++ {
 		for c := FirstChar; c <= LastChar; c++ {
@@ -153,7 +155,9 @@ func (b *builder) read(out, from []uint32, c rune) []uint32 {
 
 // matches reports whether a text that ends at some instructions is matched.
 func (b *builder) matches(set []uint32, atStart bool) bool {
-	return slices.ContainsFunc(b.closure(set, atStart, true), func(pc uint32) bool { return b.prog.Inst[pc].Op == syntax.InstMatch })
+	return slices.ContainsFunc(b.closure(set, atStart, true), func(pc uint32) bool {
+		return b.prog.Inst[pc].Op == syntax.InstMatch
+	})
 }
 
 // closure follows everything that reads no character. An end-of-text assertion is kept until the

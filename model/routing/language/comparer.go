@@ -46,7 +46,8 @@ type knownPath struct {
 
 // NewCache knows no path.
 func NewCache() *Cache {
-	return &Cache{paths: map[routing.Path]*knownPath{}, answers: map[string]found{}, universe: New(PathUniverse)}
+	return &Cache{paths: map[routing.Path]*knownPath{}, answers: map[string]found{},
+		universe: New(PathUniverse)}
 }
 
 // Forget frees what is known. It is found out anew where it is asked again.

@@ -116,7 +116,8 @@ func (l *Language) TakesAll(state int32) bool {
 	if l.text == "" {
 		return l.full[state]
 	}
-	return int(state) > len(l.text) || l.prefix && l.text == routing.Root.Value && int(state) == len(l.text)
+	return int(state) > len(l.text) ||
+		l.prefix && l.text == routing.Root.Value && int(state) == len(l.text)
 }
 
 // Known reports whether there is an automaton: of an expression that takes too many steps, or that

@@ -8,7 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file makes a table: it places names, routes and default backends at the hosts that they are for.
+// This file makes a table: it places names, routes and default backends at the hosts that they are
+// for.
 
 // New orders a Config.
 func New(c routing.Config) *Table { return NewWith(c, language.NewCache()) }
@@ -16,9 +17,11 @@ func New(c routing.Config) *Table { return NewWith(c, language.NewCache()) }
 // NewWith orders a Config, and remembers what is found out about its paths. The budget of its
 // members is new.
 func NewWith(c routing.Config, l *language.Cache) *Table {
-	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)), comparer: language.NewComparer(l, c.Members)}
+	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)),
+		comparer: language.NewComparer(l, c.Members)}
 	for _, l := range c.Listeners {
-		t.ports[l.Port] = &portTable{protocol: l.Protocol, levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}}, unsaid: map[routing.Host]bool{}}
+		t.ports[l.Port] = &portTable{protocol: l.Protocol,
+			levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}}, unsaid: map[routing.Host]bool{}}
 	}
 	t.nameHosts()
 	t.nameListed()

@@ -42,8 +42,11 @@ func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
 	for _, n := range t.shut {
 		if owner := n.Owner.String(); !done[owner] {
 			done[owner] = true
-			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
-				"a wildcard of another namespace stands for hosts that are listed, and what is for any host has more than %d paths for all of them: this host and those after it are not served over HTTP; name them in rules", mostPassedOver)}] = true
+			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
+				Message: fmt.Sprintf(
+					"a wildcard of another namespace stands for hosts that are listed, and what is for any host "+
+						"has more than %d paths for all of them: this host and those after it are not served over "+
+						"HTTP; name them in rules", mostPassedOver)}] = true
 		}
 	}
 }
@@ -55,9 +58,12 @@ func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
 	for _, n := range t.kept {
 		if owner := n.Owner.String(); !done[owner] {
 			done[owner] = true
-			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source, Message: fmt.Sprintf(
-				"wildcards of other namespaces stand for hosts of this one, and its rules without a host have more than %d paths for all of them: "+
-					"what misses the paths of this host and those after it is answered by their own default backend, or 404; write these paths under the hosts, or name fewer hosts", mostPassedOver)}] = true
+			told[diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: n.Source,
+				Message: fmt.Sprintf(
+					"wildcards of other namespaces stand for hosts of this one, and its rules without a host "+
+						"have more than %d paths for all of them: "+
+						"what misses the paths of this host and those after it is answered by their own default "+
+						"backend, or 404; write these paths under the hosts, or name fewer hosts", mostPassedOver)}] = true
 		}
 	}
 }
@@ -73,7 +79,8 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 	for d := range told {
 		before, _, _ := strings.Cut(d.Message, ": try ")
 		s := subject{d.Source, d.Reason, before}
-		if old, ok := kept[s]; !ok || cmp.Or(cmp.Compare(len(d.Message), len(old.Message)), cmp.Compare(d.Message, old.Message)) < 0 {
+		if old, ok := kept[s]; !ok ||
+			cmp.Or(cmp.Compare(len(d.Message), len(old.Message)), cmp.Compare(d.Message, old.Message)) < 0 {
 			kept[s] = d
 		}
 	}
@@ -85,7 +92,8 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	for _, h := range hidden {
 		if len(h.By) == 0 {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
-				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"", printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
+				Message: fmt.Sprintf("no request has a path like %s: a path ends before \"?\" and \"#\"",
+					printable.Word(diag.Cut(h.Route.Path.Value)))}] = true
 			continue
 		}
 		path, ok := t.Witness(h.Route.Owner.String(), h.Route.Path, nil)
@@ -107,7 +115,8 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 			names[i] = by.Source.String()
 		}
 		told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: h.Route.Source,
-			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path, strings.Join(names, " and "), example)}] = true
+			Message: fmt.Sprintf("every request for %s is answered by %s%s", h.Route.Path,
+				strings.Join(names, " and "), example)}] = true
 	}
 }
 
@@ -124,7 +133,8 @@ func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Leve
 		from := t.url(port, level.Host, path)
 		scheme, rest, _ := strings.Cut(from, "://")
 		host, _, _ := strings.Cut(rest, "/")
-		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme, "") == from {
+		if r.Action.Redirect.Location(routing.Request{Port: port, Host: host, Path: path}, scheme,
+			"") == from {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectLoop, Source: r.Source,
 				Message: "the redirect leads to itself: try " + t.curl(port, level.Host, path)}] = true
 		}
@@ -176,10 +186,13 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 				continue
 			}
 			request := t.curl(port, level.Host, path)
-			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: level.Routes[0].Source.At(""),
-				Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, r.Source, request)}] = true
+			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss,
+				Source: level.Routes[0].Source.At(""),
+				Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s",
+					level.Host, r.Source, request)}] = true
 			told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: r.Source,
-				Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
+				Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s",
+					request)}] = true
 			break
 		}
 	}
@@ -199,7 +212,8 @@ func (t *Table) namedOn(port int32) map[routing.Host]*routing.Name {
 // tellShadowed says, to both owners, that a default backend for any host, or for any below a
 // wildcard, does not answer what misses the paths of a host that others name. The name is the first
 // one of the host on the port, or nil.
-func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level, name *routing.Name) {
+func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level,
+	name *routing.Name) {
 	if level.Host == routing.Any || level.Closed || name == nil || level.hasDefault() {
 		return
 	}
@@ -213,18 +227,22 @@ func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *L
 		}
 		request := t.curl(port, level.Host, path)
 		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: name.Source.At(""),
-			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host, below.Miss.Source, request)}] = true
+			Message: fmt.Sprintf("what misses the paths of host %s does not go on to %s: try %s", level.Host,
+				below.Miss.Source, request)}] = true
 		told[diag.Diagnostic{Severity: diag.Info, Reason: diag.HostMiss, Source: below.Miss.Source,
-			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s", request)}] = true
+			Message: fmt.Sprintf("more specific hosts keep the requests that miss their paths: try %s",
+				request)}] = true
 	}
 }
 
 // tellUnsent names paths that clients send in another spelling.
 func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
 	for _, r := range level.Routes {
-		if sent := routing.Sendable(r.Path.Value); sent != r.Path.Value && (r.Path.Type == routing.Exact || r.Path.Type == routing.Prefix) {
+		if sent := routing.Sendable(r.Path.Value); sent != r.Path.Value &&
+			(r.Path.Type == routing.Exact || r.Path.Type == routing.Prefix) {
 			told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unreachable, Source: r.Source,
-				Message: fmt.Sprintf("no request has a path like %s: clients send it as %s", printable.Word(diag.Cut(r.Path.Value)), diag.Cut(sent))}] = true
+				Message: fmt.Sprintf("no request has a path like %s: clients send it as %s",
+					printable.Word(diag.Cut(r.Path.Value)), diag.Cut(sent))}] = true
 		}
 	}
 }
@@ -263,7 +281,8 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil && pt.levels[routing.Any].Miss != nil {
 				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.DefaultConflict, Source: d.Source,
-					Message: fmt.Sprintf("requests that nothing matches go to the older %s", pt.levels[routing.Any].Miss.Source)}] = true
+					Message: fmt.Sprintf("requests that nothing matches go to the older %s",
+						pt.levels[routing.Any].Miss.Source)}] = true
 			}
 		}
 	}

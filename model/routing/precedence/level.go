@@ -72,13 +72,16 @@ func (l *Level) answered() []*routing.Route {
 
 // hasDefault reports whether a default backend answers what no route matches.
 func (l *Level) hasDefault() bool {
-	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *Level) bool { return next.Miss != nil })
+	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *Level) bool {
+		return next.Miss != nil
+	})
 }
 
 // Hidden says by what a route is hidden.
 type Hidden struct {
 	Route *routing.Route
-	By    []*routing.Route // an identical claim, or routes that leave nothing; none if no request could have such a path
+	// an identical claim, or routes that leave nothing; none if no request could have such a path
+	By []*routing.Route
 }
 
 // Same reports whether the route lost to an identical claim.

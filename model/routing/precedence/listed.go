@@ -41,10 +41,14 @@ func (t *Table) nameListed() {
 			}
 			parent, hasParent := host.Parent()
 			hasWildcard := hasParent && !host.Wildcard() && byRules[parent]
-			first := slices.MinFunc(names, func(a, b *routing.Name) int { return hostRank(a.Listed.By) - hostRank(b.Listed.By) })
+			first := slices.MinFunc(names, func(a, b *routing.Name) int {
+				return hostRank(a.Listed.By) - hostRank(b.Listed.By)
+			})
 			listers := map[string]bool{}
 			for _, n := range names {
-				if n.Listed.By == routing.Any && hasWildcard && (!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) { // 3
+				// 3
+				if n.Listed.By == routing.Any && hasWildcard &&
+					(!t.HostsOwned || wildcards[ownedHost{parent, n.Owner.Namespace}]) {
 					continue
 				}
 				if hostRank(n.Listed.By) == hostRank(first.Listed.By) { // 5
@@ -52,7 +56,8 @@ func (t *Table) nameListed() {
 				}
 			}
 			if len(listers) > 0 {
-				pt.levels[host] = &Level{Host: host, listers: listers, namespace: first.Owner.Namespace} // 4: open, whatever it was
+				// 4: open, whatever it was
+				pt.levels[host] = &Level{Host: host, listers: listers, namespace: first.Owner.Namespace}
 			}
 		}
 	}
@@ -100,7 +105,8 @@ func (t *Table) passWildcards() {
 				t.shut = append(t.shut, n)
 				continue
 			}
-			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[routing.Any].Routes, Miss: pt.levels[routing.Any].Miss, beside: true}
+			pt.levels[n.Host] = &Level{Host: n.Host, Routes: pt.levels[routing.Any].Routes,
+				Miss: pt.levels[routing.Any].Miss, beside: true}
 		}
 	}
 }

@@ -24,7 +24,8 @@ type Outcome struct {
 func (t *Table) Match(r routing.Request) Outcome {
 	pt := t.ports[r.Port]
 	if pt == nil {
-		return Outcome{Action: routing.NotFound(), Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
+		return Outcome{Action: routing.NotFound(),
+			Why: fmt.Sprintf("no Ingress asks for port %d", r.Port)}
 	}
 	var chain []*Level
 	for _, h := range routing.Levels(r.Hostname()) {
@@ -64,8 +65,9 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 	}
 	for i, level := range reach {
 		if level.Miss != nil {
-			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source, Host: level.Host,
-				Why: arrival(reach, i) + ", no path there matches, and the oldest default backend answers"}
+			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source,
+				Host: level.Host,
+				Why:  arrival(reach, i) + ", no path there matches, and the oldest default backend answers"}
 		}
 	}
 	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,

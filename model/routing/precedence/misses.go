@@ -106,7 +106,9 @@ func (t *Table) Excess() string {
 	if len(t.kept) == 0 && len(t.shut) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("more than %d paths of rules without a host that have to be said again for hosts below wildcards of other namespaces", mostPassedOver)
+	return fmt.Sprintf(
+		"more than %d paths of rules without a host that have to be said again for hosts below "+
+			"wildcards of other namespaces", mostPassedOver)
 }
 
 // passedOver are the levels that stand for the requests of a level as well, and that its misses do
@@ -115,5 +117,7 @@ func (t *Table) passedOver(port int32, level *Level) []*Level {
 	if !level.Stops {
 		return nil
 	}
-	return slices.DeleteFunc(t.ports[port].below(level.Host), func(below *Level) bool { return slices.Contains(level.Next, below) })
+	return slices.DeleteFunc(t.ports[port].below(level.Host), func(below *Level) bool {
+		return slices.Contains(level.Next, below)
+	})
 }

@@ -9,7 +9,8 @@ import (
 // rank is a route's place among the routes of its host, the lowest first. It is computed once,
 // because sorting asks for it often.
 type rank struct {
-	by         int  // of a listed host, how specific the host of the rule is; 0 where a rule names the host
+	// of a listed host, how specific the host of the rule is; 0 where a rule names the host
+	by         int
 	inexact    bool // rule 2 of the package comment
 	text       int  // rule 3, negated so that longer comes first
 	prefix     bool // rule 3

@@ -14,9 +14,10 @@ import (
 // so it is asked by one at a time.
 type Table struct {
 	routing.Config
-	ports    map[int32]*portTable
-	shut     []*routing.Name // listed hosts that are closed on a port beside
-	kept     []*routing.Name // hosts that keep their misses, because what these go on to has too many routes
+	ports map[int32]*portTable
+	shut  []*routing.Name // listed hosts that are closed on a port beside
+	// hosts that keep their misses, because what these go on to has too many routes
+	kept     []*routing.Name
 	comparer *language.Comparer
 }
 
@@ -26,7 +27,8 @@ type portTable struct {
 	levels   map[routing.Host]*Level // the named hosts, and Any
 	unsaid   map[routing.Host]bool   // hosts that are named, but that the port's rules cannot say
 	passed   int                     // routes of listed hosts beside
-	repeated int                     // routes for any host that hosts below a wildcard of another namespace go on to
+	// routes for any host that hosts below a wildcard of another namespace go on to
+	repeated int
 }
 
 // Comparer answers questions about the paths of the table.

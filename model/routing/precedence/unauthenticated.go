@@ -63,9 +63,11 @@ func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
 				}
 				found[p] = true
 				count[owner]++
-				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.OpenRoute, Source: s.source, Message: fmt.Sprintf(
-					"Service %s is reached without signing in through %s: authenticate there too, or have the Service check who has signed in: try %s",
-					t.commonService(outcome.Action, s.action), outcome.Source, t.curlTo(r))}] = true
+				told[diag.Diagnostic{Severity: diag.Warning, Reason: diag.OpenRoute, Source: s.source,
+					Message: fmt.Sprintf(
+						"Service %s is reached without signing in through %s: authenticate there too, or have the "+
+							"Service check who has signed in: try %s",
+						t.commonService(outcome.Action, s.action), outcome.Source, t.curlTo(r))}] = true
 			}
 		}
 	}
@@ -85,7 +87,8 @@ func (t *Table) signIns() []signIn {
 	}
 	for _, d := range t.Defaults {
 		if d.Action.Auth != nil {
-			out = append(out, signIn{action: d.Action, owner: d.Owner, source: d.Source, path: routing.Root, base: "/"})
+			out = append(out, signIn{action: d.Action, owner: d.Owner, source: d.Source, path: routing.Root,
+				base: "/"})
 		}
 	}
 	return out
@@ -119,7 +122,9 @@ func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []rou
 	at := func(host routing.Host, paths ...string) {
 		for _, path := range paths {
 			r := routing.Request{Port: port, Host: t.nameFor(port, host), Path: path, Method: "GET"}
-			if !slices.ContainsFunc(out, func(o routing.Request) bool { return o.Host == r.Host && o.Path == r.Path }) {
+			if !slices.ContainsFunc(out, func(o routing.Request) bool {
+				return o.Host == r.Host && o.Path == r.Path
+			}) {
 				out = append(out, r)
 			}
 		}
@@ -142,7 +147,9 @@ func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []rou
 // in capitals.
 func spellings(path string) []string {
 	out := []string{path}
-	if letter := strings.IndexFunc(path, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }); letter >= 0 {
+	if letter := strings.IndexFunc(path, func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+	}); letter >= 0 {
 		out = append(out, fmt.Sprintf("%s%%%x%s", path[:letter], path[letter], path[letter+1:]))
 	}
 	out = append(out, "/"+path)

@@ -11,8 +11,8 @@ import (
 // This file finds the routes that no request can reach, because routes before them match
 // everything that they could.
 
-// Reachable splits the routes of a level into those that some request can reach, in their order, and
-// the others.
+// Reachable splits the routes of a level into those that some request can reach, in their order,
+// and the others.
 func (l *Level) Reachable() (live []*routing.Route, hidden []Hidden) {
 	if !l.split {
 		l.live, l.hidden = reach(l.comparer, l.Routes)
@@ -87,7 +87,9 @@ func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []
 	if len(rivals) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(samples(c, asker, r.Path), func(path string) bool { return !anyHas(c, asker, rivals, path) }) {
+	if slices.ContainsFunc(samples(c, asker, r.Path), func(path string) bool {
+		return !anyHas(c, asker, rivals, path)
+	}) {
 		return nil
 	}
 	// One that covers it alone explains it best.
@@ -106,7 +108,9 @@ func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []
 
 // anyHas reports whether a route stands for a path.
 func anyHas(c *language.Comparer, asker string, routes []*routing.Route, path string) bool {
-	return slices.ContainsFunc(routes, func(b *routing.Route) bool { return c.Has(asker, b.Path, path) == language.Some })
+	return slices.ContainsFunc(routes, func(b *routing.Route) bool {
+		return c.Has(asker, b.Path, path) == language.Some
+	})
 }
 
 // samples are a few paths that p may match, to find out quickly that it is not covered.
@@ -123,5 +127,7 @@ func samples(c *language.Comparer, asker string, p routing.Path) []string {
 			all = append(all, strings.NewReplacer("*", fill, "?", "~").Replace(p.Value))
 		}
 	}
-	return slices.DeleteFunc(all, func(path string) bool { return c.Has(asker, p, path) != language.Some })
+	return slices.DeleteFunc(all, func(path string) bool {
+		return c.Has(asker, p, path) != language.Some
+	})
 }
