@@ -67,7 +67,7 @@ func (p Path) Matches(path string) bool {
 	}
 }
 
-// expression is that of a Regex for whole paths; nil if it is none.
+// Expression returns the compiled expression of a Regex, for whole paths; nil if it is none.
 func (p Path) Expression() *regexp.Regexp {
 	re, err := regexp.Compile(`\A(?:` + p.Value + `)\z`)
 	if err != nil {

@@ -117,6 +117,7 @@ type Comparer struct {
 	common map[string]int // what the Ingresses of a namespace took beyond that
 }
 
+// NewComparer returns a Comparer with a new budget for each of the members.
 func NewComparer(l *Cache, members []routing.Owner) *Comparer {
 	c := &Comparer{l, map[string]int{}, map[string]int{}, map[string]int{}}
 	count := map[string]int{}
@@ -212,7 +213,8 @@ func verdictOf(is bool) Verdict {
 	return None
 }
 
-// matches is Matches for the path of a request that is there.
+// Matches reports whether a path stands for the path of a request, with the expression compiled
+// once. It takes no steps of the budget.
 func (c *Comparer) Matches(p routing.Path, path string) bool {
 	if p.Type != routing.Regex {
 		return p.Matches(path)
