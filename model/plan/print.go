@@ -49,16 +49,22 @@ func (p Plan) Text(w io.Writer, colour bool) error {
 	return nil
 }
 
+// Tally returns how many steps create, change and delete.
+func (p Plan) Tally() (creates, changes, deletes int) {
+	n := map[mark]int{}
+	for _, s := range p.Steps {
+		n[markOf(s.Step)]++
+	}
+	return n[created], n[changed], n[deleted]
+}
+
 // Counts says how much there is to do: "3 to create, 1 to change, 0 to delete".
 func (p Plan) Counts() string {
 	if p.Empty() {
 		return "nothing to do"
 	}
-	n := map[mark]int{}
-	for _, s := range p.Steps {
-		n[markOf(s.Step)]++
-	}
-	return fmt.Sprintf("%d to create, %d to change, %d to delete", n[created], n[changed], n[deleted])
+	creates, changes, deletes := p.Tally()
+	return fmt.Sprintf("%d to create, %d to change, %d to delete", creates, changes, deletes)
 }
 
 // A mark says at a glance what a step does.
