@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 )
@@ -20,26 +18,30 @@ type document struct {
 	json []byte
 }
 
-// documents reads all documents of a file, except empty ones.
-func documents(text []byte) ([]document, error) {
+// documents reads all documents of a file, except empty ones. A document that is not YAML is left
+// out, and the others are read.
+func documents(file string, text []byte) ([]document, Problems) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
 	if docs, ok := jsonDocuments(text); ok {
 		return docs, nil
 	}
 	var docs []document
+	var problems Problems
 	for _, part := range split(text) {
 		if err := checkExpansion(part.text); err != nil {
-			return nil, fmt.Errorf("reading YAML: document at line %d: %w", part.firstLine(), err)
+			problems = append(problems, unreadable(file, part.firstLine(), err))
+			continue
 		}
 		data, err := yaml.YAMLToJSONStrict(part.text)
 		if err != nil {
-			return nil, fmt.Errorf("reading YAML: %s", OneLine(located(part, err).Error()))
+			problems = append(problems, unreadable(file, part.firstLine(), located(part, err)))
+			continue
 		}
 		if string(data) != "null" {
 			docs = append(docs, document{part.firstLine(), data})
 		}
 	}
-	return docs, nil
+	return docs, problems
 }
 
 // jsonDocuments reads a file that has only JSON values. Anything else is left to the YAML parser,
@@ -111,12 +113,4 @@ func located(p part, err error) error {
 		return err
 	}
 	return again
-}
-
-// OneLine returns the text of an error without line breaks, and without its parser's introduction.
-func OneLine(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	text = strings.TrimPrefix(text, "error converting YAML to JSON: ")
-	text = strings.TrimPrefix(text, "yaml: ")
-	return strings.TrimPrefix(text, "unmarshal errors: ")
 }

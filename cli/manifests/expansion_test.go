@@ -23,7 +23,7 @@ func TestAliasesStandForNoMoreThanAManifest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			_, err := documents([]byte(object + c.data))
+			_, err := documents("a.yaml", []byte(object+c.data))
 			runtime.ReadMemStats(&after)
 			if (err != nil) != c.refused {
 				t.Errorf("error %v, want refused: %v", err, c.refused)

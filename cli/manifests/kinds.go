@@ -108,8 +108,9 @@ func (i identity) kind() (k Kind, ok bool, err error) {
 	return Kind{}, false, nil
 }
 
-// decode reads a document of this kind. It returns all errors.
-func (k Kind) decode(data []byte) (metav1.Object, []error) {
+// decode reads a document of this kind, and puts it into a namespace if it names none. It returns
+// all errors.
+func (k Kind) decode(data []byte, namespace string) (metav1.Object, []error) {
 	object := k.Empty()
 	unknown, err := sigsjson.UnmarshalStrict(data, object)
 	if err != nil {
@@ -123,7 +124,7 @@ func (k Kind) decode(data []byte) (metav1.Object, []error) {
 		return nil, unknown
 	}
 	if k.Namespaced && object.GetNamespace() == "" {
-		object.SetNamespace(metav1.NamespaceDefault)
+		object.SetNamespace(namespace)
 	}
 	if secret, ok := object.(*corev1.Secret); ok {
 		mergeStringData(secret)

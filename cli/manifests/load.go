@@ -3,13 +3,11 @@ package manifests
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,155 +19,83 @@ import (
 	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
-// This file reads files and directories. It refuses what an API server would refuse, with one line
-// a problem.
+// This file reads the objects in files. It refuses what an API server would refuse, with one line a
+// problem.
 
-// maxManifest limits the size of a manifest.
-const maxManifest = 8 << 20
-
-// standardInput is the path for it.
-const standardInput = "-"
+// Places are where objects stand, by their names as diagnostics have them.
+type Places map[string]Place
 
 // Load reads every object from files, from directories (without subdirectories) and, for the path
-// "-", from standard input.
+// "-", from standard input. If only some objects or files cannot be read, it returns the others,
+// and the error is of type Problems.
 func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
-	var l loader
-	files, err := manifestFiles(paths)
+	objects, _, err := Files{Paths: paths, Stdin: stdin}.Load(context.Background())
+	return objects, err
+}
+
+// Load reads every object, as the function Load does.
+func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
+	l := loader{places: Places{}, namespace: cmp.Or(f.Namespace, metav1.NamespaceDefault)}
+	files, err := f.list()
 	if err != nil {
-		return ingress.Objects{}, err
+		return ingress.Objects{}, nil, err
 	}
 	for _, file := range files {
-		text, err := readManifest(file, stdin)
+		text, err := f.text(ctx, file)
+		l.file(file, text, err)
+	}
+	for _, dir := range f.Kustomizations {
+		text, err := build(ctx, dir)
 		if err != nil {
-			l.problem(file, "", err)
-			continue
+			return ingress.Objects{}, nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		l.read(file, text)
+		l.file(dir, text, nil)
+	}
+	if f.Namespace != "" {
+		l.objects.Ingresses = slices.DeleteFunc(l.objects.Ingresses,
+			func(ing *networkingv1.Ingress) bool { return ing.Namespace != f.Namespace })
 	}
 	l.objects.PodsKnown = endpoints.HaveAddresses(l.objects.Pods)
-	if len(l.problems) == 0 && len(l.objects.Ingresses) == 0 {
-		return l.objects, fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
-	}
-	return l.objects, errors.Join(l.problems...)
+	return l.objects, l.places, l.verdict(append(slices.Clone(f.Paths), f.Kustomizations...))
 }
 
-// ErrNoIngress is returned for files without errors and without an Ingress, which is seldom
-// intended.
-var ErrNoIngress = errors.New("no Ingress there")
-
-// manifestFiles returns the files behind the paths, each once.
-func manifestFiles(paths []string) ([]string, error) {
-	var files []string
-	for _, path := range paths {
-		if path == standardInput {
-			files = append(files, path)
-			continue
-		}
-		info, err := os.Stat(path)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
-		}
-		if !info.IsDir() {
-			files = append(files, filepath.Clean(path))
-			continue
-		}
-		inside, err := directoryFiles(path)
-		if err != nil {
-			return nil, err
-		}
-		files = append(files, inside...)
+// verdict returns the problems. Where they leave no Ingress, they are not of type Problems.
+func (l *loader) verdict(paths []string) error {
+	switch none := len(l.objects.Ingresses) == 0; {
+	case len(l.problems) == 0 && none:
+		return fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
+	case none:
+		return noneLeft{l.problems}
+	case len(l.problems) > 0:
+		return l.problems
 	}
-	var once []string
-	for _, file := range files {
-		if !slices.Contains(once, file) {
-			once = append(once, file)
-		}
-	}
-	return once, nil
-}
-
-// directoryFiles returns the manifests of a directory by name.
-func directoryFiles(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", dir, withoutPath(err))
-	}
-	var files []string
-	for _, entry := range entries {
-		if !entry.IsDir() && IsManifest(entry.Name()) {
-			files = append(files, filepath.Join(dir, entry.Name()))
-		}
-	}
-	if len(files) == 0 {
-		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not "+
-			"searched)", dir)
-	}
-	return files, nil
-}
-
-// IsManifest reports whether a file name is that of a manifest. A kustomization is not one.
-func IsManifest(name string) bool {
-	ext := filepath.Ext(name)
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
-		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") &&
-		!strings.HasPrefix(name, ".")
-}
-
-// readManifest reads a file, up to the limit.
-func readManifest(file string, stdin io.Reader) ([]byte, error) {
-	in := stdin
-	if file != standardInput {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, withoutPath(err)
-		}
-		defer func() { _ = f.Close() }() // it was only read
-		in = f
-	}
-	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))
-	if err != nil {
-		return nil, withoutPath(err)
-	}
-	if len(text) > maxManifest {
-		return nil, fmt.Errorf("larger than %d MiB, too large for a manifest", maxManifest>>20)
-	}
-	return text, nil
-}
-
-// withoutPath returns a file system's error without the path, which is printed in front of it.
-func withoutPath(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return at.Err
-	}
-	return err
+	return nil
 }
 
 // A loader collects objects and problems.
 type loader struct {
-	objects  ingress.Objects
-	origins  map[string]string // by object, where it is
-	problems []error
+	objects   ingress.Objects
+	places    Places
+	problems  Problems
+	namespace string // of objects that name none
 }
 
-// problem records a problem of an object.
-func (l *loader) problem(file, object string, err error) {
+// problem records a problem of an object, or of a whole document.
+func (l *loader) problem(file string, line int, object string, err error) {
+	l.problems = append(l.problems, Problem{Place{file, line}, object, err.Error()})
+}
+
+// file reads all documents of a file. A document that cannot be read costs itself.
+func (l *loader) file(file string, text []byte, err error) {
 	if file == standardInput {
 		file = "standard input"
 	}
-	if object != "" {
-		file += ": " + object
-	}
-	l.problems = append(l.problems, fmt.Errorf("%s: %w", file, err))
-}
-
-// read reads all documents of a file.
-func (l *loader) read(file string, text []byte) {
-	docs, err := documents(text)
 	if err != nil {
-		l.problem(file, "", err)
+		l.problem(file, 0, "", err)
 		return
 	}
+	docs, problems := documents(file, text)
+	l.problems = append(l.problems, problems...)
 	for _, doc := range docs {
 		l.document(file, doc, identity{})
 	}
@@ -180,15 +106,14 @@ func (l *loader) read(file string, text []byte) {
 func (l *loader) document(file string, doc document, inherited identity) {
 	var id identity
 	if err := json.Unmarshal(doc.json, &id); err != nil {
-		l.problem(file, fmt.Sprintf("%s at line %d", cmp.Or(id.Kind, "document"), doc.line),
-			notAnObject(err))
+		l.problem(file, doc.line, id.Kind, notAnObject(err))
 		return
 	}
 	id.APIVersion = cmp.Or(id.APIVersion, inherited.APIVersion)
 	id.Kind = cmp.Or(id.Kind, inherited.Kind)
 	if id.APIVersion == "" || id.Kind == "" {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line),
-			errors.New("apiVersion and kind are required"))
+		l.problem(file, doc.line, "",
+			errors.New("not a Kubernetes object: apiVersion and kind are required"))
 		return
 	}
 	if item, isList := strings.CutSuffix(id.Kind, "List"); isList {
@@ -197,7 +122,7 @@ func (l *loader) document(file string, doc document, inherited identity) {
 	}
 	k, ok, err := id.kind()
 	if err != nil {
-		l.problem(file, id.String(), err)
+		l.problem(file, doc.line, id.String(), err)
 	}
 	if ok {
 		l.object(file, doc, k, id)
@@ -206,8 +131,7 @@ func (l *loader) document(file string, doc document, inherited identity) {
 
 // notAnObject returns why a document has no kind.
 func notAnObject(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) && wrong.Field != "" {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 		return fmt.Errorf("%s: must be of type %s, not %s", wrong.Field, wrong.Type, wrong.Value)
 	}
 	return errors.New("not a Kubernetes object")
@@ -219,7 +143,7 @@ func (l *loader) list(file string, doc document, item identity) {
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(doc.json, &list); err != nil {
-		l.problem(file, fmt.Sprintf("document at line %d", doc.line), errors.New("items: not a list"))
+		l.problem(file, doc.line, "", errors.New("items: not a list"))
 		return
 	}
 	if item.Kind == "" {
@@ -232,13 +156,13 @@ func (l *loader) list(file string, doc document, item identity) {
 
 // object reads an object.
 func (l *loader) object(file string, doc document, k Kind, id identity) {
-	object, problems := k.decode(doc.json)
+	object, problems := k.decode(doc.json, l.namespace)
 	if object != nil {
 		id.Metadata.Namespace = object.GetNamespace()
 		problems = l.refuse(file, doc, object, id)
 	}
 	for _, err := range problems {
-		l.problem(file, id.String(), err)
+		l.problem(file, doc.line, id.String(), err)
 	}
 	if len(problems) == 0 {
 		k.Add(&l.objects, object)
@@ -248,16 +172,13 @@ func (l *loader) object(file string, doc document, k Kind, id identity) {
 // refuse returns why an object is refused although it decodes.
 func (l *loader) refuse(file string, doc document, object metav1.Object, id identity) []error {
 	if object.GetName() == "" {
-		return []error{fmt.Errorf("metadata.name: required (document at line %d)", doc.line)}
+		return []error{errors.New("metadata.name: required")}
 	}
-	if first, taken := l.origins[id.String()]; taken {
+	if first, taken := l.places[id.String()]; taken {
 		return []error{fmt.Errorf("metadata.name: a second object with this name; the first is in %s",
 			first)}
 	}
-	if l.origins == nil {
-		l.origins = map[string]string{}
-	}
-	l.origins[id.String()] = fmt.Sprintf("%s, line %d", file, doc.line)
+	l.places[id.String()] = Place{file, doc.line}
 	if ing, ok := object.(*networkingv1.Ingress); ok {
 		return invalidFields(ing)
 	}
