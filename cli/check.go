@@ -28,8 +28,8 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file is fairlead check: it looks at a cloud and a cluster, before the operator is installed or
-// when it does not work.
+// This file is fairlead check: it looks at a cloud and a cluster, before the operator is installed
+// or when it does not work.
 
 const checkHelp = `Check the account and the network in the cloud, and the CRDs, RBAC,
 IngressClasses and webhooks of the cluster, with the settings of the operator. Nothing is
@@ -66,7 +66,7 @@ const checkExamples = `  # Before installing, with your own credentials
 func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
 	var (
 		o      operator.Settings
-		format string
+		format output.Format
 		as     string
 		proof  = proving{apart: cmp.Or(apart, proveApart)}
 	)
@@ -79,7 +79,8 @@ func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
 	}
 	settings := o.Flags(with)
 	configuration.AddSome(cmd, settings, func(name string) bool {
-		return slices.Contains([]string{"provider", "kubeconfig", "namespace"}, name) || with.Has(name)
+		return slices.Contains([]string{"provider", "kubeconfig", "context", "namespace"}, name) ||
+			with.Has(name)
 	})
 	cmd.Flags().Lookup("kubeconfig").Usage += "; none: check only the cloud"
 	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are checked; unset: yours")
@@ -89,18 +90,14 @@ func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
 		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
-		json, err := output.IsJSON(format)
-		if err != nil {
-			return err
-		}
 		if proof.prove || proof.clean {
-			return proof.run(cmd, with, &o, json)
+			return proof.run(cmd, with, &o, format)
 		}
 		findings, err := checkBoth(cmd.Context(), &o, with, as)
 		if err != nil {
 			return err
 		}
-		err = output.Findings(cmd.OutOrStdout(), findings, json)
+		err = output.Findings(cmd.OutOrStdout(), findings, format)
 		if err == nil && check.AnyWrong(findings) {
 			return errWrong
 		}

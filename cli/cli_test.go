@@ -136,12 +136,13 @@ func TestWrongUseIsSaidInOneLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a command that is not there":   {[]string{"pln"}, `error: unknown command "pln" for "fairlead"`},
-		"a flag that is not there":      {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean filename?"},
-		"a plan of nothing":             {[]string{"plan"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
-		"an answer about nothing":       {[]string{"explain", "http://a.example/"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
-		"an answer without a question":  {[]string{"explain", "--live"}, "error: explain takes one or more URLs, or --all"},
-		"a value that a flag cannot be": {[]string{"plan", "-f", "x", "-o", "xml"}, `error: --output: "xml" is neither text nor json`},
+		"a command that is not there":  {[]string{"pln"}, `error: unknown command "pln" for "fairlead"`},
+		"a flag that is not there":     {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean filename?"},
+		"a plan of nothing":            {[]string{"plan"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
+		"an answer about nothing":      {[]string{"explain", "http://a.example/"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
+		"an answer without a question": {[]string{"explain", "--live"}, "error: explain takes one or more URLs, or --all"},
+		"a value that a flag cannot be": {[]string{"plan", "-f", "x", "-o", "xml"},
+			`error: --output: "xml": it can be text, json or yaml`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

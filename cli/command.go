@@ -1,7 +1,7 @@
 // Package cli is the command line, with a file for each command. Commands drive the compiler over
 // files or over a cluster: plan prints the steps, explain prints which Service answers a request,
-// and demo applies the steps to a cloud on this machine. Command run is the operator, check looks at
-// its cloud and its cluster, and serve-provider serves a cloud to an operator elsewhere.
+// and demo applies the steps to a cloud on this machine. Command run is the operator, check looks
+// at its cloud and its cluster, and serve-provider serves a cloud to an operator elsewhere.
 package cli
 
 import (
@@ -101,7 +101,21 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 	})
 	root.AddCommand(
 		newPlan(with.Clouds), newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
-		newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds), newProvider(), newVersion(),
+		newValidate(with.Clouds), newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds),
+		newProvider(), newVersion(),
 	)
 	return root
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version, and the versions of Kubernetes that it supports",
+		Example: "  fairlead version",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), version.Line())
+			return err
+		},
+	}
 }

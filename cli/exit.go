@@ -1,8 +1,17 @@
 package cli
 
-import "errors"
+import (
+	"errors"
 
-// This file holds exit codes and the errors that stand for them.
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file holds exit codes, the errors that stand for them, and the flag that decides which
+// diagnostics fail a command.
 
 // Exit codes. A script can tell a plan with steps from one without, and both from a failure.
 const (
@@ -11,9 +20,46 @@ const (
 	exitToDo = 2
 )
 
-// errToDo ends plan where there is something to do, and explain --all where an Ingress is not served
-// as asked.
+// errToDo ends plan where there is something to do, and explain --all where an Ingress is not
+// served as asked.
 var errToDo = errors.New("there is something to do")
 
-// errWrong ends a check that found something wrong, and has printed it.
+// errWrong ends a command that found something wrong, and has printed it.
 var errWrong = errors.New("something is wrong")
+
+// The values of --fail-on.
+const (
+	failOnError   = "error"
+	failOnWarning = "warning"
+	failOnNever   = "never"
+)
+
+// failOnFlag adds the flag that says which diagnostics fail a command; unset is its default, in
+// words.
+func failOnFlag(cmd *cobra.Command, least *string, unset string) {
+	values := []string{failOnError, failOnWarning, failOnNever}
+	cmd.Flags().Var(flagvalue.OneOf(least, "", values...), "fail-on",
+		"the least `SEVERITY` of diagnostics that fails the command: "+
+			flagvalue.Names(values)+"; unset: "+unset)
+	flagvalue.Complete(cmd, "fail-on", values...)
+}
+
+// failing reports whether a diagnostic fails a command.
+func failing(d diag.Diagnostic, least string) bool {
+	switch least {
+	case failOnError, "":
+		return d.Severity == diag.Error
+	case failOnWarning:
+		return d.Severity != diag.Info
+	}
+	return false
+}
+
+// leftOut returns the error of a command that did its work without some objects: their problems,
+// each with its file and line.
+func leftOut(problems manifests.Problems) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	return errors.Join(problems.Unwrap()...)
+}

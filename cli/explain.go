@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/answer"
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
@@ -29,7 +31,11 @@ The answer is computed twice: from the Ingress specification, and from the rules
 the two differ, Fairlead has a defect, and explain fails.
 
 With --all, explain lists errors, conflicts and routes that no request can reach. Exit code 0:
-every Ingress is served as asked; 2: one is not; 1: error.
+every Ingress is served as asked; 2: one is not, by the severity of --fail-on; 1: error.
+
+An object that cannot be read is reported with its file and line, and explain answers from the rest,
+with exit code 1. An object that is merely not among the files is no error: it may be in the
+cluster.
 
 With --live, and without files, the Ingresses are those of the cluster. Explain asks nothing of the
 cloud, and changes nothing.`
@@ -51,7 +57,8 @@ func newExplain(with selection.Clouds) *cobra.Command {
 		in      source.Input
 		cluster access.Cluster
 		live    bool
-		format  string
+		format  output.Format
+		failOn  string
 		method  string
 		headers []string
 		all     bool
@@ -62,10 +69,6 @@ func newExplain(with selection.Clouds) *cobra.Command {
 		Long:    explainHelp,
 		Example: explainExamples,
 		RunE: func(cmd *cobra.Command, urls []string) error {
-			json, err := output.IsJSON(format)
-			if err != nil {
-				return err
-			}
 			if all != (len(urls) == 0) {
 				return errors.New("explain takes one or more URLs, or --all")
 			}
@@ -81,9 +84,11 @@ func newExplain(with selection.Clouds) *cobra.Command {
 				return err
 			}
 			if all {
-				return compiled.explainAll(cmd.OutOrStdout(), json)
+				err = compiled.explainAll(cmd.OutOrStdout(), format, failOn)
+			} else {
+				err = compiled.explainEach(cmd.OutOrStdout(), asked, format)
 			}
-			return compiled.explainEach(cmd.OutOrStdout(), asked, json)
+			return cmp.Or(leftOut(compiled.problems), err)
 		},
 	}
 	in.ManifestFlags(cmd)
@@ -91,6 +96,7 @@ func newExplain(with selection.Clouds) *cobra.Command {
 	cluster.ConnectionFlags(cmd.Flags())
 	in.ProviderFlag(cmd, with)
 	output.Flag(cmd, &format)
+	failOnFlag(cmd, &failOn, failOnError+"; only --all has diagnostics that fail it")
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
 	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
 	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that no request can reach")
@@ -102,6 +108,7 @@ type compilation struct {
 	ingresses   []*networkingv1.Ingress
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
+	problems    manifests.Problems // of objects that were left out
 }
 
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
@@ -114,33 +121,38 @@ func compileFor(
 		return compilation{}, err
 	}
 	objects, options, err := in.Objects(cmd, cluster)
+	problems, err := manifests.LeftOut(err)
 	if err != nil {
 		return compilation{}, err
 	}
 	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, objects, options, nil)
-	return compilation{objects.Ingresses, programs, diagnostics}, err
+	if in.FromFiles() {
+		diagnostics = program.AmongFiles(diagnostics)
+	}
+	return compilation{objects.Ingresses, programs, diagnostics, problems}, err
 }
 
-// explainAll prints errors, and other diagnostics about conflicts between routes.
-func (c compilation) explainAll(w io.Writer, json bool) error {
-	about := []diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
-		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}
+// explainAll prints errors, and other diagnostics about conflicts between routes and about
+// Ingresses that are not served.
+func (c compilation) explainAll(w io.Writer, format output.Format, failOn string) error {
+	about := append([]diag.Reason{diag.Conflict, diag.DefaultConflict, diag.HostTaken,
+		diag.CertificateForeign, diag.Unreachable, diag.OpenRoute}, answer.NotServed...)
 	diagnostics := slices.DeleteFunc(slices.Clone(c.diagnostics), func(d diag.Diagnostic) bool {
 		return d.Severity != diag.Error && !slices.Contains(about, d.Reason)
 	})
-	if err := c.print(w, diagnostics, json); err != nil {
+	if err := c.print(w, diagnostics, format); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
+	if slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return failing(d, failOn) }) {
 		return errToDo
 	}
 	return nil
 }
 
-// print prints diagnostics, and a summary after them.
-func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool) error {
-	if json {
-		return output.JSON(w, append([]diag.Diagnostic{}, diagnostics...))
+// print prints diagnostics, what they mean together, and a summary.
+func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, format output.Format) error {
+	if format != output.Text {
+		return format.Print(w, append([]diag.Diagnostic{}, diagnostics...))
 	}
 	for _, d := range diagnostics {
 		if _, err := fmt.Fprintf(w, "%s %s\n  %s\n", d.Reason, printable.Line(d.Source.String()),
@@ -148,11 +160,12 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, json bool
 			return err
 		}
 	}
-	_, err := fmt.Fprintln(w, c.summary(diagnostics))
+	tally := output.TallyOf(diagnostics, len(c.problems))
+	_, err := fmt.Fprintf(w, "%s\nSummary: %s\n", c.summary(diagnostics), tally)
 	return err
 }
 
-// summary returns the last line of explain --all.
+// summary says whether Ingresses are served as they ask to be.
 func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
@@ -175,22 +188,22 @@ func (c compilation) summary(printed []diag.Diagnostic) string {
 }
 
 // explainEach prints the answers. If one of them fails, it prints none.
-func (c compilation) explainEach(w io.Writer, asked []answer.Question, json bool) error {
+func (c compilation) explainEach(w io.Writer, asked []answer.Question, format output.Format) error {
 	var answers []answer.Explanation
 	var wrong []error
 	for _, q := range asked {
 		answer, err := answer.Explain(c.programs, q)
-		answer.Refused = c.refusedFor(q.Request.Hostname())
+		answer.Blame(c.notServed(q.Request.Hostname(), answer.LoadBalancer == ""))
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
 	switch {
-	case json && len(answers) == 1:
-		return output.JSON(w, answers[0])
-	case json:
-		return output.JSON(w, answers)
+	case format != output.Text && len(answers) == 1:
+		return format.Print(w, answers[0])
+	case format != output.Text:
+		return format.Print(w, answers)
 	}
 	colour := output.PaletteOf(w)
 	for i, answer := range answers {
@@ -201,29 +214,37 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, json bool
 			return err
 		}
 	}
-	return nil
+	tally := output.TallyOf(nil, len(c.problems))
+	_, err := fmt.Fprintf(w, "\nSummary: %s\n", answer.Summarise(answers, tally))
+	return err
 }
 
-// refusedFor returns the errors of Ingresses that name a host, or a wildcard above it.
-func (c compilation) refusedFor(host string) []answer.Refusal {
-	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool { return h == routing.Any })
+// notServed returns why Ingresses that name a host, or a wildcard above it, are not served as they
+// ask to be. If no load balancer answers for the host, Ingresses for any host count, too.
+func (c compilation) notServed(host string, unanswered bool) []answer.Refusal {
+	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool {
+		return h == routing.Any && !unanswered
+	})
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
 		names := func(ing *networkingv1.Ingress) bool {
 			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace &&
 				ing.Name == d.Source.Name && namesHost(ing, named)
 		}
-		if d.Severity == diag.Error && slices.ContainsFunc(c.ingresses, names) {
-			out = append(out,
-				answer.Refusal{Source: d.Source.String(), Reason: d.Reason, Message: d.Message})
+		tells := d.Severity == diag.Error || slices.Contains(answer.NotServed, d.Reason)
+		if tells && slices.ContainsFunc(c.ingresses, names) {
+			out = append(out, answer.RefusalOf(d))
 		}
 	}
 	return out
 }
 
-// namesHost reports whether a rule or spec.tls of an Ingress names one of the hosts.
+// namesHost reports whether a rule, spec.tls or the default backend of an Ingress is for one of the
+// hosts.
 func namesHost(ing *networkingv1.Ingress, hosts []routing.Host) bool {
-	return slices.ContainsFunc(ing.Spec.Rules, func(r networkingv1.IngressRule) bool { return slices.Contains(hosts, routing.Host(r.Host)) }) ||
+	anyHost := ing.Spec.DefaultBackend != nil && slices.Contains(hosts, routing.Any)
+	return anyHost || slices.ContainsFunc(ing.Spec.Rules,
+		func(r networkingv1.IngressRule) bool { return slices.Contains(hosts, routing.Host(r.Host)) }) ||
 		slices.ContainsFunc(ing.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 			return slices.ContainsFunc(t.Hosts, func(h string) bool { return slices.Contains(hosts, routing.Host(h)) })
 		})

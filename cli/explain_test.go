@@ -284,20 +284,23 @@ func TestQuestionsThatAreNone(t *testing.T) {
 }
 
 // TestExplainTellsWhatIsRefused asks about an Ingress that is served on HTTP and refused on HTTPS,
-// because its Secret does not exist.
+// because its Secret holds no certificate.
 func TestExplainTellsWhatIsRefused(t *testing.T) {
 	secure := strings.Replace(ingressYAML("one", "a.example.com", "/"), "spec:", "spec:\n  tls: [{hosts: [a.example.com], secretName: missing}]", 1)
-	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML})
+	const empty = "apiVersion: v1\nkind: Secret\nmetadata: {name: missing, namespace: shop}\n"
+	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML,
+		"secret.yaml": empty})
 
 	all := fairlead(t, "explain", "--all", "-f", dir)
 	if all.code != exitToDo || all.err != "" {
 		t.Errorf("explain --all of what is not served as asked: exit code %d, %q", all.code, all.err)
 	}
-	if !strings.Contains(all.out, "CertificateMissing Ingress shop/one") || !strings.HasSuffix(all.out, "Not served as asked: Ingress shop/one.\n") {
+	if !strings.Contains(all.out, "CertificateInvalid Ingress shop/one") ||
+		!strings.Contains(all.out, "Not served as asked: Ingress shop/one.\nSummary: 1 error,") {
 		t.Errorf("explain --all: %+v", all)
 	}
 	one := fairlead(t, "explain", "https://a.example.com/", "-f", dir)
-	if !strings.Contains(one.out, "refused") || !strings.Contains(one.out, "CertificateMissing") {
+	if !strings.Contains(one.out, "refused") || !strings.Contains(one.out, "CertificateInvalid") {
 		t.Errorf("explain URL does not tell the refusal: %+v", one)
 	}
 	if other := fairlead(t, "explain", "https://b.example.com/", "-f", dir); strings.Contains(other.out, "refused") {

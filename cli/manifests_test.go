@@ -19,72 +19,60 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 	}{
 		"a broken manifest names the line of its file": {
 			files: map[string]string{"a.yaml": serviceYAML + "---\nkind: Ingress\n  spec: [\n"},
-			want:  []string{"a.yaml: ", "YAML", "line 8"},
+			want:  []string{"a.yaml:8: reading YAML: "},
 		},
 		"text that is no object": {
 			files: map[string]string{"a.yaml": "just words\n"},
-			want:  []string{"a.yaml: document at line 1: not a Kubernetes object"},
+			want:  []string{"a.yaml:1: not a Kubernetes object"},
 		},
-		"an object without a kind": {
-			files: map[string]string{"a.yaml": good + "---\n# nothing\n\nmetadata: {name: x}\n"},
-			want:  []string{"a.yaml: document at line 16: apiVersion and kind are required"},
-		},
-		"two documents with one name": {
-			files: map[string]string{"a.yaml": good, "b.yaml": serviceYAML + "---\n" + good},
-			want:  []string{"b.yaml: Ingress shop/web: metadata.name: ", "a.yaml, line 1"},
-		},
-		"one name in one file, the namespace once left out": {
-			files: map[string]string{"a.yaml": strings.ReplaceAll(good, "shop", "default") + "---\n" + strings.ReplaceAll(good, ", namespace: shop", "")},
-			want:  []string{"a.yaml: Ingress default/web: metadata.name: ", "a.yaml, line 1"},
-		},
+
 		"a path without a slash": {
 			files: map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "cart")},
-			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].http.paths[0].path: ", "cart"},
+			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].http.paths[0].path: ", "cart"},
 		},
 		"a host that is an address": {
 			files: map[string]string{"a.yaml": ingressYAML("web", "10.0.0.1", "/")},
-			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].host: ", "10.0.0.1"},
+			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].host: ", "10.0.0.1"},
 		},
 		"a field that does not exist": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "pathType: Prefix", "pathTyp: Prefix", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: ", `"spec.rules[0].http.paths[0].pathTyp"`},
+			want:  []string{"a.yaml:1: Ingress shop/web: ", `"spec.rules[0].http.paths[0].pathTyp"`},
 		},
 		"a field of another type": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "number: 80", "number: http", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].http.paths[0].backend.service.port.number: must be of type int32, not string"},
+			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].http.paths[0].backend.service.port.number: must be of type int32, not string"},
 		},
 		"a host that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, `"a.example.com"`, "12", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: spec.rules[0].host: must be of type string, not number"},
+			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].host: must be of type string, not number"},
 		},
 		"a time that is none": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "namespace: shop", "namespace: shop, creationTimestamp: yesterday", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: metadata.creationTimestamp: ", "yesterday"},
+			want:  []string{"a.yaml:1: Ingress shop/web: metadata.creationTimestamp: ", "yesterday"},
 		},
 		"a key that is written twice": {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
-			want:  []string{"a.yaml: ", "line 13", `"spec"`},
+			want:  []string{"a.yaml:13: ", `"spec"`},
 		},
 		"a name that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web", "name: 7", 1)},
-			want:  []string{"a.yaml: Ingress at line 1: metadata.name: must be of type string, not number"},
+			want:  []string{"a.yaml:1: Ingress: metadata.name: must be of type string, not number"},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
-			want:  []string{"a.yaml: Ingress: metadata.name: required"},
+			want:  []string{"a.yaml:1: Ingress: metadata.name: required"},
 		},
 		"an API that is no longer served": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: apiVersion: networking.k8s.io/v1beta1", "write networking.k8s.io/v1"},
+			want: []string{"a.yaml:1: Ingress shop/web: apiVersion: networking.k8s.io/v1beta1",
+				"write networking.k8s.io/v1"},
 		},
 		"the first API of all": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "extensions/v1beta1", 1)},
-			want:  []string{"a.yaml: Ingress shop/web: apiVersion: extensions/v1beta1", "write networking.k8s.io/v1"},
+			want: []string{"a.yaml:1: Ingress shop/web: apiVersion: extensions/v1beta1",
+				"write networking.k8s.io/v1"},
 		},
-		"a kind that Fairlead does not have": {
-			files: map[string]string{"a.yaml": good + "---\napiVersion: fairlead.dev/v1alpha1\nkind: Backends\nmetadata: {name: x}\n"},
-			want:  []string{"a.yaml: Backends x: kind: fairlead.dev/v1alpha1 has no kind Backends"},
-		},
+
 		"a large file": {
 			files: map[string]string{"a.yaml": big},
 			want:  []string{"a.yaml: larger than 8 MiB"},
@@ -93,8 +81,12 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 			want: []string{": no .yaml, .yml or .json file there"},
 		},
 		"a directory with other things only": {
-			files: map[string]string{"notes.txt": "hello", "kustomization.yaml": "resources: []\n"},
+			files: map[string]string{"notes.txt": "hello"},
 			want:  []string{": no .yaml, .yml or .json file there"},
+		},
+		"a directory with a kustomization": { // B6
+			files: map[string]string{"kustomization.yaml": "resources: []\n"},
+			want:  []string{"it has a kustomization and no manifests: give -k . in place of -f"},
 		},
 		"manifests without an Ingress": {
 			files: map[string]string{"a.yaml": serviceYAML},
@@ -115,10 +107,15 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 			args:  []string{"--observed", "state"},
 			want:  []string{"state: one: key: "},
 		},
-		"a plan where a state should be": {
-			files: map[string]string{"a.yaml": good, "state": `{"loadBalancers": []}`},
+		"a list where a state should be": { // B3
+			files: map[string]string{"a.yaml": good, "state": `{"one": []}`},
 			args:  []string{"--observed", "state"},
 			want:  []string{"state: not a state: "},
+		},
+		"a plan of before plans had their state": {
+			files: map[string]string{"a.yaml": good, "state": `{"loadBalancers": [], "steps": []}`},
+			args:  []string{"--observed", "state"},
+			want:  []string{"state: not a state: the output of a plan without the key state"},
 		},
 		"a provider that does not exist": {
 			files: map[string]string{"a.yaml": good},
@@ -128,7 +125,7 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		"a format that does not exist": {
 			files: map[string]string{"a.yaml": good},
 			args:  []string{"-o", "xml"},
-			want:  []string{`--output: "xml" is neither text nor json`},
+			want:  []string{`--output: "xml": it can be text, json or yaml`},
 		},
 	}
 	for name, c := range cases {
@@ -147,6 +144,76 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 				rest = after
 			}
 		})
+	}
+}
+
+// TestAProblemCostsItself: B4. What cannot be read is told with its file and line, and everything else
+// is planned and explained.
+func TestAProblemCostsItself(t *testing.T) {
+	good := ingressYAML("web", "a.example.com", "/")
+	cases := map[string]struct {
+		files map[string]string
+		want  []string // on one line
+	}{
+		"an object without a kind": {
+			files: map[string]string{"a.yaml": good + "---\n# nothing\n\nmetadata: {name: x}\n"},
+			want:  []string{"a.yaml:16: not a Kubernetes object: apiVersion and kind are required"},
+		}, "two documents with one name": {
+			files: map[string]string{"a.yaml": good, "b.yaml": serviceYAML + "---\n" + good},
+			want:  []string{"b.yaml:7: Ingress shop/web: metadata.name: ", "a.yaml:1"},
+		}, "one name in one file, the namespace once left out": {
+			files: map[string]string{"a.yaml": strings.ReplaceAll(good, "shop", "default") + "---\n" +
+				strings.ReplaceAll(good, ", namespace: shop", "")},
+			want: []string{"a.yaml:14: Ingress default/web: metadata.name: ", "a.yaml:1"},
+		}, "a kind that Fairlead does not have": {
+			files: map[string]string{"a.yaml": good +
+				"---\napiVersion: fairlead.dev/v1alpha1\nkind: Backends\nmetadata: {name: x}\n"},
+			want: []string{"a.yaml:14: Backends x: kind: fairlead.dev/v1alpha1 has no kind Backends"},
+		}, "an Ingress that is invalid": {
+			files: map[string]string{"a.yaml": good, "b.yaml": ingressYAML("bad", "BAD_HOST", "/")},
+			want:  []string{"b.yaml:1: Ingress shop/bad: spec.rules[0].host: "},
+		},
+		"values of a chart": {
+			files: map[string]string{"a.yaml": good, "values.yaml": "# values\nreplicas: 3\n"},
+			want:  []string{"values.yaml:2: not a Kubernetes object"},
+		},
+		"JSON of another program": {
+			files: map[string]string{"a.yaml": good, "trust.json": `{"Version": "2012-10-17"}`},
+			want:  []string{"trust.json:1: not a Kubernetes object"},
+		},
+		"one document of a file is not YAML": {
+			files: map[string]string{"a.yaml": "kind: [\n---\n" + good},
+			want:  []string{"a.yaml:1: reading YAML: "},
+		},
+	}
+	for name, c := range cases {
+		for _, args := range [][]string{{"plan"}, {"explain", "http://a.example.com/"}, {"explain",
+			"--all"}, {"validate"}} {
+			t.Run(name+" "+strings.Join(args, " "), func(t *testing.T) {
+				t.Chdir(directory(t, c.files))
+				got := fairlead(t, append(args, "-f", ".")...)
+				told := got.err
+				if args[0] == "validate" {
+					told = strings.NewReplacer(" error Invalid: ", " ", " error Invalid ", " ").Replace(got.out)
+				}
+				if got.code != exitFail || !strings.Contains(got.out, "1 problem in the files") {
+					t.Errorf("exit code %d, want %d, and a summary that tells of the problem in\n%s", got.code,
+						exitFail, got.out)
+				}
+				if args[0] == "plan" && !strings.Contains(got.out, "host = a.example.com → forward ") {
+					t.Errorf("the rest is not planned:\n%s", got.out)
+				}
+				if len(args) > 1 && args[1] != "--all" && !strings.Contains(got.out, "Service ") {
+					t.Errorf("the rest is not explained:\n%s", got.out)
+				}
+				for _, want := range c.want {
+					_, after, found := strings.Cut(told, want)
+					if told = after; !found {
+						t.Fatalf("%q is missing, or out of order, in\n%s%s", want, got.err, got.out)
+					}
+				}
+			})
+		}
 	}
 }
 

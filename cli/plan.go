@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,44 +28,58 @@ With --live, plan reads the load balancers from the cloud and, if no files are g
 from the cluster, with the operator's records. It prints the steps that the operator would apply.
 It changes nothing, neither in the cluster nor in the cloud.
 
-Exit code 0: nothing to do; 2: something to do; 1: error.`
+An object that cannot be read, or a file without Kubernetes objects, is reported with its file and
+line, and the rest is planned. An object that is merely not among the files is no error: it may be
+in the cluster.
+
+Exit code 0: nothing to do; 2: something to do; 1: something could not be read, or there is a
+diagnostic of the severity of --fail-on.`
 
 const planExamples = `  # The steps that create everything for these manifests
-  fairlead plan -f config/samples
+  fairlead plan config/samples
+
+  # What kubectl apply -k would apply, and fail on a warning
+  fairlead plan -k overlays/production --fail-on warning
 
   # Under the limits of an AWS Application Load Balancer, for a program to read
   fairlead plan -f ingress.yaml --provider aws -o json
 
-  # The steps that change an earlier state
-  fairlead plan -f config/samples --observed state.json
+  # The steps from one version of the manifests to the next
+  fairlead plan old/ -o json > old.json
+  fairlead plan new/ --observed old.json
 
   # The steps that the operator would apply in the cluster of the current kubeconfig
   fairlead plan --provider aws --live --aws-region eu-west-1 --aws-vpc-id vpc-0123`
 
 func newPlan(with selection.Clouds) *cobra.Command {
 	var (
-		in     source.Input
-		from   sources
-		format string
+		in   source.Input
+		from sources
+		show presentation
 	)
 	cmd := &cobra.Command{
-		Use:     "plan -f FILE|DIR... | --live",
+		Use:     "plan [-f] FILE|DIR|URL... | -k DIR | --live",
 		Short:   "Print the steps that would change the cloud",
 		Long:    planHelp,
 		Example: planExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...) // -f *.yaml, as a shell expands it
 			if err := in.RequireFiles(from.live); err != nil {
 				return err
 			}
-			in.Files = append(in.Files, args...) // -f *.yaml, as a shell expands it
-			return runPlan(cmd, with, in, from, format)
+			return runPlan(cmd, with, in, from, show)
 		},
 	}
 	in.ManifestFlags(cmd)
 	in.ProviderFlag(cmd, with)
-	output.Flag(cmd, &format)
-	cmd.Flags().StringVar(&from.state, "observed", "", "JSON `FILE` with the load balancers in the cloud, by key: a state file of the fake provider, or one like it")
-	flagvalue.Must(cmd.MarkFlagFilename("observed", "json"))
+	output.Flag(cmd, &show.format)
+	failOnFlag(cmd, &show.failOn, failOnError+", and "+failOnNever+
+		" with --live, where the Ingresses of others are read, too")
+	completeManifests(cmd)
+	cmd.Flags().StringVar(&from.state, "observed", "",
+		"`FILE` with the load balancers in the cloud: "+
+			"what plan -o json has printed, or a state file of the fake provider")
+	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
 	cmd.Flags().BoolVar(&from.live, "live", false, "read the load balancers from the cloud; nothing is changed")
 	from.home.Flags(cmd.Flags())
 	with.Flags(cmd.Flags())
@@ -78,34 +94,59 @@ type sources struct {
 	home  access.Cluster
 }
 
+// A presentation says how plan prints its result, and what fails it.
+type presentation struct {
+	format output.Format
+	failOn string
+}
+
+// planned is what plan prints.
+type planned struct {
+	programs    []program.Program
+	diagnostics []diag.Diagnostic
+	problems    manifests.Problems // of objects that were left out
+}
+
 func runPlan(
-	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, format string,
+	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources, show presentation,
 ) error {
-	json, err := output.IsJSON(format)
-	if err != nil {
-		return err
-	}
 	compiled := planFiles
 	if from.live {
 		compiled = planLive
 	}
-	programs, diagnostics, err := compiled(cmd, with, in, from)
+	result, err := compiled(cmd, with, in, from)
 	if err != nil {
 		return err
+	}
+	if in.FromFiles() {
+		result.diagnostics = program.AmongFiles(result.diagnostics)
 	}
 	out := cmd.OutOrStdout()
-	if json {
-		err = output.JSON(out, program.Report(programs, diagnostics))
+	if show.format != output.Text {
+		err = show.format.Print(out,
+			program.Report(result.programs, result.diagnostics, result.problems))
 	} else {
-		err = printPlans(out, programs, diagnostics)
+		err = printPlans(out, result)
 	}
 	if err != nil {
 		return err
 	}
-	for _, p := range programs {
-		if !p.Plan.Empty() {
-			return errToDo
-		}
+	if from.live {
+		show.failOn = cmp.Or(show.failOn, failOnNever)
+	}
+	return result.verdict(show.failOn)
+}
+
+// verdict returns the error that stands for the exit code.
+func (p planned) verdict(failOn string) error {
+	if err := leftOut(p.problems); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(p.diagnostics, func(d diag.Diagnostic) bool { return failing(d, failOn) }) {
+		return errWrong
+	}
+	if slices.ContainsFunc(p.programs, func(p program.Program) bool { return !p.Plan.Empty() }) {
+		return errToDo
 	}
 	return nil
 }
@@ -113,55 +154,64 @@ func runPlan(
 // planFiles plans from the state in a file.
 func planFiles(
 	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
-) ([]program.Program, []diag.Diagnostic, error) {
+) (planned, error) {
 	cloud, err := in.Provider.Offline(cmd.Context(), with)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
 	seen, err := source.ReadObserved(from.state)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
-	objects, err := manifests.Load(in.Files, cmd.InOrStdin())
+	objects, _, err := in.Load(cmd, from.home.Namespace)
+	problems, err := manifests.LeftOut(err)
 	// The last Ingress may be gone.
 	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
-		return nil, nil, err
+		return planned{}, err
 	}
-	return program.CompileAll(cmd.Context(), cloud, objects, in.Options(objects), seen)
+	programs, diagnostics, err := program.CompileAll(
+		cmd.Context(), cloud, objects, in.Options(objects), seen)
+	return planned{programs, diagnostics, problems}, err
 }
 
 // planLive plans from the state in the cloud.
 func planLive(
 	cmd *cobra.Command, with selection.Clouds, in source.Input, from sources,
-) ([]program.Program, []diag.Diagnostic, error) {
+) (planned, error) {
 	ctx := cmd.Context()
 	objects, options, err := in.Objects(cmd, from.home)
+	problems, err := manifests.LeftOut(err)
 	if err != nil && !errors.Is(err, manifests.ErrNoIngress) {
-		return nil, nil, err
+		return planned{}, err
 	}
 	opened, err := in.Provider.Live(ctx, with, from.home.Surroundings())
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
 	defer opened.Close()
 	cloud := providers.ReadOnly(opened.Term())
 	seen, err := source.Observe(ctx, cloud, objects, options)
 	if err != nil {
-		return nil, nil, err
+		return planned{}, err
 	}
-	return program.CompileAll(ctx, cloud, objects, options, seen)
+	programs, diagnostics, err := program.CompileAll(ctx, cloud, objects, options, seen)
+	return planned{programs, diagnostics, problems}, err
 }
 
-// printPlans prints the plans and diagnostics for people.
-func printPlans(w io.Writer, programs []program.Program, diagnostics []diag.Diagnostic) error {
+// printPlans prints the plans and diagnostics for people, and a summary.
+func printPlans(w io.Writer, p planned) error {
 	colour := output.PaletteOf(w)
-	if len(programs) == 0 {
+	if len(p.programs) == 0 {
 		fmt.Fprintln(w, "nothing to do")
 	}
-	for _, p := range programs {
-		if err := p.Plan.Text(w, bool(colour)); err != nil {
+	for _, one := range p.programs {
+		if err := one.Plan.Text(w, bool(colour)); err != nil {
 			return err
 		}
 	}
-	return output.Diagnostics(w, diagnostics, colour)
+	if err := output.Diagnostics(w, p.diagnostics, colour); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s\n", program.Summarise(p.programs, p.diagnostics, len(p.problems)))
+	return err
 }

@@ -52,6 +52,24 @@ type contract struct {
 		Message  string `json:"message"`
 		Ports    []int  `json:"ports"` // added to the promise
 	} `json:"diagnostics"`
+	// Added to the promise.
+	Problems []struct {
+		File    string `json:"file"`
+		Line    int    `json:"line"`
+		Object  string `json:"object"`
+		Message string `json:"message"`
+	} `json:"problems"`
+	Summary struct {
+		LoadBalancers int `json:"loadBalancers"`
+		Create        int `json:"create"`
+		Change        int `json:"change"`
+		Delete        int `json:"delete"`
+		Errors        int `json:"errors"`
+		Warnings      int `json:"warnings"`
+		Notes         int `json:"notes"`
+		LeftOut       int `json:"leftOut"`
+	} `json:"summary"`
+	State map[string]any `json:"state"`
 }
 
 type contractRule struct {
@@ -312,12 +330,19 @@ spec: {scheme: internet-facing, annotations: []}
 		keys []string
 		told []string
 	}{
-		{"no class is assumed", nil, nil, []string{"error ClassMissing shop/literal", "info ClassUnset shop/none"}},
+		{"no class is assumed", nil, nil, []string{"warning ClassMissing shop/literal",
+			"info ClassUnset shop/none"}},
 		{"a literal", []string{"--ingress-class-literal=fairlead"}, []string{"fairlead/shop/literal/internal"}, []string{"info ClassUnset shop/none"}},
-		{"a class for those without one", []string{"--watch-ingress-without-class=pinned"}, []string{"pinned/shop/none/internet-facing"}, []string{"error ClassMissing shop/literal"}},
-		{"the class that is assumed for those without one", []string{"--class-name=pinned", "--watch-ingress-without-class"}, []string{"pinned/shop/none/internet-facing"}, []string{"error ClassMissing shop/literal"}},
-		{"a class for those without one that does not exist", []string{"--watch-ingress-without-class=gone"}, nil, []string{"error ClassMissing shop/literal", "error ClassMissing shop/none"}},
-		{"no class for those without one", []string{"--watch-ingress-without-class=false"}, nil, []string{"error ClassMissing shop/literal", "info ClassUnset shop/none"}},
+		{"a class for those without one", []string{"--watch-ingress-without-class=pinned"},
+			[]string{"pinned/shop/none/internet-facing"}, []string{"warning ClassMissing shop/literal"}},
+		{"the class that is assumed for those without one", []string{"--class-name=pinned",
+			"--watch-ingress-without-class"}, []string{"pinned/shop/none/internet-facing"},
+			[]string{"warning ClassMissing shop/literal"}},
+		{"a class for those without one that does not exist",
+			[]string{"--watch-ingress-without-class=gone"}, nil,
+			[]string{"warning ClassMissing shop/literal", "error ClassMissing shop/none"}},
+		{"no class for those without one", []string{"--watch-ingress-without-class=false"}, nil,
+			[]string{"warning ClassMissing shop/literal", "info ClassUnset shop/none"}},
 	} {
 		report, _ := planJSON(t, append([]string{"-f", dir, "--class-name=zzz"}, c.args...)...)
 		var keys, told []string

@@ -73,7 +73,7 @@ type proveReport struct {
 
 // run proves a cloud, or deletes what earlier proofs have left, and prints the report.
 func (p *proving) run(
-	cmd *cobra.Command, with selection.Clouds, o *operator.Settings, json bool,
+	cmd *cobra.Command, with selection.Clouds, o *operator.Settings, format output.Format,
 ) error {
 	cloud := with[o.Provider.First()]
 	if cloud.Prove == nil {
@@ -88,8 +88,8 @@ func (p *proving) run(
 		return errors.New(redacted(err.Error()))
 	}
 	report.redact(redacted)
-	if json {
-		err = output.JSON(cmd.OutOrStdout(), report)
+	if format != output.Text {
+		err = format.Print(cmd.OutOrStdout(), report)
 	} else if err = output.FindingLines(cmd.OutOrStdout(), report.Findings); err == nil {
 		took := time.Duration(report.Seconds) * time.Second
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d calls in %s\n", report.Calls, took)

@@ -57,7 +57,7 @@ type providerCheck struct {
 	settings        string // a file
 	target          string
 	pause, patience time.Duration
-	format          string
+	format          output.Format
 }
 
 const providerCheckHelp = `Test a provider in two parts, and print findings: ✓ is right, ✗ is
@@ -117,13 +117,9 @@ func newProviderCheck() *cobra.Command {
 }
 
 func (c *providerCheck) run(cmd *cobra.Command) error {
-	json, err := output.IsJSON(c.format)
-	if err != nil {
-		return err
-	}
 	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
 	if err == nil {
-		err = output.Findings(cmd.OutOrStdout(), findings, json)
+		err = output.Findings(cmd.OutOrStdout(), findings, c.format)
 	}
 	switch {
 	case err != nil:

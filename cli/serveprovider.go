@@ -30,7 +30,7 @@ import (
 
 // servedBy are the settings of run that serve-provider has, too.
 var servedBy = []string{
-	"provider", "kubeconfig", "namespace", "installation-id", "cloud-attempt-timeout",
+	"provider", "kubeconfig", "context", "namespace", "installation-id", "cloud-attempt-timeout",
 	"cloud-call-timeout", "shutdown-timeout", "log-format", "verbose",
 }
 

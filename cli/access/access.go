@@ -25,14 +25,20 @@ const NoCluster = "none"
 // A Cluster is the cluster that a command works on, or a namespace of it.
 type Cluster struct {
 	Kubeconfig   string
+	context      string // of the kubeconfig; empty for the current one
 	Namespace    string // empty for all
 	installation string // the value of --installation-id
 }
 
 // ConnectionFlags adds the flags that name the cluster, and a namespace of it.
 func (c *Cluster) ConnectionFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&c.Kubeconfig, "kubeconfig", "", "`FILE` with the connection to the cluster; unset: KUBECONFIG, else the cluster that this process runs in")
-	flags.StringVar(&c.Namespace, "namespace", "", "serve only the Ingresses of this `NAMESPACE`; unset: those of all namespaces")
+	flags.StringVar(&c.Kubeconfig, "kubeconfig", "",
+		"`FILE` with the connection to the cluster; "+
+			"unset: KUBECONFIG, else ~/.kube/config, else the cluster that this process runs in")
+	flags.StringVar(&c.context, "context", "",
+		"`NAME` of a context of the kubeconfig; unset: its current one")
+	flags.StringVarP(&c.Namespace, "namespace", "n", "",
+		"serve only the Ingresses of this `NAMESPACE`; unset: those of all namespaces")
 }
 
 // Flags adds these flags, and the one that marks what the operator makes in the cloud.
@@ -45,10 +51,12 @@ func (c *Cluster) Flags(flags *pflag.FlagSet) {
 func (c Cluster) Config() (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = c.Kubeconfig
-	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: c.context}).ClientConfig()
 	if clientcmd.IsEmptyConfig(err) {
 		return nil, errors.New("finding the cluster: " +
-			"there is none around this process, and neither --kubeconfig nor KUBECONFIG names one")
+			"there is none around this process, neither --kubeconfig nor KUBECONFIG names one, " +
+			"and there is no ~/.kube/config")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)

@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
@@ -31,15 +30,8 @@ type Explanation struct {
 	Rule          string   `json:"rule"`
 	Over          []beaten `json:"over"`
 	Why           string   `json:"why"`
-	// Refused holds the errors of Ingresses that name the host.
+	// Refused says why Ingresses that name the host are not served, or not as they ask to be.
 	Refused []Refusal `json:"refused"`
-}
-
-// A Refusal is an error of an Ingress.
-type Refusal struct {
-	Source  string      `json:"source"`
-	Reason  diag.Reason `json:"reason"`
-	Message string      `json:"message"`
 }
 
 // An Outcome is the response to a client: of a Service, a fixed response or a redirect.
@@ -264,7 +256,7 @@ func (e Explanation) Text(colour output.Palette) string {
 		line("instead of", o.Source)
 	}
 	for _, r := range e.Refused {
-		line("refused", fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
+		line(r.label(), fmt.Sprintf("%s: %s: %s", r.Source, r.Reason, r.Message))
 	}
 	for _, key := range e.LoadBalancers {
 		if key != e.LoadBalancer {

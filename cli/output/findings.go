@@ -17,12 +17,12 @@ type FindingsReport struct {
 	Unknown  int             `json:"unknown"`
 }
 
-// Findings prints findings as JSON or as text.
-func Findings(w io.Writer, all []check.Finding, asJSON bool) error {
-	if !asJSON {
+// Findings prints findings.
+func Findings(w io.Writer, all []check.Finding, format Format) error {
+	if format == Text {
 		return FindingLines(w, all)
 	}
-	return JSON(w, FindingsReport{
+	return format.Print(w, FindingsReport{
 		Findings: all, Wrong: check.Count(all, check.Wrong), Unknown: check.Count(all, check.Unknown),
 	})
 }

@@ -1,5 +1,5 @@
 // Package output prints the results of commands: text for people, with colour on a terminal, and
-// JSON for programs.
+// JSON or YAML for programs.
 package output
 
 import (
@@ -11,48 +11,50 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli/flagvalue"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file holds the flag for the format, JSON, errors and diagnostics.
+// This file holds the flag for the format, JSON, YAML, errors and diagnostics.
+
+// A Format is the form of what a command prints.
+type Format string
 
 // The formats.
 const (
-	textFormat = "text"
-	jsonFormat = "json"
+	Text Format = "text" // for people
+	JSON Format = "json"
+	YAML Format = "yaml" // the same as JSON, in YAML
 )
 
-// Flag adds the choice between text for people and JSON for programs.
-func Flag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", textFormat, "`FORMAT`: text or json")
-	flagvalue.Complete(cmd, "output", textFormat, jsonFormat)
+// Flag adds the choice between text for people, and JSON or YAML for programs.
+func Flag(cmd *cobra.Command, format *Format) {
+	names := []string{string(Text), string(JSON), string(YAML)}
+	choice := flagvalue.OneOf((*string)(format), string(Text), names...)
+	cmd.Flags().VarP(choice, "output", "o", "`FORMAT`: "+flagvalue.Names(names))
+	flagvalue.Complete(cmd, "output", names...)
 }
 
-// IsJSON reads the flag.
-func IsJSON(format string) (bool, error) {
-	switch format {
-	case jsonFormat:
-		return true, nil
-	case textFormat:
-		return false, nil
-	}
-	return false, fmt.Errorf("--output: %q is neither text nor json", format)
-}
-
-// JSON prints a value. It is printable for terminals, too.
-func JSON(w io.Writer, value any) error {
+// Print prints a value for programs. It is printable for terminals, too.
+func (f Format) Print(w io.Writer, value any) error {
 	var document bytes.Buffer
 	encoder := json.NewEncoder(&document)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	if err := encoder.Encode(value); err != nil {
-		return fmt.Errorf("writing JSON: %w", err)
+		return fmt.Errorf("writing %s: %w", f, err)
 	}
-	if _, err := w.Write(printable.JSON(document.Bytes())); err != nil {
-		return fmt.Errorf("writing JSON: %w", err)
+	text := printable.JSON(document.Bytes())
+	if f == YAML {
+		var err error
+		if text, err = yaml.JSONToYAML(text); err != nil {
+			return fmt.Errorf("writing %s: %w", f, err)
+		}
+	}
+	if _, err := w.Write(text); err != nil {
+		return fmt.Errorf("writing %s: %w", f, err)
 	}
 	return nil
 }
@@ -75,21 +77,4 @@ func joined(err error) []error {
 		out = append(out, joined(err)...)
 	}
 	return out
-}
-
-// Diagnostics prints diagnostics under a heading.
-func Diagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour Palette) error {
-	if len(diagnostics) == 0 {
-		return nil
-	}
-	if _, err := fmt.Fprintln(w, "\nDiagnostics:"); err != nil {
-		return err
-	}
-	for _, d := range diagnostics {
-		line := printable.Line(fmt.Sprintf("%s %s: %s", d.Reason, d.Source, d.Message))
-		if _, err := fmt.Fprintf(w, "  %s %s\n", colour.severity(d.Severity), line); err != nil {
-			return err
-		}
-	}
-	return nil
 }

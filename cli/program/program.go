@@ -23,6 +23,7 @@ type Program struct {
 	model.Built
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
+	Before       *lb.Observed // the load balancer before the plan
 	After        *lb.Observed // the load balancer after the plan
 
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
@@ -89,7 +90,7 @@ func Compile(
 		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.After = p.Plan.Fold(seen)
+	p.Before, p.After = seen, p.Plan.Fold(seen)
 	return p, nil
 }
 
@@ -112,6 +113,6 @@ func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Progra
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.After = p.Plan.Fold(seen)
+	p.Before, p.After = seen, p.Plan.Fold(seen)
 	return p
 }

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -15,6 +16,11 @@ type PlanReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
 	Steps         []stepReport         `json:"steps"`
 	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
+	// Problems are the objects and files that could not be read, and are left out.
+	Problems manifests.Problems `json:"problems"`
+	Summary  Summary            `json:"summary"`
+	// State has the load balancers after the plan by key, as plan --observed reads them.
+	State map[lb.Key]*lb.Observed `json:"state"`
 }
 
 // loadBalancerReport is a load balancer after the plan.
@@ -72,15 +78,21 @@ type stepReport struct {
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
-func Report(programs []Program, diagnostics []diag.Diagnostic) PlanReport {
+func Report(
+	programs []Program, diagnostics []diag.Diagnostic, problems manifests.Problems,
+) PlanReport {
 	r := PlanReport{
 		LoadBalancers: []loadBalancerReport{},
 		Steps:         []stepReport{},
 		Diagnostics:   append([]diag.Diagnostic{}, diagnostics...),
+		Problems:      append(manifests.Problems{}, problems...),
+		Summary:       Summarise(programs, diagnostics, len(problems)),
+		State:         map[lb.Key]*lb.Observed{},
 	}
 	for _, p := range programs {
 		if p.After.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))
+			r.State[p.After.Key] = p.After
 		}
 		for _, s := range p.Plan.Print() {
 			r.Steps = append(r.Steps, stepReport{p.Plan.Key, s})

@@ -1,5 +1,5 @@
-// Package source reads the objects that commands compile, from files or from a cluster, and the load
-// balancers that are there.
+// Package source reads the objects that commands compile, from files or from a cluster, and the
+// load balancers that are there.
 package source
 
 import (
@@ -18,23 +18,31 @@ import (
 
 // Input holds the flags that name the objects and the providers.
 type Input struct {
-	Files        []string
-	ClassName    string
-	withoutClass string
-	literal      string
-	Provider     selection.Selection
+	Files          []string // with URLs, and - for standard input
+	kustomizations []string
+	recursive      bool
+	ClassName      string
+	withoutClass   string
+	literal        string
+	Provider       selection.Selection
 }
 
 // ManifestFlags adds the flags that say which Ingresses to compile.
 func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags := cmd.Flags()
-	flags.StringArrayVarP(&in.Files, "filename", "f", files, "`FILE` or directory with manifests, - for standard input; can be repeated")
+	flags.StringArrayVarP(&in.Files, "filename", "f", files,
+		"`FILE`, directory or URL with manifests, - for standard input; can be repeated")
+	flags.StringArrayVarP(&in.kustomizations, "kustomize", "k", nil,
+		"`DIR` with a kustomization, which kubectl or kustomize builds; can be repeated")
+	flags.BoolVarP(&in.recursive, "recursive", "R", false,
+		"search the directories inside those of --filename, too")
 	in.ClassName = flagvalue.NoName
 	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; unset, or true: "+ingress.DefaultClass+", if the files have no class of Fairlead; false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &in.literal)
 	flagvalue.Must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))
+	flagvalue.Must(cmd.MarkFlagDirname("kustomize"))
 }
 
 // ProviderFlag adds the flags that say which providers to compile for.
@@ -63,19 +71,33 @@ func (in *Input) Options(objects ingress.Objects) ingress.Options {
 
 // RequireFiles returns an error if no files are given, unless the cluster is read.
 func (in *Input) RequireFiles(live bool) error {
-	if len(in.Files) == 0 && !live {
+	if !in.FromFiles() && !live {
 		return errors.New("which Ingresses? " +
 			"--filename names manifests, --live stands for those of the cluster")
 	}
 	return nil
 }
 
-// Objects reads the files or, if none are given, the cluster.
+// FromFiles reports whether the objects are those of files, which need not be all that a cluster
+// has.
+func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomizations) > 0 }
+
+// Load reads the files. Objects that name no namespace are in the given one; empty is default. If
+// it is given, Ingresses of other namespaces are left out.
+func (in *Input) Load(cmd *cobra.Command, namespace string) (ingress.Objects, manifests.Places,
+	error) {
+	files := manifests.Files{Paths: in.Files, Kustomizations: in.kustomizations,
+		Recursive: in.recursive, Namespace: namespace, Stdin: cmd.InOrStdin()}
+	return files.Load(cmd.Context())
+}
+
+// Objects reads the files or, if none are given, the cluster. If only some of what is in files
+// cannot be read, it returns the rest, and manifests.LeftOut knows the error.
 func (in *Input) Objects(
 	cmd *cobra.Command, cluster access.Cluster,
 ) (ingress.Objects, ingress.Options, error) {
-	if len(in.Files) > 0 {
-		objects, err := manifests.Load(in.Files, cmd.InOrStdin())
+	if in.FromFiles() {
+		objects, _, err := in.Load(cmd, cluster.Namespace)
 		return objects, in.Options(objects), err
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -10,11 +11,13 @@ import (
 	"os"
 	"slices"
 
+	"sigs.k8s.io/yaml"
+
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file reads the state of load balancers from a file: the state file of the fake provider, or
-// one like it.
+// This file reads the state of load balancers from a file: what plan -o json or -o yaml has
+// printed, or the state file of the fake provider.
 
 // ReadObserved reads load balancers by key. Without a file there are none.
 func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
@@ -26,8 +29,8 @@ func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 		// The inner error lacks the path, which is printed already.
 		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	}
-	var seen map[lb.Key]*lb.Observed
-	if err := json.Unmarshal(text, &seen); err != nil {
+	seen, err := observedIn(text)
+	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, stateProblem(text, err))
 	}
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
@@ -38,6 +41,34 @@ func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
 		order(seen[key])
 	}
 	return seen, nil
+}
+
+// observedIn reads load balancers: those of the key state in the output of plan, or all of the
+// file.
+func observedIn(text []byte) (map[lb.Key]*lb.Observed, error) {
+	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && len(text) > 0 {
+		var err error
+		if text, err = yaml.YAMLToJSON(text); err != nil {
+			return nil, fmt.Errorf("reading YAML: %w", err)
+		}
+	}
+	var plan struct {
+		LoadBalancers json.RawMessage         `json:"loadBalancers"`
+		Steps         json.RawMessage         `json:"steps"`
+		State         map[lb.Key]*lb.Observed `json:"state"`
+	}
+	if err := json.Unmarshal(text, &plan); err != nil {
+		return nil, err
+	}
+	if plan.LoadBalancers != nil && plan.Steps != nil {
+		if plan.State == nil {
+			return nil, errors.New("the output of a plan without the key state")
+		}
+		return plan.State, nil
+	}
+	var seen map[lb.Key]*lb.Observed
+	err := json.Unmarshal(text, &seen)
+	return seen, err
 }
 
 // order sorts lists as Observed requires, whatever order the file has.
@@ -61,7 +92,8 @@ func stateProblem(text []byte, err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("not a state: byte %d: %w", syntax.Offset, syntax)
 	case errors.As(err, &kind):
-		return fmt.Errorf("not a state: %s: a %s stands there", kind.Field, kind.Value)
+		return fmt.Errorf("not a state: %s: it must not be of type %s",
+			cmp.Or(kind.Field, "the whole file"), kind.Value)
 	}
 	return fmt.Errorf("not a state: %w", err)
 }

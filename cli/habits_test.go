@@ -1,0 +1,345 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// This file tests what pipelines and users of kubectl expect of every command that reads manifests.
+
+// annotated returns an Ingress with annotations, in YAML's flow style.
+func annotated(annotations string) string {
+	return strings.Replace(ingressYAML("web", "a.example.com", "/"), "namespace: shop",
+		"namespace: shop, annotations: {"+annotations+"}", 1)
+}
+
+// TestDiagnosticsDecideTheExitCode: B2.
+func TestDiagnosticsDecideTheExitCode(t *testing.T) {
+	files := map[string]string{"service.yaml": serviceYAML}
+	cases := map[string]struct {
+		ingress string
+		code    map[string]int // by --fail-on; "" is without
+	}{
+		"an error": {annotated("fairlead.dev/scheme: public"), map[string]int{"": exitFail,
+			"error": exitFail, "warning": exitFail, "never": exitDone}},
+		"a warning": {annotated("fairlead.dev/healthcheck-path: /x"), map[string]int{"": exitToDo,
+			"error": exitToDo, "warning": exitFail, "never": exitToDo}},
+		"only steps": {ingressYAML("web", "a.example.com", "/"), map[string]int{"": exitToDo,
+			"warning": exitToDo}},
+	}
+	for name, c := range cases {
+		files["ingress.yaml"] = c.ingress
+		dir := directory(t, files)
+		for least, code := range c.code {
+			args := []string{"-f", dir}
+			if least != "" {
+				args = append(args, "--fail-on", least)
+			}
+			if got := fairlead(t, append([]string{"plan"}, args...)...); got.code != code {
+				t.Errorf("%s: plan --fail-on %q ends with %d, want %d:\n%s%s", name, least, got.code, code,
+					got.out, got.err)
+			}
+			if code == exitToDo {
+				code = exitDone // validate plans nothing
+			}
+			if got := fairlead(t, append([]string{"validate"}, args...)...); got.code != code {
+				t.Errorf("%s: validate --fail-on %q ends with %d, want %d:\n%s%s", name, least, got.code,
+					code, got.out, got.err)
+			}
+			all := map[int]int{exitFail: exitToDo}[code]
+			if got := fairlead(t, append([]string{"explain", "--all"}, args...)...); least != "warning" &&
+				got.code != all {
+				t.Errorf("%s: explain --all --fail-on %q ends with %d, want %d:\n%s%s", name, least,
+					got.code, all, got.out, got.err)
+			}
+		}
+	}
+}
+
+// TestWhatIsNotAmongTheFilesIsNoError: the objects may be in the cluster.
+func TestWhatIsNotAmongTheFilesIsNoError(t *testing.T) {
+	plain := ingressYAML("web", "a.example.com", "/")
+	cases := map[string]struct {
+		text, provider string
+		told           []string
+		url, explained string
+	}{
+		"a Service": {plain, "fake",
+			[]string{"info ServiceMissing Ingress shop/web", "Service shop/web is not among the files"},
+			"http://a.example.com/", "note "},
+		"a Secret": {strings.Replace(plain, "spec:",
+			"spec:\n  tls: [{hosts: [a.example.com], secretName: s}]", 1), "fake",
+			[]string{"info CertificateMissing",
+				"Secret shop/s is not among the files, so host a.example.com is left out of HTTPS"},
+			"https://a.example.com/", "note "},
+		"a Backend": {strings.Replace(plain, "{service: {name: web, port: {number: 80}}}",
+			"{resource: {apiGroup: fairlead.dev, kind: Backend, name: b}}", 1), "fake",
+			[]string{"info ResourceMissing", "Backend shop/b is not among the files"},
+			"http://a.example.com/", "note "},
+		"an IngressClass": {strings.Replace(plain, "ingressClassName: fairlead",
+			"ingressClassName: alb", 1), "fake",
+			[]string{"warning ClassMissing", "IngressClass alb is not among the files",
+				"--class-name=alb assumes it"},
+			"http://a.example.com/", "Ingress shop/web asks for it, and is left alone"},
+	}
+	for name, c := range cases {
+		dir := directory(t, map[string]string{"a.yaml": c.text})
+		for _, command := range [][]string{{"plan"}, {"validate"}, {"explain", "--all"}} {
+			got := fairlead(t, append(command, "-f", dir, "--provider", c.provider)...)
+			for _, want := range c.told {
+				if command[0] == "explain" { // --all prints no severities
+					want = strings.TrimPrefix(strings.TrimPrefix(want, "warning "), "info ")
+				}
+				if !strings.Contains(got.out, want) {
+					t.Errorf("%s: %v does not tell %q:\n%s%s", name, command, want, got.out, got.err)
+				}
+			}
+			if got.code == exitFail || !strings.Contains(got.out, "0 errors") {
+				t.Errorf("%s: %v ends with %d:\n%s", name, command, got.code, got.out)
+			}
+		}
+		got := fairlead(t, "explain", c.url, "-f", dir, "--provider", c.provider)
+		if got.code != exitDone || !strings.Contains(got.out, c.explained) {
+			t.Errorf("%s: explain %s does not say %q:\n%s", name, c.url, c.explained, got.out)
+		}
+	}
+}
+
+// TestExplainNamesWhoAskedForTheHost: B5, for all reasons why an Ingress is not served.
+func TestExplainNamesWhoAskedForTheHost(t *testing.T) {
+	plain := ingressYAML("web", "a.example.com", "/")
+	const foreign = "---\napiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: other}\nspec: {controller: example.com/other}\n"
+	anyHost := strings.Replace(annotated("fairlead.dev/scheme: public"),
+		`  - host: "a.example.com"`+"\n    http", "  - http", 1)
+	cases := map[string]struct{ text, because, reason string }{
+		"refused": {annotated("fairlead.dev/scheme: public"),
+			"Ingress shop/web asks for it, and is refused", "AnnotationInvalid"},
+		"for any host": {anyHost, "Ingress shop/web asks for it, and is refused", "AnnotationInvalid"},
+		"no class": {strings.Replace(plain, "  ingressClassName: fairlead\n", "", 1),
+			"Ingress shop/web asks for it, and is left alone", "ClassUnset"},
+		"foreign class": {strings.Replace(plain, "ClassName: fairlead", "ClassName: other", 1) +
+			foreign, "Ingress shop/web asks for it, and is left alone", "ClassForeign"},
+		"unknown legacy": {byAnnotation("a", "nginx"), "Ingress shop/a asks for it, and is left alone",
+			"ClassUnknown"},
+	}
+	for name, c := range cases {
+		got := explainJSON(t, "http://a.example.com/", "-f", directory(t,
+			map[string]string{"a.yaml": c.text}))
+		if got.Outcome.Status != 404 || !strings.HasSuffix(got.Why, c.because) ||
+			len(got.Refused) != 1 || string(got.Refused[0].Reason) != c.reason {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// TestAPlanIsAState: B3. What plan prints is what --observed reads.
+func TestAPlanIsAState(t *testing.T) {
+	for _, format := range []string{"json", "yaml"} {
+		for _, provider := range []string{"fake", "aws"} {
+			first := fairlead(t, "plan", "-f", sampleFiles, "--provider", provider, "-o", format)
+			file := filepath.Join(t.TempDir(), "state")
+			write(t, file, first.out)
+			report, got := planJSON(t, "-f", sampleFiles, "--provider", provider, "--observed", file)
+			if got.code != exitDone || len(report.Steps) != 0 || len(report.LoadBalancers) != 2 {
+				t.Errorf("%s on %s: exit code %d, steps %v", format, provider, got.code, report.Steps)
+			}
+		}
+	}
+}
+
+func TestYAMLIsTheSameAsJSON(t *testing.T) {
+	for _, args := range [][]string{{"plan"}, {"validate"}, {"explain", "--all"}, {"explain",
+		"http://shop.example.com/"}} {
+		args = append(args, "-f", sampleFiles, "-o")
+		asJSON, asYAML := fairlead(t, append(args, "json")...), fairlead(t, append(args, "yaml")...)
+		again, err := yaml.YAMLToJSON([]byte(asYAML.out))
+		if err != nil || strings.HasPrefix(asYAML.out, "{") {
+			t.Fatalf("%v: %v in\n%s", args, err, asYAML.out)
+		}
+		var a, b any
+		if json.Unmarshal([]byte(asJSON.out), &a) != nil || json.Unmarshal(again, &b) != nil ||
+			fmt.Sprint(a) != fmt.Sprint(b) {
+			t.Errorf("%v: they differ:\n%s\n%s", args, asJSON.out, asYAML.out)
+		}
+	}
+}
+
+// TestManifestsAreFoundWhereKubectlFindsThem: B6 and B9, and URLs.
+func TestManifestsAreFoundWhereKubectlFindsThem(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/")})
+	deep := filepath.Join(dir, "deep", "deeper")
+	hidden := filepath.Join(dir, ".git")
+	for _, d := range []string{deep, hidden} {
+		if err := os.MkdirAll(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, filepath.Join(deep, "b.yaml"), ingressYAML("deep", "b.example.com", "/"))
+	write(t, filepath.Join(hidden, "c.yaml"), ingressYAML("hidden", "c.example.com", "/"))
+	server := httptest.NewServer(http.FileServer(http.Dir(deep)))
+	defer server.Close()
+	stands(t, "kubectl", `[ "$1 $2" = "kustomize --" ] && cat "$3"/kustomization.yaml`)
+	built := directory(t, map[string]string{"kustomization.yaml": ingressYAML("built",
+		"d.example.com", "/")})
+
+	cases := map[string]struct {
+		args []string
+		want []string // the Ingresses with load balancers
+	}{
+		"a directory as an argument": {[]string{dir}, []string{"web"}},
+		"a file as an argument":      {[]string{filepath.Join(deep, "b.yaml")}, []string{"deep"}},
+		"both an argument and -f":    {[]string{dir, "-f", deep}, []string{"deep", "web"}},
+		"-R":                         {[]string{"-R", "-f", dir}, []string{"deep", "web"}},
+		"a URL":                      {[]string{"-f", server.URL + "/b.yaml"}, []string{"deep"}},
+		"-k":                         {[]string{"-k", built}, []string{"built"}},
+		"-k and -f":                  {[]string{"-k", built, "-f", dir}, []string{"built", "web"}},
+	}
+	for name, c := range cases {
+		report, _ := planJSON(t, c.args...)
+		var got []string
+		for _, l := range report.LoadBalancers {
+			got = append(got, strings.Split(l.Key, "/")[2])
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: load balancers of %v, want %v", name, got, c.want)
+		}
+	}
+	if got := fairlead(t, "plan", "-f", server.URL+"/none.yaml"); got.code != exitFail ||
+		got.err != "error: "+server.URL+"/none.yaml: fetching it: the server answers 404 Not Found\n" {
+		t.Errorf("a URL without a manifest: %+v", got)
+	}
+}
+
+// stands puts a script in the place of a program.
+func stands(t *testing.T, name, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, name), "#!/bin/sh\n"+script+"\n")
+	if err := os.Chmod(filepath.Join(dir, name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
+func TestAKustomizationThatCannotBeBuilt(t *testing.T) {
+	stands(t, "kubectl", "echo 'no such\nresource' >&2; exit 3")
+	if got := fairlead(t, "plan", "-k", "x"); got.code != exitFail ||
+		got.err != "error: x: running kubectl kustomize: exit status 3: no such resource\n" {
+		t.Errorf("%+v", got)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if got := fairlead(t, "plan", "-k", "x"); got.code != exitFail ||
+		got.err != "error: x: building a kustomization needs kubectl or kustomize, and neither is in PATH\n" {
+		t.Errorf("without kubectl: %+v", got)
+	}
+}
+
+func TestNamespaceIsThatOfKubectl(t *testing.T) {
+	silent := strings.Replace(ingressYAML("silent", "b.example.com", "/"), ", namespace: shop", "", 1)
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") +
+		"---\n" + silent})
+	for _, c := range []struct{ namespace, want string }{
+		{"", "fairlead/default/silent/internal fairlead/shop/web/internal"},
+		{"shop", "fairlead/shop/silent/internal fairlead/shop/web/internal"},
+		{"pay", "fairlead/pay/silent/internal"},
+	} {
+		args := []string{"-f", dir}
+		if c.namespace != "" {
+			args = append(args, "-n", c.namespace)
+		}
+		report, _ := planJSON(t, args...)
+		var keys []string
+		for _, l := range report.LoadBalancers {
+			keys = append(keys, l.Key)
+		}
+		if got := strings.Join(keys, " "); got != c.want {
+			t.Errorf("-n %q: %s, want %s", c.namespace, got, c.want)
+		}
+	}
+}
+
+// TestContextNamesACluster: --context, and B8.
+func TestContextNamesACluster(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("KUBECONFIG", "")
+	t.Setenv("HOME", home)
+	got := fairlead(t, "explain", "--live", "http://a.example.com/", "--context", "away")
+	if got.code != exitFail || !strings.Contains(got.err, "finding the cluster") ||
+		!strings.Contains(got.err, "away") {
+		t.Errorf("a context that does not exist: %+v", got)
+	}
+	if help := fairlead(t, "plan", "--help").out; !strings.Contains(help, "~/.kube/config") {
+		t.Error("the help of --kubeconfig does not name ~/.kube/config")
+	}
+	config := filepath.Join(t.TempDir(), "config")
+	write(t, config, `apiVersion: v1
+kind: Config
+current-context: here
+clusters: [{name: here, cluster: {server: "http://127.0.0.1:1"}}, {name: away, cluster: {server: "http://127.0.0.1:2"}}]
+contexts: [{name: here, context: {cluster: here}}, {name: away, context: {cluster: away}}]
+`)
+	for context, port := range map[string]string{"": "127.0.0.1:1", "away": "127.0.0.1:2"} {
+		got := fairlead(t, "explain", "--live", "http://a.example.com/", "--kubeconfig", config,
+			"--context", context)
+		if got.code != exitFail || !strings.Contains(got.err, port) {
+			t.Errorf("context %q: %+v, want an error about %s", context, got, port)
+		}
+	}
+}
+
+// TestRepeatedDiagnosticsAreFolded counts the lines about 30 Ingresses with the same mistake.
+func TestRepeatedDiagnosticsAreFolded(t *testing.T) {
+	var text strings.Builder
+	for i := range 30 {
+		text.WriteString(strings.Replace(annotated("fairlead.dev/scheme: public"), "name: web,",
+			fmt.Sprintf("name: web-%d,", i), 1) + "---\n")
+	}
+	text.WriteString(strings.Replace(annotated("fairlead.dev/target-type: pod"), "name: web,",
+		"name: other,", 1))
+	got := fairlead(t, "plan", "-f", directory(t, map[string]string{"a.yaml": text.String()}))
+	lines := strings.Count(got.out, "AnnotationInvalid")
+	if lines != 4 || !strings.Contains(got.out,
+		"AnnotationInvalid: 28 more like the last one; -o json and -o yaml have all") ||
+		!strings.Contains(got.out, "31 errors") {
+		t.Errorf("%d lines:\n%s", lines, got.out)
+	}
+	report, _ := planJSON(t, "-f", directory(t, map[string]string{"a.yaml": text.String()}))
+	if len(report.Diagnostics) != 31 {
+		t.Errorf("JSON has %d diagnostics, want all 31", len(report.Diagnostics))
+	}
+}
+
+func TestCompletionKnowsValues(t *testing.T) {
+	for flag, want := range map[string]string{"--output": "yaml", "--fail-on": "warning"} {
+		for _, command := range []string{"plan", "explain", "validate"} {
+			if got := fairlead(t, "__complete", command, flag, ""); !strings.Contains(got.out, want+"\n") {
+				t.Errorf("completing %s %s does not offer %s:\n%s", command, flag, want, got.out)
+			}
+		}
+	}
+}
+
+// TestValidateHasPlaces looks for the place of a diagnostic of the compiler.
+func TestValidateHasPlaces(t *testing.T) {
+	t.Chdir(directory(t, map[string]string{"a.yaml": serviceYAML + "---\n" +
+		annotated("fairlead.dev/scheme: public")}))
+	got := fairlead(t, "validate", "a.yaml")
+	if got.code != exitFail || !strings.HasPrefix(got.out,
+		"a.yaml:7: error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/scheme]: ") {
+		t.Errorf("%+v", got)
+	}
+	var found validation
+	if err := json.Unmarshal([]byte(fairlead(t, "validate", "a.yaml", "-o", "json").out),
+		&found); err != nil || len(found.Findings) != 1 || found.Findings[0].Line != 7 {
+		t.Errorf("%+v, error %v", found, err)
+	}
+}

@@ -1,0 +1,34 @@
+package program
+
+import (
+	"regexp"
+
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file says of objects that they are not among the files, where only files are read: they may
+// well be in the cluster.
+
+// absent is how the compiler begins the message about an object that does not exist.
+var absent = regexp.MustCompile(
+	`^there is no (IngressClass|Service|Secret|Backend) ([^\s,;:]+)($|[,;:])`)
+
+// AmongFiles returns the diagnostics of a compilation of files. A missing object is no error there:
+// it is a note, and a warning for an IngressClass, since its Ingresses are left out of the plan.
+func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, d := range diagnostics {
+		if found := absent.FindStringSubmatchIndex(d.Message); found != nil && d.Severity == diag.Error {
+			part := func(n int) string { return d.Message[found[2*n]:found[2*n+1]] }
+			rest := d.Message[found[6]:]
+			d.Severity = diag.Info
+			if part(1) == "IngressClass" {
+				d.Severity = diag.Warning
+				rest += ", so its Ingresses are left out; --class-name=" + part(2) + " assumes it"
+			}
+			d.Message = part(1) + " " + part(2) + " is not among the files" + rest
+		}
+		out = append(out, d)
+	}
+	return diag.Sort(out)
+}

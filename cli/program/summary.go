@@ -1,0 +1,38 @@
+package program
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/diag"
+)
+
+// This file counts what plans do, for the last line of plan.
+
+// A Summary is how much plans do, and how many diagnostics there are.
+type Summary struct {
+	LoadBalancers int `json:"loadBalancers"` // after the plans
+	Create        int `json:"create"`        // steps
+	Change        int `json:"change"`
+	Delete        int `json:"delete"`
+	output.Tally
+}
+
+// Summarise counts plans, diagnostics, and problems of objects that were left out.
+func Summarise(programs []Program, diagnostics []diag.Diagnostic, problems int) Summary {
+	s := Summary{Tally: output.TallyOf(diagnostics, problems)}
+	for _, p := range programs {
+		if p.After.Exists {
+			s.LoadBalancers++
+		}
+		created, changed, deleted := p.Plan.Tally()
+		s.Create, s.Change, s.Delete = s.Create+created, s.Change+changed, s.Delete+deleted
+	}
+	return s
+}
+
+// String returns the summary in one line.
+func (s Summary) String() string {
+	return fmt.Sprintf("Summary: %d to create, %d to change, %d to delete; %s in the end; %s",
+		s.Create, s.Change, s.Delete, output.Number(s.LoadBalancers, "load balancer"), s.Tally)
+}

@@ -1,0 +1,168 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+const validateHelp = `Check manifests as the API server and the compiler do, and plan nothing.
+Each finding has the file and the line of its object. It needs no cluster and no cloud.
+
+An object that is merely not among the files is no error: it may be in the cluster.
+
+Exit code 0: nothing of the severity of --fail-on was found; 1: something was, or could not be
+read.`
+
+const validateExamples = `  # In a pipeline, on all manifests of a repository
+  fairlead validate -R manifests/
+
+  # What kubectl apply -k would apply; warnings fail, too
+  fairlead validate -k overlays/production --fail-on warning
+
+  # For a program to read
+  fairlead validate ingress.yaml -o json`
+
+func newValidate(with selection.Clouds) *cobra.Command {
+	var (
+		in        source.Input
+		format    output.Format
+		failOn    string
+		namespace string
+	)
+	cmd := &cobra.Command{
+		Use:     "validate [-f] FILE|DIR|URL... | -k DIR",
+		Short:   "Check manifests, each finding with its file and line",
+		Long:    validateHelp,
+		Example: validateExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...)
+			if err := in.RequireFiles(false); err != nil {
+				return err
+			}
+			return runValidate(cmd, with, &in, namespace, format, failOn)
+		},
+	}
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format)
+	failOnFlag(cmd, &failOn, failOnError)
+	completeManifests(cmd)
+	cmd.Flags().StringVarP(&namespace, "namespace", "n", "",
+		"check only the Ingresses of this `NAMESPACE`, "+
+			"which is also that of objects that name none; unset: those of all namespaces")
+	return cmd
+}
+
+// completeManifests has the shell complete arguments with manifests and directories.
+func completeManifests(cmd *cobra.Command) {
+	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
+		return []string{"yaml", "yml", "json"}, cobra.ShellCompDirectiveFilterFileExt
+	}
+}
+
+// A validation is what validate found. It is the JSON that validate prints: keys may be added, and
+// none may change.
+type validation struct {
+	Findings []validationFinding `json:"findings"`
+	Summary  output.Tally        `json:"summary"`
+}
+
+// A validationFinding is a diagnostic, or a problem of an object that could not be read, with its
+// place.
+type validationFinding struct {
+	File     string        `json:"file"`
+	Line     int           `json:"line"`
+	Severity diag.Severity `json:"severity"`
+	Reason   diag.Reason   `json:"reason"`
+	Source   string        `json:"source"`
+	Message  string        `json:"message"`
+}
+
+// runValidate compiles the files, and prints what is found.
+func runValidate(
+	cmd *cobra.Command, with selection.Clouds, in *source.Input, namespace string,
+	format output.Format, failOn string,
+) error {
+	cloud, err := in.Provider.Offline(cmd.Context(), with)
+	if err != nil {
+		return err
+	}
+	objects, places, err := in.Load(cmd, namespace)
+	problems, err := manifests.AllLeftOut(err)
+	if err != nil {
+		return err
+	}
+	_, diagnostics, err := program.CompileAll(
+		cmd.Context(), cloud, objects, in.Options(objects), nil)
+	if err != nil {
+		return err
+	}
+	diagnostics = program.AmongFiles(diagnostics)
+	v := validation{findingsOf(problems, diagnostics, places), output.TallyOf(diagnostics,
+		len(problems))}
+	if format != output.Text {
+		err = format.Print(cmd.OutOrStdout(), v)
+	} else {
+		err = v.print(cmd.OutOrStdout())
+	}
+	fails := func(d diag.Diagnostic) bool { return failing(d, failOn) }
+	if err == nil && (len(problems) > 0 || slices.ContainsFunc(diagnostics, fails)) {
+		return errWrong
+	}
+	return err
+}
+
+// findingsOf returns problems and diagnostics by file and line.
+func findingsOf(
+	problems manifests.Problems, diagnostics []diag.Diagnostic, places manifests.Places,
+) []validationFinding {
+	out := []validationFinding{}
+	for _, p := range problems {
+		out = append(out, validationFinding{p.File, p.Line, diag.Error, diag.Invalid, p.Object,
+			p.Message})
+	}
+	for _, d := range diagnostics {
+		object := diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}
+		at := places[object.String()]
+		out = append(out, validationFinding{at.File, at.Line, d.Severity, d.Reason, d.Source.String(),
+			d.Message})
+	}
+	slices.SortStableFunc(out, func(a, b validationFinding) int {
+		if a.File != b.File {
+			return strings.Compare(a.File, b.File)
+		}
+		return a.Line - b.Line
+	})
+	return out
+}
+
+// print prints the findings for people: a line for each, in the form of compilers, and a summary.
+func (v validation) print(w io.Writer) error {
+	colour := output.PaletteOf(w)
+	for _, f := range v.Findings {
+		place := manifests.Place{File: f.File, Line: f.Line}.String()
+		if f.File == "" {
+			place = "-"
+		}
+		text := strings.TrimSpace(fmt.Sprintf("%s %s", f.Reason, f.Source))
+		if _, err := fmt.Fprintf(w, "%s: %s %s\n", printable.Line(place), colour.Severity(f.Severity),
+			printable.Line(text+": "+f.Message)); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintf(w, "Summary: %s\n", v.Summary)
+	return err
+}
