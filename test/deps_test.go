@@ -106,7 +106,7 @@ var layers = map[string][]string{
 	"cli/access":                 {"controllers/scheme", "model/endpoints", "providers/clouds"},
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "providers"},
-	"cli/program":                {"api/v1alpha1", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/routing", "providers/clouds"},
+	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
 	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress", "model/printable", "providers", "providers/clouds"},
