@@ -23,7 +23,7 @@ func build(ctx context.Context, dir string) ([]byte, error) {
 			continue
 		}
 		var out, problem bytes.Buffer
-		cmd := exec.CommandContext(ctx, program, builder[1], "--", dir)
+		cmd := exec.CommandContext(ctx, program, builder[1], "--", dir) //nolint:gosec // one of builders
 		cmd.Stdout, cmd.Stderr = &out, &problem
 		if err := cmd.Run(); err != nil {
 			said := OneLine(problem.String())
