@@ -1,6 +1,14 @@
 package lb
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairlead.dev/fairlead/model/routing"
+)
 
 // Capabilities say what the rules of one kind of cloud load balancer can express, and how much
 // of it. They are data: a provider states them, Lower obeys them, and a test can invent some.
@@ -149,46 +157,6 @@ func Literal() Capabilities {
 	}
 }
 
-// ALB is an AWS Application Load Balancer with the limits that AWS publishes. A live provider
-// replaces those that an account can have raised.
-func ALB() Capabilities {
-	return Capabilities{
-		Name:    "alb",
-		Dialect: Dialect{Doubt: Doubt{HostPort: true, HostCase: true, Decoding: true}},
-		Regex:   true, Rewrites: true, Auth: true,
-		// At least one dot, and only letters behind the last.
-		HostValue:      `^[A-Za-z0-9_*?-][A-Za-z0-9_.*?-]*\.[A-Za-z*?]+$`,
-		PathCharacters: `ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.$/~"'@:+&*?`,
-
-		// "You cannot specify the 255.255.255.255/32 CIDR block for the source IP rule condition."
-		// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
-		SourcesRefused: []string{"255.255.255.255/32"},
-		ValueLength:    128, NameLength: 40, ValuesPerCondition: 5, ValuesPerRule: 5, WildcardsPerRule: 5,
-		Rules: 100, TargetGroups: 100, TargetsPerForward: 5, MaxWeight: 999, BodyLength: 1024, NoFixed3xx: true, StrictRedirects: true,
-		ContentTypes: []string{"text/plain", "text/css", "text/html", "application/javascript", "application/json"},
-		Certificates: 25, Listeners: 50, Verifying: 2, TargetsPerGroup: 1000, TargetsPerLoadBalancer: 1000,
-		Quotas: Quotas{
-			Rules: "L-7EED9B64", TargetGroups: "L-822D1B1B", Certificates: "L-9365A611", Listeners: "L-B6DF7632",
-			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
-		},
-		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
-		// RegisterTargets: "If the target type is ip, specify an IP address".
-		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
-		AddressesOnly: true,
-		Inbound:       true, InstanceIDs: true, WebACLs: true, Shields: true,
-		DeletionProtection: deletionProtection,
-		MinPriority:        1, MaxPriority: 50000,
-		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,
-	}
-}
-
-// ALBGlob is an ALB whose class has switched regular expressions off.
-func ALBGlob() Capabilities {
-	c := ALB()
-	c.Name, c.Regex = "alb-glob", false
-	return c
-}
-
 // Named returns a capability set by its name, for tests and tools.
 func Named(name string) (Capabilities, bool) {
 	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
@@ -197,4 +165,74 @@ func Named(name string) (Capabilities, bool) {
 		}
 	}
 	return Capabilities{}, false
+}
+
+// Counts are how many there are of what a cloud limits in one load balancer.
+type Counts struct {
+	Rules        int // defaults not counted
+	TargetGroups int
+	Certificates int // default certificates not counted
+	Listeners    int
+	Verifying    int // listeners that verify the certificates of clients
+}
+
+// Limits are how many of each there may be; zero is no limit.
+func (c Capabilities) Limits() Counts {
+	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates, Listeners: c.Listeners, Verifying: c.Verifying}
+}
+
+// An Attribute is what values an attribute can have: one of a few, or a number of a range, or any
+// text.
+type Attribute struct {
+	Values      []string
+	Least, Most int // no range if both are zero
+	Text        bool
+}
+
+// takes reports whether a value can be had.
+func (a Attribute) takes(value string) bool {
+	n, err := strconv.Atoi(value)
+	return a.Text && value != "" || slices.Contains(a.Values, value) || a.Most > 0 && err == nil && a.Least <= n && n <= a.Most
+}
+
+func (a Attribute) String() string {
+	said := slices.Clone(a.Values)
+	if a.Most > 0 {
+		said = append(said, fmt.Sprintf("a number from %d to %d", a.Least, a.Most))
+	}
+	return strings.Join(said, ", ")
+}
+
+// sticks reports whether an attribute has a target group keep clients with a target.
+func (c Capabilities) sticks(name, value string) bool {
+	return name == c.StickyAttribute && name != "" && value == "true"
+}
+
+// Sticks reports whether a target group keeps clients with a target.
+func (c Capabilities) Sticks(g TargetGroup) bool {
+	return c.sticks(c.StickyAttribute, g.Attributes[c.StickyAttribute])
+}
+
+// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it
+// leads.
+func (c Capabilities) NeedsProtocol(a Action) bool {
+	return a.Auth != nil || c.StrictRedirects && a.Redirect != nil
+}
+
+// NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
+func (c Capabilities) NeedsTLS(version routing.Version) bool {
+	return c.HTTP2NeedsTLS && (version == routing.VersionHTTP2 || version == routing.VersionGRPC)
+}
+
+// AcceptsPath reports whether all characters of a path value are accepted.
+func (c Capabilities) AcceptsPath(value string) bool {
+	if c.PathCharacters == "" {
+		return true
+	}
+	for i := range len(value) {
+		if strings.IndexByte(c.PathCharacters, value[i]) < 0 {
+			return false
+		}
+	}
+	return true
 }

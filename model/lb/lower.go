@@ -31,7 +31,7 @@ func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table
 		TargetGroups: []TargetGroup{},
 	}
 	paths := &pathSets{served.Comparer()}
-	left := c.mostRules()
+	left := mostRules(c)
 	for _, l := range served.Listeners {
 		lowered := lowerListener(served, l, c, paths, left)
 		left -= len(lowered.Rules)
@@ -46,7 +46,7 @@ func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table
 
 // mostRules is after how many rules no more are made. A load balancer has no room for a tenth of
 // them, so that nothing is served of what would need more.
-func (c Capabilities) mostRules() int {
+func mostRules(c Capabilities) int {
 	if c.Rules == 0 {
 		return math.MaxInt
 	}
@@ -164,7 +164,7 @@ func targetGroups(t *precedence.Table, listeners []Listener, c Capabilities) (gr
 	groups = make([]TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
-		attributes, refused := c.attributes(b, sharers[id])
+		attributes, refused := attributes(c, b, sharers[id])
 		refusals = append(refusals, refused...)
 		groups = append(groups, TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,

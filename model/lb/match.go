@@ -90,7 +90,7 @@ func (c Condition) onText(text func(routing.Request) string, value func(string) 
 // Rules must be right either way; a test asks both.
 func (d Dialect) host(r routing.Request) string {
 	host := r.Host
-	if !d.Doubt.HostPort || usual(r.Port) {
+	if !d.Doubt.HostPort || UsualPort(r.Port) {
 		host = r.Hostname()
 		if at := strings.LastIndex(strings.ToLower(r.Host), host); d.Doubt.HostCase && at == 0 {
 			host = r.Host[:len(host)]
@@ -112,3 +112,6 @@ func (d Dialect) hostValue(value string) func(string) bool {
 	}
 	return func(host string) bool { return routing.Host(value).Covers(routing.Host(host)) }
 }
+
+// UsualPort reports whether clients leave a port out of the Host header.
+func UsualPort(port int32) bool { return port == 80 || port == 443 }

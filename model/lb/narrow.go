@@ -17,12 +17,12 @@ const hostAndPath = 2
 
 // divided are conditions of which always one holds where these do, each within what a rule has room
 // for besides host and path.
-func (c Capabilities) divided(when routing.Conditions) []routing.Conditions {
+func divided(c Capabilities, when routing.Conditions) []routing.Conditions {
 	if len(when) == 0 {
 		return []routing.Conditions{nil}
 	}
 	out := []routing.Conditions{{}}
-	for i, share := range c.sharesOf(when) {
+	for i, share := range sharesOf(c, when) {
 		var next []routing.Conditions
 		for _, before := range out {
 			for part := range slices.Chunk(when[i].Values, share) {
@@ -38,7 +38,7 @@ func (c Capabilities) divided(when routing.Conditions) []routing.Conditions {
 
 // sharesOf is how many values of each condition a rule has: one, and what is left goes each time
 // where it saves most.
-func (c Capabilities) sharesOf(when routing.Conditions) []int {
+func sharesOf(c Capabilities, when routing.Conditions) []int {
 	shares := make([]int, len(when))
 	for i := range shares {
 		shares[i] = 1
@@ -64,9 +64,9 @@ func (c Capabilities) sharesOf(when routing.Conditions) []int {
 const mostParts = 200
 
 // parts is how many divided makes of conditions, and no more than one above mostParts.
-func (c Capabilities) parts(when routing.Conditions) int {
+func parts(c Capabilities, when routing.Conditions) int {
 	parts := 1
-	for i, share := range c.sharesOf(when) {
+	for i, share := range sharesOf(c, when) {
 		parts = min(parts*((len(when[i].Values)+share-1)/share), mostParts+1)
 	}
 	return parts
@@ -86,9 +86,9 @@ func wildcardsOf(when routing.Conditions) int {
 }
 
 // mostWildcards are the most wildcards that conditions bring into a rule once they are divided.
-func (c Capabilities) mostWildcards(when routing.Conditions) int {
+func mostWildcards(c Capabilities, when routing.Conditions) int {
 	most := 0
-	for _, part := range c.divided(when) {
+	for _, part := range divided(c, when) {
 		most = max(most, wildcardsOf(part))
 	}
 	return most
@@ -98,11 +98,11 @@ func (c Capabilities) mostWildcards(when routing.Conditions) int {
 var inProse = map[string]string{"header": "headers", "method": "methods", "query": "query parameters", "source": "source addresses"}
 
 // cannotNarrow says why conditions do not go into rules beside host and path, or "".
-func (c Capabilities) cannotNarrow(when routing.Conditions) string {
+func cannotNarrow(c Capabilities, when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
 		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path", len(when), c.Name, room)
 	}
-	if parts := c.parts(when); parts > mostParts {
+	if parts := parts(c, when); parts > mostParts {
 		return fmt.Sprintf("its conditions have so many values that each path takes more than the %d rules of %s that are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
 	}
 	for _, part := range when {

@@ -169,3 +169,24 @@ const (
 	HealthDraining  HealthState = "draining"  // it is being deregistered
 	HealthUnused    HealthState = "unused"    // no listener sends requests to its group
 )
+
+// Counts are those of a load balancer that is there.
+func (o *Observed) Counts() Counts {
+	c := Counts{Rules: o.RuleCount(), TargetGroups: len(o.TargetGroups), Listeners: len(o.Listeners)}
+	for _, listener := range o.Listeners {
+		c.Certificates += max(0, len(listener.Certificates)-1)
+		if listener.Verifies {
+			c.Verifying++
+		}
+	}
+	return c
+}
+
+// A GroupKey names a target group of a load balancer.
+type GroupKey struct {
+	Key Key
+	ID  GroupID
+}
+
+// String returns both names.
+func (k GroupKey) String() string { return string(k.Key) + " " + string(k.ID) }

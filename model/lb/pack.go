@@ -16,7 +16,7 @@ import (
 func (s *speller) rules(b *block) []Rule {
 	hosts := s.hostAtoms(b)
 	var out []Rule
-	for _, when := range s.caps.divided(b.when) {
+	for _, when := range divided(s.caps, b.when) {
 		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, wildcardsOf(when)))...)
 	}
 	return out
@@ -133,7 +133,7 @@ func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []R
 			room := limit(s.caps.ValuesPerCondition, perRule, len(h.values))
 			for _, p := range s.pack(paths, "$", room, limitWildcards(wild, h.wildcards)) {
 				cells = append(cells, [2]chunk{h, p})
-				fits = fits && s.caps.allowsWildcards(further+h.wildcards+p.wildcards)
+				fits = fits && allowsWildcards(s.caps, further+h.wildcards+p.wildcards)
 			}
 		}
 		if fits && (best == nil || len(cells) < len(best)) {

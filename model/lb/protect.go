@@ -12,7 +12,7 @@ import (
 // connect, certificates that clients have to show, a TLS policy.
 
 // cannotProtect says why a port cannot be protected as it is asked for, or "".
-func (c Capabilities) cannotProtect(l routing.Listener) string {
+func cannotProtect(c Capabilities, l routing.Listener) string {
 	switch {
 	case !c.Inbound && len(l.Inbound) > 0:
 		return "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"

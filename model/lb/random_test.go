@@ -133,7 +133,7 @@ func disagreement(table *precedence.Table, c Capabilities, worlds []Dialect) str
 			m := NewMatcher(l, d)
 			reached := make([]bool, len(l.Rules))
 			for _, r := range grid(l.Port, manyGridHosts, manyGridPaths) {
-				if !usual(l.Port) {
+				if !UsualPort(l.Port) {
 					r.Host += fmt.Sprintf(":%d", l.Port)
 				}
 				want := served.Match(r)

@@ -78,14 +78,3 @@ func (r reach) cannotDefault(d routing.Default) string {
 	}
 	return ""
 }
-
-// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it
-// leads.
-func (c Capabilities) NeedsProtocol(a Action) bool {
-	return a.Auth != nil || c.StrictRedirects && a.Redirect != nil
-}
-
-// NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
-func (c Capabilities) NeedsTLS(version routing.Version) bool {
-	return c.HTTP2NeedsTLS && (version == routing.VersionHTTP2 || version == routing.VersionGRPC)
-}

@@ -74,7 +74,7 @@ type refuser struct {
 func newRefuser(t *precedence.Table, c Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{}, guards: map[int32]int{}, told: map[string]bool{}}
 	for _, l := range t.Listeners {
-		if why := c.cannotProtect(l); why != "" {
+		if why := cannotProtect(c, l); why != "" {
 			r.closed[l.Port] = why
 			continue
 		}
@@ -110,11 +110,11 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source, ca
 // answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It
 // tells the owner of targets that cannot be reached.
 func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
-	if why := r.caps.cannotReach(r.table, a); why != "" && !r.told[owner.String()+why] {
+	if why := cannotReach(r.caps, r.table, a); why != "" && !r.told[owner.String()+why] {
 		r.told[owner.String()+why] = true
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
 	}
-	if why := r.caps.cannotSignIn(r.table, a); why != "" {
+	if why := cannotSignIn(r.caps, r.table, a); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
 		return routing.Status(503)
 	}
@@ -171,7 +171,7 @@ func (r *refuser) defaults() []routing.Default {
 		}
 		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
 		d.Action = r.answerable(d.Action, d.Owner, d.Source)
-		if why := cmp.Or(r.caps.cannotDo(d.Action), r.reach.cannotDefault(d)); why != "" {
+		if why := cmp.Or(cannotDo(r.caps, d.Action), r.reach.cannotDefault(d)); why != "" {
 			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
 			continue
 		}
@@ -210,18 +210,18 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 // cannot says why a route has no rule on this port, its host apart, or "". Guards is how many
 // wildcards the hosts have that it is repeated for if it is for any host.
 func (s *speller) cannot(r *routing.Route, guards int) string {
-	if why := s.caps.cannotDo(r.Action); why != "" {
+	if why := cannotDo(s.caps, r.Action); why != "" {
 		return why
 	}
-	if why := s.caps.cannotNarrow(r.When); why != "" {
+	if why := cannotNarrow(s.caps, r.When); why != "" {
 		return why
 	}
 	hosts := s.hostWildcards(r.Host)
 	if r.Host == routing.Any {
 		hosts = guards
 	}
-	further := s.caps.mostWildcards(r.When)
-	if !s.caps.allowsWildcards(hosts + further) {
+	further := mostWildcards(s.caps, r.When)
+	if !allowsWildcards(s.caps, hosts+further) {
 		return fmt.Sprintf("its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts", s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
 	}
 	if r.Path != routing.Root {
@@ -268,7 +268,7 @@ func (s *speller) limits() string {
 const unanswered = "; requests are answered 503"
 
 // cannotSignIn says why nobody can be let through behind a sign-in, or "".
-func (c Capabilities) cannotSignIn(t *precedence.Table, a routing.Action) string {
+func cannotSignIn(c Capabilities, t *precedence.Table, a routing.Action) string {
 	if a.Auth == nil {
 		return ""
 	}
@@ -280,11 +280,11 @@ func (c Capabilities) cannotSignIn(t *precedence.Table, a routing.Action) string
 			return fmt.Sprintf("%s does not ask users to sign in on the way to %s, which speaks %s", c.Name, w.Backend, v)
 		}
 	}
-	return c.cannotDo(a)
+	return cannotDo(c, a)
 }
 
 // cannotDo says why an action is beyond the cloud, or "".
-func (c Capabilities) cannotDo(a routing.Action) string {
+func cannotDo(c Capabilities, a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
 		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
 	}
@@ -310,6 +310,17 @@ func (c Capabilities) cannotDo(a routing.Action) string {
 	}
 	if r := a.Redirect; r != nil && c.ValueLength > 0 && max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
 		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows", c.ValueLength, c.Name)
+	}
+	return ""
+}
+
+// cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
+// Requests for such a backend are answered 503, as for one without targets.
+func cannotReach(c Capabilities, t *precedence.Table, a routing.Action) string {
+	for _, w := range a.Forward {
+		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != instance && slices.ContainsFunc(b.Targets, isNamed) {
+			return fmt.Sprintf("Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
+		}
 	}
 	return ""
 }

@@ -3,7 +3,6 @@ package lb
 import (
 	"regexp"
 	"strings"
-	"unicode"
 
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -64,7 +63,7 @@ func (s *speller) spellHost(h routing.Host) spelling {
 		return out
 	}
 	if s.caps.Regex {
-		if body := s.hostRegex(h); s.fits("^" + body + s.hostEnd()) {
+		if body := HostRegex(h, s.caps.Doubt.HostCase); s.fits("^" + body + s.hostEnd()) {
 			out.regex = body
 		}
 	}
@@ -100,60 +99,6 @@ func (s *speller) guardWildcards(levels []*precedence.Level) int {
 	return most
 }
 
-func (s *speller) hostRegex(h routing.Host) string {
-	name, label := string(h), ""
-	if h.Wildcard() {
-		name, label = strings.TrimPrefix(name, "*."), `[^.]+\.`
-	}
-	if !s.caps.Doubt.HostCase {
-		return label + regexp.QuoteMeta(name)
-	}
-	var b strings.Builder
-	for _, r := range name {
-		if upper := unicode.ToUpper(r); upper != r {
-			b.WriteString("[" + string(r) + string(upper) + "]")
-			continue
-		}
-		b.WriteString(regexp.QuoteMeta(string(r)))
-	}
-	return label + b.String()
-}
-
-// A speltHost is one alternative of a host's regular expression as hostRegex writes it.
-var speltHost = regexp.MustCompile(`^(\[\^\.\]\+\\\.)?((?:\[[a-z][A-Z]\]|\\\.|[a-z0-9_-])+)$`)
-
-// unspeltRegex are the hosts that a regular expression was spelt from, or nil if it says
-// anything else.
-func unspeltRegex(expression string) []routing.Host {
-	body := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$"), `(:[0-9]+)?`)
-	if strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {
-		body = body[1 : len(body)-1]
-	}
-	var out []routing.Host
-	for _, one := range strings.Split(body, "|") {
-		parts := speltHost.FindStringSubmatch(one)
-		if parts == nil {
-			return nil
-		}
-		var name strings.Builder
-		if parts[1] != "" {
-			name.WriteString("*.")
-		}
-		for i := 0; i < len(parts[2]); i++ {
-			switch parts[2][i] {
-			case '[': // the letter, then its upper case and the bracket
-				name.WriteByte(parts[2][i+1])
-				i += 3
-			case '\\':
-			default:
-				name.WriteByte(parts[2][i])
-			}
-		}
-		out = append(out, routing.Host(name.String()))
-	}
-	return out
-}
-
 // hostEnd allows a port where the cloud may see one and does not say so.
 func (s *speller) hostEnd() string {
 	if s.portInHost() {
@@ -164,14 +109,12 @@ func (s *speller) hostEnd() string {
 
 // portInHost reports whether the Host header carries a port that may take part in matching.
 // Clients leave out the usual ports.
-func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !usual(s.port) }
-
-func usual(port int32) bool { return port == 80 || port == 443 }
+func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !UsualPort(s.port) }
 
 // beside is the spelling of a path in a rule whose host has some wildcards: they share a limit.
 func (s *speller) beside(path spelling, wild int) spelling {
 	for _, v := range path.values {
-		if !s.caps.allowsWildcards(wild + wildcards(v)) {
+		if !allowsWildcards(s.caps, wild+wildcards(v)) {
 			path.values = nil
 		}
 	}
@@ -194,7 +137,7 @@ func (s *speller) path(p routing.Path) spelling {
 	case routing.Glob:
 		out.values = s.pathValues(p.Value)
 	}
-	if !s.caps.Regex || !s.caps.seesPath(p) {
+	if !s.caps.Regex || !seesPath(s.caps, p) {
 		return out
 	}
 	body, ok := s.pathRegex(p)
@@ -223,7 +166,7 @@ var unsupported = regexp.MustCompile(`\\[pP]`)
 
 // seesPath reports whether a cloud could find a path in a request: one that names the characters
 // of paths looks at visible ASCII only, and knows no classes beyond it.
-func (c Capabilities) seesPath(p routing.Path) bool {
+func seesPath(c Capabilities, p routing.Path) bool {
 	if c.PathCharacters == "" {
 		return true
 	}
@@ -272,24 +215,11 @@ func unhex(c byte) byte {
 	return c - '0'
 }
 
-// AcceptsPath reports whether all characters of a path value are accepted.
-func (c Capabilities) AcceptsPath(value string) bool {
-	if c.PathCharacters == "" {
-		return true
-	}
-	for i := range len(value) {
-		if strings.IndexByte(c.PathCharacters, value[i]) < 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (s *speller) fits(value string) bool {
 	return s.caps.ValueLength == 0 || len(value) <= s.caps.ValueLength
 }
 
-func (c Capabilities) allowsWildcards(n int) bool {
+func allowsWildcards(c Capabilities, n int) bool {
 	return c.WildcardsPerRule == 0 || n <= c.WildcardsPerRule
 }
 

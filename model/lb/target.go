@@ -2,12 +2,8 @@ package lb
 
 import (
 	"cmp"
-	"fmt"
 	"net/netip"
 	"slices"
-
-	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file names targets the way a cloud does.
@@ -43,13 +39,35 @@ func isNamed(t Target) bool {
 	return err != nil
 }
 
-// cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
-// Requests for such a backend are answered 503, as for one without targets.
-func (c Capabilities) cannotReach(t *precedence.Table, a routing.Action) string {
-	for _, w := range a.Forward {
-		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != instance && slices.ContainsFunc(b.Targets, isNamed) {
-			return fmt.Sprintf("Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
+// Within is what of the targets that a group is to have the cloud takes: those that it has first,
+// for what is served stays, then the first of the others. Elsewhere are those of the load
+// balancer's other groups; where they leave no room at all, it is for the cloud to refuse the first
+// one.
+func (c Capabilities) Within(want, have []Target, elsewhere int) []Target {
+	room := len(want)
+	if most := c.TargetsPerGroup; most > 0 {
+		room = min(room, most)
+	}
+	if most := c.TargetsPerLoadBalancer; most > 0 {
+		room = min(room, max(most-elsewhere, 1))
+	}
+	if room == len(want) {
+		return want
+	}
+	stays := func(t Target) bool { return slices.Contains(have, t) }
+	for _, t := range want {
+		if stays(t) {
+			room--
 		}
 	}
-	return ""
+	var out []Target
+	for _, t := range want {
+		if room > 0 && !stays(t) {
+			room--
+		} else if !stays(t) {
+			continue
+		}
+		out = append(out, t)
+	}
+	return out
 }

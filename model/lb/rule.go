@@ -1,0 +1,82 @@
+package lb
+
+import (
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file is the rules of a listener, and their conditions.
+
+// A Rule sends the requests that fulfil all its conditions to its action. Its content is its
+// identity: it has no name, and its position belongs to the listener.
+type Rule struct {
+	Conditions []Condition `json:"conditions"` // at most one of each field and name, in the order of Fields
+	Action     Action      `json:"action"`
+
+	Origin []diag.Source `json:"-"` // desired side only: the routes behind it; none for a guard of several Ingresses
+}
+
+// Fields is every field that a condition can look at, in canonical order.
+var Fields = []string{"host", "path", "header", "method", "query", "source"}
+
+// A Condition holds if any of its values does. Values are globs as the cloud's Dialect reads
+// them; Regex are regular expressions, always anchored. A condition has one or the other.
+type Condition struct {
+	Field  string   `json:"field"`
+	Name   string   `json:"name,omitempty"` // of the header or the query parameter
+	Values []string `json:"values,omitempty"`
+	Regex  []string `json:"regex,omitempty"`
+}
+
+// Key is equal for rules of equal content and only for them.
+func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
+
+// String is the rule in one line, as it is written.
+func (r Rule) String() string { return inWords(r.Conditions) + " → " + r.Action.String() }
+
+// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case
+// these are written.
+func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
+
+// inWords are conditions in one line.
+func inWords(conditions []Condition) string {
+	var b strings.Builder
+	for i, c := range conditions {
+		if i > 0 {
+			b.WriteString(" & ")
+		}
+		b.WriteString(c.String())
+	}
+	if len(conditions) == 0 {
+		return "any"
+	}
+	return b.String()
+}
+
+// Condition returns the rule's condition on a field, or nil. Headers and query parameters, of
+// which a rule can have several, are found by ranging over Conditions.
+func (r Rule) Condition(field string) *Condition {
+	for i := range r.Conditions {
+		if r.Conditions[i].Field == field {
+			return &r.Conditions[i]
+		}
+	}
+	return nil
+}
+
+// Key is equal for equal conditions and only for them, in whatever order and case they are written.
+func (c Condition) Key() string { return c.form().String() }
+
+// String is the condition as it is written: what is not one word is quoted.
+func (c Condition) String() string {
+	name := c.Field
+	if c.Name != "" {
+		name += " " + printable.Word(c.Name)
+	}
+	if len(c.Regex) > 0 {
+		return name + " ~ " + strings.Join(printable.Words(c.Regex), " | ")
+	}
+	return name + " = " + strings.Join(printable.Words(c.Values), " | ")
+}
