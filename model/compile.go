@@ -6,6 +6,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/lowering"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
@@ -91,7 +92,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
 	table := precedence.NewWith(config, languages)
-	balancer, served, refusals := lb.Lower(table, c)
+	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
 	if s.RefusesSettings(f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay as they are

@@ -7,7 +7,7 @@
 //	objects ── ingress.Split ──> Snapshot            everything one load balancer depends on
 //	        ── ingress.Translate ──> routing.Config  what its Ingresses ask for, unordered
 //	        ── precedence.New ──> precedence.Table   the specification: Table.Match
-//	        ── lb.Lower ──> lb.LoadBalancer          ordered rules under a cloud's Capabilities
+//	        ── lowering.Lower ──> lb.LoadBalancer    ordered rules under a cloud's Capabilities
 //	        ── plan.Diff ──> plan.Plan               steps from what is there to what is wanted
 //	        ── providers.Run                         done, outside of this tree
 //

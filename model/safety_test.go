@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/lowering"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -75,7 +76,7 @@ func lowered(routes []routing.Route, c lb.Capabilities) lb.LoadBalancer {
 			config.Backends[w.Backend] = routing.Backend{ID: w.Backend}
 		}
 	}
-	out, _, _ := lb.Lower(precedence.New(config), c)
+	out, _, _ := lowering.Lower(precedence.New(config), c)
 	return out
 }
 

@@ -29,7 +29,8 @@ var reasons = map[string]string{
 	"model/ingress/foreign":    "annotations of other controllers, and what they mean",
 	"model/ingress/spelling":   "the name that was meant where one is misspelt",
 	"model/ingress/validate":   "the refusals of an API server, for objects from files",
-	"model/lb":                 "the load balancer: listeners, rules, target groups, and what a cloud can express of them",
+	"model/lb":                 "the load balancer: listeners, rules, target groups, and what a cloud can do",
+	"model/lowering":           "rules made of a table of routes, and what a cloud cannot say of it",
 	"model/plan":               "the steps of a plan, which providers carry out and people read",
 	"model":                    "the compiler, as one function",
 

@@ -16,7 +16,7 @@ import (
 
 // This file is the shape of the tree, enforced. Values flow right, imports point left:
 //
-//	diag <- routing <- language <- precedence, settings <- endpoints <- ingress, lb <- plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//	diag <- routing <- language <- precedence, settings <- endpoints <- ingress, lb <- lowering, plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
 //
 // Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
 
@@ -47,9 +47,10 @@ var layers = map[string][]string{
 	"model/settings":           {"model/diag", "model/routing", "api/v1alpha1"},
 	"model/endpoints":          {"model/diag", "model/routing", "model/settings", "api/v1alpha1"},
 	"model/ingress":            {"model/diag", "model/printable", "model/routing", "model/routing/language", "model/ownership", "model/settings", "model/endpoints", "model/ingress/foreign", "model/ingress/spelling", "model/ingress/validate", "model/memory", "model/secrets", "api/v1alpha1"},
-	"model/lb":                 {"model/diag", "model/printable", "model/routing", "model/routing/language", "model/routing/precedence"},
+	"model/lb":                 {"model/diag", "model/printable", "model/routing", "model/routing/language"},
+	"model/lowering":           {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
 	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb"},
-	"model":                    {"model/diag", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
+	"model":                    {"model/diag", "model/lowering", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},

@@ -190,7 +190,7 @@ type Attribute struct {
 }
 
 // takes reports whether a value can be had.
-func (a Attribute) takes(value string) bool {
+func (a Attribute) Takes(value string) bool {
 	n, err := strconv.Atoi(value)
 	return a.Text && value != "" || slices.Contains(a.Values, value) || a.Most > 0 && err == nil && a.Least <= n && n <= a.Most
 }
@@ -204,13 +204,13 @@ func (a Attribute) String() string {
 }
 
 // sticks reports whether an attribute has a target group keep clients with a target.
-func (c Capabilities) sticks(name, value string) bool {
+func (c Capabilities) KeepsClients(name, value string) bool {
 	return name == c.StickyAttribute && name != "" && value == "true"
 }
 
 // Sticks reports whether a target group keeps clients with a target.
 func (c Capabilities) Sticks(g TargetGroup) bool {
-	return c.sticks(c.StickyAttribute, g.Attributes[c.StickyAttribute])
+	return c.KeepsClients(c.StickyAttribute, g.Attributes[c.StickyAttribute])
 }
 
 // NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it

@@ -1,7 +1,7 @@
-// Package lb makes listener rules of a table of routes, under what a cloud can express. A
-// LoadBalancer is what all clouds have in common, an ordered list of rules for each listener;
-// Capabilities are what one cloud can do. Lower makes a LoadBalancer of a precedence.Table;
-// Listener.Match says what it does with a request.
+// Package lb has the load balancer, as all clouds have it: for each listener an ordered list of rules,
+// target groups and certificates. A LoadBalancer is one that is wanted, Observed is what a cloud has;
+// Capabilities are what one cloud can do. Listener.Match says what becomes of a request, Overlap and
+// Contains compare rules as sets of requests.
 package lb
 
 import (
@@ -175,4 +175,37 @@ type GroupSettings struct {
 	routing.HealthCheck
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
+}
+
+// A cloud takes the secrets with which a load balancer makes itself known to identity providers, and
+// does not tell them: a digest of those that were written stands for them.
+
+// KeepClientSecrets has each listener with a secret that could not be read go on with those that it
+// has, which the digests stand for, by port. Until it can be read, a change of another secret on
+// that listener waits, too.
+func (l *LoadBalancer) KeepClientSecrets(has map[int32]Digest) {
+	for i := range l.Listeners {
+		on := &l.Listeners[i]
+		for a := range on.SignIns() {
+			if a.KeepsClientSecret {
+				on.Settings.ClientSecrets = has[on.Port]
+				on.Digest = DigestOf(on.Settings)
+				break
+			}
+		}
+	}
+}
+
+// SignIns are those that a listener asks users for, some of them more than once.
+func (l *Listener) SignIns() func(yield func(*routing.Auth) bool) {
+	return func(yield func(*routing.Auth) bool) {
+		if l.Default.Auth != nil && !yield(l.Default.Auth) {
+			return
+		}
+		for _, r := range l.Rules {
+			if r.Action.Auth != nil && !yield(r.Action.Auth) {
+				return
+			}
+		}
+	}
 }

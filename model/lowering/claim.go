@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -15,7 +16,7 @@ import (
 type claim struct {
 	path   routing.Path
 	when   routing.Conditions
-	action Action
+	action lb.Action
 	group  *group
 	guard  bool
 	origin diag.Source
@@ -158,7 +159,7 @@ func (c *claims) routes(l *precedence.Level) []claim {
 }
 
 func (c *claims) claim(r *routing.Route) claim {
-	action, path := FromRouting(r.Action.On(c.protocol)), r.Path
+	action, path := lb.FromRouting(r.Action.On(c.protocol)), r.Path
 	if path.Type == routing.Glob && path.Value != "/" && strings.TrimRight(path.Value, "*") == "/" {
 		path = routing.Root // the same paths, and it needs no condition
 	}
@@ -167,7 +168,7 @@ func (c *claims) claim(r *routing.Route) claim {
 }
 
 // group is the group of an owner's claims of one action.
-func (c *claims) group(owner string, a Action, when routing.Conditions) *group {
+func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *group {
 	g := group{owner, a.Key(), when.Key()}
 	if a.Auth != nil {
 		g.action += a.Auth.ClientSecret.Digest() // which is not part of what rules are known by
@@ -183,10 +184,10 @@ func (c *claims) group(owner string, a Action, when routing.Conditions) *group {
 // miss is the claim that answers what no path of a level matches.
 func (c *claims) miss(l *precedence.Level) claim {
 	if l == nil || l.Miss == nil {
-		action := FromRouting(routing.NotFound())
+		action := lb.FromRouting(routing.NotFound())
 		return claim{path: routing.Root, action: action, guard: true, group: c.group("", action, nil)}
 	}
-	action := FromRouting(l.Miss.Action.On(c.protocol))
+	action := lb.FromRouting(l.Miss.Action.On(c.protocol))
 	return claim{path: routing.Root, action: action, guard: true, origin: l.Miss.Source,
 		group: c.group(l.Miss.Owner.String(), action, nil)}
 }

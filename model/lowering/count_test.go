@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"math/bits"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -200,7 +201,7 @@ func TestRuleCountsEqualBruteForce(t *testing.T) {
 				a, ok := known[key]
 				if !ok {
 					table := tableOf(config)
-					lowered, _, _ := Lower(table, Literal())
+					lowered, _, _ := Lower(table, lb.Literal())
 					a = answer{obviousOf(table, requests).best(), len(lowered.Listeners[0].Rules)}
 					known[key] = a
 					if a.best != a.rules {

@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -15,12 +16,12 @@ import (
 // A reach knows which ports reach which backends, and where redirects lead to.
 type reach struct {
 	table     *precedence.Table
-	caps      Capabilities
+	caps      lb.Capabilities
 	plain     map[int32]bool             // ports that do not reach backends that speak HTTP2 or GRPC
 	protocols map[int32]routing.Protocol // of ports that are strict about redirects
 }
 
-func newReach(t *precedence.Table, listeners []routing.Listener, c Capabilities) reach {
+func newReach(t *precedence.Table, listeners []routing.Listener, c lb.Capabilities) reach {
 	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]routing.Protocol{}}
 	for _, l := range listeners {
 		if c.StrictRedirects {

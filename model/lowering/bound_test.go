@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -75,7 +76,7 @@ func TestRandomTablesStayNearTheLowerBound(t *testing.T) {
 	rules, bound := 0, 0
 	for n := range 400 {
 		table := randomTable(rng, 5+n%40)
-		lowered, served, _ := Lower(table, Literal())
+		lowered, served, _ := Lower(table, lb.Literal())
 		for _, l := range lowered.Listeners {
 			least := lowerBound(served, l.Port)
 			rules, bound = rules+len(l.Rules), bound+least
@@ -89,7 +90,7 @@ func TestRandomTablesStayNearTheLowerBound(t *testing.T) {
 
 func TestLongListsOfPathsFillTheirRules(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
-	for _, c := range []Capabilities{ALBGlob(), ALB()} {
+	for _, c := range []lb.Capabilities{lb.ALBGlob(), lb.ALB()} {
 		for _, n := range []int{1, 4, 5, 30, 200, 1000} {
 			var config routing.Config
 			length := 0

@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -12,7 +13,7 @@ import (
 // connect, certificates that clients have to show, a TLS policy.
 
 // cannotProtect says why a port cannot be protected as it is asked for, or "".
-func cannotProtect(c Capabilities, l routing.Listener) string {
+func cannotProtect(c lb.Capabilities, l routing.Listener) string {
 	switch {
 	case !c.Inbound && len(l.Inbound) > 0:
 		return "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"

@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -11,18 +12,18 @@ import (
 // TestAPortIsClosedWhoseProtectionACloudLacks asks for a protection of port 443 that a cloud does
 // not have.
 func TestAPortIsClosedWhoseProtectionACloudLacks(t *testing.T) {
-	able := Literal()
+	able := lb.Literal()
 	able.Inbound = true
 	for name, c := range map[string]struct {
 		listener routing.Listener
-		lack     func(*Capabilities)
+		lack     func(*lb.Capabilities)
 		why      string
 	}{
-		"ranges of addresses":    {routing.Listener{Inbound: []string{"10.0.0.0/8"}}, func(c *Capabilities) { c.Inbound = false }, "literal cannot keep anybody out"},
-		"client certificates":    {routing.Listener{Mutual: &routing.MutualAuthentication{Mode: "verify"}}, func(c *Capabilities) { c.NoClientCertificates = true }, "literal does not ask for one"},
-		"TLS policies":           {routing.Listener{TLSPolicy: "modern"}, func(c *Capabilities) { c.NoTLSPolicies = true }, "literal has none to choose from"},
-		"one of the policies":    {routing.Listener{TLSPolicy: "modern"}, func(c *Capabilities) { c.TLSPolicies = []string{"old", "older"} }, "those of literal are old, older"},
-		"two lacks, two reasons": {routing.Listener{TLSPolicy: "modern", Inbound: []string{"10.0.0.0/8"}}, func(c *Capabilities) { c.NoTLSPolicies, c.Inbound = true, false }, "cannot keep anybody out"},
+		"ranges of addresses":    {routing.Listener{Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.Inbound = false }, "literal cannot keep anybody out"},
+		"client certificates":    {routing.Listener{Mutual: &routing.MutualAuthentication{Mode: "verify"}}, func(c *lb.Capabilities) { c.NoClientCertificates = true }, "literal does not ask for one"},
+		"TLS policies":           {routing.Listener{TLSPolicy: "modern"}, func(c *lb.Capabilities) { c.NoTLSPolicies = true }, "literal has none to choose from"},
+		"one of the policies":    {routing.Listener{TLSPolicy: "modern"}, func(c *lb.Capabilities) { c.TLSPolicies = []string{"old", "older"} }, "those of literal are old, older"},
+		"two lacks, two reasons": {routing.Listener{TLSPolicy: "modern", Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.NoTLSPolicies, c.Inbound = true, false }, "cannot keep anybody out"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.listener.Port, c.listener.Protocol = 443, "HTTPS"
@@ -49,7 +50,7 @@ func TestAPortIsClosedWhoseProtectionACloudLacks(t *testing.T) {
 
 // TestWhatACloudLacksIsRefusedByName asks for conditions and actions that not every cloud has.
 func TestWhatACloudLacksIsRefusedByName(t *testing.T) {
-	lacking := Literal()
+	lacking := lb.Literal()
 	lacking.FieldsRefused, lacking.NoStickyForward = []string{"header", "method", "query", "source"}, true
 	for field, why := range map[string]string{
 		"header": "no conditions on headers", "method": "no conditions on methods", "query": "no conditions on query parameters", "source": "no conditions on source addresses",
@@ -64,13 +65,13 @@ func TestWhatACloudLacksIsRefusedByName(t *testing.T) {
 }
 
 // refusedFor expects a route to be refused, and served where nothing is lacking.
-func refusedFor(t *testing.T, r routing.Route, c Capabilities, why string) {
+func refusedFor(t *testing.T, r routing.Route, c lb.Capabilities, why string) {
 	t.Helper()
 	table := tableOf(routing.Config{Routes: []routing.Route{r}})
 	if _, served, refusals := Lower(table, c); len(served.Routes) > 0 || len(refusals) != 1 || !strings.Contains(refusals[0].Why, why) {
 		t.Errorf("%d routes are served, and told is %v, want %q", len(served.Routes), refusals, why)
 	}
-	if _, _, refusals := Lower(table, Literal()); len(refusals) > 0 {
+	if _, _, refusals := Lower(table, lb.Literal()); len(refusals) > 0 {
 		t.Errorf("a cloud that lacks nothing refuses %v", refusals)
 	}
 }

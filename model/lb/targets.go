@@ -8,15 +8,15 @@ import (
 
 // This file names targets the way a cloud does.
 
-const instance = "instance" // the target type of nodes
+const InstanceTarget = "instance" // the target type of nodes
 
 // Targets are the targets of a backend, each under the one name that the cloud knows it by, sorted.
 // A node that the cloud has no name for cannot be a target, nor can a name where targets are
 // addresses.
 func (c Capabilities) Targets(targetType string, targets []Target) []Target {
-	if targetType != instance {
-		if c.AddressesOnly && slices.ContainsFunc(targets, isNamed) {
-			targets = slices.DeleteFunc(slices.Clone(targets), isNamed)
+	if targetType != InstanceTarget {
+		if c.AddressesOnly && slices.ContainsFunc(targets, IsNamed) {
+			targets = slices.DeleteFunc(slices.Clone(targets), IsNamed)
 		}
 		return targets
 	}
@@ -34,7 +34,7 @@ func (c Capabilities) Targets(targetType string, targets []Target) []Target {
 }
 
 // isNamed reports whether a target goes by a name.
-func isNamed(t Target) bool {
+func IsNamed(t Target) bool {
 	_, err := netip.ParseAddr(t.Address)
 	return err != nil
 }

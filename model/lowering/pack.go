@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"hash/fnv"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -13,9 +14,9 @@ import (
 // preferred; regular expressions are used where nothing else says it, or where they save a rule.
 
 // rules are a block's rules. They do the same, so their order means nothing.
-func (s *speller) rules(b *block) []Rule {
+func (s *speller) rules(b *block) []lb.Rule {
 	hosts := s.hostAtoms(b)
-	var out []Rule
+	var out []lb.Rule
 	for _, when := range divided(s.caps, b.when) {
 		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, wildcardsOf(when)))...)
 	}
@@ -23,11 +24,11 @@ func (s *speller) rules(b *block) []Rule {
 }
 
 // rulesWhen are the rules of a block for some of the values of its conditions.
-func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []atom) []Rule {
-	var best []Rule
+func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []atom) []lb.Rule {
+	var best []lb.Rule
 	for _, hostParts := range ways(hosts) {
 		for _, pathParts := range ways(paths) {
-			var rules []Rule
+			var rules []lb.Rule
 			for _, h := range hostParts {
 				for _, p := range pathParts {
 					rules = append(rules, s.grid(b, when, h, p)...)
@@ -117,7 +118,7 @@ func ways(atoms []atom) [][]part {
 
 // grid is the rules for all hosts of one part with all paths of another. Hosts and paths share
 // the values and the wildcards of a rule, so every share is tried: that of one host fits always.
-func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []Rule {
+func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []lb.Rule {
 	perRule := s.caps.ValuesPerRule
 	for _, c := range when {
 		perRule -= len(c.Values)
@@ -140,7 +141,7 @@ func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []R
 			best = cells
 		}
 	}
-	rules := make([]Rule, len(best))
+	rules := make([]lb.Rule, len(best))
 	for i, cell := range best {
 		rules[i] = b.rule(when, cell[0], cell[1])
 	}
@@ -329,30 +330,30 @@ func cuts(text string, every int) bool {
 }
 
 // rule is the block's rule for some of its hosts and paths and of the values of its conditions.
-func (b *block) rule(when routing.Conditions, hosts, paths chunk) Rule {
-	r := Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
+func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
+	r := lb.Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
 	if len(r.Conditions)+len(when) == 0 {
-		r.Conditions = []Condition{{Field: "path", Values: []string{"/*"}}} // everything: a rule has to have a condition
+		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}} // everything: a rule has to have a condition
 	}
 	for _, c := range when {
-		r.Conditions = append(r.Conditions, Condition{Field: c.Field, Name: c.Name, Values: c.Values})
+		r.Conditions = append(r.Conditions, lb.Condition{Field: c.Field, Name: c.Name, Values: c.Values})
 	}
-	slices.SortStableFunc(r.Conditions, func(a, b Condition) int {
-		return slices.Index(Fields, a.Field) - slices.Index(Fields, b.Field)
+	slices.SortStableFunc(r.Conditions, func(a, b lb.Condition) int {
+		return slices.Index(lb.Fields, a.Field) - slices.Index(lb.Fields, b.Field)
 	})
 	r.Origin = b.originOf(hosts, paths)
 	return r
 }
 
 // condition is the chunk as a condition on a field; none if it has no values.
-func (c chunk) condition(field string) []Condition {
+func (c chunk) condition(field string) []lb.Condition {
 	switch {
 	case len(c.values) == 0:
 		return nil
 	case c.regex:
-		return []Condition{{Field: field, Regex: c.values}}
+		return []lb.Condition{{Field: field, Regex: c.values}}
 	}
-	return []Condition{{Field: field, Values: c.values}}
+	return []lb.Condition{{Field: field, Values: c.values}}
 }
 
 // originOf are the sources of the routes behind some of the block's hosts and paths.

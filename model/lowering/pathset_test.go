@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"math/rand/v2"

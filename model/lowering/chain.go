@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -12,7 +13,7 @@ import (
 // that no claim of another group between them overlaps.
 type block struct {
 	group   *group
-	action  Action
+	action  lb.Action
 	when    routing.Conditions
 	hosts   []routing.Host // sorted; all of one kind of spelling
 	paths   []routing.Path // sorted

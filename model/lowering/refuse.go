@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -45,7 +46,7 @@ func joinPorts(ports []int32) string {
 }
 
 // expressible returns the table without what the cloud cannot do, and what that is.
-func expressible(t *precedence.Table, c Capabilities) (*precedence.Table, []Refusal) {
+func expressible(t *precedence.Table, c lb.Capabilities) (*precedence.Table, []Refusal) {
 	r := newRefuser(t, c)
 	config := t.Config
 	config.Listeners = r.open
@@ -61,7 +62,7 @@ func expressible(t *precedence.Table, c Capabilities) (*precedence.Table, []Refu
 // A refuser takes out of a table what the cloud cannot do.
 type refuser struct {
 	table    *precedence.Table
-	caps     Capabilities
+	caps     lb.Capabilities
 	open     []routing.Listener
 	closed   map[int32]string // by port, why it is not opened
 	spellers map[int32]*speller
@@ -71,7 +72,7 @@ type refuser struct {
 	told     map[string]bool // by owner and reason
 }
 
-func newRefuser(t *precedence.Table, c Capabilities) *refuser {
+func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{}, guards: map[int32]int{}, told: map[string]bool{}}
 	for _, l := range t.Listeners {
 		if why := cannotProtect(c, l); why != "" {
@@ -268,7 +269,7 @@ func (s *speller) limits() string {
 const unanswered = "; requests are answered 503"
 
 // cannotSignIn says why nobody can be let through behind a sign-in, or "".
-func cannotSignIn(c Capabilities, t *precedence.Table, a routing.Action) string {
+func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	if a.Auth == nil {
 		return ""
 	}
@@ -284,7 +285,7 @@ func cannotSignIn(c Capabilities, t *precedence.Table, a routing.Action) string 
 }
 
 // cannotDo says why an action is beyond the cloud, or "".
-func cannotDo(c Capabilities, a routing.Action) string {
+func cannotDo(c lb.Capabilities, a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
 		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
 	}
@@ -316,9 +317,9 @@ func cannotDo(c Capabilities, a routing.Action) string {
 
 // cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
 // Requests for such a backend are answered 503, as for one without targets.
-func cannotReach(c Capabilities, t *precedence.Table, a routing.Action) string {
+func cannotReach(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
-		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != instance && slices.ContainsFunc(b.Targets, isNamed) {
+		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != lb.InstanceTarget && slices.ContainsFunc(b.Targets, lb.IsNamed) {
 			return fmt.Sprintf("Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
 		}
 	}

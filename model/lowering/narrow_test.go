@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -37,7 +38,7 @@ func someOf(rng *rand.Rand, most int) routing.Conditions {
 	}
 	slices.SortFunc(out, func(a, b routing.Condition) int {
 		if a.Field != b.Field {
-			return slices.Index(Fields, a.Field) - slices.Index(Fields, b.Field)
+			return slices.Index(lb.Fields, a.Field) - slices.Index(lb.Fields, b.Field)
 		}
 		if a.Name < b.Name {
 			return -1
@@ -79,13 +80,13 @@ func TestNarrowedTablesAreExact(t *testing.T) {
 					if problem := beyond(l, c); problem != "" {
 						t.Fatal(problem + dump(l))
 					}
-					m := NewMatcher(l, c.Dialect)
+					m := lb.NewMatcher(l, c.Dialect)
 					for _, r := range grid(l.Port, []string{"x.a.test", "z.a.test", "q.x.a.test", "other.test"}, []string{"/", "/a", "/a/b/c", "/b,c", "/bb"}) {
 						for _, client := range clients {
 							client.Port, client.Host, client.Path = r.Port, r.Host, r.Path
 							want := served.Match(client)
 							rule, got := m.Match(client)
-							if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+							if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
 								t.Fatalf("table %d: %+v: rule %d says %s, the specification %s (%s)%s", n, client, rule, got, wanted, want.Why, dump(l))
 							}
 						}
@@ -107,25 +108,25 @@ func TestConditionsAreDividedAmongRules(t *testing.T) {
 	}
 	prefix := routing.Path{Type: routing.Prefix, Value: "/a"}
 	cases := map[string]struct {
-		caps  Capabilities
+		caps  lb.Capabilities
 		host  routing.Host
 		path  routing.Path
 		when  routing.Conditions
 		rules int // 0: it is refused
 	}{
-		"no limit, no division":                      {Literal(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 1},
-		"three values beside host and path":          {ALB(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 4},
-		"no more where there is no path":             {ALB(), "x.a.test", routing.Root, routing.Conditions{{Field: "source", Values: sources}}, 4},
-		"what is left goes where it saves most":      {ALB(), "x.a.test", prefix, routing.Conditions{post, {Field: "source", Values: sources}}, 5},
-		"as many values as fit are not divided":      {ALB(), "x.a.test", prefix, routing.Conditions{post, header("a", "b")}, 1},
-		"three conditions fit":                       {ALB(), "x.a.test", prefix, routing.Conditions{header("a"), post, {Field: "source", Values: sources[:1]}}, 1},
-		"four do not":                                {ALB(), "x.a.test", prefix, routing.Conditions{header("a"), {Field: "header", Name: "y", Values: []string{"b"}}, post, {Field: "source", Values: sources[:1]}}, 0},
-		"a class can have fewer values a condition":  {ALB().For(Class{ValuesPerCondition: 2}), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 5},
-		"wildcards leave room for a path's":          {ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*")}, 1},
-		"too many wildcards beside a path's":         {ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 0},
-		"a regular expression has none":              {ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 1},
-		"more wildcards than a rule may have at all": {ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*e*")}, 0},
-		"a name longer than a header's may be":       {ALB(), "x.a.test", prefix, routing.Conditions{{Field: "header", Name: "x-a-name-that-is-much-too-long-for-a-header", Values: []string{"a"}}}, 0},
+		"no limit, no division":                      {lb.Literal(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 1},
+		"three values beside host and path":          {lb.ALB(), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 4},
+		"no more where there is no path":             {lb.ALB(), "x.a.test", routing.Root, routing.Conditions{{Field: "source", Values: sources}}, 4},
+		"what is left goes where it saves most":      {lb.ALB(), "x.a.test", prefix, routing.Conditions{post, {Field: "source", Values: sources}}, 5},
+		"as many values as fit are not divided":      {lb.ALB(), "x.a.test", prefix, routing.Conditions{post, header("a", "b")}, 1},
+		"three conditions fit":                       {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("a"), post, {Field: "source", Values: sources[:1]}}, 1},
+		"four do not":                                {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("a"), {Field: "header", Name: "y", Values: []string{"b"}}, post, {Field: "source", Values: sources[:1]}}, 0},
+		"a class can have fewer values a condition":  {lb.ALB().For(lb.Class{ValuesPerCondition: 2}), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 5},
+		"wildcards leave room for a path's":          {lb.ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*")}, 1},
+		"too many wildcards beside a path's":         {lb.ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 0},
+		"a regular expression has none":              {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 1},
+		"more wildcards than a rule may have at all": {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*e*")}, 0},
+		"a name longer than a header's may be":       {lb.ALB(), "x.a.test", prefix, routing.Conditions{{Field: "header", Name: "x-a-name-that-is-much-too-long-for-a-header", Values: []string{"a"}}}, 0},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"slices"
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -55,7 +56,7 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			table := tableOf(routing.Config{Routes: []routing.Route{c.route}})
-			_, served, refusals := Lower(table, ALB())
+			_, served, refusals := Lower(table, lb.ALB())
 			if c.why == "" {
 				if len(refusals) > 0 || len(served.Routes) != 1 {
 					t.Errorf("refused: %v", refusals)
@@ -65,7 +66,7 @@ func TestWhatARuleCannotSayIsRefusedByName(t *testing.T) {
 			if len(refusals) != 1 || !strings.Contains(refusals[0].Diagnostic().Message, "not served on port 80: ") || !strings.Contains(refusals[0].Why, c.why) || len(served.Routes) != 0 {
 				t.Errorf("told %v and serves %d routes, want %q", refusals, len(served.Routes), c.why)
 			}
-			if _, _, refusals := Lower(table, Literal()); len(refusals) > 0 {
+			if _, _, refusals := Lower(table, lb.Literal()); len(refusals) > 0 {
 				t.Errorf("a cloud without limits refuses %v", refusals)
 			}
 		})
@@ -76,7 +77,7 @@ func TestNobodyIsSentFromHTTPSToHTTP(t *testing.T) {
 	down := aRoute("one", "x.a.test", routing.Root, "A", 0, 80, 443)
 	down.Action = routing.Action{Redirect: &routing.Redirect{Status: 302, Scheme: "http", Host: "b.test", Port: "80"}}
 	config := routing.Config{Routes: []routing.Route{down}, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTP"}, {Port: 443, Protocol: "HTTPS"}}}
-	_, served, refusals := Lower(tableOf(config), ALB())
+	_, served, refusals := Lower(tableOf(config), lb.ALB())
 	if len(refusals) != 1 || !slices.Equal(refusals[0].Ports, []int32{443}) || !slices.Equal(served.Routes[0].Ports, []int32{80}) {
 		t.Errorf("refused: %v", refusals)
 	}
@@ -106,8 +107,8 @@ func TestASharedGroupKeepsNoClients(t *testing.T) {
 			table := tableOf(routing.Config{Routes: c.routes, Backends: map[routing.BackendID]routing.Backend{
 				"A": {ID: "A", Service: "shop/a", Attributes: []routing.Attribute{asked}}, "B": {ID: "B"},
 			}})
-			lowered, served, refusals := Lower(table, ALB())
-			if len(served.Routes) != len(table.Routes) || ALB().Sticks(lowered.TargetGroups[0]) != c.sticks {
+			lowered, served, refusals := Lower(table, lb.ALB())
+			if len(served.Routes) != len(table.Routes) || lb.ALB().Sticks(lowered.TargetGroups[0]) != c.sticks {
 				t.Errorf("%d of %d routes are served, by %v", len(served.Routes), len(table.Routes), lowered.TargetGroups)
 			}
 			if told := len(refusals) == 1 && refusals[0].Source == asked.Source && strings.Contains(refusals[0].Why, "shares requests between it and others"); told == c.sticks || len(refusals) > 1 {

@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -123,17 +124,17 @@ func list(rng *rand.Rand, c *routing.Config, owner routing.Owner, ports []int32)
 
 // disagreement says where the lowered rules and the specification differ. Refusals are allowed
 // here: the specification is then that of the table without what is refused.
-func disagreement(table *precedence.Table, c Capabilities, worlds []Dialect) string {
+func disagreement(table *precedence.Table, c lb.Capabilities, worlds []lb.Dialect) string {
 	lowered, served, _ := Lower(table, c)
 	for _, l := range lowered.Listeners {
 		if problem := beyond(l, c); problem != "" {
 			return problem + dump(l)
 		}
 		for _, d := range worlds {
-			m := NewMatcher(l, d)
+			m := lb.NewMatcher(l, d)
 			reached := make([]bool, len(l.Rules))
 			for _, r := range grid(l.Port, manyGridHosts, manyGridPaths) {
-				if !UsualPort(l.Port) {
+				if !lb.UsualPort(l.Port) {
 					r.Host += fmt.Sprintf(":%d", l.Port)
 				}
 				want := served.Match(r)
@@ -141,7 +142,7 @@ func disagreement(table *precedence.Table, c Capabilities, worlds []Dialect) str
 				if rule >= 0 {
 					reached[rule] = true
 				}
-				if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+				if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
 					return fmt.Sprintf("%s%s on %d: rule %d says %s, the specification %s (%s)", r.Host, r.Path, r.Port, rule, got, wanted, want.Why) + dump(l)
 				}
 			}
@@ -154,7 +155,7 @@ func disagreement(table *precedence.Table, c Capabilities, worlds []Dialect) str
 }
 
 // beyond says which limit a listener's rules break.
-func beyond(l Listener, c Capabilities) string {
+func beyond(l lb.Listener, c lb.Capabilities) string {
 	for _, r := range l.Rules {
 		values, wild := 0, 0
 		for _, condition := range r.Conditions {
@@ -189,8 +190,8 @@ func beyond(l Listener, c Capabilities) string {
 }
 
 // worlds are the readings of a cloud that its documentation leaves open.
-func worlds(c Capabilities) []Dialect {
-	out := []Dialect{c.Dialect}
+func worlds(c lb.Capabilities) []lb.Dialect {
+	out := []lb.Dialect{c.Dialect}
 	if c.Doubt.HostPort {
 		d := c.Dialect
 		d.Doubt.HostPort = false
@@ -261,7 +262,7 @@ func TestHostsAndPathsShareTheWildcardsOfARule(t *testing.T) {
 					t.Errorf("%s: %s", caps.Name, problem)
 				}
 			}
-			_, served, _ := Lower(table, ALBGlob())
+			_, served, _ := Lower(table, lb.ALBGlob())
 			for i, r := range c.routes {
 				kept := slices.ContainsFunc(served.Routes, func(s routing.Route) bool { return s.Index == r.Index })
 				if kept == slices.Contains(c.refused, i) {

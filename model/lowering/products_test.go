@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -30,7 +31,7 @@ func TestRepeatedRoutesAreBounded(t *testing.T) {
 			r := config.Routes[i]
 			config.Defaults = append(config.Defaults, routing.Default{Action: r.Action, Owner: r.Owner, Source: diag.Source{Name: r.Owner.Name}})
 		}
-		_, served, refusals := Lower(tableOf(config), Literal())
+		_, served, refusals := Lower(tableOf(config), lb.Literal())
 		want := n*n > mostRepeated
 		if got := len(refusals) == 1 && refusals[0].Diagnostic().Reason == diag.TooComplex && refusals[0].Source.Name == "greedy"; got != want {
 			t.Errorf("%d hosts and %d routes: %v", n, n, refusals)
@@ -51,7 +52,7 @@ func TestValuesMultiplyRulesWithinBounds(t *testing.T) {
 		}
 		return out
 	}
-	c := ALB()
+	c := lb.ALB()
 	header := func(name string, n int) routing.Condition {
 		return routing.Condition{Field: "header", Name: name, Values: values(n)}
 	}
@@ -79,16 +80,16 @@ func TestARouteThatIsRepeatedForItsOwnHostEnds(t *testing.T) {
 		config.Routes[i].When = when
 	}
 	config.Defaults = []routing.Default{{Action: routing.To("D"), Owner: config.Routes[0].Owner, Ports: []int32{80}}}
-	lowered := make(chan LoadBalancer, 1)
+	lowered := make(chan lb.LoadBalancer, 1)
 	go func() {
-		made, _, _ := Lower(tableOf(config), ALB())
+		made, _, _ := Lower(tableOf(config), lb.ALB())
 		lowered <- made
 	}()
 	select {
 	case made := <-lowered:
 		for method, want := range map[string]string{"GET": "A", "PUT": "B", "POST": "D"} {
-			_, got := made.Listeners[0].Match(routing.Request{Port: 80, Host: "x.a.test", Path: "/a", Method: method}, ALB().Dialect)
-			if want := FromRouting(routing.To(routing.BackendID(want))); got.Key() != want.Key() {
+			_, got := made.Listeners[0].Match(routing.Request{Port: 80, Host: "x.a.test", Path: "/a", Method: method}, lb.ALB().Dialect)
+			if want := lb.FromRouting(routing.To(routing.BackendID(want))); got.Key() != want.Key() {
 				t.Errorf("%s goes to %s, want %s", method, got, want)
 			}
 		}

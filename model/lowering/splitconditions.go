@@ -1,10 +1,11 @@
-package lb
+package lowering
 
 import (
 	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -17,7 +18,7 @@ const hostAndPath = 2
 
 // divided are conditions of which always one holds where these do, each within what a rule has room
 // for besides host and path.
-func divided(c Capabilities, when routing.Conditions) []routing.Conditions {
+func divided(c lb.Capabilities, when routing.Conditions) []routing.Conditions {
 	if len(when) == 0 {
 		return []routing.Conditions{nil}
 	}
@@ -38,7 +39,7 @@ func divided(c Capabilities, when routing.Conditions) []routing.Conditions {
 
 // sharesOf is how many values of each condition a rule has: one, and what is left goes each time
 // where it saves most.
-func sharesOf(c Capabilities, when routing.Conditions) []int {
+func sharesOf(c lb.Capabilities, when routing.Conditions) []int {
 	shares := make([]int, len(when))
 	for i := range shares {
 		shares[i] = 1
@@ -64,7 +65,7 @@ func sharesOf(c Capabilities, when routing.Conditions) []int {
 const mostParts = 200
 
 // parts is how many divided makes of conditions, and no more than one above mostParts.
-func parts(c Capabilities, when routing.Conditions) int {
+func parts(c lb.Capabilities, when routing.Conditions) int {
 	parts := 1
 	for i, share := range sharesOf(c, when) {
 		parts = min(parts*((len(when[i].Values)+share-1)/share), mostParts+1)
@@ -86,7 +87,7 @@ func wildcardsOf(when routing.Conditions) int {
 }
 
 // mostWildcards are the most wildcards that conditions bring into a rule once they are divided.
-func mostWildcards(c Capabilities, when routing.Conditions) int {
+func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 	most := 0
 	for _, part := range divided(c, when) {
 		most = max(most, wildcardsOf(part))
@@ -98,7 +99,7 @@ func mostWildcards(c Capabilities, when routing.Conditions) int {
 var inProse = map[string]string{"header": "headers", "method": "methods", "query": "query parameters", "source": "source addresses"}
 
 // cannotNarrow says why conditions do not go into rules beside host and path, or "".
-func cannotNarrow(c Capabilities, when routing.Conditions) string {
+func cannotNarrow(c lb.Capabilities, when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
 		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path", len(when), c.Name, room)
 	}

@@ -1,4 +1,6 @@
-package lb
+// Package lowering makes listener rules of a table of routes, under what a cloud can express. Lower
+// makes an lb.LoadBalancer of a precedence.Table, and refuses by name what cannot be said.
+package lowering
 
 import (
 	"fmt"
@@ -7,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -18,17 +21,17 @@ import (
 // claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of several
 // hosts are joined (join.go); each block becomes as few rules as its values allow (pack.go), in
 // the cloud's spelling (spell.go).
-func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table, []Refusal) {
+func Lower(t *precedence.Table, c lb.Capabilities) (lb.LoadBalancer, *precedence.Table, []Refusal) {
 	served, refusals := expressible(t, c)
-	out := LoadBalancer{
+	out := lb.LoadBalancer{
 		Key:          t.Key,
-		Digest:       DigestOf(t.Settings),
+		Digest:       lb.DigestOf(t.Settings),
 		Settings:     t.Settings,
 		Protection:   t.Protection,
 		Protected:    c.DeletionProtection != "" && t.Settings.Attributes[c.DeletionProtection] == "true",
 		Wanted:       len(t.Members) > 0,
-		Listeners:    []Listener{},
-		TargetGroups: []TargetGroup{},
+		Listeners:    []lb.Listener{},
+		TargetGroups: []lb.TargetGroup{},
 	}
 	paths := &pathSets{served.Comparer()}
 	left := mostRules(c)
@@ -37,7 +40,7 @@ func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table
 		left -= len(lowered.Rules)
 		out.Listeners = append(out.Listeners, lowered)
 	}
-	slices.SortFunc(out.Listeners, func(a, b Listener) int { return int(a.Port - b.Port) })
+	slices.SortFunc(out.Listeners, func(a, b lb.Listener) int { return int(a.Port - b.Port) })
 	var unheard []Refusal
 	out.TargetGroups, unheard = targetGroups(served, out.Listeners, c)
 	out.Certificates = certificates(served, out.Listeners)
@@ -46,15 +49,15 @@ func Lower(t *precedence.Table, c Capabilities) (LoadBalancer, *precedence.Table
 
 // mostRules is after how many rules no more are made. A load balancer has no room for a tenth of
 // them, so that nothing is served of what would need more.
-func mostRules(c Capabilities) int {
+func mostRules(c lb.Capabilities) int {
 	if c.Rules == 0 {
 		return math.MaxInt
 	}
 	return max(10*c.Rules, 2000)
 }
 
-func lowerListener(t *precedence.Table, l routing.Listener, c Capabilities, paths *pathSets, mostRules int) Listener {
-	out := Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []Rule{}}
+func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, paths *pathSets, mostRules int) lb.Listener {
+	out := lb.Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []lb.Rule{}}
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
@@ -69,9 +72,9 @@ func lowerListener(t *precedence.Table, l routing.Listener, c Capabilities, path
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
-	out.Settings = ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecrets(&out)}
+	out.Settings = lb.ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecretsDigest(&out)}
 	out.Verifies = l.Mutual.Verifies()
-	out.Digest = DigestOf(out.Settings)
+	out.Digest = lb.DigestOf(out.Settings)
 	return out
 }
 
@@ -140,10 +143,10 @@ func (c *claims) unnamed() []claim {
 }
 
 // targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
-func targetGroups(t *precedence.Table, listeners []Listener, c Capabilities) (groups []TargetGroup, refusals []Refusal) {
-	used := map[GroupID]bool{}
-	sharers := map[GroupID]string{}
-	use := func(a Action, who string) {
+func targetGroups(t *precedence.Table, listeners []lb.Listener, c lb.Capabilities) (groups []lb.TargetGroup, refusals []Refusal) {
+	used := map[lb.GroupID]bool{}
+	sharers := map[lb.GroupID]string{}
+	use := func(a lb.Action, who string) {
 		for _, id := range a.Groups() {
 			used[id] = true
 			if a.Shares() && sharers[id] == "" {
@@ -161,14 +164,14 @@ func targetGroups(t *precedence.Table, listeners []Listener, c Capabilities) (gr
 		}
 		use(l.Default, fmt.Sprintf("the default of port %d", l.Port))
 	}
-	groups = make([]TargetGroup, 0, len(used))
+	groups = make([]lb.TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
 		attributes, refused := attributes(c, b, sharers[id])
 		refusals = append(refusals, refused...)
-		groups = append(groups, TargetGroup{
+		groups = append(groups, lb.TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
-			Version: b.Version, Family: b.Family, Digest: DigestOf(GroupSettings{b.Health, attributes, t.Settings.Tags}),
+			Version: b.Version, Family: b.Family, Digest: lb.DigestOf(lb.GroupSettings{HealthCheck: b.Health, Attributes: attributes, Tags: t.Settings.Tags}),
 			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
@@ -176,22 +179,37 @@ func targetGroups(t *precedence.Table, listeners []Listener, c Capabilities) (gr
 }
 
 // certificates are those of the listeners that the provider must hold.
-func certificates(t *precedence.Table, listeners []Listener) []Certificate {
-	used := map[CertificateID]bool{}
+func certificates(t *precedence.Table, listeners []lb.Listener) []lb.Certificate {
+	used := map[lb.CertificateID]bool{}
 	for _, l := range listeners {
 		for _, id := range l.Certificates {
 			used[id] = true
 		}
 	}
-	var out []Certificate
+	var out []lb.Certificate
 	for _, c := range t.Certificates {
 		if used[c.ID] && len(c.Secrets) > 0 {
-			out = append(out, Certificate{
-				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: CertificateSettings{t.Settings.Tags}.Digest(), Tags: t.Settings.Tags,
+			out = append(out, lb.Certificate{
+				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: lb.CertificateSettings{Tags: t.Settings.Tags}.Digest(), Tags: t.Settings.Tags,
 				Secrets: c.Secrets, Pair: c.Pair, Origin: c.Origin,
 			})
 		}
 	}
-	slices.SortFunc(out, func(a, b Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(out, func(a, b lb.Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	return out
+}
+
+// clientSecrets is a digest of the secrets that a listener's actions were given; "" where there are
+// none.
+func clientSecretsDigest(l *lb.Listener) lb.Digest {
+	given := map[string]bool{}
+	for a := range l.SignIns() {
+		if a.ClientSecret != "" {
+			given[a.Key()+a.ClientSecret.Digest()] = true
+		}
+	}
+	if len(given) == 0 {
+		return ""
+	}
+	return lb.DigestOf(slices.Sorted(maps.Keys(given)))
 }

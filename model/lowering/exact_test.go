@@ -1,4 +1,4 @@
-package lb
+package lowering
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -47,12 +48,12 @@ func tableOf(c routing.Config) *precedence.Table {
 	return precedence.New(c)
 }
 
-func allCapabilities() []Capabilities {
-	three := ALB()
+func allCapabilities() []lb.Capabilities {
+	three := lb.ALB()
 	three.Name, three.ValuesPerCondition = "alb-3", 3
-	threeGlob := ALBGlob()
+	threeGlob := lb.ALBGlob()
 	threeGlob.Name, threeGlob.ValuesPerCondition = "alb-glob-3", 3
-	return []Capabilities{Literal(), ALB(), ALBGlob(), three, threeGlob}
+	return []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob(), three, threeGlob}
 }
 
 // grid is every request of some hosts and paths on one port.
@@ -67,13 +68,13 @@ func grid(port int32, hosts, paths []string) []routing.Request {
 }
 
 // differs says how the rules of a table differ from its specification, or "".
-func differs(table *precedence.Table, c Capabilities, requests []routing.Request) string {
+func differs(table *precedence.Table, c lb.Capabilities, requests []routing.Request) string {
 	lowered, served, refusals := Lower(table, c)
 	if len(refusals) > 0 {
 		return fmt.Sprintf("refused: %v", refusals)
 	}
 	for _, l := range lowered.Listeners {
-		m := NewMatcher(l, c.Dialect)
+		m := lb.NewMatcher(l, c.Dialect)
 		reached := make([]bool, len(l.Rules))
 		for _, r := range requests {
 			if r.Port != l.Port {
@@ -84,7 +85,7 @@ func differs(table *precedence.Table, c Capabilities, requests []routing.Request
 			if rule >= 0 {
 				reached[rule] = true
 			}
-			if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+			if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
 				return fmt.Sprintf("%s%s: rule %d says %s, the specification %s (%s)", r.Host, r.Path, rule, got, wanted, want.Why) + dump(l)
 			}
 		}
@@ -97,7 +98,7 @@ func differs(table *precedence.Table, c Capabilities, requests []routing.Request
 	return ""
 }
 
-func dump(l Listener) string {
+func dump(l lb.Listener) string {
 	out := ""
 	for i, r := range l.Rules {
 		out += fmt.Sprintf("\n%3d %s", i, r.Key())
@@ -132,7 +133,7 @@ func TestEverySmallTableIsExact(t *testing.T) {
 		}
 	}
 	requests := grid(80, gridHosts, gridPaths)
-	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob()} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			start, tables := time.Now(), 0
@@ -185,7 +186,7 @@ func TestEverySmallTableWithListedHostsIsExact(t *testing.T) {
 		}
 	}
 	requests := slices.Concat(grid(80, gridHosts, gridPaths), grid(443, gridHosts, gridPaths))
-	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB(), lb.ALBGlob()} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			tables := 0

@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"fmt"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -41,16 +42,16 @@ func equalHosts(n int) routing.Config {
 }
 
 func TestTwentyIngressesAreFrugal(t *testing.T) {
-	three := ALBGlob()
+	three := lb.ALBGlob()
 	three.ValuesPerCondition = 3
 	for name, c := range map[string]struct {
-		caps Capabilities
+		caps lb.Capabilities
 		want int
 	}{
-		"alb: a regular expression for the four":     {ALB(), 20},
-		"alb-glob: two prefixes a rule":              {ALBGlob(), 40},
+		"alb: a regular expression for the four":     {lb.ALB(), 20},
+		"alb-glob: two prefixes a rule":              {lb.ALBGlob(), 40},
 		"alb-glob, 3 values a condition: three each": {three, 60},
-		"literal: no limit on values":                {Literal(), 20},
+		"literal: no limit on values":                {lb.Literal(), 20},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lowered, _, refusals := Lower(tableOf(manyIngresses(20)), c.caps)

@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"regexp"
 	"strings"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -24,13 +25,13 @@ func (s spelling) impossible() bool { return s.values == nil && s.regex == "" }
 
 // speller spells for the rules of one port.
 type speller struct {
-	caps       Capabilities
+	caps       lb.Capabilities
 	port       int32
 	hostValues *regexp.Regexp            // nil: any
 	hosts      map[routing.Host]spelling // those spelt so far: a host is asked for by each of its routes
 }
 
-func newSpeller(c Capabilities, port int32) *speller {
+func newSpeller(c lb.Capabilities, port int32) *speller {
 	s := &speller{caps: c, port: port, hosts: map[routing.Host]spelling{}}
 	if c.HostValue != "" {
 		s.hostValues = regexp.MustCompile(c.HostValue)
@@ -63,7 +64,7 @@ func (s *speller) spellHost(h routing.Host) spelling {
 		return out
 	}
 	if s.caps.Regex {
-		if body := HostRegex(h, s.caps.Doubt.HostCase); s.fits("^" + body + s.hostEnd()) {
+		if body := lb.HostRegex(h, s.caps.Doubt.HostCase); s.fits("^" + body + s.hostEnd()) {
 			out.regex = body
 		}
 	}
@@ -109,7 +110,7 @@ func (s *speller) hostEnd() string {
 
 // portInHost reports whether the Host header carries a port that may take part in matching.
 // Clients leave out the usual ports.
-func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !UsualPort(s.port) }
+func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !lb.UsualPort(s.port) }
 
 // beside is the spelling of a path in a rule whose host has some wildcards: they share a limit.
 func (s *speller) beside(path spelling, wild int) spelling {
@@ -166,7 +167,7 @@ var unsupported = regexp.MustCompile(`\\[pP]`)
 
 // seesPath reports whether a cloud could find a path in a request: one that names the characters
 // of paths looks at visible ASCII only, and knows no classes beyond it.
-func seesPath(c Capabilities, p routing.Path) bool {
+func seesPath(c lb.Capabilities, p routing.Path) bool {
 	if c.PathCharacters == "" {
 		return true
 	}
@@ -219,7 +220,7 @@ func (s *speller) fits(value string) bool {
 	return s.caps.ValueLength == 0 || len(value) <= s.caps.ValueLength
 }
 
-func allowsWildcards(c Capabilities, n int) bool {
+func allowsWildcards(c lb.Capabilities, n int) bool {
 	return c.WildcardsPerRule == 0 || n <= c.WildcardsPerRule
 }
 

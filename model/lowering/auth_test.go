@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"math/rand/v2"
 	"testing"
 
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -25,11 +26,11 @@ func TestASignInIsNeverLeftOut(t *testing.T) {
 			}
 			lowered, served, _ := Lower(precedence.New(config), c)
 			for _, l := range lowered.Listeners {
-				m := NewMatcher(l, c.Dialect)
+				m := lb.NewMatcher(l, c.Dialect)
 				for _, r := range grid(l.Port, gridHosts, gridPaths) {
 					want := served.Match(r)
 					rule, got := m.Match(r)
-					if wanted := FromRouting(want.Action); got.Key() != wanted.Key() {
+					if wanted := lb.FromRouting(want.Action); got.Key() != wanted.Key() {
 						t.Fatalf("%s: %s%s on %d: rule %d says %s, the specification %s (%s)%s", c.Name, r.Host, r.Path, r.Port, rule, got, wanted, want.Why, dump(l))
 					}
 					for _, id := range got.Groups() {
@@ -44,7 +45,7 @@ func TestASignInIsNeverLeftOut(t *testing.T) {
 }
 
 func TestASecretIsOneOfTheListener(t *testing.T) {
-	listener := func(secret routing.Secret, more bool) Listener {
+	listener := func(secret routing.Secret, more bool) lb.Listener {
 		a := routing.To("A")
 		a.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://idp.test", ClientSecret: secret}
 		r := aRoute("one", "x.a.test", routing.Root, "A", 0, 443)
@@ -54,7 +55,7 @@ func TestASecretIsOneOfTheListener(t *testing.T) {
 			r.Path = routing.Path{Type: routing.Prefix, Value: "/more"}
 			routes = append(routes, r)
 		}
-		l, _, _ := Lower(tableOf(routing.Config{Routes: routes, Listeners: []routing.Listener{{Port: 443, Protocol: "HTTPS"}}}), ALB())
+		l, _, _ := Lower(tableOf(routing.Config{Routes: routes, Listeners: []routing.Listener{{Port: 443, Protocol: "HTTPS"}}}), lb.ALB())
 		return l.Listeners[0]
 	}
 	first, other := listener("hush", false), listener("psst", false)

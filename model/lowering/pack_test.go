@@ -1,9 +1,10 @@
-package lb
+package lowering
 
 import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -14,7 +15,7 @@ func TestARuleNamesTheRoutesBehindItsOwnValues(t *testing.T) {
 		r.Source = diag.Source{Kind: "Ingress", Namespace: "test", Name: "one", Field: text}
 		c.Routes = append(c.Routes, r)
 	}
-	lowered, _, _ := Lower(tableOf(c), ALBGlob())
+	lowered, _, _ := Lower(tableOf(c), lb.ALBGlob())
 	named := 0
 	for _, r := range lowered.Listeners[0].Rules {
 		hosts := r.Condition("host").Values
