@@ -20,7 +20,8 @@ type Action struct {
 	ContentType string `json:"contentType,omitempty"` // fixed
 	Body        string `json:"body,omitempty"`        // fixed
 
-	Location string            `json:"location,omitempty"` // redirect, with placeholders such as #{host}
+	// redirect, with placeholders such as #{host}
+	Location string            `json:"location,omitempty"`
 	Redirect *routing.Redirect `json:"redirect,omitempty"`
 
 	Auth    *routing.Auth    `json:"auth,omitempty"`
@@ -85,7 +86,8 @@ func (a Action) last() string {
 		if a.Body == "" {
 			return fmt.Sprintf("fixed %d", a.Status)
 		}
-		return fmt.Sprintf("fixed %d %s of %d bytes", a.Status, printable.Word(a.ContentType), len(a.Body))
+		return fmt.Sprintf("fixed %d %s of %d bytes", a.Status, printable.Word(a.ContentType),
+			len(a.Body))
 	case "redirect":
 		return fmt.Sprintf("redirect %d %s", a.Status, printable.Word(a.Location))
 	}

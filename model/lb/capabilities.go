@@ -24,7 +24,8 @@ type Capabilities struct {
 	// FieldsRefused are those of Fields that conditions cannot look at.
 	FieldsRefused []string
 
-	HostValue      string // an anchored regular expression for the host values that are accepted; "" for any
+	// an anchored regular expression for the host values that are accepted; "" for any
+	HostValue      string
 	PathCharacters string // those that path values may consist of; "" for any
 
 	ValueLength        int // characters in one value
@@ -178,7 +179,8 @@ type Counts struct {
 
 // Limits are how many of each there may be; zero is no limit.
 func (c Capabilities) Limits() Counts {
-	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates, Listeners: c.Listeners, Verifying: c.Verifying}
+	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates,
+		Listeners: c.Listeners, Verifying: c.Verifying}
 }
 
 // An Attribute is what values an attribute can have: one of a few, or a number of a range, or any
@@ -192,7 +194,8 @@ type Attribute struct {
 // takes reports whether a value can be had.
 func (a Attribute) Takes(value string) bool {
 	n, err := strconv.Atoi(value)
-	return a.Text && value != "" || slices.Contains(a.Values, value) || a.Most > 0 && err == nil && a.Least <= n && n <= a.Most
+	return a.Text && value != "" || slices.Contains(a.Values, value) ||
+		a.Most > 0 && err == nil && a.Least <= n && n <= a.Most
 }
 
 func (a Attribute) String() string {

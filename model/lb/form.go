@@ -37,7 +37,8 @@ func formOf(conditions []Condition) []Condition {
 		out[i] = c.form()
 	}
 	slices.SortStableFunc(out, func(a, b Condition) int {
-		return cmp.Or(slices.Index(Fields, a.Field)-slices.Index(Fields, b.Field), strings.Compare(a.Name, b.Name),
+		return cmp.Or(slices.Index(Fields, a.Field)-slices.Index(Fields, b.Field),
+			strings.Compare(a.Name, b.Name),
 			slices.Compare(a.Values, b.Values), slices.Compare(a.Regex, b.Regex))
 	})
 	return out

@@ -37,7 +37,8 @@ var speltHost = regexp.MustCompile(`^(\[\^\.\]\+\\\.)?((?:\[[a-z][A-Z]\]|\\\.|[a
 // unspeltRegex are the hosts that a regular expression was spelt from, or nil if it says
 // anything else.
 func unspeltRegex(expression string) []routing.Host {
-	body := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$"), `(:[0-9]+)?`)
+	body := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$"),
+		`(:[0-9]+)?`)
 	if strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {
 		body = body[1 : len(body)-1]
 	}

@@ -1,7 +1,7 @@
-// Package lb has the load balancer, as all clouds have it: for each listener an ordered list of rules,
-// target groups and certificates. A LoadBalancer is one that is wanted, Observed is what a cloud has;
-// Capabilities are what one cloud can do. Listener.Match says what becomes of a request, Overlap and
-// Contains compare rules as sets of requests.
+// Package lb has the load balancer, as all clouds have it: for each listener an ordered list of
+// rules, target groups and certificates. A LoadBalancer is one that is wanted, Observed is what a
+// cloud has; Capabilities are what one cloud can do. Listener.Match says what becomes of a request,
+// Overlap and Contains compare rules as sets of requests.
 package lb
 
 import (
@@ -81,20 +81,23 @@ func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
 
 // A Listener answers on one port: with the first rule that matches, else with Default.
 type Listener struct {
-	Port         int32            `json:"port"`
-	Protocol     routing.Protocol `json:"protocol"`
-	Certificates []CertificateID  `json:"certificates,omitempty"` // the default first, the others sorted
-	Verifies     bool             `json:"verifies,omitempty"`     // it lets in only clients whose certificate it can verify
-	Digest       Digest           `json:"digest,omitempty"`       // of Settings
-	Default      Action           `json:"default"`
-	Rules        []Rule           `json:"rules"` // the index is the precedence
+	Port     int32            `json:"port"`
+	Protocol routing.Protocol `json:"protocol"`
+	// the default first, the others sorted
+	Certificates []CertificateID `json:"certificates,omitempty"`
+	// it lets in only clients whose certificate it can verify
+	Verifies bool   `json:"verifies,omitempty"`
+	Digest   Digest `json:"digest,omitempty"` // of Settings
+	Default  Action `json:"default"`
+	Rules    []Rule `json:"rules"` // the index is the precedence
 
 	Settings ListenerSettings `json:"-"` // desired side only
 }
 
 // ListenerSettings are what holds for a whole port.
 type ListenerSettings struct {
-	Inbound    []string              `json:"inbound,omitempty"` // who may connect, sorted; nil for everybody
+	// who may connect, sorted; nil for everybody
+	Inbound    []string              `json:"inbound,omitempty"`
 	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string     `json:"attributes,omitempty"`
 	Mutual     *MutualAuthentication `json:"mutualAuthentication,omitempty"`
@@ -114,7 +117,8 @@ type TargetGroup struct {
 	Family     string              `json:"family,omitempty"`
 	Digest     Digest              `json:"digest,omitempty"` // of GroupSettings
 
-	Provider   string              `json:"-"` // desired side only: settings that only the provider understands, as the ID has them
+	// desired side only: settings that only the provider understands, as the ID has them
+	Provider   string              `json:"-"`
 	Health     routing.HealthCheck `json:"-"` // desired side only
 	Attributes map[string]string   `json:"-"` // desired side only
 	Tags       map[string]string   `json:"-"` // desired side only
@@ -129,10 +133,11 @@ type Certificate struct {
 	Kind   string        `json:"kind,omitempty"`   // what does not change when it is renewed
 	Digest Digest        `json:"digest,omitempty"` // of CertificateSettings; none without any
 
-	Secrets []string          `json:"-"` // desired side only: those that hold it, or held it last
-	Pair    *KeyPair          `json:"-"` // desired side only; nil for one that no Secret holds any more and the provider has
-	Tags    map[string]string `json:"-"` // desired side only
-	Origin  []diag.Source     `json:"-"` // desired side only: where it is asked for
+	Secrets []string `json:"-"` // desired side only: those that hold it, or held it last
+	// desired side only; nil for one that no Secret holds any more and the provider has
+	Pair   *KeyPair          `json:"-"`
+	Tags   map[string]string `json:"-"` // desired side only
+	Origin []diag.Source     `json:"-"` // desired side only: where it is asked for
 }
 
 // CertificateSettings are what of a certificate changes while it stays the same.
@@ -151,9 +156,12 @@ func (s CertificateSettings) Digest() Digest {
 // Succeeds reports whether the certificate can take the place of another one wherever that is
 // served: it is of the same kind, and for every host that the other one is for.
 func (c Certificate) Succeeds(other Certificate) bool {
-	return c.Kind == other.Kind && len(other.Hosts) > 0 && !slices.ContainsFunc(other.Hosts, func(host string) bool {
-		return !slices.ContainsFunc(c.Hosts, func(name string) bool { return routing.Host(name).Covers(routing.Host(host)) })
-	})
+	return c.Kind == other.Kind && len(other.Hosts) > 0 &&
+		!slices.ContainsFunc(other.Hosts, func(host string) bool {
+			return !slices.ContainsFunc(c.Hosts, func(name string) bool {
+				return routing.Host(name).Covers(routing.Host(host))
+			})
+		})
 }
 
 // Counts are those of a load balancer that is wanted.
@@ -177,8 +185,8 @@ type GroupSettings struct {
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// A cloud takes the secrets with which a load balancer makes itself known to identity providers, and
-// does not tell them: a digest of those that were written stands for them.
+// A cloud takes the secrets with which a load balancer makes itself known to identity providers,
+// and does not tell them: a digest of those that were written stands for them.
 
 // KeepClientSecrets has each listener with a secret that could not be read go on with those that it
 // has, which the digests stand for, by port. Until it can be read, a change of another secret on

@@ -35,7 +35,9 @@ func NewMatcher(l Listener, d Dialect) *Matcher {
 // Match is the first rule whose conditions all hold, or -1 and the default action.
 func (m *Matcher) Match(r routing.Request) (int, Action) {
 	for i, conditions := range m.rules {
-		if !slices.ContainsFunc(conditions, func(holds func(routing.Request) bool) bool { return !holds(r) }) {
+		if !slices.ContainsFunc(conditions, func(holds func(routing.Request) bool) bool {
+			return !holds(r)
+		}) {
 			return i, m.listener.Rules[i].Action
 		}
 	}
@@ -51,7 +53,9 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 			return func(host string) bool { return matches(strings.ToLower(host)) }
 		})
 	case "path":
-		return c.onText(func(r routing.Request) string { return r.Path }, func(v string) func(string) bool {
+		return c.onText(func(r routing.Request) string {
+			return r.Path
+		}, func(v string) func(string) bool {
 			return func(path string) bool { return routing.GlobMatch(v, path) }
 		})
 	case "source":
@@ -69,7 +73,8 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 
 // onText is a condition on one text of a request: any value or regular expression matches all of
 // it. A regular expression that does not compile matches nothing.
-func (c Condition) onText(text func(routing.Request) string, value func(string) func(string) bool) func(routing.Request) bool {
+func (c Condition) onText(text func(routing.Request) string,
+	value func(string) func(string) bool) func(routing.Request) bool {
 	var ways []func(string) bool
 	for _, v := range c.Values {
 		ways = append(ways, value(v))

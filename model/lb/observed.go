@@ -11,9 +11,10 @@ import (
 // existing load balancer has: priorities, handles, an address. A load balancer that does not
 // exist is an Observed whose Exists is false.
 type Observed struct {
-	Key          Key                   `json:"key"`
-	Exists       bool                  `json:"exists"`
-	Active       bool                  `json:"active"` // it answers: the cloud has finished setting it up
+	Key    Key  `json:"key"`
+	Exists bool `json:"exists"`
+	// it answers: the cloud has finished setting it up
+	Active       bool                  `json:"active"`
 	Address      Address               `json:"address"`
 	Digest       Digest                `json:"digest,omitempty"`
 	Listeners    []ObservedListener    `json:"listeners,omitempty"`    // by port
@@ -95,7 +96,10 @@ func (o *Observed) Listener(port int32) *ObservedListener {
 
 // TargetGroup returns the target group of an ID, or nil.
 func (o *Observed) TargetGroup(id GroupID) *ObservedTargetGroup {
-	i, found := slices.BinarySearchFunc(o.TargetGroups, id, func(g ObservedTargetGroup, id GroupID) int { return cmp.Compare(g.ID, id) })
+	i, found := slices.BinarySearchFunc(o.TargetGroups, id,
+		func(g ObservedTargetGroup, id GroupID) int {
+			return cmp.Compare(g.ID, id)
+		})
 	if !found {
 		return nil
 	}
@@ -104,7 +108,10 @@ func (o *Observed) TargetGroup(id GroupID) *ObservedTargetGroup {
 
 // Certificate returns the certificate of an ID, or nil.
 func (o *Observed) Certificate(id CertificateID) *ObservedCertificate {
-	i, found := slices.BinarySearchFunc(o.Certificates, id, func(c ObservedCertificate, id CertificateID) int { return cmp.Compare(c.ID, id) })
+	i, found := slices.BinarySearchFunc(o.Certificates, id,
+		func(c ObservedCertificate, id CertificateID) int {
+			return cmp.Compare(c.ID, id)
+		})
 	if !found {
 		return nil
 	}
@@ -135,7 +142,8 @@ func (l *ObservedListener) Plain() Listener {
 	for i, r := range l.Rules {
 		rules[i] = r.Rule
 	}
-	return Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Verifies: l.Verifies, Digest: l.Digest, Default: l.Default, Rules: rules}
+	return Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates,
+		Verifies: l.Verifies, Digest: l.Digest, Default: l.Default, Rules: rules}
 }
 
 // Clone copies everything that a step can change.

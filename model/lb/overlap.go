@@ -36,7 +36,10 @@ func (e *Extent) Overlaps(o *Extent) bool { return e.host.meets(&o.host) && e.pa
 // cannot tell.
 func Contains(outer, inner Rule, d Dialect) bool {
 	for _, c := range outer.Conditions {
-		if c.Field != "host" && c.Field != "path" && !slices.ContainsFunc(inner.Conditions, func(i Condition) bool { return i.Key() == c.Key() }) {
+		if c.Field != "host" && c.Field != "path" &&
+			!slices.ContainsFunc(inner.Conditions, func(i Condition) bool {
+				return i.Key() == c.Key()
+			}) {
 			return false
 		}
 	}
@@ -51,8 +54,9 @@ type textSet struct {
 	hosts    []routing.Host // precise ones and one-label wildcards, if that is all there is
 	plain    []string       // without wildcards
 	trailing []string       // what comes before a star at the end, the only wildcard
-	globs    []string       // with other wildcards; a star spans everything, even where the cloud's does not
-	patterns []string       // the globs, precisely, and everything else, as regular expressions
+	// with other wildcards; a star spans everything, even where the cloud's does not
+	globs    []string
+	patterns []string // the globs, precisely, and everything else, as regular expressions
 	universe *language.Language
 
 	compiled []*regexp.Regexp   // the patterns, once somebody needs them
@@ -71,7 +75,8 @@ type textKind struct {
 }
 
 var (
-	hostTexts = textKind{universe: language.New(language.HostUniverse + `(:[0-9]+)?`), pattern: hostPattern, lower: true}
+	hostTexts = textKind{universe: language.New(language.HostUniverse + `(:[0-9]+)?`),
+		pattern: hostPattern, lower: true}
 	pathTexts = textKind{universe: language.New(language.PathUniverse), pattern: pathPattern}
 )
 
@@ -138,7 +143,9 @@ func (s *textSet) meets(o *textSet) bool {
 	}
 	if s.hosts != nil && o.hosts != nil {
 		return slices.ContainsFunc(s.hosts, func(a routing.Host) bool {
-			return slices.ContainsFunc(o.hosts, func(b routing.Host) bool { return a.Covers(b) || b.Covers(a) })
+			return slices.ContainsFunc(o.hosts, func(b routing.Host) bool {
+				return a.Covers(b) || b.Covers(a)
+			})
 		})
 	}
 	if slices.ContainsFunc(s.plain, o.has) || slices.ContainsFunc(o.plain, s.has) {
@@ -153,7 +160,8 @@ func (s *textSet) meets(o *textSet) bool {
 	if s.onlyGlobs() && o.onlyGlobs() {
 		return s.globsMeet(o) // whether a real host or path is among the texts takes long to find out
 	}
-	_, verdict := language.FindText([]*language.Language{s.language(), o.language(), s.universe}, nil, ruleSteps)
+	_, verdict := language.FindText([]*language.Language{s.language(), o.language(), s.universe}, nil,
+		ruleSteps)
 	return verdict != language.None
 }
 
@@ -229,7 +237,8 @@ func (s *textSet) holds(inner *textSet) bool {
 	if inner.finite() {
 		return !slices.ContainsFunc(inner.plain, func(text string) bool { return !s.has(text) })
 	}
-	_, verdict := language.FindText([]*language.Language{inner.language(), s.universe}, []*language.Language{s.language()}, ruleSteps)
+	_, verdict := language.FindText([]*language.Language{inner.language(), s.universe},
+		[]*language.Language{s.language()}, ruleSteps)
 	return verdict == language.None
 }
 
@@ -240,10 +249,14 @@ func (s *textSet) has(text string) bool {
 	if s.names(text) || s.begins(text) {
 		return true
 	}
-	if s.onlyGlobs() && !slices.ContainsFunc(s.globs, func(g string) bool { return routing.GlobMatch(g, text) }) {
+	if s.onlyGlobs() && !slices.ContainsFunc(s.globs, func(g string) bool {
+		return routing.GlobMatch(g, text)
+	}) {
 		return false
 	}
-	return slices.ContainsFunc(s.expressions(), func(re *regexp.Regexp) bool { return re.MatchString(text) })
+	return slices.ContainsFunc(s.expressions(), func(re *regexp.Regexp) bool {
+		return re.MatchString(text)
+	})
 }
 
 // few is how many values are compared one by one. Of more a set is made.
@@ -273,7 +286,9 @@ func (s *textSet) begins(text string) bool {
 		slices.Sort(s.lengths)
 		s.lengths = slices.Compact(s.lengths)
 	}
-	return slices.ContainsFunc(s.lengths, func(n int) bool { return n <= len(text) && s.begun[text[:n]] })
+	return slices.ContainsFunc(s.lengths, func(n int) bool {
+		return n <= len(text) && s.begun[text[:n]]
+	})
 }
 
 func setOf(texts []string) map[string]bool {

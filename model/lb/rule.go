@@ -12,10 +12,12 @@ import (
 // A Rule sends the requests that fulfil all its conditions to its action. Its content is its
 // identity: it has no name, and its position belongs to the listener.
 type Rule struct {
-	Conditions []Condition `json:"conditions"` // at most one of each field and name, in the order of Fields
+	// at most one of each field and name, in the order of Fields
+	Conditions []Condition `json:"conditions"`
 	Action     Action      `json:"action"`
 
-	Origin []diag.Source `json:"-"` // desired side only: the routes behind it; none for a guard of several Ingresses
+	// desired side only: the routes behind it; none for a guard of several Ingresses
+	Origin []diag.Source `json:"-"`
 }
 
 // Fields is every field that a condition can look at, in canonical order.

@@ -29,7 +29,9 @@ func (c Capabilities) Targets(targetType string, targets []Target) []Target {
 			out = append(out, t)
 		}
 	}
-	slices.SortFunc(out, func(a, b Target) int { return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port)) })
+	slices.SortFunc(out, func(a, b Target) int {
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port))
+	})
 	return out
 }
 

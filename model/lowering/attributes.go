@@ -14,17 +14,22 @@ import (
 // attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is
 // who shares requests between the backend and others, and does not care which of them a client got
 // before; "" if nobody.
-func attributes(c lb.Capabilities, b routing.Backend, sharer string) (had map[string]string, refusals []Refusal) {
+func attributes(c lb.Capabilities, b routing.Backend, sharer string) (had map[string]string,
+	refusals []Refusal) {
 	for _, asked := range b.Attributes {
 		known, ok := c.GroupAttributes[asked.Name]
 		switch {
 		case !ok:
-			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf("target groups of %s have no attribute %s", c.Name, diag.Cut(asked.Name))})
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source,
+				Why: fmt.Sprintf("target groups of %s have no attribute %s", c.Name, diag.Cut(asked.Name))})
 		case !known.Takes(asked.Value):
-			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf("attribute %s of target groups cannot be %s: it has to be %s", asked.Name, diag.Quote(asked.Value), known)})
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source,
+				Why: fmt.Sprintf("attribute %s of target groups cannot be %s: it has to be %s", asked.Name,
+					diag.Quote(asked.Value), known)})
 		case sharer != "" && c.KeepsClients(asked.Name, asked.Value):
 			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: fmt.Sprintf(
-				"%s keeps clients with a target of %s only where they are kept with the Service, too, and %s shares requests between it and others without `stickiness`", c.Name, b.Service, sharer)})
+				"%s keeps clients with a target of %s only where they are kept with the Service, too, and %s "+
+					"shares requests between it and others without `stickiness`", c.Name, b.Service, sharer)})
 		default:
 			if had == nil {
 				had = map[string]string{}

@@ -154,7 +154,8 @@ type topTwo struct {
 }
 
 func newHighest(s *pathSets, claims int) *highest {
-	return &highest{sets: s, below: make(map[string]topTwo, claims), at: make(map[routing.Path]topTwo, claims)}
+	return &highest{sets: s, below: make(map[string]topTwo, claims),
+		at: make(map[routing.Path]topTwo, claims)}
 }
 
 func (h *highest) before(p routing.Path, g *group) int {

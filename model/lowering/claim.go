@@ -41,13 +41,15 @@ type claims struct {
 
 func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims {
 	port := l.Port
-	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths, byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
+	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths,
+		byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
 	c.fallback = c.miss(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
 	if c.fallback.action.Rewrite != nil { // which a listener's default does not do
 		routes, c.fallback = append(routes, c.fallback), c.miss(nil)
 	}
-	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root && len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
+	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root &&
+		len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
 		routes, c.fallback = routes[:last], routes[last]
 	}
 	c.byHost[routing.Any] = routes
@@ -63,7 +65,8 @@ func (c *claims) level(l *precedence.Level) []claim {
 	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
 	later := c.below(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
-		index.dropped[i] = index.idle(i, later) || (all[i].guard || !index.ranked) && !index.reaches(i, all[i].path)
+		index.dropped[i] = index.idle(i, later) ||
+			(all[i].guard || !index.ranked) && !index.reaches(i, all[i].path)
 	}
 	kept := make([]claim, 0, len(all))
 	for i, cl := range all {

@@ -56,8 +56,10 @@ func mostRules(c lb.Capabilities) int {
 	return max(10*c.Rules, 2000)
 }
 
-func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, paths *pathSets, mostRules int) lb.Listener {
-	out := lb.Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates, Rules: []lb.Rule{}}
+func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, paths *pathSets,
+	mostRules int) lb.Listener {
+	out := lb.Listener{Port: l.Port, Protocol: l.Protocol, Certificates: l.Certificates,
+		Rules: []lb.Rule{}}
 	claims := newClaims(t, l, paths)
 	spell := newSpeller(c, l.Port)
 	out.Default = claims.fallback.action
@@ -72,7 +74,8 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 			out.Rules = append(out.Rules, spell.rules(b)...)
 		}
 	}
-	out.Settings = lb.ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy, Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecretsDigest(&out)}
+	out.Settings = lb.ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy,
+		Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecretsDigest(&out)}
 	out.Verifies = l.Mutual.Verifies()
 	out.Digest = lb.DigestOf(out.Settings)
 	return out
@@ -143,7 +146,8 @@ func (c *claims) unnamed() []claim {
 }
 
 // targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
-func targetGroups(t *precedence.Table, listeners []lb.Listener, c lb.Capabilities) (groups []lb.TargetGroup, refusals []Refusal) {
+func targetGroups(t *precedence.Table, listeners []lb.Listener,
+	c lb.Capabilities) (groups []lb.TargetGroup, refusals []Refusal) {
 	used := map[lb.GroupID]bool{}
 	sharers := map[lb.GroupID]string{}
 	use := func(a lb.Action, who string) {
@@ -171,7 +175,8 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener, c lb.Capabilitie
 		refusals = append(refusals, refused...)
 		groups = append(groups, lb.TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
-			Version: b.Version, Family: b.Family, Digest: lb.DigestOf(lb.GroupSettings{HealthCheck: b.Health, Attributes: attributes, Tags: t.Settings.Tags}),
+			Version: b.Version, Family: b.Family, Digest: lb.DigestOf(lb.GroupSettings{HealthCheck: b.Health,
+				Attributes: attributes, Tags: t.Settings.Tags}),
 			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
@@ -195,7 +200,9 @@ func certificates(t *precedence.Table, listeners []lb.Listener) []lb.Certificate
 			})
 		}
 	}
-	slices.SortFunc(out, func(a, b lb.Certificate) int { return strings.Compare(string(a.ID), string(b.ID)) })
+	slices.SortFunc(out, func(a, b lb.Certificate) int {
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
 	return out
 }
 

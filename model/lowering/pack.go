@@ -331,9 +331,11 @@ func cuts(text string, every int) bool {
 
 // rule is the block's rule for some of its hosts and paths and of the values of its conditions.
 func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
-	r := lb.Rule{Action: b.action, Conditions: append(hosts.condition("host"), paths.condition("path")...)}
+	r := lb.Rule{Action: b.action,
+		Conditions: append(hosts.condition("host"), paths.condition("path")...)}
 	if len(r.Conditions)+len(when) == 0 {
-		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}} // everything: a rule has to have a condition
+		// everything: a rule has to have a condition
+		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}}
 	}
 	for _, c := range when {
 		r.Conditions = append(r.Conditions, lb.Condition{Field: c.Field, Name: c.Name, Values: c.Values})
@@ -386,7 +388,9 @@ func (b *block) originOf(hosts, paths chunk) []diag.Source {
 				continue
 			}
 			last = i
-			at, _ := slices.BinarySearchFunc(of, b.paths[i], func(o origin, p routing.Path) int { return comparePaths(o.path, p) })
+			at, _ := slices.BinarySearchFunc(of, b.paths[i], func(o origin, p routing.Path) int {
+				return comparePaths(o.path, p)
+			})
 			for ; at < len(of) && of[at].path == b.paths[i]; at++ {
 				note(of[at])
 			}

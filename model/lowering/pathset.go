@@ -52,7 +52,8 @@ func (s *pathSets) anyOverlap(asker string, a, b *pathIndex) bool {
 			return slices.ContainsFunc(others, func(q routing.Path) bool { return s.overlap(asker, p, q) })
 		})
 	}
-	return slices.ContainsFunc(a.plain, b.meets) || each(a.globs, b.plain) || each(a.plain, b.globs) || each(a.globs, b.globs)
+	return slices.ContainsFunc(a.plain, b.meets) || each(a.globs, b.plain) || each(a.plain, b.globs) ||
+		each(a.globs, b.globs)
 }
 
 // A pathIndex finds the exact paths and prefixes of a list that overlap another one.
@@ -63,7 +64,8 @@ type pathIndex struct {
 }
 
 func newPathIndex(paths []routing.Path) *pathIndex {
-	x := &pathIndex{at: make(map[routing.Path]bool, len(paths)), below: make(map[string]bool, len(paths))}
+	x := &pathIndex{at: make(map[routing.Path]bool, len(paths)),
+		below: make(map[string]bool, len(paths))}
 	for _, p := range paths {
 		if isGlob(p) {
 			x.globs = append(x.globs, p)
@@ -107,7 +109,8 @@ func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 	case inner.Type == routing.Prefix:
 		_, all, _ := s.Under(asker, outer, inner)
 		return all
-	case outer.Type == routing.Prefix && inner.Type == routing.Glob && strings.ContainsAny(inner.Value, "*?"):
+	case outer.Type == routing.Prefix && inner.Type == routing.Glob &&
+		strings.ContainsAny(inner.Value, "*?"):
 		return strings.HasPrefix(inner.Text(), outer.Value+"/") // any character can follow its text
 	}
 	_, verdict := s.Find(asker, []routing.Path{inner}, []routing.Path{outer})

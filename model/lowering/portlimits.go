@@ -44,7 +44,8 @@ func (r reach) cannot(a routing.Action, port int32) string {
 	}
 	for _, w := range a.Forward {
 		if b := r.table.Backends[w.Backend]; r.caps.NeedsTLS(b.Version) {
-			return fmt.Sprintf("Service %s speaks %s, which %s serves on HTTPS ports only", b.Service, b.Version, r.caps.Name)
+			return fmt.Sprintf("Service %s speaks %s, which %s serves on HTTPS ports only", b.Service,
+				b.Version, r.caps.Name)
 		}
 	}
 	return ""
@@ -57,8 +58,10 @@ func (r reach) cannotRedirect(to routing.Redirect, protocol routing.Protocol) st
 	switch {
 	case protocol == routing.HTTPS && scheme == "HTTP":
 		return r.caps.Name + " sends nobody from HTTPS to HTTP"
-	case (scheme == "" || scheme == string(protocol)) && keeps(to.Host, "#{host}") && keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
-		return r.caps.Name + " makes a redirect only if it changes the scheme, the host, the port or the path"
+	case (scheme == "" || scheme == string(protocol)) && keeps(to.Host, "#{host}") &&
+		keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
+		return r.caps.Name +
+			" makes a redirect only if it changes the scheme, the host, the port or the path"
 	}
 	return ""
 }

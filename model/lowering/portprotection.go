@@ -20,9 +20,11 @@ func cannotProtect(c lb.Capabilities, l routing.Listener) string {
 	case c.NoClientCertificates && l.Mutual.Verifies():
 		return "clients have to show a certificate there, and " + c.Name + " does not ask for one"
 	case c.NoTLSPolicies && l.TLSPolicy != "":
-		return fmt.Sprintf("it has the TLS policy %s, and %s has none to choose from", l.TLSPolicy, c.Name)
+		return fmt.Sprintf("it has the TLS policy %s, and %s has none to choose from", l.TLSPolicy,
+			c.Name)
 	case l.TLSPolicy != "" && len(c.TLSPolicies) > 0 && !slices.Contains(c.TLSPolicies, l.TLSPolicy):
-		return fmt.Sprintf("it has the TLS policy %s, and those of %s are %s", l.TLSPolicy, c.Name, strings.Join(c.TLSPolicies, ", "))
+		return fmt.Sprintf("it has the TLS policy %s, and those of %s are %s", l.TLSPolicy, c.Name,
+			strings.Join(c.TLSPolicies, ", "))
 	}
 	return ""
 }

@@ -22,7 +22,8 @@ type claimIndex struct {
 }
 
 func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
-	x := &claimIndex{sets: sets, all: all, dropped: make([]bool, len(all)), ranked: ranked, named: make(map[routing.Path][]int, len(all))}
+	x := &claimIndex{sets: sets, all: all, dropped: make([]bool, len(all)), ranked: ranked,
+		named: make(map[routing.Path][]int, len(all))}
 	for i, cl := range all {
 		if isGlob(cl.path) {
 			x.globs = append(x.globs, i)
@@ -107,7 +108,9 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 				return false
 			}
 		}
-		if !slices.ContainsFunc(x.globs, func(g int) bool { return g < i && x.sets.overlap(asker, x.all[g].path, p) }) {
+		if !slices.ContainsFunc(x.globs, func(g int) bool {
+			return g < i && x.sets.overlap(asker, x.all[g].path, p)
+		}) {
 			return true // finitely many exact paths and longer prefixes never use a prefix up
 		}
 	}
@@ -126,5 +129,7 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 
 // before reports whether one of the claims before i has exactly this path, for every request.
 func (x *claimIndex) before(i int, p routing.Path) bool {
-	return slices.ContainsFunc(x.named[p], func(j int) bool { return j < i && len(x.all[j].when) == 0 })
+	return slices.ContainsFunc(x.named[p], func(j int) bool {
+		return j < i && len(x.all[j].when) == 0
+	})
 }

@@ -31,7 +31,8 @@ func (r Refusal) Diagnostic() diag.Diagnostic {
 	if len(r.Ports) > 0 {
 		message = fmt.Sprintf("not served on port %s: %s", joinPorts(r.Ports), r.Why)
 	}
-	return diag.Diagnostic{Severity: diag.Error, Reason: cmp.Or(r.Reason, diag.NotExpressible), Source: r.Source, Message: message, Ports: diag.PortsOf(r.Ports...)}
+	return diag.Diagnostic{Severity: diag.Error, Reason: cmp.Or(r.Reason, diag.NotExpressible),
+		Source: r.Source, Message: message, Ports: diag.PortsOf(r.Ports...)}
 }
 
 func joinPorts(ports []int32) string {
@@ -73,7 +74,8 @@ type refuser struct {
 }
 
 func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
-	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{}, guards: map[int32]int{}, told: map[string]bool{}}
+	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{},
+		guards: map[int32]int{}, told: map[string]bool{}}
 	for _, l := range t.Listeners {
 		if why := cannotProtect(c, l); why != "" {
 			r.closed[l.Port] = why
@@ -88,7 +90,8 @@ func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 }
 
 // onPorts returns the ports on which something can be served, and tells its owner about the others.
-func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source, cannot func(port int32) string) []int32 {
+func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
+	cannot func(port int32) string) []int32 {
 	kept := ports[:0:0]
 	refused := map[string][]int32{} // by reason
 	for _, port := range ports {
@@ -113,7 +116,8 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source, ca
 func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
 	if why := cannotReach(r.caps, r.table, a); why != "" && !r.told[owner.String()+why] {
 		r.told[owner.String()+why] = true
-		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
+		r.refusals = append(r.refusals,
+			Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
 	}
 	if why := cannotSignIn(r.caps, r.table, a); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
@@ -127,10 +131,13 @@ func (r *refuser) routes() []routing.Route {
 	for _, route := range r.table.Routes {
 		route.Action = r.answerable(route.Action, route.Owner, route.Source)
 		kept := r.onPorts(route.Ports, route.Owner, route.Source, func(port int32) string {
-			return cmp.Or(r.reach.cannot(route.Action, port), r.spellers[port].cannot(&route, r.guards[port]))
+			return cmp.Or(r.reach.cannot(route.Action, port),
+				r.spellers[port].cannot(&route, r.guards[port]))
 		})
 		// Where the host cannot be said, its name is refused.
-		route.Ports = slices.DeleteFunc(kept, func(port int32) bool { return r.spellers[port].cannotHost(route.Host) != "" })
+		route.Ports = slices.DeleteFunc(kept, func(port int32) bool {
+			return r.spellers[port].cannotHost(route.Host) != ""
+		})
 		if len(route.Ports) > 0 {
 			out = append(out, route)
 		}
@@ -142,7 +149,9 @@ func (r *refuser) names() []routing.Name {
 	out := slices.Clone(r.table.Names)
 	for i := range out {
 		n := &out[i]
-		n.Ports = slices.DeleteFunc(slices.Clone(n.Ports), func(port int32) bool { return r.closed[port] != "" })
+		n.Ports = slices.DeleteFunc(slices.Clone(n.Ports), func(port int32) bool {
+			return r.closed[port] != ""
+		})
 		n.Unsaid = nil
 		why := ""
 		for _, l := range r.open {
@@ -166,8 +175,13 @@ func (r *refuser) defaults() []routing.Default {
 	repeating := r.repeatingDefaults()
 	for _, d := range r.table.Defaults {
 		if repeating[d.Owner.String()] {
-			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex, Why: fmt.Sprintf("the class lets requests that miss the paths of a host go on to the paths of less specific hosts before its default backend, "+
-				"and for the hosts that this one is to answer for these are more than %d in all: name fewer hosts, or write fewer paths without a host", mostRepeated)})
+			r.refusals = append(r.refusals,
+				Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex,
+					Why: fmt.Sprintf(
+						"the class lets requests that miss the paths of a host go on to the paths of less specific "+
+							"hosts before its default backend, "+
+							"and for the hosts that this one is to answer for these are more than %d in all: name fewer "+
+							"hosts, or write fewer paths without a host", mostRepeated)})
 			continue
 		}
 		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
@@ -223,18 +237,22 @@ func (s *speller) cannot(r *routing.Route, guards int) string {
 	}
 	further := mostWildcards(s.caps, r.When)
 	if !allowsWildcards(s.caps, hosts+further) {
-		return fmt.Sprintf("its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts", s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
+		return fmt.Sprintf(
+			"its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts", s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
 	}
 	if r.Path != routing.Root {
 		switch said := s.path(r.Path); {
 		case said.impossible():
-			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name, s.limits())
+			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name,
+				s.limits())
 		case s.beside(said, hosts+further).impossible():
 			others := "hosts"
 			if further > 0 {
 				others = "hosts and conditions"
 			}
-			return fmt.Sprintf("%s has too many wildcards: a rule of %s has room for %d besides the %d of %s, and regular expressions are off",
+			return fmt.Sprintf(
+				"%s has too many wildcards: a rule of %s has room for %d besides the %d of %s, and regular "+
+					"expressions are off",
 				r.Path, s.caps.Name, s.caps.WildcardsPerRule-hosts-further, hosts+further, others)
 		}
 	}
@@ -242,11 +260,14 @@ func (s *speller) cannot(r *routing.Route, guards int) string {
 }
 
 func (s *speller) cannotHost(h routing.Host) string {
-	if h == routing.Any || !s.host(h).impossible() && (!s.needsGuard(h) || !s.host(overwide(h)).impossible()) {
+	if h == routing.Any || !s.host(h).impossible() && (!s.needsGuard(h) ||
+		!s.host(overwide(h)).impossible()) {
 		return ""
 	}
 	if s.portInHost() && !s.caps.Regex {
-		return fmt.Sprintf("whether %s matches hosts on port %d without their port is undocumented, and regular expressions are off", s.caps.Name, s.port)
+		return fmt.Sprintf(
+			"whether %s matches hosts on port %d without their port is undocumented, and regular "+
+				"expressions are off", s.caps.Name, s.port)
 	}
 	return fmt.Sprintf("host %s has no form that a rule of %s accepts: %s", h, s.caps.Name, s.limits())
 }
@@ -278,7 +299,8 @@ func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) stri
 	}
 	for _, w := range a.Forward {
 		if v := t.Backends[w.Backend].Version; v != "" && v != routing.VersionHTTP1 {
-			return fmt.Sprintf("%s does not ask users to sign in on the way to %s, which speaks %s", c.Name, w.Backend, v)
+			return fmt.Sprintf("%s does not ask users to sign in on the way to %s, which speaks %s", c.Name,
+				w.Backend, v)
 		}
 	}
 	return cannotDo(c, a)
@@ -287,21 +309,26 @@ func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) stri
 // cannotDo says why an action is beyond the cloud, or "".
 func cannotDo(c lb.Capabilities, a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
-		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward), c.Name, most)
+		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward),
+			c.Name, most)
 	}
 	if c.NoStickyForward && a.StickySeconds > 0 && len(a.Forward) > 1 {
 		return c.Name + " does not keep clients with one of several Services"
 	}
 	for _, w := range a.Forward {
 		if c.MaxWeight > 0 && int(w.Weight) > c.MaxWeight && len(a.Forward) > 1 {
-			return fmt.Sprintf("%s has a weight of %d in all, and %s allows %d", w.Backend, w.Weight, c.Name, c.MaxWeight)
+			return fmt.Sprintf("%s has a weight of %d in all, and %s allows %d", w.Backend, w.Weight, c.Name,
+				c.MaxWeight)
 		}
 	}
 	if a.Fixed != nil && c.BodyLength > 0 && len(a.Fixed.Body) > c.BodyLength {
-		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name, c.BodyLength)
+		return fmt.Sprintf("its body has %d bytes, and %s allows %d", len(a.Fixed.Body), c.Name,
+			c.BodyLength)
 	}
-	if f := a.Fixed; f != nil && f.Body != "" && len(c.ContentTypes) > 0 && !slices.Contains(c.ContentTypes, f.ContentType) {
-		return fmt.Sprintf("a fixed response of %s cannot be %s, but one of %s", c.Name, diag.Cut(f.ContentType), strings.Join(c.ContentTypes, ", "))
+	if f := a.Fixed; f != nil && f.Body != "" && len(c.ContentTypes) > 0 &&
+		!slices.Contains(c.ContentTypes, f.ContentType) {
+		return fmt.Sprintf("a fixed response of %s cannot be %s, but one of %s", c.Name,
+			diag.Cut(f.ContentType), strings.Join(c.ContentTypes, ", "))
 	}
 	if a.Fixed != nil && c.NoFixed3xx && a.Fixed.Status/100 == 3 {
 		return fmt.Sprintf("a fixed response of %s cannot have status %d", c.Name, a.Fixed.Status)
@@ -309,8 +336,10 @@ func cannotDo(c lb.Capabilities, a routing.Action) string {
 	if a.Rewrite != nil && !c.Rewrites {
 		return c.Name + " does not rewrite requests"
 	}
-	if r := a.Redirect; r != nil && c.ValueLength > 0 && max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
-		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows", c.ValueLength, c.Name)
+	if r := a.Redirect; r != nil && c.ValueLength > 0 &&
+		max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
+		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows",
+			c.ValueLength, c.Name)
 	}
 	return ""
 }
@@ -319,8 +348,10 @@ func cannotDo(c lb.Capabilities, a routing.Action) string {
 // Requests for such a backend are answered 503, as for one without targets.
 func cannotReach(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
-		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != lb.InstanceTarget && slices.ContainsFunc(b.Targets, lb.IsNamed) {
-			return fmt.Sprintf("Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
+		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != lb.InstanceTarget &&
+			slices.ContainsFunc(b.Targets, lb.IsNamed) {
+			return fmt.Sprintf(
+				"Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
 		}
 	}
 	return ""

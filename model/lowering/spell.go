@@ -27,8 +27,9 @@ func (s spelling) impossible() bool { return s.values == nil && s.regex == "" }
 type speller struct {
 	caps       lb.Capabilities
 	port       int32
-	hostValues *regexp.Regexp            // nil: any
-	hosts      map[routing.Host]spelling // those spelt so far: a host is asked for by each of its routes
+	hostValues *regexp.Regexp // nil: any
+	// those spelt so far: a host is asked for by each of its routes
+	hosts map[routing.Host]spelling
 }
 
 func newSpeller(c lb.Capabilities, port int32) *speller {
@@ -57,7 +58,8 @@ func (s *speller) host(h routing.Host) spelling {
 
 func (s *speller) spellHost(h routing.Host) spelling {
 	var out spelling
-	if value := string(h); !s.portInHost() && s.fits(value) && (s.hostValues == nil || s.hostValues.MatchString(value)) {
+	if value := string(h); !s.portInHost() && s.fits(value) &&
+		(s.hostValues == nil || s.hostValues.MatchString(value)) {
 		out.values = []string{value}
 	}
 	if isOverwide(h) {

@@ -96,29 +96,36 @@ func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 }
 
 // inProse is what a condition on each field looks at.
-var inProse = map[string]string{"header": "headers", "method": "methods", "query": "query parameters", "source": "source addresses"}
+var inProse = map[string]string{"header": "headers", "method": "methods",
+	"query": "query parameters", "source": "source addresses"}
 
 // cannotNarrow says why conditions do not go into rules beside host and path, or "".
 func cannotNarrow(c lb.Capabilities, when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
-		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path", len(when), c.Name, room)
+		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path",
+			len(when), c.Name, room)
 	}
 	if parts := parts(c, when); parts > mostParts {
-		return fmt.Sprintf("its conditions have so many values that each path takes more than the %d rules of %s that are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
+		return fmt.Sprintf(
+			"its conditions have so many values that each path takes more than the %d rules of %s that "+
+				"are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
 	}
 	for _, part := range when {
 		if slices.Contains(c.FieldsRefused, part.Field) {
 			return fmt.Sprintf("a rule of %s has no conditions on %s", c.Name, inProse[part.Field])
 		}
 		if c.NameLength > 0 && part.Field == "header" && len(part.Name) > c.NameLength {
-			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows", diag.Cut(part.Name), c.NameLength, c.Name)
+			return fmt.Sprintf("the name of header %s is longer than the %d characters that %s allows",
+				diag.Cut(part.Name), c.NameLength, c.Name)
 		}
 		for _, v := range append([]string{part.Name}, part.Values...) {
 			if c.ValueLength > 0 && len(v) > c.ValueLength {
-				return fmt.Sprintf("%s is longer than the %d characters that %s allows", diag.Quote(v), c.ValueLength, c.Name)
+				return fmt.Sprintf("%s is longer than the %d characters that %s allows", diag.Quote(v),
+					c.ValueLength, c.Name)
 			}
 			if part.Field == "source" && slices.Contains(c.SourcesRefused, v) {
-				return fmt.Sprintf("%s takes no condition on the source %s: leave it out, for no request comes from it", c.Name, v)
+				return fmt.Sprintf(
+					"%s takes no condition on the source %s: leave it out, for no request comes from it", c.Name, v)
 			}
 		}
 	}
