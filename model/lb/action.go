@@ -1,7 +1,6 @@
 package lb
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -52,19 +51,6 @@ func FromRouting(a routing.Action) Action {
 		}
 	}
 	return out
-}
-
-// Key is equal for equal actions and only for them, in whatever order target groups are named.
-func (a Action) Key() string {
-	a = a.form()
-	if a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "" {
-		text, err := json.Marshal(a)
-		if err != nil {
-			return fmt.Sprintf("%+v", a) // plain data always marshals
-		}
-		return string(text)
-	}
-	return a.String()
 }
 
 // String is the action in a few words.

@@ -72,3 +72,13 @@ func albGroupAttributes() map[string]Attribute {
 		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": percentage,
 	}
 }
+
+// Named returns a capability set by its name, for tests and tools.
+func Named(name string) (Capabilities, bool) {
+	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Capabilities{}, false
+}

@@ -158,16 +158,6 @@ func Literal() Capabilities {
 	}
 }
 
-// Named returns a capability set by its name, for tests and tools.
-func Named(name string) (Capabilities, bool) {
-	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
-		if c.Name == name {
-			return c, true
-		}
-	}
-	return Capabilities{}, false
-}
-
 // Counts are how many there are of what a cloud limits in one load balancer.
 type Counts struct {
 	Rules        int // defaults not counted

@@ -2,6 +2,8 @@ package lb
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -78,4 +80,27 @@ func (a Action) form() Action {
 		a.Targets = slices.SortedFunc(slices.Values(a.Targets), byGroup)
 	}
 	return a
+}
+
+// Key is equal for rules of equal content and only for them.
+func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
+
+// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case
+// these are written.
+func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
+
+// Key is equal for equal conditions and only for them, in whatever order and case they are written.
+func (c Condition) Key() string { return c.form().String() }
+
+// Key is equal for equal actions and only for them, in whatever order target groups are named.
+func (a Action) Key() string {
+	a = a.form()
+	if a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "" {
+		text, err := json.Marshal(a)
+		if err != nil {
+			return fmt.Sprintf("%+v", a) // plain data always marshals
+		}
+		return string(text)
+	}
+	return a.String()
 }

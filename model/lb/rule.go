@@ -32,15 +32,8 @@ type Condition struct {
 	Regex  []string `json:"regex,omitempty"`
 }
 
-// Key is equal for rules of equal content and only for them.
-func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
-
 // String is the rule in one line, as it is written.
 func (r Rule) String() string { return inWords(r.Conditions) + " → " + r.Action.String() }
-
-// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case
-// these are written.
-func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
 
 // inWords are conditions in one line.
 func inWords(conditions []Condition) string {
@@ -67,9 +60,6 @@ func (r Rule) Condition(field string) *Condition {
 	}
 	return nil
 }
-
-// Key is equal for equal conditions and only for them, in whatever order and case they are written.
-func (c Condition) Key() string { return c.form().String() }
 
 // String is the condition as it is written: what is not one word is quoted.
 func (c Condition) String() string {
