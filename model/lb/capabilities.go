@@ -181,7 +181,7 @@ type Attribute struct {
 	Text        bool
 }
 
-// takes reports whether a value can be had.
+// Takes reports whether the attribute can have a value.
 func (a Attribute) Takes(value string) bool {
 	n, err := strconv.Atoi(value)
 	return a.Text && value != "" || slices.Contains(a.Values, value) ||
@@ -196,7 +196,8 @@ func (a Attribute) String() string {
 	return strings.Join(said, ", ")
 }
 
-// sticks reports whether an attribute has a target group keep clients with a target.
+// KeepsClients reports whether an attribute with a value makes a target group keep clients with a
+// target.
 func (c Capabilities) KeepsClients(name, value string) bool {
 	return name == c.StickyAttribute && name != "" && value == "true"
 }

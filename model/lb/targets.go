@@ -35,7 +35,7 @@ func (c Capabilities) Targets(targetType string, targets []Target) []Target {
 	return out
 }
 
-// isNamed reports whether a target goes by a name.
+// IsNamed reports whether a target is a host name and not an address.
 func IsNamed(t Target) bool {
 	_, err := netip.ParseAddr(t.Address)
 	return err != nil
