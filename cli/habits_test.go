@@ -343,3 +343,39 @@ func TestValidateHasPlaces(t *testing.T) {
 		t.Errorf("%+v, error %v", found, err)
 	}
 }
+
+// TestPlanShowsTheValuesThatChange gives the output of one plan to the next (H1, H4).
+func TestPlanShowsTheValuesThatChange(t *testing.T) {
+	const class = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: c}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: c}
+spec: {attributes: {idle_timeout.timeout_seconds: "SECONDS"}, tags: {team: shop}}
+---
+`
+	text := class + serviceYAML + "---\n" + annotated("fairlead.dev/health-check-path: /HEALTH")
+	written := func(seconds, health string) string {
+		text := strings.NewReplacer("SECONDS", seconds, "HEALTH", health).Replace(text)
+		return directory(t, map[string]string{"a.yaml": text})
+	}
+	first := fairlead(t, "plan", "--provider", "aws", written("60", "old"))
+	for _, want := range []string{"attribute: idle_timeout.timeout_seconds 60\n", "tag: team shop\n", "path /old,", "create rule 80  host"} {
+		if !strings.Contains(first.out, want) {
+			t.Errorf("%q is missing in\n%s%s", want, first.out, first.err)
+		}
+	}
+	if by := fairlead(t, "plan", "--provider", "aws", "--priorities", written("60", "old")); !strings.Contains(by.out, "create rule 80/24992  host") {
+		t.Errorf("--priorities prints none:\n%s", by.out)
+	}
+	state := filepath.Join(t.TempDir(), "state.json")
+	write(t, state, fairlead(t, "plan", "--provider", "aws", "-o", "json", written("60", "old")).out)
+	second := fairlead(t, "plan", "--provider", "aws", "--observed", state, written("300", "new"))
+	if !strings.Contains(second.out, "modify load balancer fairlead/shop/web/internal\n      attribute idle_timeout.timeout_seconds: 60 → 300\n") ||
+		!strings.Contains(second.out, "\n      health check path: /old → /new\n") || strings.Contains(second.out, "team") {
+		t.Errorf("the plan of a change:\n%s%s", second.out, second.err)
+	}
+}

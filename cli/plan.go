@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -76,6 +77,7 @@ func newPlan(with selection.Clouds) *cobra.Command {
 	failOnFlag(cmd, &show.failOn, failOnError+", and "+failOnNever+
 		" with --live, where the Ingresses of others are read, too")
 	completeManifests(cmd)
+	cmd.Flags().BoolVar(&show.priorities, "priorities", false, "print the priorities of rules, too")
 	cmd.Flags().StringVar(&from.state, "observed", "",
 		"`FILE` with the load balancers in the cloud: "+
 			"what plan -o json has printed, or a state file of the fake provider")
@@ -96,8 +98,9 @@ type sources struct {
 
 // A presentation says how plan prints its result, and what fails it.
 type presentation struct {
-	format output.Format
-	failOn string
+	format     output.Format
+	failOn     string
+	priorities bool
 }
 
 // planned is what plan prints.
@@ -126,7 +129,7 @@ func runPlan(
 		err = show.format.Print(out,
 			program.Report(result.programs, result.diagnostics, result.problems))
 	} else {
-		err = printPlans(out, result)
+		err = printPlans(out, result, show.priorities)
 	}
 	if err != nil {
 		return err
@@ -159,18 +162,21 @@ func planFiles(
 	if err != nil {
 		return planned{}, err
 	}
-	seen, err := source.ReadObserved(from.state)
+	before, err := source.ReadState(from.state)
 	if err != nil {
 		return planned{}, err
 	}
 	objects, _, err := in.Load(cmd, from.home.Namespace)
 	problems, err := manifests.LeftOut(err)
 	// The last Ingress may be gone.
-	if err != nil && (len(seen) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
+	if err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return planned{}, err
 	}
 	programs, diagnostics, err := program.CompileAll(
-		cmd.Context(), cloud, objects, in.Options(objects), seen)
+		cmd.Context(), cloud, objects, in.Options(objects), before.Observed)
+	for i, p := range programs {
+		programs[i].Known = before.Settings[p.Plan.Key]
+	}
 	return planned{programs, diagnostics, problems}, err
 }
 
@@ -199,13 +205,14 @@ func planLive(
 }
 
 // printPlans prints the plans and diagnostics for people, and a summary.
-func printPlans(w io.Writer, p planned) error {
+func printPlans(w io.Writer, p planned, priorities bool) error {
 	colour := output.PaletteOf(w)
 	if len(p.programs) == 0 {
 		fmt.Fprintln(w, "nothing to do")
 	}
 	for _, one := range p.programs {
-		if err := one.Plan.Text(w, bool(colour)); err != nil {
+		form := plan.Form{Colour: bool(colour), Priorities: priorities, Before: one.Known}
+		if err := one.Plan.Text(w, form); err != nil {
 			return err
 		}
 	}

@@ -44,6 +44,12 @@ type contract struct {
 		Op           string `json:"op"`
 		ID           string `json:"id"`
 		Detail       string `json:"detail"`
+		Settings     []struct {
+			Name string `json:"name"`
+			Old  string `json:"old"`
+			New  string `json:"new"`
+		} `json:"settings"` // added to the promise
+		Compared bool `json:"compared"` // added to the promise
 	} `json:"steps"`
 	Diagnostics []struct {
 		Severity string `json:"severity"`
@@ -69,7 +75,8 @@ type contract struct {
 		Notes         int `json:"notes"`
 		LeftOut       int `json:"leftOut"`
 	} `json:"summary"`
-	State map[string]any `json:"state"`
+	State    map[string]any `json:"state"`
+	Settings map[string]any `json:"settings"`
 }
 
 type contractRule struct {

@@ -31,6 +31,7 @@ var reasons = map[string]string{
 	"model/ingress/validate":   "the refusals of an API server, for objects from files",
 	"model/lb":                 "the load balancer: listeners, rules, target groups, and what a cloud can do",
 	"model/lowering":           "rules made of a table of routes, and what a cloud cannot say of it",
+	"model/plan/values":        "values of settings, for readers of plans",
 	"model/plan":               "the steps of a plan, which providers carry out and people read",
 	"model":                    "the compiler, as one function",
 

@@ -49,7 +49,8 @@ var layers = map[string][]string{
 	"model/ingress":            {"model/diag", "model/printable", "model/routing", "model/routing/language", "model/ownership", "model/settings", "model/endpoints", "model/ingress/foreign", "model/ingress/spelling", "model/ingress/validate", "model/memory", "model/secrets", "api/v1alpha1"},
 	"model/lb":                 {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/lowering":           {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
-	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb"},
+	"model/plan/values":        {"model/lb", "model/routing"},
+	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb", "model/plan/values"},
 	"model":                    {"model/diag", "model/lowering", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
@@ -106,12 +107,12 @@ var layers = map[string][]string{
 	"cli/configuration":          {"cli/flagvalue", "cli/manifests"},
 	"cli/access":                 {"controllers/scheme", "model/endpoints", "providers/clouds"},
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
-	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "providers"},
-	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/routing", "providers/clouds"},
+	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "model/plan/values", "providers"},
+	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
-	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
+	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress", "model/printable", "providers", "providers/clouds"},
-	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/program", "cli/reload", "cli/selection", "cli/source", "cli/version", "controllers/scheme", "model/check", "model/diag", "model/lb", "model/printable", "model/routing", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
+	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/program", "cli/reload", "cli/selection", "cli/source", "cli/version", "controllers/scheme", "model/check", "model/diag", "model/lb", "model/plan", "model/printable", "model/routing", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 
 	".": {"cli", "providers/clouds", "providers/fake", "providers/aws"},
 

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -131,7 +132,8 @@ func (d *Demo) printPlans(programs []program.Program) error {
 		case d.seen == nil:
 			fmt.Fprintf(d.out, "%s: %s\n", printable.Line(string(p.Plan.Key)), p.Plan.Counts())
 		case !p.Plan.Empty():
-			if err := p.Plan.Text(d.out, bool(d.colour)); err != nil {
+			form := plan.Form{Colour: bool(d.colour), Before: d.before(p.Plan.Key)}
+			if err := p.Plan.Text(d.out, form); err != nil {
 				return err
 			}
 		}
@@ -141,6 +143,16 @@ func (d *Demo) printPlans(programs []program.Program) error {
 		fmt.Fprintln(d.out, "The files changed; there is nothing to do.")
 	}
 	return nil
+}
+
+// before returns the settings of a load balancer as they are served.
+func (d *Demo) before(key lb.Key) values.Known {
+	for _, p := range d.programs {
+		if p.Plan.Key == key {
+			return values.KnownOf(p.LoadBalancer)
+		}
+	}
+	return values.Known{}
 }
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -23,7 +24,7 @@ type Program struct {
 	model.Built
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
-	Before       *lb.Observed // the load balancer before the plan
+	Known        values.Known // settings of the load balancer before the plan
 	After        *lb.Observed // the load balancer after the plan
 
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
@@ -90,7 +91,7 @@ func Compile(
 		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.Before, p.After = seen, p.Plan.Fold(seen)
+	p.After = p.Plan.Fold(seen)
 	return p, nil
 }
 
@@ -113,6 +114,6 @@ func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Progra
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.Before, p.After = seen, p.Plan.Fold(seen)
+	p.After = p.Plan.Fold(seen)
 	return p
 }

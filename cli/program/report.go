@@ -5,6 +5,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -21,6 +22,8 @@ type PlanReport struct {
 	Summary  Summary            `json:"summary"`
 	// State has the load balancers after the plan by key, as plan --observed reads them.
 	State map[lb.Key]*lb.Observed `json:"state"`
+	// Settings has their settings after the plan, for which the state has digests.
+	Settings map[lb.Key]values.Known `json:"settings"`
 }
 
 // loadBalancerReport is a load balancer after the plan.
@@ -75,6 +78,9 @@ type targetGroupReport struct {
 type stepReport struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
 	plan.Printed
+	// Settings are those that the step writes. If Compared is false, those before are not known.
+	Settings []values.Setting `json:"settings"`
+	Compared bool             `json:"compared"`
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
@@ -88,14 +94,20 @@ func Report(
 		Problems:      append(manifests.Problems{}, problems...),
 		Summary:       Summarise(programs, diagnostics, len(problems)),
 		State:         map[lb.Key]*lb.Observed{},
+		Settings:      map[lb.Key]values.Known{},
 	}
 	for _, p := range programs {
 		if p.After.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))
 			r.State[p.After.Key] = p.After
 		}
-		for _, s := range p.Plan.Print() {
-			r.Steps = append(r.Steps, stepReport{p.Plan.Key, s})
+		if p.After.Exists && !p.LoadBalancer.Empty() {
+			r.Settings[p.After.Key] = values.KnownOf(p.LoadBalancer)
+		}
+		for i, s := range p.Plan.Print() {
+			settings, compared := plan.Form{Before: p.Known}.Settings(p.Plan.Steps[i].Step)
+			r.Steps = append(r.Steps,
+				stepReport{p.Plan.Key, s, append([]values.Setting{}, settings...), compared})
 		}
 	}
 	return r

@@ -14,61 +14,76 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan/values"
 )
 
 // This file reads the state of load balancers from a file: what plan -o json or -o yaml has
 // printed, or the state file of the fake provider.
 
+// A State is the load balancers of a file.
+type State struct {
+	Observed map[lb.Key]*lb.Observed
+	Settings map[lb.Key]values.Known // as far as the file has them
+}
+
 // ReadObserved reads load balancers by key. Without a file there are none.
 func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
+	state, err := ReadState(file)
+	return state.Observed, err
+}
+
+// ReadState reads load balancers by key, and their settings. Without a file there are none.
+func ReadState(file string) (State, error) {
 	if file == "" {
-		return nil, nil
+		return State{}, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
 		// The inner error lacks the path, which is printed already.
-		return nil, fmt.Errorf("%s: %w", file, errors.Unwrap(err))
+		return State{}, fmt.Errorf("%s: %w", file, errors.Unwrap(err))
 	}
-	seen, err := observedIn(text)
+	state, err := stateIn(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", file, stateProblem(text, err))
+		return State{}, fmt.Errorf("%s: %w", file, stateProblem(text, err))
 	}
+	seen := state.Observed
 	for _, key := range slices.Sorted(maps.Keys(seen)) {
 		if seen[key] == nil || seen[key].Key != key {
-			return nil, fmt.Errorf("%s: %s: key: must be the name that the load balancer stands under", file,
-				key)
+			const problem = "must be the name that the load balancer stands under"
+			return State{}, fmt.Errorf("%s: %s: key: %s", file, key, problem)
 		}
 		order(seen[key])
 	}
-	return seen, nil
+	return state, nil
 }
 
-// observedIn reads load balancers: those of the key state in the output of plan, or all of the
+// stateIn reads load balancers: those of the key state in the output of plan, or all of the
 // file.
-func observedIn(text []byte) (map[lb.Key]*lb.Observed, error) {
+func stateIn(text []byte) (State, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && len(text) > 0 {
 		var err error
 		if text, err = yaml.YAMLToJSON(text); err != nil {
-			return nil, fmt.Errorf("reading YAML: %w", err)
+			return State{}, fmt.Errorf("reading YAML: %w", err)
 		}
 	}
-	var plan struct {
+	var printed struct {
 		LoadBalancers json.RawMessage         `json:"loadBalancers"`
 		Steps         json.RawMessage         `json:"steps"`
 		State         map[lb.Key]*lb.Observed `json:"state"`
+		Settings      map[lb.Key]values.Known `json:"settings"`
 	}
-	if err := json.Unmarshal(text, &plan); err != nil {
-		return nil, err
+	if err := json.Unmarshal(text, &printed); err != nil {
+		return State{}, err
 	}
-	if plan.LoadBalancers != nil && plan.Steps != nil {
-		if plan.State == nil {
-			return nil, errors.New("the output of a plan without the key state")
+	if printed.LoadBalancers != nil && printed.Steps != nil {
+		if printed.State == nil {
+			return State{}, errors.New("the output of a plan without the key state")
 		}
-		return plan.State, nil
+		return State{printed.State, printed.Settings}, nil
 	}
 	var seen map[lb.Key]*lb.Observed
 	err := json.Unmarshal(text, &seen)
-	return seen, err
+	return State{Observed: seen}, err
 }
 
 // order sorts lists as Observed requires, whatever order the file has.

@@ -356,7 +356,7 @@ func TestText(t *testing.T) {
 	seen := built(balancer(listener(80, rule("", "/x", fixed(200)), rule("", "/y", fixed(201)))), c)
 	p := Diff(seen, balancer(listener(80, rule("", "/x", fixed(204)), rule("", "/z", fixed(201)))), c)
 	var b bytes.Buffer
-	if err := p.Text(&b, false); err != nil {
+	if err := p.Text(&b, Form{Priorities: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := `fairlead/shop/web/internal: 1 to create, 1 to change, 1 to delete
@@ -368,7 +368,7 @@ func TestText(t *testing.T) {
 		t.Error(diff)
 	}
 	b.Reset()
-	if err := p.Text(&b, true); err != nil || !bytes.Contains(b.Bytes(), []byte("\x1b[32m+ create rule")) {
+	if err := p.Text(&b, Form{Colour: true, Priorities: true}); err != nil || !bytes.Contains(b.Bytes(), []byte("\x1b[32m+ create rule")) {
 		t.Errorf("no colour: %q, %v", b.String(), err)
 	}
 	if diff := cmp.Diff(Printed{"modify rule", "80/16661", "path = /x → fixed 204"}, p.Print()[0]); diff != "" {

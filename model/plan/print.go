@@ -3,8 +3,12 @@ package plan
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 
+	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -26,27 +30,169 @@ func (p Plan) Print() []Printed {
 	return out
 }
 
-// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step. All of
-// its text is printable, whatever Ingresses say.
-func (p Plan) Text(w io.Writer, colour bool) error {
+// A Form says how a plan is printed.
+type Form struct {
+	Colour     bool
+	Priorities bool         // of rules
+	Before     values.Known // the settings before the plan, as far as they are known
+}
+
+// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step, and one
+// for each setting that it writes. All of its text is printable, whatever Ingresses say.
+func (p Plan) Text(w io.Writer, f Form) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", printable.Line(string(p.Key)), p.Counts())
 	for _, s := range p.Steps {
 		m := markOf(s.Step)
-		text := fmt.Sprintf("%c %s %s", m, s.Step.Op(), s.Step.ID())
-		if detail := s.Step.Detail(); detail != "" {
-			text += "  " + detail
-		}
-		text = printable.Line(text)
-		if colour {
+		text := printable.Line(fmt.Sprintf("%c %s", m, f.line(s.Step)))
+		if f.Colour {
 			text = m.colour() + text + "\x1b[0m"
 		}
 		fmt.Fprintf(&b, "  %s\n", text)
+		f.settings(&b, s.Step)
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("printing the plan of %s: %w", p.Key, err)
 	}
 	return nil
+}
+
+// line returns a step without its settings.
+func (f Form) line(s Step) string {
+	id, detail := s.ID(), s.Detail()
+	switch s := s.(type) {
+	case ModifyLoadBalancer, ModifyTargetGroup, ModifyCertificate:
+		detail = "" // it is the digest of the settings, which follow
+	case CreateRule:
+		id = f.ruleID(s.Port, s.Priority)
+	case ModifyRule:
+		id = f.ruleID(s.Port, s.Priority)
+	case DeleteRule:
+		id = f.ruleID(s.Port, s.Priority)
+	case RespaceRules:
+		if !f.Priorities {
+			detail = "to make room between them"
+		}
+	default:
+	}
+	text := s.Op() + " " + id
+	if detail != "" {
+		text += "  " + detail
+	}
+	return text
+}
+
+// ruleID returns the port of a rule, and its priority if that is asked for.
+func (f Form) ruleID(port int32, priority int) string {
+	if f.Priorities {
+		return ruleID(port, priority)
+	}
+	return strconv.Itoa(int(port))
+}
+
+// settings prints the settings of a step: a line for each that changes, and a line for each kind of
+// those that a new object has.
+func (f Form) settings(b *strings.Builder, s Step) {
+	all, compared := f.Settings(s)
+	if markOf(s) == created {
+		for _, line := range ofNew(all) {
+			fmt.Fprintf(b, "      %s\n", printable.Line(line))
+		}
+		return
+	}
+	switch s.(type) {
+	case GuardLoadBalancer, ShieldLoadBalancer: // the line of the step has the new value
+		compared = true
+		all = slices.DeleteFunc(all, func(one values.Setting) bool { return one.Old == "" })
+	default:
+	}
+	for _, one := range all {
+		value := one.New
+		switch {
+		case one.New == "":
+			value = one.Old + " → unset"
+		case compared && one.Old != "":
+			value = one.Old + " → " + one.New
+		}
+		fmt.Fprintf(b, "      %s\n", printable.Line(one.Name+": "+value))
+	}
+	if !compared {
+		fmt.Fprintln(b, "      (the settings before are not known: these are all that it has then)")
+	}
+}
+
+// ofNew returns the settings of a new object. Those of a kind, such as attributes, are one line.
+func ofNew(all []values.Setting) []string {
+	var lines []string
+	last := ""
+	for _, one := range all {
+		kind, rest := "", one.Name
+		for _, k := range values.Kinds {
+			if name, is := strings.CutPrefix(one.Name, k+" "); is {
+				kind, rest = k, name
+			}
+		}
+		switch kind {
+		case "":
+			lines = append(lines, one.Name+": "+one.New)
+		case last:
+			lines[len(lines)-1] += ", " + rest + " " + one.New
+		default:
+			lines = append(lines, kind+": "+rest+" "+one.New)
+		}
+		last = kind
+	}
+	return lines
+}
+
+// Settings returns the settings that a step writes, by name. If the settings before are known,
+// compared is true, and only those that change are listed; a new object has none before.
+func (f Form) Settings(s Step) (all []values.Setting, compared bool) {
+	k := f.Before
+	var before, after values.Values
+	known := true
+	switch s := s.(type) {
+	case CreateLoadBalancer:
+		after = values.OfLoadBalancer(s.LoadBalancer)
+	case ModifyLoadBalancer:
+		before, after = maps.Clone(k.LoadBalancer), values.OfLoadBalancer(s.LoadBalancer)
+		known = before != nil
+		delete(before, values.WebACL)
+		delete(before, values.Shield)
+	case GuardLoadBalancer:
+		before = guarding(values.WebACL, k.LoadBalancer[values.WebACL])
+		after = guarding(values.WebACL, s.WebACL)
+		known = k.LoadBalancer != nil
+	case ShieldLoadBalancer:
+		before = guarding(values.Shield, k.LoadBalancer[values.Shield])
+		after = guarding(values.Shield, s.Shield)
+		known = k.LoadBalancer != nil
+	case CreateListener:
+		after = values.OfListener(s.Listener)
+	case ModifyListener:
+		before, known = k.Listeners[s.Listener.Port]
+		after = values.OfListener(s.Listener)
+	case CreateTargetGroup:
+		after = values.OfTargetGroup(s.Group)
+	case ModifyTargetGroup:
+		before, known = k.TargetGroups[s.Group.ID]
+		after = values.OfTargetGroup(s.Group)
+	case ImportCertificate:
+		after = values.OfCertificate(s.Certificate)
+	case ModifyCertificate:
+		before, known = k.Certificates[s.Certificate.ID]
+		after = values.OfCertificate(s.Certificate)
+	default: // it writes no settings
+	}
+	return values.Changed(before, after), known
+}
+
+// guarding returns the one setting of a step that puts something before a load balancer.
+func guarding(name, value string) values.Values {
+	if value == "" {
+		return nil
+	}
+	return values.Values{name: value}
 }
 
 // Tally returns how many steps create, change and delete.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -111,7 +112,7 @@ func listener(l lb.Listener) string {
 func steps(told telling) string {
 	var b strings.Builder
 	for _, c := range told.loadBalancers {
-		_ = c.plan.Text(&b, false) // a builder takes everything
+		_ = c.plan.Text(&b, plan.Form{Priorities: true}) // a builder takes everything
 	}
 	return b.String()
 }

@@ -295,11 +295,12 @@ func TestStepsArePrintedEscaped(t *testing.T) {
 		p.Steps = append(p.Steps, plan.Planned{Step: s})
 	}
 	var out bytes.Buffer
-	if err := p.Text(&out, false); err != nil {
+	if err := p.Text(&out, plan.Form{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPrintable(t, "a plan", out.String())
-	if n := strings.Count(out.String(), "\n"); n != len(steps)+1 {
+	const setting = "\n      "
+	if n := strings.Count(out.String(), "\n") - strings.Count(out.String(), setting); n != len(steps)+1 {
 		t.Errorf("%d steps are %d lines:\n%s", len(steps), n, out.String())
 	}
 }

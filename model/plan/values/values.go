@@ -1,0 +1,187 @@
+// Package values has the values of the settings of load balancers, for readers of plans. A diff
+// compares digests of settings. Secrets are never among the values.
+package values
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Values are settings of one object, by name. A setting that is unset is absent.
+type Values map[string]string
+
+// Known are the settings of a load balancer and of what belongs to it, as far as they are known.
+type Known struct {
+	LoadBalancer Values                      `json:"loadBalancer"` // nil if they are not known
+	Listeners    map[int32]Values            `json:"listeners,omitempty"`
+	TargetGroups map[lb.GroupID]Values       `json:"targetGroups,omitempty"`
+	Certificates map[lb.CertificateID]Values `json:"certificates,omitempty"`
+}
+
+// KnownOf returns the settings of a load balancer that is wanted.
+func KnownOf(want lb.LoadBalancer) Known {
+	k := Known{
+		LoadBalancer: some(set(set(OfLoadBalancer(want), WebACL, want.Protection.WebACL),
+			Shield, want.Protection.Shield)),
+		Listeners:    map[int32]Values{},
+		TargetGroups: map[lb.GroupID]Values{},
+		Certificates: map[lb.CertificateID]Values{},
+	}
+	for _, l := range want.Listeners {
+		k.Listeners[l.Port] = some(OfListener(l))
+	}
+	for _, g := range want.TargetGroups {
+		k.TargetGroups[g.ID] = some(OfTargetGroup(g))
+	}
+	for _, c := range want.Certificates {
+		k.Certificates[c.ID] = some(OfCertificate(c))
+	}
+	return k
+}
+
+// A Setting is one that a step creates, changes or removes. An empty value is one that is unset.
+type Setting struct {
+	Name string `json:"name"`
+	Old  string `json:"old,omitempty"`
+	New  string `json:"new,omitempty"`
+}
+
+// The kinds of settings that have names of their own. Each name begins with one.
+const (
+	attributeKind   = "attribute"
+	healthCheckKind = "health check"
+	tagKind         = "tag"
+)
+
+// Kinds are all of them.
+var Kinds = []string{attributeKind, healthCheckKind, tagKind}
+
+// The settings that steps of their own write.
+const (
+	WebACL = "web ACL"
+	Shield = "shield"
+)
+
+// Changed returns the settings whose values differ.
+func Changed(before, after Values) []Setting {
+	var out []Setting
+	names := slices.Collect(maps.Keys(after))
+	for name := range before {
+		if _, there := after[name]; !there {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if before[name] != after[name] {
+			out = append(out, Setting{name, before[name], after[name]})
+		}
+	}
+	return out
+}
+
+// OfLoadBalancer returns the settings of a load balancer. Its scheme is part of its key.
+func OfLoadBalancer(want lb.LoadBalancer) Values {
+	s := want.Settings
+	v := set(nil, "IP family", s.IPFamily)
+	v = set(v, "subnets", strings.Join(s.Subnets, ", "))
+	v = set(v, "security groups", strings.Join(s.SecurityGroups, ", "))
+	v = set(v, "provider", s.Provider)
+	return each(each(v, attributeKind, s.Attributes), tagKind, s.Tags)
+}
+
+// OfListener returns the settings of a listener. The clients of identity providers that its
+// rules have are secret.
+func OfListener(l lb.Listener) Values {
+	var certificates []string
+	for _, id := range l.Certificates {
+		certificates = append(certificates, string(id))
+	}
+	s := l.Settings
+	v := set(nil, "certificates", strings.Join(certificates, ", "))
+	v = set(v, "inbound", strings.Join(s.Inbound, ", "))
+	v = set(v, "TLS policy", s.TLSPolicy)
+	if s.Mutual != nil {
+		v = set(v, "client certificates", mutualText(*s.Mutual))
+	}
+	return each(each(v, attributeKind, s.Attributes), tagKind, s.Tags)
+}
+
+// mutualText returns what is done with the certificates of clients, in words.
+func mutualText(m routing.MutualAuthentication) string {
+	text := m.Mode
+	if m.TrustStore != "" {
+		text += ", trust store " + m.TrustStore
+	}
+	if m.IgnoreExpiry {
+		text += ", expired ones too"
+	}
+	if m.AdvertiseCANames {
+		text += ", with the names of CAs"
+	}
+	return text
+}
+
+// OfTargetGroup returns the settings of a target group.
+func OfTargetGroup(g lb.TargetGroup) Values {
+	v := set(nil, "provider", g.Provider)
+	for name, value := range fields(g.Health) {
+		v = set(v, healthCheckKind+" "+name, value)
+	}
+	return each(each(v, attributeKind, g.Attributes), tagKind, g.Tags)
+}
+
+// fields returns the fields of a health check that are set, as the annotations have them.
+func fields(h routing.HealthCheck) Values {
+	number := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return strconv.Itoa(n)
+	}
+	return Values{
+		"path": h.Path, "port": h.Port, "protocol": h.Protocol, "success codes": h.SuccessCodes,
+		"interval seconds": number(h.IntervalSeconds), "timeout seconds": number(h.TimeoutSeconds),
+		"healthy threshold":   number(h.HealthyThreshold),
+		"unhealthy threshold": number(h.UnhealthyThreshold),
+	}
+}
+
+// OfCertificate returns the settings of a certificate. Its key is secret.
+func OfCertificate(c lb.Certificate) Values { return each(nil, tagKind, c.Tags) }
+
+// some returns values that are known, also if there are none.
+func some(v Values) Values {
+	if v == nil {
+		return Values{}
+	}
+	return v
+}
+
+// set adds a setting that is not empty.
+func set(v Values, name, value string) Values {
+	if value == "" {
+		return v
+	}
+	if v == nil {
+		v = Values{}
+	}
+	v[name] = value
+	return v
+}
+
+// each adds settings of a kind.
+func each(v Values, kind string, all map[string]string) Values {
+	for name, value := range all {
+		if value == "" {
+			value = `""`
+		}
+		v = set(v, kind+" "+name, value)
+	}
+	return v
+}
