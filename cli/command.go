@@ -78,6 +78,13 @@ func makes(arg string) bool {
 	return strings.HasPrefix(arg, "--prove") || strings.HasPrefix(arg, "--clean")
 }
 
+// Command returns the command line, for what documents it.
+func Command(with Providers) *cobra.Command {
+	root := newRoot(with)
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
 func newRoot(with Providers) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "fairlead",
