@@ -15,7 +15,7 @@ DEMO  ?= config/samples
 MUTATED ?= model/plan providers $(addprefix controllers/,cluster loadbalancer orphans queue readiness records)
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants examples/caddy
+TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants tools/man examples/caddy
 # These run commands of another module, which go test does not look at to find out whether a result still holds.
 UNCACHED := test/neutral tools/release
 
@@ -115,6 +115,10 @@ generate: $(BIN)/controller-gen ## Write what is generated from code, and tidy g
 .PHONY: verify
 verify: $(BIN)/controller-gen ## Check that what is generated is what is committed
 	tools/verify generate
+
+.PHONY: man
+man: ## Write manual pages to dist/man
+	go -C tools/man run . $(CURDIR)/dist/man
 
 .PHONY: golden
 golden: ## Write what the golden stories print; their requests are yours to write
