@@ -157,7 +157,7 @@ type difference struct {
 // permits.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking lot) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, inUse: namedNow(seen), balancer: absent, guarded: absent, bare: absent,
+		seen: seen, want: want, caps: c, pairs: known, inUse: GroupsInUse(seen), balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
@@ -195,18 +195,6 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d.expose()
 	d.leftovers(want)
 	return d
-}
-
-// add adds a task behind others, those that are absent left out, and returns its index.
-func (d *difference) add(s Step, u use, after ...int) int {
-	t := task{step: s, use: u}
-	for _, a := range after {
-		if a != absent && !slices.Contains(t.after, a) {
-			t.after = append(t.after, a)
-		}
-	}
-	d.tasks = append(d.tasks, t)
-	return len(d.tasks) - 1
 }
 
 // tearDown deletes the load balancer and everything in it in one step.

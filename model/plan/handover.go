@@ -48,14 +48,14 @@ func (d *difference) lapsed(by sequence) []lb.GroupID {
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(leave, func(t int) bool { return by.index[t] == absent }) {
+		if slices.ContainsFunc(leave, func(t int) bool { return !by.has(t) }) {
 			continue // it is named yet
 		}
 		if held, ok := d.held[g.ID]; ok {
 			take = append(slices.Clip(take), held)
 		}
 		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.index[a], by.index[b]) })
-		if !slices.ContainsFunc(take, func(t int) bool { return by.index[t] != absent && by.index[t] < by.index[last] }) && d.takesOver(g.ID) {
+		if !slices.ContainsFunc(take, func(t int) bool { return by.has(t) && by.index[t] < by.index[last] }) && d.takesOver(g.ID) {
 			out = append(out, g.ID)
 		}
 	}

@@ -224,7 +224,7 @@ func askers(l lb.Listener) []diag.Source {
 
 // elsewhere reports whether what no rule is for is answered differently.
 func (ch *change) elsewhere() bool {
-	return ch.seen.Protocol != ch.want.Protocol || !sameAction(ch.seen.Default, ch.want.Default)
+	return ch.seen.Protocol != ch.want.Protocol || !lb.SameAction(ch.seen.Default, ch.want.Default)
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have

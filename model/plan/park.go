@@ -11,41 +11,6 @@ import (
 // over such requests is therefore parked: a rule that no request can meet names it until it is
 // healthy, and only then do the rules change.
 
-// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can
-// have (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which
-// nothing comes. AWS takes no 255.255.255.255/32 in a condition
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
-var unmatched = lb.Rule{Conditions: []lb.Condition{
-	{Field: "host", Values: []string{"warm.invalid"}},
-	{Field: "source", Values: []string{"192.0.2.1/32"}},
-}}
-
-// Parked reports whether a rule only keeps target groups warm.
-func Parked(r lb.Rule) bool { return sameConditions(r, unmatched) }
-
-// parking is the rule that names some target groups. It keeps the clients that it never has with a
-// group, for some clouds want it where groups keep theirs with targets.
-func parking(groups []lb.GroupID) lb.Rule {
-	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
-	if len(groups) > 1 {
-		r.Action.StickySeconds = 1
-	}
-	for _, g := range groups {
-		r.Action.Targets = append(r.Action.Targets, lb.Weighted{Group: g, Weight: 1})
-	}
-	return r
-}
-
-// lots are the priorities kept for parking rules, the last of the range, ascending: up to 16,
-// fewer in a small range.
-func lots(c lb.Capabilities) []int {
-	var out []int
-	for p := c.MaxPriority - min(16, (c.MaxPriority-c.MinPriority+1)/8) + 1; p <= c.MaxPriority; p++ {
-		out = append(out, p)
-	}
-	return out
-}
-
 // A lot says whether target groups may be parked, and which healthy ones are to be.
 type lot struct {
 	open bool
@@ -153,22 +118,6 @@ func (d *difference) cold(g lb.GroupID) bool {
 	return seen == nil || !seen.Ready || !d.inUse[g]
 }
 
-// namedNow are the groups that a rule or a default action names before the plan.
-func namedNow(seen *lb.Observed) map[lb.GroupID]bool {
-	out := map[lb.GroupID]bool{}
-	for _, l := range seen.Listeners {
-		for _, g := range l.Default.Groups() {
-			out[g] = true
-		}
-		for _, r := range l.Rules {
-			for _, g := range r.Action.Groups() {
-				out[g] = true
-			}
-		}
-	}
-	return out
-}
-
 // checked reports whether the cloud checks a group's health all the time until the plan is done:
 // a rule that stays names it, or one that parks it.
 func (d *difference) checked(g lb.GroupID) bool {
@@ -224,7 +173,7 @@ func (d *difference) takes(ch *change, i int) bool {
 // takesDefault reports whether a new default action can meet requests that are answered by targets
 // now: those of the old one, or of a rule that goes or is about fewer requests.
 func (d *difference) takesDefault(ch *change) bool {
-	if sameAction(ch.seen.Default, ch.want.Default) {
+	if lb.SameAction(ch.seen.Default, ch.want.Default) {
 		return false
 	}
 	return d.reaches(ch.seen.Default) || slices.ContainsFunc(ch.lines, func(l line) bool {

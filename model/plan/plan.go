@@ -39,3 +39,5 @@ func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	}
 	return out
 }
+
+func about(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }

@@ -4,12 +4,17 @@ import (
 	"cmp"
 	"container/heap"
 	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
 )
 
 // This file puts tasks into an order that never exceeds a limit. While there are places for
 // everything, that is the order in which the tasks were made. Where a kind of place is short,
 // steps that take none run as early as they can, and of the others first those that stand before
 // the deletion that is cheapest to reach.
+
+// nowhere is the place of a task that is not in the order, and the task of a place that was there.
+const nowhere = -1
 
 // A schedule is an order in the making.
 type schedule struct {
@@ -21,7 +26,7 @@ type schedule struct {
 
 	limit use
 	need  use          // places that the tasks not yet done take
-	free  [kinds][]int // a place each: the task that made it, or absent for one that was there
+	free  [kinds][]int // a place each: the task that made it, or nowhere for one that was there
 	owed  use          // places taken beyond the limit
 
 	sequence
@@ -34,7 +39,7 @@ type sequence struct {
 	lacking  [kinds]bool // which limits
 	hasty    []Step      // those that did not wait for all that they should rather wait for
 	unparked bool        // target groups take over requests without a check of their health
-	index    []int       // by task, where it is in steps; absent while it is not
+	index    []int       // by task, where it is in steps; nowhere while it is not
 }
 
 // unhurried takes back that some steps come early.
@@ -49,7 +54,7 @@ func (s *sequence) unhurried() {
 func ordered(tasks []task, taken, limit use) sequence {
 	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
-		s.index = append(s.index, absent)
+		s.index = append(s.index, nowhere)
 		for _, before := range s.before(i) {
 			s.waits[i]++
 			s.behind[before] = append(s.behind[before], i)
@@ -65,7 +70,7 @@ func ordered(tasks []task, taken, limit use) sequence {
 	for k := range limit {
 		s.owed[k] = max(0, taken[k]-limit[k])
 		for range limit[k] - taken[k] {
-			s.free[k] = append(s.free[k], absent)
+			s.free[k] = append(s.free[k], nowhere)
 		}
 	}
 	for s.next() {
@@ -138,7 +143,7 @@ func (s *schedule) hasten(which func(task) bool) bool {
 	return false
 }
 
-func (s *schedule) pending(i int) bool { return s.index[i] == absent }
+func (s *schedule) pending(i int) bool { return s.index[i] == nowhere }
 
 // short reports whether more places are needed than there are.
 func (s *schedule) short() bool {
@@ -233,7 +238,7 @@ func (s *schedule) do(i int) {
 	t := s.tasks[i]
 	planned := Planned{Step: t.step, Origin: t.origin}
 	if s.early[i] {
-		planned.Early = haste("", t.step).Reason
+		planned.Early = earlyReason(t.step)
 	}
 	for _, b := range s.before(i) {
 		planned.After = append(planned.After, s.index[b])
@@ -244,7 +249,7 @@ func (s *schedule) do(i int) {
 			continue
 		}
 		for range n {
-			if place := s.free[k][0]; place != absent {
+			if place := s.free[k][0]; place != nowhere {
 				planned.After = append(planned.After, s.index[place])
 			}
 			s.free[k] = s.free[k][1:]
@@ -292,3 +297,14 @@ func (q queue) first(holds func(int) bool) int {
 	}
 	return found
 }
+
+// earlyReason says why a step comes early.
+func earlyReason(s Step) diag.Reason {
+	if _, detaches := s.(DetachCertificate); detaches {
+		return diag.DeleteFirst
+	}
+	return diag.RedirectOrder
+}
+
+// has reports whether a task is in the order.
+func (s sequence) has(task int) bool { return s.index[task] != nowhere }

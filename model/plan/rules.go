@@ -60,11 +60,11 @@ const absent = -1
 func merge(old, want []lb.Rule, d lb.Dialect) []line {
 	m := merger{old: old, want: want, dialect: d}
 	head := 0
-	for head < min(len(old), len(want)) && same(old[head], want[head]) {
+	for head < min(len(old), len(want)) && lb.SameRule(old[head], want[head]) {
 		head++
 	}
 	tail := 0
-	for tail < min(len(old), len(want))-head && same(old[len(old)-1-tail], want[len(want)-1-tail]) {
+	for tail < min(len(old), len(want))-head && lb.SameRule(old[len(old)-1-tail], want[len(want)-1-tail]) {
 		tail++
 	}
 	for i := range head {
@@ -75,29 +75,6 @@ func merge(old, want []lb.Rule, d lb.Dialect) []line {
 		m.lines = append(m.lines, line{len(old) - i, len(want) - i, stays})
 	}
 	return m.lines
-}
-
-// same reports whether two rules are equal in content.
-func same(a, b lb.Rule) bool {
-	return sameConditions(a, b) && sameAction(a.Action, b.Action)
-}
-
-// sameConditions compares conditions as they are written first, which is how most are described.
-func sameConditions(a, b lb.Rule) bool {
-	return slices.EqualFunc(a.Conditions, b.Conditions, func(a, b lb.Condition) bool {
-		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) && slices.Equal(a.Regex, b.Regex)
-	}) || a.MatchKey() == b.MatchKey()
-}
-
-// sameAction compares what most actions are made of, and only asks those with more for their keys.
-func sameAction(a, b lb.Action) bool {
-	if a.Kind != b.Kind || a.StickySeconds != b.StickySeconds || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
-		return a.Key() == b.Key()
-	}
-	plain := func(a lb.Action) bool {
-		return a.Auth == nil && a.Rewrite == nil && a.Body == "" && a.ContentType == ""
-	}
-	return plain(a) && plain(b) || a.Key() == b.Key()
 }
 
 // A merger writes the merged list.
@@ -175,7 +152,7 @@ func (m *merger) reshape(g gap) {
 // another action and another match, a new rule is not its successor.
 func (m *merger) reshaped(old, want lb.Rule) fate {
 	switch {
-	case !sameAction(old.Action, want.Action):
+	case !lb.SameAction(old.Action, want.Action):
 		return goes
 	case lb.Contains(want, old, m.dialect):
 		return grows

@@ -375,7 +375,7 @@ func (w *world) arrived(o *lb.Observed, want lb.LoadBalancer, c lb.Capabilities)
 	}
 	for _, l := range want.Listeners {
 		got := o.Listener(l.Port).Plain()
-		if !slices.EqualFunc(got.Rules, l.Rules, same) || !sameAction(got.Default, l.Default) {
+		if !slices.EqualFunc(got.Rules, l.Rules, lb.SameRule) || !lb.SameAction(got.Default, l.Default) {
 			w.t.Fatalf("port %d has %v, not %v", l.Port, got.Rules, l.Rules)
 		}
 	}

@@ -383,7 +383,7 @@ func unchecked(o *lb.Observed, before lb.Action) {
 	if len(before.Targets) == 0 {
 		return
 	}
-	named := namedNow(o)
+	named := GroupsInUse(o)
 	for _, g := range before.Groups() {
 		if group := o.TargetGroup(g); group != nil && !named[g] {
 			group.Ready = false
@@ -409,4 +409,20 @@ func (s RespaceRules) Do(o *lb.Observed, _ Result) {
 func plain(r lb.Rule) lb.Rule {
 	r.Origin = nil
 	return r
+}
+
+// GroupsInUse returns the target groups that a rule or a default action names.
+func GroupsInUse(o *lb.Observed) map[lb.GroupID]bool {
+	out := map[lb.GroupID]bool{}
+	for _, l := range o.Listeners {
+		for _, g := range l.Default.Groups() {
+			out[g] = true
+		}
+		for _, r := range l.Rules {
+			for _, g := range r.Action.Groups() {
+				out[g] = true
+			}
+		}
+	}
+	return out
 }

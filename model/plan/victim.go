@@ -107,7 +107,7 @@ func newDefault(key lb.Key, co comparison, because string) victim {
 // exposes reports whether the first of some rules covers a later one with another action.
 func exposes(list []lb.ObservedRule, d lb.Dialect) bool {
 	for _, r := range list[1:] {
-		if !sameAction(r.Action, list[0].Action) && lb.Overlap(r.Rule, list[0].Rule, d) {
+		if !lb.SameAction(r.Action, list[0].Action) && lb.Overlap(r.Rule, list[0].Rule, d) {
 			return true
 		}
 	}
@@ -123,8 +123,6 @@ func newVictim(key lb.Key, port int32, r lb.ObservedRule, because string) victim
 func deleteFirst(key lb.Key, message string) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.DeleteFirst, Source: about(key), Message: message}
 }
-
-func about(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }
 
 // noParking says that target groups take over requests though their health is not known.
 func noParking(key lb.Key) diag.Diagnostic {

@@ -1,0 +1,40 @@
+package plan
+
+import "fairlead.dev/fairlead/model/lb"
+
+// This file is parking rules, which have a cloud check target groups before requests are sent to them.
+
+// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can
+// have (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which
+// nothing comes. AWS takes no 255.255.255.255/32 in a condition
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
+var unmatched = lb.Rule{Conditions: []lb.Condition{
+	{Field: "host", Values: []string{"warm.invalid"}},
+	{Field: "source", Values: []string{"192.0.2.1/32"}},
+}}
+
+// Parked reports whether a rule only keeps target groups warm.
+func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
+
+// parking is the rule that names some target groups. It keeps the clients that it never has with a
+// group, for some clouds want it where groups keep theirs with targets.
+func parking(groups []lb.GroupID) lb.Rule {
+	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
+	if len(groups) > 1 {
+		r.Action.StickySeconds = 1
+	}
+	for _, g := range groups {
+		r.Action.Targets = append(r.Action.Targets, lb.Weighted{Group: g, Weight: 1})
+	}
+	return r
+}
+
+// lots are the priorities kept for parking rules, the last of the range, ascending: up to 16,
+// fewer in a small range.
+func lots(c lb.Capabilities) []int {
+	var out []int
+	for p := c.MaxPriority - min(16, (c.MaxPriority-c.MinPriority+1)/8) + 1; p <= c.MaxPriority; p++ {
+		out = append(out, p)
+	}
+	return out
+}
