@@ -23,7 +23,10 @@ func certified(port int32, certificates ...lb.Certificate) lb.Listener {
 		l.Certificates = append(l.Certificates, c.ID)
 	}
 	if len(certificates) > 0 {
-		l.Certificates = withDefault(l.Certificates, l.Certificates[0])
+		first := l.Certificates[0]
+		rest := slices.DeleteFunc(l.Certificates[1:], func(id lb.CertificateID) bool { return id == first })
+		slices.Sort(rest)
+		l.Certificates = l.Certificates[:1+len(rest)]
 	}
 	return l
 }

@@ -35,16 +35,16 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 		if !seen.Exists {
 			next.unhurried() // no request has been answered yet
 		}
-		p = p.then(next)
+		p = appendSteps(p, next)
 		if next.complete {
 			return p
 		}
 		now = p.Fold(seen)
 		v, found := sacrifice(now, want, c, next.lacking)
 		if !found {
-			return p.then(beyond(now, want, c, known))
+			return appendSteps(p, beyond(now, want, c, known))
 		}
-		p = p.then(sequence{steps: []Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
+		p = appendSteps(p, sequence{steps: []Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
 }
@@ -90,8 +90,8 @@ func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *p
 	return ordered(differences(seen, want, c, compared, known, renewed, lot{}).tasks, use{}, use{})
 }
 
-// then is the plan followed by steps that wait for all of it.
-func (p Plan) then(next sequence) Plan {
+// appendSteps returns the plan followed by steps that wait for all of it.
+func appendSteps(p Plan, next sequence) Plan {
 	for _, s := range next.hasty {
 		p.Diagnostics = append(p.Diagnostics, haste(p.Key, s))
 	}

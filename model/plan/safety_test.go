@@ -217,7 +217,8 @@ func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 		CreateListener{l}.Do(o, Result{})
 		numbers, _ := number(merge(nil, l.Rules, c.Dialect), nil, c)
 		for j, r := range l.Rules {
-			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: plain(r), Priority: numbers.at[j]})
+			r.Origin = nil
+			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.at[j]})
 		}
 	}
 	return o

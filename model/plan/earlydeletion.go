@@ -115,9 +115,10 @@ func exposes(list []lb.ObservedRule, d lb.Dialect) bool {
 }
 
 func newVictim(key lb.Key, port int32, r lb.ObservedRule, because string) victim {
-	return victim{DeleteRule{port, r.Priority, r.Rule}, deleteFirst(key, fmt.Sprintf(
+	step := DeleteRule{port, r.Priority, r.Rule}
+	return victim{step, deleteFirst(key, fmt.Sprintf(
 		"%s, so the rule %s (%s) is deleted before its successor exists. Until then its requests get "+
-			"the answer of what is left below it, which may be the default.", because, ruleID(port, r.Priority), r.MatchKey()))}
+			"the answer of what is left below it, which may be the default.", because, step.ID(), r.MatchKey()))}
 }
 
 func deleteFirst(key lb.Key, message string) diag.Diagnostic {
