@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 )
 
 // contract is what programs that read `plan -o json` rely on, written down a second time so that
@@ -235,7 +236,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	var ours []string
 	for _, l := range made.LoadBalancer.Listeners {
 		for _, r := range l.Rules {
-			ours = append(ours, plan.RuleDigest(l.Port, r))
+			ours = append(ours, planner.RuleDigest(l.Port, r))
 		}
 	}
 	plan.CreateRule{Port: 80, Priority: 1, Rule: lb.Rule{

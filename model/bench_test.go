@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 )
 
 // many is n Ingresses of one group, each with its own Service and four Prefix paths. With one
@@ -83,7 +83,7 @@ func BenchmarkDiffOfOneChange(b *testing.B) {
 			seen, want := oneChange(b, c)
 			b.ReportAllocs()
 			for b.Loop() {
-				plan.Diff(seen, want, c)
+				planner.Diff(seen, want, c)
 			}
 		})
 	}
@@ -94,7 +94,7 @@ func BenchmarkDiffOfOneChange(b *testing.B) {
 func oneChange(tb testing.TB, c lb.Capabilities) (*lb.Observed, lb.LoadBalancer) {
 	o := many(1000, false)
 	before := Compile(snapshotOf(tb, o), lb.Facts{}, c).LoadBalancer
-	seen := plan.Diff(&lb.Observed{Key: before.Key}, before, c).Fold(&lb.Observed{Key: before.Key})
+	seen := planner.Diff(&lb.Observed{Key: before.Key}, before, c).Fold(&lb.Observed{Key: before.Key})
 	for i := range seen.TargetGroups {
 		seen.TargetGroups[i].Ready = true
 	}
@@ -112,7 +112,7 @@ func TestOneChangedPathIsOneRuleStep(t *testing.T) {
 	for _, c := range capabilitySets {
 		t.Run(c.Name, func(t *testing.T) {
 			seen, want := oneChange(t, c)
-			todo := plan.Diff(seen, want, c)
+			todo := planner.Diff(seen, want, c)
 			if len(todo.Steps) != 1 {
 				t.Errorf("%d steps, want 1: %v", len(todo.Steps), todo.Steps)
 			}

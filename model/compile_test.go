@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -29,7 +29,7 @@ func TestNothingToServeForTheMomentIsNotTheEnd(t *testing.T) {
 		t.Fatalf("listeners %v, empty %v; want none and false", built.LoadBalancer.Listeners, built.LoadBalancer.Empty())
 	}
 	seen := &lb.Observed{Key: built.LoadBalancer.Key, Exists: true, Active: true, Digest: built.LoadBalancer.Digest}
-	if todo := plan.Diff(seen, built.LoadBalancer, lb.ALB()); !todo.Empty() {
+	if todo := planner.Diff(seen, built.LoadBalancer, lb.ALB()); !todo.Empty() {
 		t.Errorf("the load balancer stays, but the plan is %v", todo.Steps)
 	}
 }

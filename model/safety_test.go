@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/lowering"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -160,8 +161,8 @@ func TestEveryStateBetweenTwoTablesIsSafe(t *testing.T) {
 				}
 				want := lowered(to, c)
 				start := &lb.Observed{Key: want.Key}
-				seen := plan.Diff(start, lowered(from, c), c).Fold(start)
-				goal := contentOf(plan.Diff(start, want, c).Fold(start))
+				seen := planner.Diff(start, lowered(from, c), c).Fold(start)
+				goal := contentOf(planner.Diff(start, want, c).Fold(start))
 				if problem := j.walk(rng, seen, want, c, goal); problem != "" {
 					t.Fatalf("pair %d: %s", i, problem)
 				}
@@ -172,12 +173,12 @@ func TestEveryStateBetweenTwoTablesIsSafe(t *testing.T) {
 
 // walk takes the plan step by step, and once more from a step at which it was stopped.
 func (j *judge) walk(rng *rand.Rand, seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, goal string) string {
-	todo := plan.Diff(seen, want, c)
+	todo := planner.Diff(seen, want, c)
 	before, after := j.outcomes(seen), j.outcomes(todo.Fold(seen))
 	state, stop := seen.Clone(), rng.IntN(len(todo.Steps)+1)
 	for i, s := range todo.Steps {
 		if i == stop {
-			if got := contentOf(plan.Diff(state, want, c).Fold(state)); got != goal {
+			if got := contentOf(planner.Diff(state, want, c).Fold(state)); got != goal {
 				return fmt.Sprintf("stopped before step %d and made again it ends at\n%s, want\n%s", i, got, goal)
 			}
 		}

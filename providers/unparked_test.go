@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -60,11 +61,11 @@ func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen := &lb.Observed{Key: "fairlead/shop/web"}
-			if _, err := providers.Run(t.Context(), unparking{}, seen, plan.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
+			if _, err := providers.Run(t.Context(), unparking{}, seen, planner.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
 				t.Fatal(err)
 			}
 			seen.TargetGroups[0].Ready = true
-			todo := plan.Diff(seen, leading("new"), lb.ALB())
+			todo := planner.Diff(seen, leading("new"), lb.ALB())
 			got, err := providers.Run(t.Context(), unparking{answer: c.answer}, seen, todo, providers.Options{})
 			if len(got.Rejections) > 0 {
 				t.Errorf("it is held against %v", got.Rejections)
@@ -81,7 +82,7 @@ func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
 			if len(got.Unparked) != 1 || !strings.Contains(got.Unparked[0].Err.Error(), c.answer.Error()) || len(got.Unparked[0].Origin) == 0 {
 				t.Errorf("it says %v", got.Unparked)
 			}
-			if left := plan.Diff(seen, leading("new"), lb.ALB()); !left.Empty() {
+			if left := planner.Diff(seen, leading("new"), lb.ALB()); !left.Empty() {
 				t.Errorf("it leaves %v to do", left.Print())
 			}
 		})
@@ -93,11 +94,11 @@ func TestAPlanGoesOnWithoutAParkingRuleThatIsRefused(t *testing.T) {
 func TestWithoutAParkingRuleTheRestIsDone(t *testing.T) {
 	var parked plan.CreateRule
 	seen := &lb.Observed{Key: "fairlead/shop/web"}
-	if _, err := providers.Run(t.Context(), unparking{}, seen, plan.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
+	if _, err := providers.Run(t.Context(), unparking{}, seen, planner.Diff(seen, leading("old"), lb.ALB()), providers.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	seen.TargetGroups[0].Ready = true
-	for _, s := range plan.Diff(seen, leading("new"), lb.ALB()).Steps {
+	for _, s := range planner.Diff(seen, leading("new"), lb.ALB()).Steps {
 		if create, ok := s.Step.(plan.CreateRule); ok && plan.Parked(create.Rule) {
 			parked = create
 		}

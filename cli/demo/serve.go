@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -197,7 +198,7 @@ func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, erro
 		if err != nil {
 			return nil, fmt.Errorf("observing %s: %w", p.Plan.Key, err)
 		}
-		todo := plan.Diff(seen, p.LoadBalancer, p.Capabilities)
+		todo := planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 		if todo.Empty() {
 			return seen, d.setTargets(ctx, p)
 		}

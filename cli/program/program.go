@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -84,13 +85,13 @@ func Compile(
 	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.Capabilities)
 	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
-		strangers := plan.Strangers(seen, p.LoadBalancer, plan.Among(ours))
+		strangers := planner.Strangers(seen, p.LoadBalancer, planner.Among(ours))
 		for _, stranger := range strangers {
 			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
 		}
-		p.LoadBalancer = plan.Keep(p.LoadBalancer, seen, strangers)
+		p.LoadBalancer = planner.Keep(p.LoadBalancer, seen, strangers)
 	}
-	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.After = p.Plan.Fold(seen)
 	return p, nil
 }
@@ -113,7 +114,7 @@ func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Progra
 	s := ingress.Snapshot{Key: seen.Key, Class: class}
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
-	p.Plan = plan.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.After = p.Plan.Fold(seen)
 	return p
 }

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 )
 
 // This file releases the Ingresses that are no members of the load balancer any more.
@@ -24,7 +25,7 @@ import (
 // to be removed once the record is written: an Ingress that is in the record and has no finalizer
 // would be taken for one that has vanished.
 func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
+	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
 	}
 	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 )
 
 // This file finds foreign rules: rules that another writer has made, and no earlier plan. They are
@@ -29,12 +29,12 @@ type foreignRules struct {
 type ruleView struct {
 	seen    *lb.Observed
 	want    lb.LoadBalancer
-	foreign []plan.Stranger
+	foreign []planner.Stranger
 }
 
 // applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
 // load balancer that is wanted.
-func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []plan.Stranger {
+func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []planner.Stranger {
 	foreign, news := b.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
@@ -45,26 +45,26 @@ func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Sna
 		}
 	}
 	if stay {
-		built.LoadBalancer = plan.Keep(built.LoadBalancer, seen, foreign)
+		built.LoadBalancer = planner.Keep(built.LoadBalancer, seen, foreign)
 	}
 	return foreign
 }
 
 // find returns the foreign rules of a load balancer, and whether they were found just now.
-func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []plan.Stranger, news bool) {
+func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []planner.Stranger, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last, known := b.views[g.Key]
 	if found = last.foreign; last.seen != seen {
-		ours := plan.Among(g.Memory.Rules)
+		ours := planner.Among(g.Memory.Rules)
 		switch {
 		case known:
-			ours = plan.Among(outcome.OwnRules(last.seen, last.want, last.foreign))
+			ours = planner.Among(outcome.OwnRules(last.seen, last.want, last.foreign))
 		case len(g.Memory.Rules) > 0:
-		case g.HasChanges() || plan.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
+		case g.HasChanges() || planner.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
-		found, news = plan.Strangers(seen, want, ours), true
+		found, news = planner.Strangers(seen, want, ours), true
 	}
 	if b.views == nil {
 		b.views = map[lb.Key]ruleView{}

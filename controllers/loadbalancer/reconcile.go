@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -52,9 +52,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	r.warmups.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                                // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)                  // rules that another writer has made
-	todo := outcome.PlanUnlessRetained(snap, plan.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	built := r.compile(snap.Snapshot, facts, seen, caps)                                   // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)                     // rules that another writer has made
+	todo := outcome.PlanUnlessRetained(snap, planner.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
 	o := outcome.Outcome{Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo, ForeignRules: foreign}
 	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)

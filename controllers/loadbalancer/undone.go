@@ -10,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -30,7 +31,7 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 	if before == nil || before == o.Observed || o.Plan.Empty() {
 		return nil
 	}
-	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot, plan.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
+	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot, planner.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
 	return slices.DeleteFunc(stepsOf(o.Plan), func(s string) bool { return slices.Contains(needed, s) })
 }
 

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -25,7 +26,7 @@ type Outcome struct {
 	Observed     *lb.Observed // after the plan
 	Plan         plan.Plan
 	// ForeignRules are the rules that another writer has made.
-	ForeignRules []plan.Stranger
+	ForeignRules []planner.Stranger
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
 	// Dispute is what another writer undoes; nil if there is none.
@@ -42,7 +43,7 @@ func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
 // Served reports whether the cloud has all that was accepted. It may still have resources that are
 // not used any more: some clouds take a minute to release them.
 func (o Outcome) Served() bool {
-	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) && tidies(plan.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
+	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) && tidies(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
 // tidies reports whether a plan only deletes resources that are not used any more.

@@ -4,18 +4,18 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 )
 
 // This file finds the rules of a load balancer that this operator has made.
 
 // OwnRules returns the digests of the rules that exist, or were about to be made, without foreign
 // ones.
-func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []plan.Stranger) []string {
+func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.Stranger) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {
-		if !slices.ContainsFunc(foreign, func(s plan.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
-			out = append(out, plan.RuleDigest(port, r))
+		if !slices.ContainsFunc(foreign, func(s planner.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
+			out = append(out, planner.RuleDigest(port, r))
 		}
 	}
 	for _, there := range seen.Listeners {

@@ -18,7 +18,7 @@ func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
 
 // parking is the rule that names some target groups. It keeps the clients that it never has with a
 // group, for some clouds want it where groups keep theirs with targets.
-func parking(groups []lb.GroupID) lb.Rule {
+func ParkingRule(groups []lb.GroupID) lb.Rule {
 	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
 	if len(groups) > 1 {
 		r.Action.StickySeconds = 1
@@ -31,7 +31,7 @@ func parking(groups []lb.GroupID) lb.Rule {
 
 // lots are the priorities kept for parking rules, the last of the range, ascending: up to 16,
 // fewer in a small range.
-func lots(c lb.Capabilities) []int {
+func ParkingPriorities(c lb.Capabilities) []int {
 	var out []int
 	for p := c.MaxPriority - min(16, (c.MaxPriority-c.MinPriority+1)/8) + 1; p <= c.MaxPriority; p++ {
 		out = append(out, p)

@@ -40,4 +40,4 @@ func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	return out
 }
 
-func about(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }
+func SourceOf(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }

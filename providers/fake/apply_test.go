@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -205,7 +206,7 @@ func TestApplyWithFaults(t *testing.T) {
 			attempts := 0
 			for ; attempts < 20; attempts++ {
 				seen := observe(t, cloud)
-				todo := plan.Diff(seen, want, cloud.Capabilities(lb.Class{}))
+				todo := planner.Diff(seen, want, cloud.Capabilities(lb.Class{}))
 				if todo.Empty() {
 					break
 				}

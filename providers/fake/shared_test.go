@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -268,7 +269,7 @@ func scribble(file string) error {
 			if err != nil {
 				return err
 			}
-			todo := plan.Diff(seen, want, cloud.Capabilities(lb.Class{}))
+			todo := planner.Diff(seen, want, cloud.Capabilities(lb.Class{}))
 			if todo.Empty() {
 				break
 			}

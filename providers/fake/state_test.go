@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/fake"
 )
@@ -79,7 +80,7 @@ func TestStateFiles(t *testing.T) {
 	if diff := cmp.Diff(map[lb.Key]*lb.Observed{shop: seen}, state, cmp.FilterPath(readiness, cmp.Ignore())); diff != "" {
 		t.Errorf("(-kept +file):\n%s", diff)
 	}
-	if steps := plan.Diff(state[shop], want, lb.Literal()).Steps; len(steps) > 0 {
+	if steps := planner.Diff(state[shop], want, lb.Literal()).Steps; len(steps) > 0 {
 		t.Errorf("a plan against the file still has %s %s", steps[0].Step.Op(), steps[0].Step.ID())
 	}
 	for suffix, c := range map[string]struct {

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -35,7 +35,7 @@ func program(t testing.TB, cloud *fake.Cloud, want lb.LoadBalancer) *lb.Observed
 		if seen, err = cloud.Observe(t.Context(), want.Key, false); err != nil {
 			return err
 		}
-		todo := plan.Diff(seen, want, cloud.Capabilities(lb.Class{}))
+		todo := planner.Diff(seen, want, cloud.Capabilities(lb.Class{}))
 		_, err = providers.Run(t.Context(), cloud, seen, todo, providers.Options{})
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -160,7 +161,7 @@ func (r *run) until(ctx context.Context, want lb.LoadBalancer, again tolerance) 
 	for tries := 0; ; tries++ {
 		seen, err := r.cloud.Observe(ctx, want.Key, false)
 		if err == nil {
-			p := plan.Diff(seen, want, r.cloud.Capabilities(lb.Class{}))
+			p := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{}))
 			if p.Empty() {
 				return nil
 			}

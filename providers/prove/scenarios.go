@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
@@ -155,7 +156,7 @@ func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
 	if err != nil {
 		return err
 	}
-	if steps := plan.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps; len(steps) > 0 {
+	if steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps; len(steps) > 0 {
 		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps), steps[0].Step.Op(), steps[0].Step.ID())
 	}
 	return nil
@@ -220,7 +221,7 @@ func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	steps := plan.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
+	steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
 	done := 0
 	for _, s := range steps {
 		var result plan.Result

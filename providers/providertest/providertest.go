@@ -19,6 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -293,7 +294,7 @@ func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 // diff is what is to be done for the load balancer that was seen to be as a stage wants it.
 func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
 	want.Key = seen.Key
-	return plan.Diff(seen, want, c.Capabilities(lb.Class{}))
+	return planner.Diff(seen, want, c.Capabilities(lb.Class{}))
 }
 
 // apply applies one step, and waits where the cloud is not ready for it.

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/serve"
@@ -37,7 +37,7 @@ func BenchmarkPlan(b *testing.B) {
 					}
 					p := start(cloud)
 					seen := &lb.Observed{Key: shop}
-					todo := plan.Diff(seen, want, p.Capabilities(lb.Class{}))
+					todo := planner.Diff(seen, want, p.Capabilities(lb.Class{}))
 					b.StartTimer()
 					if _, err := providers.Run(b.Context(), p, seen, todo, providers.Options{Parallel: parallel}); err != nil {
 						b.Fatal(err)

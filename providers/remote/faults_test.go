@@ -19,6 +19,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/serve"
@@ -323,7 +324,7 @@ func TestAProviderIsStartedAnewInTheMiddleOfAPlan(t *testing.T) {
 	want.Digest = lb.DigestOf(want.Settings)
 	want.Listeners[0].Digest = lb.DigestOf(want.Listeners[0].Settings)
 	seen := &lb.Observed{Key: shop}
-	todo := plan.Diff(seen, want, p.Capabilities(lb.Class{}))
+	todo := planner.Diff(seen, want, p.Capabilities(lb.Class{}))
 	if _, err := providers.Run(t.Context(), p, seen, todo, providers.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/providers/providertest"
@@ -122,7 +123,7 @@ func TestValuesOfANewerProvider(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ops []string
-		for _, s := range plan.Diff(seen, want, p.Capabilities(lb.Class{})).Steps {
+		for _, s := range planner.Diff(seen, want, p.Capabilities(lb.Class{})).Steps {
 			ops = append(ops, s.Step.Op())
 		}
 		return ops
@@ -131,7 +132,7 @@ func TestValuesOfANewerProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := providers.Run(t.Context(), p, seen, plan.Diff(seen, want, p.Capabilities(lb.Class{})), providers.Options{}); err != nil {
+	if _, err := providers.Run(t.Context(), p, seen, planner.Diff(seen, want, p.Capabilities(lb.Class{})), providers.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if left := steps(); len(left) > 0 {

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -373,7 +374,7 @@ func (w *world) look(deep bool) plan.Plan {
 	}
 	w.seen = seen
 	caps := w.cloud.Capabilities(model.ClassOf(s))
-	return plan.Diff(seen, model.Compile(s, w.facts(), caps).LoadBalancer, caps)
+	return planner.Diff(seen, model.Compile(s, w.facts(), caps).LoadBalancer, caps)
 }
 
 // facts are what the cloud says of the network.

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
@@ -231,7 +232,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 			return plan.Plan{}, built, err
 		}
 	}
-	todo := plan.Diff(w.seen, built.LoadBalancer, caps)
+	todo := planner.Diff(w.seen, built.LoadBalancer, caps)
 	if w.planned != nil {
 		w.planned(todo)
 	}

@@ -17,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/model/settings"
@@ -142,7 +143,7 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 		if c.seen == nil {
 			c.seen = &lb.Observed{Key: key}
 		}
-		c.plan = plan.Diff(c.seen, c.want, c.caps)
+		c.plan = planner.Diff(c.seen, c.want, c.caps)
 		told.diagnostics = append(told.diagnostics, c.plan.Diagnostics...)
 		told.loadBalancers = append(told.loadBalancers, c)
 	}
@@ -241,7 +242,7 @@ func checkPlan(t *testing.T, s *story, told telling) {
 		for i := range now.TargetGroups {
 			now.TargetGroups[i].Ready = true
 		}
-		if again := plan.Diff(now, c.want, c.caps); !again.Empty() {
+		if again := planner.Diff(now, c.want, c.caps); !again.Empty() {
 			t.Errorf("under %s, the plan does not arrive: %s %s is left", told.caps.Name, again.Steps[0].Step.Op(), again.Steps[0].Step.ID())
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -65,7 +66,7 @@ func compile(t *testing.T, o options, of cluster) *compiled {
 		}
 		caps := offline.Capabilities(model.ClassOf(s))
 		built := model.Compile(s, facts, caps)
-		todo := plan.Diff(&lb.Observed{Key: s.Key}, built.LoadBalancer, caps)
+		todo := planner.Diff(&lb.Observed{Key: s.Key}, built.LoadBalancer, caps)
 		w.built, w.caps, w.plans = append(w.built, built), append(w.caps, caps), append(w.plans, todo)
 		w.diagnostics = append(append(w.diagnostics, built.Diagnostics...), todo.Diagnostics...)
 	}

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 )
@@ -87,7 +87,7 @@ func (b *balancer) reconcile(ctx context.Context, o ingress.Objects) (rests bool
 			want.TargetGroups[i].Targets = []lb.Target{to}
 		}
 	}
-	todo := plan.Diff(b.seen, want, b.provider.Capabilities(model.ClassOf(b.snapshot)))
+	todo := planner.Diff(b.seen, want, b.provider.Capabilities(model.ClassOf(b.snapshot)))
 	outcome, err := providers.Run(ctx, b.provider, b.seen, todo, providers.Options{})
 	if err == nil && len(outcome.Rejections) > 0 {
 		err = fmt.Errorf("refused: %v", outcome.Rejections)

@@ -1,10 +1,11 @@
-package plan
+package planner
 
 import (
 	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // Lanes find out which steps of one listener must keep their order: those whose rules a request
@@ -19,7 +20,7 @@ type lanes struct {
 // have, so that at a limit no step waits for another without need.
 const crowd = 200
 
-func newLanes(p *pairs) *lanes { return &lanes{index: newIndex(p), barrier: absent} }
+func newLanes(p *pairs) *lanes { return &lanes{index: newIndex(p), barrier: rulelist.Absent} }
 
 // enter puts a task behind those that it must wait for, and returns these.
 func (l *lanes) enter(e entry) []int {
@@ -34,7 +35,7 @@ func (l *lanes) enter(e entry) []int {
 // pass returns what a task must wait for, and lets nothing wait for the task.
 func (l *lanes) pass(r lb.Rule) []int {
 	after := l.meeting(r)
-	if l.barrier != absent {
+	if l.barrier != rulelist.Absent {
 		after = append(after, l.barrier)
 	}
 	return after
@@ -46,7 +47,7 @@ func (l *lanes) bar(task int) []int {
 	for _, e := range l.entries {
 		after = append(after, e.at)
 	}
-	if l.barrier != absent {
+	if l.barrier != rulelist.Absent {
 		after = append(after, l.barrier)
 	}
 	*l = lanes{index: newIndex(l.pairs), barrier: task}

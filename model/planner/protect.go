@@ -1,8 +1,10 @@
-package plan
+package planner
 
 import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file puts what protects a load balancer before it. What asks for a web ACL comes behind it,
@@ -13,7 +15,7 @@ import (
 // protected says why a load balancer stays that nobody asks for any more, if it does. What its
 // class alone protects goes once the class does not any more.
 func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic, bool) {
-	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected, Source: about(seen.Key)}
+	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected, Source: plan.SourceOf(seen.Key)}
 	stays := ", so it stays as it is"
 	if want.Withdrawn {
 		stays = ", so it stays, and answers nothing that its class does not permit any more"
@@ -35,11 +37,11 @@ func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag
 func (d *difference) protect() {
 	seen, want := d.seen.Protection, d.want.Protection
 	if want.Shield != seen.Shield && want.Shield != lb.Unsettled {
-		d.add(ShieldLoadBalancer{d.want.Key, want.Shield}, use{}, d.balancer)
+		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, schedule.Places{}, d.balancer)
 	}
 	settled := want.WebACL != lb.Unsettled || !d.seen.Exists // a new load balancer has nothing that could stay
 	if want.Guarded() && want.WebACL != seen.WebACL && settled {
-		d.guarded = d.add(GuardLoadBalancer{d.want.Key, want.WebACL}, use{}, d.balancer)
+		d.guarded = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL}, schedule.Places{}, d.balancer)
 	}
 }
 
@@ -54,5 +56,5 @@ func (d *difference) expose() {
 			after = append(after, m.at)
 		}
 	}
-	d.add(GuardLoadBalancer{d.want.Key, d.want.Protection.WebACL}, use{}, after...)
+	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, schedule.Places{}, after...)
 }

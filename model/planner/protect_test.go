@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file tests why a load balancer stays that nobody asks for, and what protects one.
@@ -64,7 +65,7 @@ func TestAnUnsettledWebACLChangesNothing(t *testing.T) {
 			want.Protection.WebACL = c.want
 			var got []string
 			for _, s := range Diff(seen, want, lb.ALB()).Steps {
-				if guard, ok := s.Step.(GuardLoadBalancer); ok {
+				if guard, ok := s.Step.(plan.GuardLoadBalancer); ok {
 					got = append(got, guard.WebACL)
 				}
 			}
@@ -83,7 +84,7 @@ func TestAWebACLGoesLast(t *testing.T) {
 	want.Protection.WebACL = lb.NoWebACL
 	p := Diff(seen, want, lb.ALB())
 	for i, s := range p.Steps {
-		if _, guards := s.Step.(GuardLoadBalancer); guards && (len(p.Steps) != 3 || len(s.After) < 2) {
+		if _, guards := s.Step.(plan.GuardLoadBalancer); guards && (len(p.Steps) != 3 || len(s.After) < 2) {
 			t.Errorf("step %d, behind %v: %v", i, s.After, named(p))
 		}
 	}

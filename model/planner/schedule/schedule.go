@@ -1,4 +1,4 @@
-package plan
+package schedule
 
 import (
 	"cmp"
@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file puts tasks into an order that never exceeds a limit. While there are places for
@@ -18,43 +19,43 @@ const nowhere = -1
 
 // A schedule is an order in the making.
 type schedule struct {
-	tasks  []task
+	tasks  []Task
 	waits  []int        // by task, how many tasks it still waits for
 	behind [][]int      // by task, those that wait for it
 	ready  queue        // those that wait for nothing
 	early  map[int]bool // tasks that do not wait for all that they should rather wait for
 
-	limit use
-	need  use          // places that the tasks not yet done take
-	free  [kinds][]int // a place each: the task that made it, or nowhere for one that was there
-	owed  use          // places taken beyond the limit
+	limit Places
+	need  Places       // places that the tasks not yet done take
+	free  [Kinds][]int // a place each: the task that made it, or nowhere for one that was there
+	owed  Places       // places taken beyond the limit
 
-	sequence
+	Sequence
 }
 
 // A sequence is tasks in order.
-type sequence struct {
-	steps    []Planned
-	complete bool        // or the limits did not permit the rest
-	lacking  [kinds]bool // which limits
-	hasty    []Step      // those that did not wait for all that they should rather wait for
-	unparked bool        // target groups take over requests without a check of their health
-	index    []int       // by task, where it is in steps; nowhere while it is not
+type Sequence struct {
+	Steps      []plan.Planned
+	Complete   bool        // or the limits did not permit the rest
+	Lacking    [Kinds]bool // which limits
+	EarlySteps []plan.Step // those that did not wait for all that they should rather wait for
+	Unparked   bool        // target groups take over requests without a check of their health
+	Index      []int       // by task, where it is in steps; nowhere while it is not
 }
 
 // unhurried takes back that some steps come early.
-func (s *sequence) unhurried() {
-	s.hasty = nil
-	for i := range s.steps {
-		s.steps[i].Early = ""
+func (s *Sequence) ClearEarly() {
+	s.EarlySteps = nil
+	for i := range s.Steps {
+		s.Steps[i].Early = ""
 	}
 }
 
 // ordered is the tasks in order, as far as the limits permit.
-func ordered(tasks []task, taken, limit use) sequence {
+func Order(tasks []Task, taken, limit Places) Sequence {
 	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
-		s.index = append(s.index, nowhere)
+		s.Index = append(s.Index, nowhere)
 		for _, before := range s.before(i) {
 			s.waits[i]++
 			s.behind[before] = append(s.behind[before], i)
@@ -62,8 +63,8 @@ func ordered(tasks []task, taken, limit use) sequence {
 		if s.waits[i] == 0 {
 			s.ready = append(s.ready, i)
 		}
-		for k := range t.use {
-			s.need[k] += max(0, t.use[k])
+		for k := range t.Places {
+			s.need[k] += max(0, t.Places[k])
 		}
 	}
 	heap.Init(&s.ready)
@@ -75,21 +76,21 @@ func ordered(tasks []task, taken, limit use) sequence {
 	}
 	for s.next() {
 	}
-	s.complete = len(s.steps) == len(tasks)
-	for k := range kinds {
-		s.lacking[k] = s.isShort(k)
+	s.Complete = len(s.Steps) == len(tasks)
+	for k := range Kinds {
+		s.Lacking[k] = s.isShort(k)
 	}
-	return s.sequence
+	return s.Sequence
 }
 
 // before are the tasks that a task waits for.
 func (s *schedule) before(i int) []int {
-	return slices.Concat(s.tasks[i].after, s.tasks[i].rather, s.tasks[i].gently)
+	return slices.Concat(s.tasks[i].After, s.tasks[i].Preferred, s.tasks[i].Optional)
 }
 
 // next does one more task, and reports whether there was one that could be done.
 func (s *schedule) next() bool {
-	anyTask := func(task) bool { return true }
+	anyTask := func(Task) bool { return true }
 	if len(s.ready) == 0 && !s.loosen(anyTask) && !s.hasten(anyTask) {
 		return false
 	}
@@ -102,11 +103,11 @@ func (s *schedule) next() bool {
 		errand := s.errand()
 		at = s.ready.first(func(i int) bool { return errand[i] })
 	}
-	if at < 0 && s.loosen(func(t task) bool { return t.use[rules] < 0 || t.use[listeners] < 0 }) {
+	if at < 0 && s.loosen(func(t Task) bool { return t.Places[Rules] < 0 || t.Places[Listeners] < 0 }) {
 		return true
 	}
 	if at < 0 {
-		return s.isShort(certificates) && s.hasten(func(t task) bool { return t.use[certificates] < 0 })
+		return s.isShort(Certificates) && s.hasten(func(t Task) bool { return t.Places[Certificates] < 0 })
 	}
 	s.do(heap.Remove(&s.ready, at).(int))
 	return true
@@ -114,12 +115,12 @@ func (s *schedule) next() bool {
 
 // loosen has a task not wait any longer for those that it waits for gently, where nothing else
 // holds it up.
-func (s *schedule) loosen(which func(task) bool) bool {
+func (s *schedule) loosen(which func(Task) bool) bool {
 	for i, t := range s.tasks {
-		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.gently, s.pending) || slices.ContainsFunc(slices.Concat(t.after, t.rather), s.pending) {
+		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) || slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
 			continue
 		}
-		s.tasks[i].gently = slices.DeleteFunc(slices.Clone(t.gently), s.pending)
+		s.tasks[i].Optional = slices.DeleteFunc(slices.Clone(t.Optional), s.pending)
 		s.waits[i] = 0
 		heap.Push(&s.ready, i)
 		return true
@@ -129,13 +130,13 @@ func (s *schedule) loosen(which func(task) bool) bool {
 
 // hasten makes a task ready that only waits for tasks that it should rather, but need not, wait
 // for: where all wait for each other, or where there is no place for what it waits for.
-func (s *schedule) hasten(which func(task) bool) bool {
+func (s *schedule) hasten(which func(Task) bool) bool {
 	for i, t := range s.tasks {
-		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.after, s.pending) {
-			s.tasks[i].rather = slices.DeleteFunc(slices.Clone(t.rather), s.pending)
-			s.tasks[i].gently = slices.DeleteFunc(slices.Clone(t.gently), s.pending)
+		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.After, s.pending) {
+			s.tasks[i].Preferred = slices.DeleteFunc(slices.Clone(t.Preferred), s.pending)
+			s.tasks[i].Optional = slices.DeleteFunc(slices.Clone(t.Optional), s.pending)
 			s.waits[i] = 0
-			s.hasty, s.early[i] = append(s.hasty, t.step), true
+			s.EarlySteps, s.early[i] = append(s.EarlySteps, t.Step), true
 			heap.Push(&s.ready, i)
 			return true
 		}
@@ -143,7 +144,7 @@ func (s *schedule) hasten(which func(task) bool) bool {
 	return false
 }
 
-func (s *schedule) pending(i int) bool { return s.index[i] == nowhere }
+func (s *schedule) pending(i int) bool { return s.Index[i] == nowhere }
 
 // short reports whether more places are needed than there are.
 func (s *schedule) short() bool {
@@ -162,7 +163,7 @@ func (s *schedule) isShort(kind int) bool {
 // takesShort reports whether a task takes a place that is short.
 func (s *schedule) takesShort(i int) bool {
 	for k := range s.limit {
-		if s.tasks[i].use[k] > 0 && s.isShort(k) {
+		if s.tasks[i].Places[k] > 0 && s.isShort(k) {
 			return true
 		}
 	}
@@ -189,7 +190,7 @@ func (s *schedule) errand() map[int]bool {
 // makesShort reports whether a task makes a place that is short.
 func (s *schedule) makesShort(i int) bool {
 	for k := range s.limit {
-		if s.tasks[i].use[k] < 0 && s.isShort(k) {
+		if s.tasks[i].Places[k] < 0 && s.isShort(k) {
 			return true
 		}
 	}
@@ -197,13 +198,13 @@ func (s *schedule) makesShort(i int) bool {
 }
 
 // way is what must be done before a task, itself included, and the places that it takes.
-func (s *schedule) way(to int) (map[int]bool, use) {
-	way, cost := map[int]bool{to: true}, use{}
+func (s *schedule) way(to int) (map[int]bool, Places) {
+	way, cost := map[int]bool{to: true}, Places{}
 	for stack := []int{to}; len(stack) > 0; {
 		i := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		for k := range cost {
-			cost[k] += max(0, s.tasks[i].use[k])
+			cost[k] += max(0, s.tasks[i].Places[k])
 		}
 		for _, b := range s.before(i) {
 			if s.pending(b) && !way[b] {
@@ -216,7 +217,7 @@ func (s *schedule) way(to int) (map[int]bool, use) {
 }
 
 // affords reports whether there are places for a cost.
-func (s *schedule) affords(cost use) bool {
+func (s *schedule) affords(cost Places) bool {
 	for k := range s.limit {
 		if s.limit[k] > 0 && cost[k] > len(s.free[k]) {
 			return false
@@ -225,7 +226,7 @@ func (s *schedule) affords(cost use) bool {
 	return true
 }
 
-func (u use) total() int {
+func (u Places) total() int {
 	sum := 0
 	for _, n := range u {
 		sum += n
@@ -236,21 +237,21 @@ func (u use) total() int {
 // do puts a task at the end of the order. It waits for the tasks that made its places.
 func (s *schedule) do(i int) {
 	t := s.tasks[i]
-	planned := Planned{Step: t.step, Origin: t.origin}
+	planned := plan.Planned{Step: t.Step, Origin: t.Origin}
 	if s.early[i] {
-		planned.Early = earlyReason(t.step)
+		planned.Early = earlyReason(t.Step)
 	}
 	for _, b := range s.before(i) {
-		planned.After = append(planned.After, s.index[b])
+		planned.After = append(planned.After, s.Index[b])
 	}
-	for k, n := range t.use {
+	for k, n := range t.Places {
 		s.need[k] -= max(0, n)
 		if s.limit[k] == 0 {
 			continue
 		}
 		for range n {
 			if place := s.free[k][0]; place != nowhere {
-				planned.After = append(planned.After, s.index[place])
+				planned.After = append(planned.After, s.Index[place])
 			}
 			s.free[k] = s.free[k][1:]
 		}
@@ -264,8 +265,8 @@ func (s *schedule) do(i int) {
 	}
 	slices.Sort(planned.After)
 	planned.After = slices.Compact(planned.After)
-	s.index[i] = len(s.steps)
-	s.steps = append(s.steps, planned)
+	s.Index[i] = len(s.Steps)
+	s.Steps = append(s.Steps, planned)
 	for _, b := range s.behind[i] {
 		if s.waits[b]--; s.waits[b] == 0 && s.pending(b) {
 			heap.Push(&s.ready, b)
@@ -299,12 +300,12 @@ func (q queue) first(holds func(int) bool) int {
 }
 
 // earlyReason says why a step comes early.
-func earlyReason(s Step) diag.Reason {
-	if _, detaches := s.(DetachCertificate); detaches {
+func earlyReason(s plan.Step) diag.Reason {
+	if _, detaches := s.(plan.DetachCertificate); detaches {
 		return diag.DeleteFirst
 	}
 	return diag.RedirectOrder
 }
 
 // has reports whether a task is in the order.
-func (s sequence) has(task int) bool { return s.index[task] != nowhere }
+func (s Sequence) Has(task int) bool { return s.Index[task] != nowhere }

@@ -1,6 +1,12 @@
-package plan
+package planner
 
-import "slices"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
+)
 
 // This file holds the steps of a plan before they have an order. Which step waits for which,
 // and what would happen if it did not:
@@ -60,11 +66,11 @@ import "slices"
 // Besides, at a limit whatever takes a place waits for what makes it (room.go).
 
 // add adds a task behind others, those that are absent left out, and returns its index.
-func (d *difference) add(s Step, u use, after ...int) int {
-	t := task{step: s, use: u}
+func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
+	t := schedule.Task{Step: s, Places: u}
 	for _, a := range after {
-		if a != absent && !slices.Contains(t.after, a) {
-			t.after = append(t.after, a)
+		if a != rulelist.Absent && !slices.Contains(t.After, a) {
+			t.After = append(t.After, a)
 		}
 	}
 	d.tasks = append(d.tasks, t)

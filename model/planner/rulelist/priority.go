@@ -1,9 +1,10 @@
-package plan
+package rulelist
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file gives rules their numbers. Numbers are sparse, so that a rule that comes finds one
@@ -12,25 +13,25 @@ import (
 
 // A numbering is the priority of every line of a merged list, and the rules that must move
 // before any other can take its place.
-type numbering struct {
-	at    []int       // by line
-	moves map[int]int // old numbers to new ones
+type Numbering struct {
+	Priority []int       // by line
+	Moves    map[int]int // old numbers to new ones
 }
 
 // number keeps the numbers of old rules and finds some for those that come. It reports false
 // if the range cannot hold the old and the new rules side by side.
-func number(lines []line, old []int, c lb.Capabilities) (numbering, bool) {
-	high := c.MaxPriority - len(lots(c))
+func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
+	high := c.MaxPriority - len(plan.ParkingPriorities(c))
 	if len(lines) > high-c.MinPriority+1 {
-		return numbering{}, false
+		return Numbering{}, false
 	}
 	n := numbers{
-		numbering: numbering{at: make([]int, len(lines)), moves: map[int]int{}},
+		Numbering: Numbering{Priority: make([]int, len(lines)), Moves: map[int]int{}},
 		fixed:     make([]bool, len(lines)), lines: lines, old: old, low: c.MinPriority, high: high,
 	}
 	for i, l := range lines {
-		if l.old != absent {
-			n.at[i], n.fixed[i] = old[l.old], true
+		if l.Old != Absent {
+			n.Priority[i], n.fixed[i] = old[l.Old], true
 		}
 	}
 	for i := 0; i < len(lines); i++ {
@@ -42,15 +43,15 @@ func number(lines []line, old []int, c lb.Capabilities) (numbering, bool) {
 			n.place(i, to)
 		}
 	}
-	return n.numbering, true
+	return n.Numbering, true
 }
 
 // numbers are a numbering in the making.
 type numbers struct {
-	numbering
+	Numbering
 	fixed     []bool // the lines that have their number
 	settled   int    // the first line that may still move
-	lines     []line
+	lines     []Line
 	old       []int // the numbers of old rules, ascending
 	low, high int
 }
@@ -78,7 +79,7 @@ func (n *numbers) place(i, to int) {
 		case first:
 			at = above - int(float64(to-k)*min(step, end))
 		}
-		n.at[k], n.fixed[k] = at, true
+		n.Priority[k], n.fixed[k] = at, true
 	}
 }
 
@@ -86,10 +87,10 @@ func (n *numbers) place(i, to int) {
 func (n *numbers) bounds(i, to int) (below, above int) {
 	below, above = n.low-1, n.high+1
 	if i > 0 {
-		below = n.at[i-1]
+		below = n.Priority[i-1]
 	}
 	if to < len(n.lines) {
-		above = n.at[to]
+		above = n.Priority[to]
 	}
 	return below, above
 }
@@ -125,7 +126,7 @@ func (n *numbers) respace(i, to int) {
 func (n *numbers) widenLeft(from int) (int, int) {
 	for from > n.settled {
 		from--
-		if n.lines[from].old != absent {
+		if n.lines[from].Old != Absent {
 			return from, 1
 		}
 	}
@@ -137,7 +138,7 @@ func (n *numbers) widenRight(until int) (int, int) {
 	if until == len(n.lines) {
 		return until, 0
 	}
-	for until++; until < len(n.lines) && n.lines[until].old == absent; {
+	for until++; until < len(n.lines) && n.lines[until].Old == Absent; {
 		until++
 	}
 	return until, 1
@@ -182,11 +183,11 @@ func (n *numbers) spread(from, until, i, to int, used []int) {
 
 // give gives a line a number, which an old rule must move to.
 func (n *numbers) give(k, number int) {
-	n.at[k], n.fixed[k] = number, true
-	if o := n.lines[k].old; o != absent {
-		n.moves[n.old[o]] = number
+	n.Priority[k], n.fixed[k] = number, true
+	if o := n.lines[k].Old; o != Absent {
+		n.Moves[n.old[o]] = number
 		if number == n.old[o] {
-			delete(n.moves, number)
+			delete(n.Moves, number)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package plan
+package rulelist
 
 import (
 	"slices"
@@ -36,28 +36,28 @@ import (
 // shrinks above it waits for it.
 
 // A fate is what becomes of a line of the merged list.
-type fate uint8
+type Change uint8
 
 const (
-	stays fate = iota
-	goes
-	comes
-	grows
-	shrinks
-	turns
+	Kept Change = iota
+	Removed
+	Added
+	Widened
+	Narrowed
+	Switched
 )
 
 // A line is one place in the merged list: the indices of its rule in the old and the new list.
-type line struct {
-	old, new int // absent where there is none
-	fate     fate
+type Line struct {
+	Old, New int // absent where there is none
+	Change   Change
 }
 
-const absent = -1
+const Absent = -1
 
 // merge finds the longest part of the old list that can stay as it is, and between two rules
 // that stay, those that can change in place.
-func merge(old, want []lb.Rule, d lb.Dialect) []line {
+func Merge(old, want []lb.Rule, d lb.Dialect) []Line {
 	m := merger{old: old, want: want, dialect: d}
 	head := 0
 	for head < min(len(old), len(want)) && lb.SameRule(old[head], want[head]) {
@@ -68,11 +68,11 @@ func merge(old, want []lb.Rule, d lb.Dialect) []line {
 		tail++
 	}
 	for i := range head {
-		m.lines = append(m.lines, line{i, i, stays})
+		m.lines = append(m.lines, Line{i, i, Kept})
 	}
-	m.between(gap{head, len(old) - tail, head, len(want) - tail}, lb.Rule.Key, stays, m.changes)
+	m.between(gap{head, len(old) - tail, head, len(want) - tail}, lb.Rule.Key, Kept, m.changes)
 	for i := tail; i > 0; i-- {
-		m.lines = append(m.lines, line{len(old) - i, len(want) - i, stays})
+		m.lines = append(m.lines, Line{len(old) - i, len(want) - i, Kept})
 	}
 	return m.lines
 }
@@ -81,7 +81,7 @@ func merge(old, want []lb.Rule, d lb.Dialect) []line {
 type merger struct {
 	old, want []lb.Rule
 	dialect   lb.Dialect
-	lines     []line
+	lines     []Line
 }
 
 // A gap is a part of both lists between two lines that are settled.
@@ -89,12 +89,12 @@ type gap struct{ oldFrom, oldTo, newFrom, newTo int }
 
 // between settles the rules of a gap that have equal keys in both lists, as many as can keep
 // their order, with the given fate, and hands the gaps between them to rest.
-func (m *merger) between(g gap, key func(lb.Rule) string, f fate, rest func(gap)) {
+func (m *merger) between(g gap, key func(lb.Rule) string, f Change, rest func(gap)) {
 	from := g
-	for _, a := range anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
-		o, n := g.oldFrom+a.old, g.newFrom+a.new
+	for _, a := range Anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
+		o, n := g.oldFrom+a.Old, g.newFrom+a.New
 		rest(gap{from.oldFrom, o, from.newFrom, n})
-		m.lines = append(m.lines, line{o, n, f})
+		m.lines = append(m.lines, Line{o, n, f})
 		from.oldFrom, from.newFrom = o+1, n+1
 	}
 	rest(from)
@@ -106,7 +106,7 @@ func (m *merger) changes(g gap) {
 		m.replace(g)
 		return
 	}
-	m.between(g, lb.Rule.MatchKey, turns, m.reshape)
+	m.between(g, lb.Rule.MatchKey, Switched, m.reshape)
 }
 
 // reshape settles the rules of a gap that can grow or shrink into one of the new list, as many
@@ -118,15 +118,15 @@ func (m *merger) reshape(g gap) {
 		m.replace(g)
 		return
 	}
-	fates := make([][]fate, rows)
+	fates := make([][]Change, rows)
 	best := make([][]int, rows+1) // the most pairs of the old rules from i with the new ones from j
 	best[rows] = make([]int, columns+1)
 	for i := rows - 1; i >= 0; i-- {
-		best[i], fates[i] = make([]int, columns+1), make([]fate, columns)
+		best[i], fates[i] = make([]int, columns+1), make([]Change, columns)
 		for j := columns - 1; j >= 0; j-- {
 			best[i][j] = max(best[i+1][j], best[i][j+1])
 			fates[i][j] = m.reshaped(m.old[g.oldFrom+i], m.want[g.newFrom+j])
-			if fates[i][j] != goes {
+			if fates[i][j] != Removed {
 				best[i][j] = max(best[i][j], 1+best[i+1][j+1])
 			}
 		}
@@ -134,9 +134,9 @@ func (m *merger) reshape(g gap) {
 	from, i, j := g, 0, 0
 	for i < rows && j < columns {
 		switch {
-		case fates[i][j] != goes && best[i][j] == 1+best[i+1][j+1]:
+		case fates[i][j] != Removed && best[i][j] == 1+best[i+1][j+1]:
 			m.replace(gap{from.oldFrom, g.oldFrom + i, from.newFrom, g.newFrom + j})
-			m.lines = append(m.lines, line{g.oldFrom + i, g.newFrom + j, fates[i][j]})
+			m.lines = append(m.lines, Line{g.oldFrom + i, g.newFrom + j, fates[i][j]})
 			i, j = i+1, j+1
 			from.oldFrom, from.newFrom = g.oldFrom+i, g.newFrom+j
 		case best[i][j] == best[i+1][j]:
@@ -150,34 +150,34 @@ func (m *merger) reshape(g gap) {
 
 // reshaped says how an old rule can become a new one in place; it goes where it cannot. With
 // another action and another match, a new rule is not its successor.
-func (m *merger) reshaped(old, want lb.Rule) fate {
+func (m *merger) reshaped(old, want lb.Rule) Change {
 	switch {
 	case !lb.SameAction(old.Action, want.Action):
-		return goes
+		return Removed
 	case lb.Contains(want, old, m.dialect):
-		return grows
+		return Widened
 	case lb.Contains(old, want, m.dialect):
-		return shrinks
+		return Narrowed
 	}
-	return goes
+	return Removed
 }
 
 // replace lets the old rules of a gap go and the new ones come, the new ones above.
 func (m *merger) replace(g gap) {
 	for n := g.newFrom; n < g.newTo; n++ {
-		m.lines = append(m.lines, line{absent, n, comes})
+		m.lines = append(m.lines, Line{Absent, n, Added})
 	}
 	for o := g.oldFrom; o < g.oldTo; o++ {
-		m.lines = append(m.lines, line{o, absent, goes})
+		m.lines = append(m.lines, Line{o, Absent, Removed})
 	}
 }
 
 // An anchor is a pair of positions with equal keys.
-type anchor struct{ old, new int }
+type anchor struct{ Old, New int }
 
 // anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
 // run of pairs that ascends in both lists.
-func anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
+func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 	where := map[string][]int{}
 	for n, rule := range want {
 		k := key(rule)
@@ -200,8 +200,8 @@ func longestAscent(pairs []anchor) []anchor {
 	var tops []int                   // of each pile, the pair on top
 	below := make([]int, len(pairs)) // of each pair, the one on top of the pile before when it was dealt
 	for i, p := range pairs {
-		pile, _ := slices.BinarySearchFunc(tops, p.new, func(top, at int) int { return pairs[top].new - at })
-		below[i] = absent
+		pile, _ := slices.BinarySearchFunc(tops, p.New, func(top, at int) int { return pairs[top].New - at })
+		below[i] = Absent
 		if pile > 0 {
 			below[i] = tops[pile-1]
 		}

@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"bytes"
@@ -10,11 +10,12 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // named are a plan's steps by name.
-func named(p Plan) []string {
+func named(p plan.Plan) []string {
 	var out []string
 	for _, s := range p.Steps {
 		out = append(out, s.Step.Op()+" "+s.Step.ID())
@@ -290,7 +291,7 @@ func TestStepsNameTheRoutesBehindThem(t *testing.T) {
 	b.Certificates = []lb.Certificate{{ID: "cert", Origin: []diag.Source{source}}}
 	for _, s := range Diff(nil, b, lb.ALB()).Steps {
 		switch s.Step.(type) {
-		case CreateTargetGroup, RegisterTargets, ImportCertificate, CreateListener, CreateRule:
+		case plan.CreateTargetGroup, plan.RegisterTargets, plan.ImportCertificate, plan.CreateListener, plan.CreateRule:
 			if !slices.Equal(s.Origin, []diag.Source{source}) {
 				t.Errorf("%s %s comes from %v", s.Step.Op(), s.Step.ID(), s.Origin)
 			}
@@ -309,7 +310,7 @@ func TestALoadBalancerWaitsForOneTargetGroup(t *testing.T) {
 	} {
 		b.TargetGroups = c.groups
 		p := Diff(nil, b, lb.ALB())
-		at := slices.IndexFunc(p.Steps, func(s Planned) bool { _, is := s.Step.(CreateLoadBalancer); return is })
+		at := slices.IndexFunc(p.Steps, func(s plan.Planned) bool { _, is := s.Step.(plan.CreateLoadBalancer); return is })
 		var after []string
 		for _, before := range p.Steps[at].After {
 			after = append(after, named(p)[before])
@@ -333,20 +334,20 @@ func TestSuspicious(t *testing.T) {
 	}
 	for _, tc := range cases {
 		seen := built(numbered(names(tc.there)...), c)
-		if got := Suspicious(Diff(seen, numbered(names(tc.stays)...), c), seen); got != tc.want {
+		if got := plan.Suspicious(Diff(seen, numbered(names(tc.stays)...), c), seen); got != tc.want {
 			t.Errorf("%s: %v", tc.reason, got)
 		}
 	}
 	seen := built(numbered(names(20)...), c)
-	if !Suspicious(Diff(seen, balancer(), c), seen) {
+	if !plan.Suspicious(Diff(seen, balancer(), c), seen) {
 		t.Error("deleting the whole load balancer is not suspicious")
 	}
 	for port, want := range map[int32]bool{80: true, 81: false} {
-		if got := Suspicious(Plan{Steps: []Planned{{Step: DeleteListener{Port: port}}}}, seen); got != want {
+		if got := plan.Suspicious(plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteListener{Port: port}}}}, seen); got != want {
 			t.Errorf("deleting the listener of port %d is suspicious: %t", port, got)
 		}
 	}
-	if Suspicious(Plan{Steps: []Planned{{Step: DeleteListener{Port: 80}}}}, nil) {
+	if plan.Suspicious(plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteListener{Port: 80}}}}, nil) {
 		t.Error("a plan for what nobody has seen is suspicious")
 	}
 }
@@ -356,7 +357,7 @@ func TestText(t *testing.T) {
 	seen := built(balancer(listener(80, rule("", "/x", fixed(200)), rule("", "/y", fixed(201)))), c)
 	p := Diff(seen, balancer(listener(80, rule("", "/x", fixed(204)), rule("", "/z", fixed(201)))), c)
 	var b bytes.Buffer
-	if err := p.Text(&b, Form{Priorities: true}); err != nil {
+	if err := p.Text(&b, plan.Form{Priorities: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := `fairlead/shop/web/internal: 1 to create, 1 to change, 1 to delete
@@ -368,10 +369,10 @@ func TestText(t *testing.T) {
 		t.Error(diff)
 	}
 	b.Reset()
-	if err := p.Text(&b, Form{Colour: true, Priorities: true}); err != nil || !bytes.Contains(b.Bytes(), []byte("\x1b[32m+ create rule")) {
+	if err := p.Text(&b, plan.Form{Colour: true, Priorities: true}); err != nil || !bytes.Contains(b.Bytes(), []byte("\x1b[32m+ create rule")) {
 		t.Errorf("no colour: %q, %v", b.String(), err)
 	}
-	if diff := cmp.Diff(Printed{"modify rule", "80/16661", "path = /x → fixed 204"}, p.Print()[0]); diff != "" {
+	if diff := cmp.Diff(plan.Printed{Op: "modify rule", ID: "80/16661", Detail: "path = /x → fixed 204"}, p.Print()[0]); diff != "" {
 		t.Error(diff)
 	}
 }

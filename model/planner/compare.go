@@ -1,9 +1,11 @@
-package plan
+package planner
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -16,8 +18,8 @@ type comparison struct {
 	want *lb.Listener         // nil for a port that closes
 
 	old   []lb.ObservedRule // of seen, without parking rules
-	lines []line
-	numbering
+	lines []rulelist.Line
+	rulelist.Numbering
 	fits bool // whether the range of priorities holds the old and the new rules side by side
 }
 
@@ -79,8 +81,8 @@ func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilitie
 	for _, r := range co.old {
 		old, numbers = append(old, r.Rule), append(numbers, r.Priority)
 	}
-	co.lines = merge(old, want.Rules, c.Dialect)
-	co.numbering, co.fits = number(co.lines, numbers, c)
+	co.lines = rulelist.Merge(old, want.Rules, c.Dialect)
+	co.Numbering, co.fits = rulelist.Number(co.lines, numbers, c)
 	return co
 }
 
@@ -89,15 +91,15 @@ func (co comparison) crowded() bool { return !co.fits }
 
 // served are the rules that answer requests, which parking rules do not.
 func served(l *lb.ObservedListener) []lb.ObservedRule {
-	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool { return Parked(r.Rule) })
+	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool { return plan.Parked(r.Rule) })
 }
 
 // oldRules finds lines by their old rules.
 func (co comparison) oldRules(p *pairs) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
-		if l.old != absent {
-			x.add(entry{i, co.old[l.old].Rule})
+		if l.Old != rulelist.Absent {
+			x.add(entry{i, co.old[l.Old].Rule})
 		}
 	}
 	return &x
@@ -107,8 +109,8 @@ func (co comparison) oldRules(p *pairs) *index {
 func (co comparison) newRules(p *pairs) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
-		if l.new != absent {
-			x.add(entry{i, co.want.Rules[l.new]})
+		if l.New != rulelist.Absent {
+			x.add(entry{i, co.want.Rules[l.New]})
 		}
 	}
 	return &x

@@ -1,9 +1,10 @@
-package plan
+package planner
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // This file orders what happens at ports that redirect to each other. A client that follows a
@@ -50,7 +51,7 @@ func (d *difference) opens(port int32) bool {
 // prefer puts a task behind another if that is possible.
 func (d *difference) prefer(later, earlier int) {
 	if later != earlier {
-		d.tasks[later].rather = append(d.tasks[later].rather, earlier)
+		d.tasks[later].Preferred = append(d.tasks[later].Preferred, earlier)
 	}
 }
 
@@ -68,7 +69,7 @@ func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 // rule that comes or grows takes requests from old rules below it, one that goes or shrinks
 // leaves them to new rules below it.
 func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
-	if m.line == absent {
+	if m.line == rulelist.Absent {
 		if ch.seen != nil {
 			from = append(from, ch.seen.Default)
 		}
@@ -82,9 +83,9 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 		return from, to
 	}
 	switch here := []lb.Action{m.rule.Action}; {
-	case m.fate == turns:
-		return []lb.Action{ch.old[ch.lines[m.line].old].Action}, here
-	case m.fate == goes || m.fate == shrinks:
+	case m.fate == rulelist.Switched:
+		return []lb.Action{ch.old[ch.lines[m.line].Old].Action}, here
+	case m.fate == rulelist.Removed || m.fate == rulelist.Narrowed:
 		return here, d.first(ch.after(), m, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here

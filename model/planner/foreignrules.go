@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"crypto/sha256"
@@ -8,6 +8,8 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // This file is about strangers: rules in listeners of ours that are neither wanted nor were made
@@ -29,7 +31,7 @@ func Strangers(seen *lb.Observed, want lb.LoadBalancer, ours func(port int32, r 
 			wanted[r.Key()] = true
 		}
 		for _, r := range l.Rules {
-			if !Parked(r.Rule) && !wanted[r.Key()] && !ours(l.Port, r.Rule) {
+			if !plan.Parked(r.Rule) && !wanted[r.Key()] && !ours(l.Port, r.Rule) {
 				out = append(out, Stranger{l.Port, r})
 			}
 		}
@@ -89,13 +91,13 @@ func amid(want []lb.Rule, there []lb.ObservedRule, strange func(lb.ObservedRule)
 	for i, r := range there {
 		old[i] = r.Rule
 	}
-	stay := anchors(old, want, lb.Rule.Key)
+	stay := rulelist.Anchors(old, want, lb.Rule.Key)
 	var out []lb.Rule
 	done := 0 // of what is wanted
 	for i, r := range there {
-		if len(stay) > 0 && stay[0].old == i {
-			out = append(out, want[done:stay[0].new+1]...)
-			done, stay = stay[0].new+1, stay[1:]
+		if len(stay) > 0 && stay[0].Old == i {
+			out = append(out, want[done:stay[0].New+1]...)
+			done, stay = stay[0].New+1, stay[1:]
 		}
 		if strange(r) {
 			out = append(out, r.Rule)
@@ -110,7 +112,7 @@ func (s Stranger) Notice(key lb.Key, stays bool) diag.Diagnostic {
 	if stays {
 		fate = "it stays, as the class says, and answers before the rules behind it"
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownRule, Source: about(key), Message: fmt.Sprintf(
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownRule, Source: plan.SourceOf(key), Message: fmt.Sprintf(
 		"Rule %d of port %d (%s) was made by somebody else: %s.", s.Priority, s.Port, s.Rule, fate)}
 }
 

@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // ready is what is there once every target group has been found healthy.
@@ -20,7 +21,7 @@ func ready(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 }
 
 // dependencies are a plan's steps by name, each with those it waits for.
-func dependencies(p Plan) []string {
+func dependencies(p plan.Plan) []string {
 	name := named(p)
 	var out []string
 	for i, s := range p.Steps {
@@ -149,7 +150,7 @@ func TestPark(t *testing.T) {
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
 			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
 			alter: func(o *lb.Observed) {
-				CreateRule{80, 50000, parking([]lb.GroupID{"B"})}.Do(o, Result{})
+				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"})}.Do(o, plan.Result{})
 				o.TargetGroup("B").Ready = false
 			},
 			want: []string{
@@ -163,7 +164,9 @@ func TestPark(t *testing.T) {
 			reason: "it goes, and its group with it",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
 			to:     with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
-			alter:  func(o *lb.Observed) { CreateRule{80, 50000, parking([]lb.GroupID{"B"})}.Do(o, Result{}) },
+			alter: func(o *lb.Observed) {
+				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"})}.Do(o, plan.Result{})
+			},
 			want: []string{
 				"delete rule 80/50000",
 				"delete target group B < delete rule 80/50000",
@@ -212,7 +215,7 @@ func TestPark(t *testing.T) {
 			}
 			// Stopped after any step and made again, the plan ends at the same place.
 			for n := range len(p.Steps) + 1 {
-				half := Plan{Steps: p.Steps[:n]}.Fold(seen)
+				half := plan.Plan{Steps: p.Steps[:n]}.Fold(seen)
 				rest := Diff(half, tc.to, c)
 				if again := Diff(rest.Fold(half), tc.to, c); !again.Empty() {
 					t.Errorf("stopped after %d steps, %v is left in the end", n, named(again))
@@ -236,7 +239,7 @@ func TestSeveralGroupsShareAParkingRule(t *testing.T) {
 	seen := ready(from, c)
 	var sizes []int
 	for _, s := range Diff(seen, to, c).Steps {
-		if r, ok := s.Step.(CreateRule); ok && Parked(r.Rule) {
+		if r, ok := s.Step.(plan.CreateRule); ok && plan.Parked(r.Rule) {
 			sizes = append(sizes, len(r.Rule.Action.Targets))
 		}
 	}

@@ -1,9 +1,12 @@
-package plan
+package planner
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -13,13 +16,13 @@ import (
 // renew finds certificates that are missing and can take the place of one that is not wanted any
 // more, as when a Secret is rotated: one step then, and nothing is attached or detached. Seen is
 // returned as if they had done so. Of several it is first the one for the same hosts.
-func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []ReplaceCertificate) {
+func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []plan.ReplaceCertificate) {
 	missing := slices.DeleteFunc(slices.Clone(want.Certificates), func(c lb.Certificate) bool { return seen.Certificate(c.ID) != nil })
 	unwanted := slices.DeleteFunc(slices.Clone(seen.Certificates), func(c lb.ObservedCertificate) bool {
 		return slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID })
 	})
 	after := seen
-	var renewed []ReplaceCertificate
+	var renewed []plan.ReplaceCertificate
 	pair := func(fits func(next, last lb.Certificate) bool) {
 		for _, next := range missing {
 			at := slices.IndexFunc(unwanted, func(last lb.ObservedCertificate) bool { return fits(next, last.Certificate) })
@@ -29,8 +32,8 @@ func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []ReplaceCert
 			if len(renewed) == 0 {
 				after = seen.Clone()
 			}
-			r := ReplaceCertificate{unwanted[at].ID, next}
-			r.Do(after, Result{})
+			r := plan.ReplaceCertificate{Old: unwanted[at].ID, New: next}
+			r.Do(after, plan.Result{})
 			renewed = append(renewed, r)
 			unwanted = slices.Delete(unwanted, at, at+1)
 		}
@@ -41,18 +44,18 @@ func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []ReplaceCert
 }
 
 // certificates brings those that are missing, and corrects the tags of the others.
-func (d *difference) certificates(renewed []ReplaceCertificate) {
+func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 	for _, r := range renewed {
-		d.imported[r.New.ID] = d.add(r, use{})
-		d.tasks[d.imported[r.New.ID]].origin = r.New.Origin
+		d.imported[r.New.ID] = d.add(r, schedule.Places{})
+		d.tasks[d.imported[r.New.ID]].Origin = r.New.Origin
 	}
 	for _, c := range d.want.Certificates {
 		switch seen := d.seen.Certificate(c.ID); {
 		case seen == nil:
-			d.imported[c.ID] = d.add(ImportCertificate{c}, use{})
-			d.tasks[d.imported[c.ID]].origin = c.Origin
+			d.imported[c.ID] = d.add(plan.ImportCertificate{Certificate: c}, schedule.Places{})
+			d.tasks[d.imported[c.ID]].Origin = c.Origin
 		case seen.Digest != c.Digest && (c.Digest == "" || differ(seen.Digest, c.Digest)):
-			d.add(ModifyCertificate{c}, use{})
+			d.add(plan.ModifyCertificate{Certificate: c}, schedule.Places{})
 		}
 	}
 }
@@ -75,7 +78,7 @@ func (d *difference) show(ch *change) {
 	}
 	ch.attached = d.attach(ch)
 	for _, t := range ch.attached {
-		ch.shown[d.tasks[t].step.(AttachCertificate).Certificate] = t
+		ch.shown[d.tasks[t].Step.(plan.AttachCertificate).Certificate] = t
 	}
 	if slices.Equal(standard(seen.Certificates), standard(want.Certificates)) {
 		return
@@ -85,7 +88,7 @@ func (d *difference) show(ch *change) {
 	if !ch.elsewhere() {
 		next.Default = want.Default
 	}
-	ch.swapped = d.add(ModifyListener{next}, ch.verification(), append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
+	ch.swapped = d.add(plan.ModifyListener{Listener: next}, ch.verification(), append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
 	ch.shown[want.Certificates[0]] = ch.swapped
 }
 
@@ -117,9 +120,9 @@ func (d *difference) attach(ch *change) []int {
 	var tasks []int
 	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
 		if !slices.Contains(ch.seen.Certificates, id) {
-			t := d.add(AttachCertificate{ch.port, id}, use{certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
+			t := d.add(plan.AttachCertificate{Port: ch.port, Certificate: id}, schedule.Places{schedule.Certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
 			if at := slices.IndexFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }); at >= 0 {
-				d.tasks[t].origin = d.want.Certificates[at].Origin
+				d.tasks[t].Origin = d.want.Certificates[at].Origin
 			}
 			tasks = append(tasks, t)
 		}
@@ -141,12 +144,12 @@ func (d *difference) hide(ch *change) {
 		switch {
 		case i > 0:
 			t = d.detach(ch, id)
-		case slices.ContainsFunc(last, func(client int) bool { return d.waits(client, t) }) && d.spare(certificates):
-			both := d.tasks[t].step.(ModifyListener).Listener
+		case slices.ContainsFunc(last, func(client int) bool { return d.waits(client, t) }) && d.spare(schedule.Certificates):
+			both := d.tasks[t].Step.(plan.ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
-			d.tasks[t].step, d.tasks[t].use[certificates] = ModifyListener{both}, 1
+			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both}, 1
 			t = d.detach(ch, id)
-			d.tasks[t].after = append(d.tasks[t].after, ch.swapped)
+			d.tasks[t].After = append(d.tasks[t].After, ch.swapped)
 		}
 		for _, client := range last {
 			if !d.waits(client, t) {
@@ -159,19 +162,19 @@ func (d *difference) hide(ch *change) {
 
 // detach takes a certificate away that is not the default one.
 func (d *difference) detach(ch *change, id lb.CertificateID) int {
-	t := d.add(DetachCertificate{ch.port, id}, use{certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
-	d.tasks[t].rather = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
-	if ch.swapped != absent {
-		d.tasks[t].rather = append(d.tasks[t].rather, ch.swapped)
+	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id}, schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
+	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
+	if ch.swapped != rulelist.Absent {
+		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.swapped)
 	}
 	return t
 }
 
 // spare reports whether there is a place besides all that are taken and needed.
 func (d *difference) spare(kind int) bool {
-	limit, places := limits(d.caps)[kind], inUse(d.seen)[kind]+1
+	limit, places := schedule.Limits(d.caps)[kind], schedule.InUse(d.seen)[kind]+1
 	for _, t := range d.tasks {
-		places += max(0, t.use[kind])
+		places += max(0, t.Places[kind])
 	}
 	return limit == 0 || places <= limit
 }
@@ -184,7 +187,7 @@ func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
 	}
 	var tasks []int
 	for _, m := range ch.steps {
-		if (m.fate == goes || m.fate == shrinks) && d.concerns(hosts, m.rule) {
+		if (m.fate == rulelist.Removed || m.fate == rulelist.Narrowed) && d.concerns(hosts, m.rule) {
 			tasks = append(tasks, m.at)
 		}
 	}
@@ -197,7 +200,7 @@ func (d *difference) waits(later, earlier int) bool {
 	for stack := []int{later}; len(stack) > 0; {
 		t := d.tasks[stack[len(stack)-1]]
 		stack = stack[:len(stack)-1]
-		for _, before := range append(slices.Clone(t.after), t.rather...) {
+		for _, before := range append(slices.Clone(t.After), t.Preferred...) {
 			if before == earlier {
 				return true
 			}

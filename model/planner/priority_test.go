@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // numbered is a listener with rules of the given names, as the cloud would have it.
@@ -26,9 +28,9 @@ func names(n int) []string {
 	return out
 }
 
-func respacings(p Plan) (count, moved int) {
+func respacings(p plan.Plan) (count, moved int) {
 	for _, s := range p.Steps {
-		if r, ok := s.Step.(RespaceRules); ok {
+		if r, ok := s.Step.(plan.RespaceRules); ok {
 			count++
 			moved += len(r.To)
 		}
@@ -89,14 +91,14 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
 		c := lb.Capabilities{MinPriority: 1, MaxPriority: 1 + r.IntN(60)}
-		high := c.MaxPriority - len(lots(c))
-		var lines []line
+		high := c.MaxPriority - len(plan.ParkingPriorities(c))
+		var lines []rulelist.Line
 		var old []int
 		for n := range 1 + r.IntN(high) {
 			if r.IntN(2) == 0 {
-				lines = append(lines, line{absent, n, comes})
+				lines = append(lines, rulelist.Line{Old: rulelist.Absent, New: n, Change: rulelist.Added})
 			} else {
-				lines = append(lines, line{len(old), absent, stays})
+				lines = append(lines, rulelist.Line{Old: len(old), New: rulelist.Absent, Change: rulelist.Kept})
 				old = append(old, 0)
 			}
 		}
@@ -105,24 +107,24 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 		for i := range old {
 			old[i] = 1 + free[i]
 		}
-		got, ok := number(lines, old, c)
+		got, ok := rulelist.Number(lines, old, c)
 		if !ok {
 			t.Fatalf("%d lines do not fit into %d", len(lines), high)
 		}
 		roomy := 2*len(lines)+len(old) <= high
 		for i, l := range lines {
-			if got.at[i] < 1 || got.at[i] > high || i > 0 && got.at[i] <= got.at[i-1] {
-				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.at)
+			if got.Priority[i] < 1 || got.Priority[i] > high || i > 0 && got.Priority[i] <= got.Priority[i-1] {
+				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.Priority)
 			}
-			if l.old == absent {
+			if l.Old == rulelist.Absent {
 				continue
 			}
-			to, moves := got.moves[old[l.old]]
-			if moves != (got.at[i] != old[l.old]) || moves && to != got.at[i] {
-				t.Fatalf("the rule at %d gets %d but moves to %d", old[l.old], got.at[i], to)
+			to, moves := got.Moves[old[l.Old]]
+			if moves != (got.Priority[i] != old[l.Old]) || moves && to != got.Priority[i] {
+				t.Fatalf("the rule at %d gets %d but moves to %d", old[l.Old], got.Priority[i], to)
 			}
 			if moves && roomy && slices.Contains(old, to) {
-				t.Fatalf("the rule at %d moves to %d, which is in use: %v", old[l.old], to, old)
+				t.Fatalf("the rule at %d moves to %d, which is in use: %v", old[l.Old], to, old)
 			}
 		}
 	}

@@ -1,10 +1,12 @@
-package plan
+package planner
 
 import (
 	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file keeps what a cloud knows of the health of a target group while the rules change that
@@ -40,7 +42,7 @@ func (d *difference) handOver() []lb.GroupID {
 
 // lapsed are the healthy groups that no rule names for a while, as limits do not permit another
 // order, and that take over requests which targets answer now.
-func (d *difference) lapsed(by sequence) []lb.GroupID {
+func (d *difference) lapsed(by schedule.Sequence) []lb.GroupID {
 	var out []lb.GroupID
 	kept := d.kept()
 	for _, g := range d.want.TargetGroups {
@@ -48,14 +50,14 @@ func (d *difference) lapsed(by sequence) []lb.GroupID {
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(leave, func(t int) bool { return !by.has(t) }) {
+		if slices.ContainsFunc(leave, func(t int) bool { return !by.Has(t) }) {
 			continue // it is named yet
 		}
 		if held, ok := d.held[g.ID]; ok {
 			take = append(slices.Clip(take), held)
 		}
-		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.index[a], by.index[b]) })
-		if !slices.ContainsFunc(take, func(t int) bool { return by.has(t) && by.index[t] < by.index[last] }) && d.takesOver(g.ID) {
+		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) })
+		if !slices.ContainsFunc(take, func(t int) bool { return by.Has(t) && by.Index[t] < by.Index[last] }) && d.takesOver(g.ID) {
 			out = append(out, g.ID)
 		}
 	}
@@ -72,7 +74,7 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 			return true
 		}
 		for i, l := range ch.lines {
-			if (l.fate == comes || l.fate == grows || l.fate == turns) && slices.Contains(ch.want.Rules[l.new].Action.Groups(), g) && d.takes(ch, i) {
+			if (l.Change == rulelist.Added || l.Change == rulelist.Widened || l.Change == rulelist.Switched) && slices.Contains(ch.want.Rules[l.New].Action.Groups(), g) && d.takes(ch, i) {
 				return true
 			}
 		}
@@ -84,7 +86,7 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 func (d *difference) follow(tasks []int, before int) {
 	for _, t := range tasks {
 		if t != before {
-			d.tasks[t].gently = append(d.tasks[t].gently, before)
+			d.tasks[t].Optional = append(d.tasks[t].Optional, before)
 		}
 	}
 }
@@ -106,8 +108,8 @@ func (d *difference) kept() map[lb.GroupID]bool {
 		}
 		both(ch.seen.Default, ch.want.Default)
 		for _, l := range ch.lines {
-			if l.old != absent && l.new != absent {
-				both(ch.old[l.old].Action, ch.want.Rules[l.new].Action)
+			if l.Old != rulelist.Absent && l.New != rulelist.Absent {
+				both(ch.old[l.Old].Action, ch.want.Rules[l.New].Action)
 			}
 		}
 	}
@@ -120,7 +122,7 @@ func (d *difference) before(task int) func(int) bool {
 	for open := []int{task}; len(open) > 0; {
 		t := d.tasks[open[len(open)-1]]
 		open = open[:len(open)-1]
-		for _, b := range slices.Concat(t.after, t.rather, t.gently) {
+		for _, b := range slices.Concat(t.After, t.Preferred, t.Optional) {
 			if !known[b] {
 				known[b] = true
 				open = append(open, b)

@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // Small letters are rules of ours, capitals those of strangers.
@@ -35,11 +36,11 @@ func TestStrangersStayWhereTheyStand(t *testing.T) {
 			}
 			for _, s := range Diff(seen, kept, c).Steps {
 				switch s := s.Step.(type) {
-				case CreateRule:
+				case plan.CreateRule:
 					if foreign(s.Rule) {
 						t.Errorf("%s %s makes a stranger's rule", s.Op(), s.ID())
 					}
-				case DeleteRule:
+				case plan.DeleteRule:
 					if foreign(seen.Listeners[0].Rule(s.Priority).Rule) {
 						t.Errorf("%s %s takes a stranger's rule away", s.Op(), s.ID())
 					}
@@ -91,7 +92,7 @@ func TestLacks(t *testing.T) {
 func TestStrangersAreToldByPort(t *testing.T) {
 	ours := rule("", "/ours", fixed(200))
 	seen := built(balancer(
-		listener(80, rule("", "/wanted", fixed(200)), ours, rule("", "/x", fixed(200)), parking(nil)),
+		listener(80, rule("", "/wanted", fixed(200)), ours, rule("", "/x", fixed(200)), plan.ParkingRule(nil)),
 		listener(81, rule("", "/wanted", fixed(200)), ours),
 	), lb.ALB())
 	want := balancer(listener(81), listener(80, rule("", "/wanted", fixed(200))))

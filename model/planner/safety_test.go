@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -205,20 +208,20 @@ func redirectTo(port int32) lb.Action {
 // built is what is there once a load balancer has been made of nothing.
 func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 	o := &lb.Observed{}
-	CreateLoadBalancer{b}.Do(o, Result{})
+	plan.CreateLoadBalancer{LoadBalancer: b}.Do(o, plan.Result{})
 	for _, g := range b.TargetGroups {
-		CreateTargetGroup{g}.Do(o, Result{})
+		plan.CreateTargetGroup{Group: g}.Do(o, plan.Result{})
 		o.TargetGroup(g.ID).Registered = len(g.Targets) > 0
 	}
 	for _, cert := range b.Certificates {
-		ImportCertificate{cert}.Do(o, Result{})
+		plan.ImportCertificate{Certificate: cert}.Do(o, plan.Result{})
 	}
 	for i, l := range b.Listeners {
-		CreateListener{l}.Do(o, Result{})
-		numbers, _ := number(merge(nil, l.Rules, c.Dialect), nil, c)
+		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
+		numbers, _ := rulelist.Number(rulelist.Merge(nil, l.Rules, c.Dialect), nil, c)
 		for j, r := range l.Rules {
 			r.Origin = nil
-			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.at[j]})
+			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.Priority[j]})
 		}
 	}
 	return o
@@ -226,7 +229,7 @@ func built(b lb.LoadBalancer, c lb.Capabilities) *lb.Observed {
 
 // exceeded reports the first limit that is exceeded.
 func exceeded(o *lb.Observed, c lb.Capabilities) error {
-	taken, limit := inUse(o), limits(c)
+	taken, limit := schedule.InUse(o), schedule.Limits(c)
 	for k := range limit {
 		if limit[k] > 0 && taken[k] > limit[k] {
 			return fmt.Errorf("%d of %d places of kind %d are taken", taken[k], limit[k], k)
@@ -236,7 +239,7 @@ func exceeded(o *lb.Observed, c lb.Capabilities) error {
 }
 
 // followed runs a plan in an order drawn by pick, and checks every state.
-func (w *world) followed(seen *lb.Observed, p Plan, pick func(n int) int, check func(o *lb.Observed, step int)) *lb.Observed {
+func (w *world) followed(seen *lb.Observed, p plan.Plan, pick func(n int) int, check func(o *lb.Observed, step int)) *lb.Observed {
 	o := seen.Clone()
 	left := make([]int, len(p.Steps))
 	for i := range left {
@@ -252,7 +255,7 @@ func (w *world) followed(seen *lb.Observed, p Plan, pick func(n int) int, check 
 		}
 		at := ready[pick(len(ready))]
 		i := left[at]
-		p.Steps[i].Step.Do(o, Result{})
+		p.Steps[i].Step.Do(o, plan.Result{})
 		done[i] = true
 		left = slices.Delete(left, at, at+1)
 		check(o, i)
@@ -260,7 +263,7 @@ func (w *world) followed(seen *lb.Observed, p Plan, pick func(n int) int, check 
 	return o
 }
 
-func (w *world) describe(seen *lb.Observed, want lb.LoadBalancer, p Plan) string {
+func (w *world) describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) string {
 	out := ""
 	for _, l := range seen.Listeners {
 		out += fmt.Sprintf("old %d: default %s\n", l.Port, l.Default)
@@ -345,7 +348,7 @@ func (w *world) pair(r *rand.Rand, seen *lb.Observed, want lb.LoadBalancer, c lb
 		}
 	}
 	old, goal := w.outcomes(seen, ports), w.outcomes(built(want, c), ports)
-	checked := func(p Plan) func(*lb.Observed, int) {
+	checked := func(p plan.Plan) func(*lb.Observed, int) {
 		announced := len(p.Diagnostics) > 0
 		return func(o *lb.Observed, step int) {
 			if err := exceeded(o, c); err != nil {
@@ -362,7 +365,7 @@ func (w *world) pair(r *rand.Rand, seen *lb.Observed, want lb.LoadBalancer, c lb
 	w.arrived(w.followed(seen, p, inOrder, checked(p)), want, c)
 	w.arrived(w.followed(seen, p, r.IntN, checked(p)), want, c)
 	if len(p.Steps) > 1 {
-		half := Plan{Steps: p.Steps[:1+r.IntN(len(p.Steps)-1)]}.Fold(seen)
+		half := plan.Plan{Steps: p.Steps[:1+r.IntN(len(p.Steps)-1)]}.Fold(seen)
 		again := Diff(half, want, c)
 		again.Diagnostics = append(again.Diagnostics, p.Diagnostics...)
 		w.arrived(w.followed(half, again, r.IntN, checked(again)), want, c)

@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"cmp"
@@ -7,15 +7,18 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // Diff is what to do so that a load balancer becomes what is wanted. A nil seen is one that
 // does not exist. None is made that would have no listener.
-func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
+func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
 	}
-	p := Plan{Key: cmp.Or(want.Key, seen.Key)}
+	p := plan.Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for _, why := range seen.Unread {
 		p.Diagnostics = append(p.Diagnostics, unread(p.Key, why))
 	}
@@ -33,47 +36,47 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) Plan {
 	for now := seen; ; now = p.Fold(seen) {
 		next := attempt(now, want, c, known)
 		if !seen.Exists {
-			next.unhurried() // no request has been answered yet
+			next.ClearEarly() // no request has been answered yet
 		}
 		p = appendSteps(p, next)
-		if next.complete {
+		if next.Complete {
 			return p
 		}
 		now = p.Fold(seen)
-		v, found := sacrifice(now, want, c, next.lacking)
+		v, found := sacrifice(now, want, c, next.Lacking)
 		if !found {
 			return appendSteps(p, beyond(now, want, c, known))
 		}
-		p = appendSteps(p, sequence{steps: []Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
+		p = appendSteps(p, schedule.Sequence{Steps: []plan.Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
 }
 
 // attempt plans as far as the limits permit. Parking, which takes places itself, is given up
 // where it is in the way.
-func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
+func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) schedule.Sequence {
 	seen, renewed := renew(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
-		return sequence{}
+		return schedule.Sequence{}
 	}
-	with := func(l lot) (*difference, sequence) {
+	with := func(l lot) (*difference, schedule.Sequence) {
 		d := differences(seen, want, c, compared, known, renewed, l)
-		return d, ordered(d.tasks, inUse(seen), limits(c))
+		return d, schedule.Order(d.tasks, schedule.InUse(seen), schedule.Limits(c))
 	}
 	d, next := with(lot{open: true})
 	if len(d.torn) > 0 {
 		d, next = with(lot{open: true, hold: d.torn})
 	}
 	if lapsed := d.lapsed(next); len(lapsed) > 0 {
-		next.unparked = true
-		if held, other := with(lot{open: true, hold: append(d.torn, lapsed...)}); other.complete && len(held.lapsed(other)) == 0 {
+		next.Unparked = true
+		if held, other := with(lot{open: true, hold: append(d.torn, lapsed...)}); other.Complete && len(held.lapsed(other)) == 0 {
 			d, next = held, other
 		}
 	}
-	if d.parked && !next.complete {
+	if d.parked && !next.Complete {
 		_, next = with(lot{})
-		next.unparked = true
+		next.Unparked = true
 	}
 	return next
 }
@@ -81,21 +84,21 @@ func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *
 // beyond plans without regard to limits, where what is wanted exceeds them itself. The cloud
 // will refuse a step, and its refusal names the routes. More rules than there are priorities
 // cannot even be planned.
-func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) sequence {
+func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) schedule.Sequence {
 	seen, renewed := renew(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
-		return sequence{}
+		return schedule.Sequence{}
 	}
-	return ordered(differences(seen, want, c, compared, known, renewed, lot{}).tasks, use{}, use{})
+	return schedule.Order(differences(seen, want, c, compared, known, renewed, lot{}).tasks, schedule.Places{}, schedule.Places{})
 }
 
 // appendSteps returns the plan followed by steps that wait for all of it.
-func appendSteps(p Plan, next sequence) Plan {
-	for _, s := range next.hasty {
+func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
+	for _, s := range next.EarlySteps {
 		p.Diagnostics = append(p.Diagnostics, haste(p.Key, s))
 	}
-	if next.unparked && !slices.Contains(p.Diagnostics, noParking(p.Key)) {
+	if next.Unparked && !slices.Contains(p.Diagnostics, noParking(p.Key)) {
 		p.Diagnostics = append(p.Diagnostics, noParking(p.Key))
 	}
 	base := len(p.Steps)
@@ -111,7 +114,7 @@ func appendSteps(p Plan, next sequence) Plan {
 			ends = append(ends, i)
 		}
 	}
-	for _, s := range next.steps {
+	for _, s := range next.Steps {
 		after := slices.Clone(ends)
 		if len(s.After) > 0 {
 			after = after[:0]
@@ -131,7 +134,7 @@ type difference struct {
 	want  lb.LoadBalancer
 	caps  lb.Capabilities
 	pairs *pairs
-	tasks []task
+	tasks []schedule.Task
 
 	balancer int                          // creates the load balancer or finishes it, or absent
 	guarded  int                          // after it, the web ACL that is wanted stands there, or absent
@@ -155,9 +158,9 @@ type difference struct {
 
 // differences are all steps between two load balancers. Target groups are parked as the lot
 // permits.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []ReplaceCertificate, parking lot) *difference {
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []plan.ReplaceCertificate, parking lot) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, inUse: GroupsInUse(seen), balancer: absent, guarded: absent, bare: absent,
+		seen: seen, want: want, caps: c, pairs: known, inUse: plan.GroupsInUse(seen), balancer: rulelist.Absent, guarded: rulelist.Absent, bare: rulelist.Absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
@@ -202,8 +205,8 @@ func (d *difference) tearDown() {
 	if !d.seen.Exists {
 		return
 	}
-	taken := inUse(d.seen)
-	t := d.add(DeleteLoadBalancer{d.seen.Key}, use{rules: -taken[rules], certificates: -taken[certificates], listeners: -taken[listeners], verifying: -taken[verifying]})
+	taken := schedule.InUse(d.seen)
+	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key}, schedule.Places{schedule.Rules: -taken[schedule.Rules], schedule.Certificates: -taken[schedule.Certificates], schedule.Listeners: -taken[schedule.Listeners], schedule.Verifying: -taken[schedule.Verifying]})
 	d.bare = t
 	for _, g := range d.seen.TargetGroups {
 		d.unnamed[g.ID] = []int{t}
@@ -224,14 +227,14 @@ func (d *difference) groups() {
 	}
 	for _, g := range d.want.TargetGroups {
 		seen := d.seen.TargetGroup(g.ID)
-		at := absent
+		at := rulelist.Absent
 		switch {
 		case seen == nil:
-			at = d.add(CreateTargetGroup{g}, use{groups: 1})
-			d.tasks[at].origin = d.origins[g.ID]
+			at = d.add(plan.CreateTargetGroup{Group: g}, schedule.Places{schedule.Groups: 1})
+			d.tasks[at].Origin = d.origins[g.ID]
 		case differ(seen.Digest, g.Digest):
-			t := d.add(ModifyTargetGroup{g}, use{})
-			d.tasks[t].origin = d.origins[g.ID]
+			t := d.add(plan.ModifyTargetGroup{Group: g}, schedule.Places{})
+			d.tasks[t].Origin = d.origins[g.ID]
 			if d.caps.Sticks(g) {
 				d.clings[g.ID] = t
 			} else {
@@ -241,8 +244,8 @@ func (d *difference) groups() {
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
 			first := d.caps.Within(g.Targets, nil, taken)
 			taken += len(first)
-			at = d.add(RegisterTargets{g.ID, first}, use{}, at)
-			d.tasks[at].origin = d.origins[g.ID]
+			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, schedule.Places{}, at)
+			d.tasks[at].Origin = d.origins[g.ID]
 		}
 		d.usable[g.ID] = at
 	}
@@ -253,10 +256,10 @@ func (d *difference) groups() {
 func (d *difference) loadBalancer() {
 	switch {
 	case !d.seen.Exists:
-		first := slices.IndexFunc(d.tasks, func(t task) bool { _, creates := t.step.(CreateTargetGroup); return creates })
-		d.balancer = d.add(CreateLoadBalancer{d.want}, use{}, first)
+		first := slices.IndexFunc(d.tasks, func(t schedule.Task) bool { _, creates := t.Step.(plan.CreateTargetGroup); return creates })
+		d.balancer = d.add(plan.CreateLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, first)
 	case differ(d.seen.Digest, d.want.Digest):
-		d.bare = d.add(ModifyLoadBalancer{d.want}, use{})
+		d.bare = d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{})
 		if d.seen.Digest == "" { // it was never finished
 			d.balancer = d.bare
 		}
@@ -267,7 +270,7 @@ func (d *difference) loadBalancer() {
 // nothing names them.
 func (d *difference) leftovers(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
-		d.add(DeleteFirewall{d.seen.Key}, use{}, d.bare)
+		d.add(plan.DeleteFirewall{Key: d.seen.Key}, schedule.Places{}, d.bare)
 	}
 	wanted := map[lb.GroupID]bool{}
 	for _, g := range want.TargetGroups {
@@ -275,12 +278,12 @@ func (d *difference) leftovers(want lb.LoadBalancer) {
 	}
 	for _, g := range d.seen.TargetGroups {
 		if !wanted[g.ID] {
-			d.add(DeleteTargetGroup{g.ID}, use{groups: -1}, d.unnamed[g.ID]...)
+			d.add(plan.DeleteTargetGroup{Group: g.ID}, schedule.Places{schedule.Groups: -1}, d.unnamed[g.ID]...)
 		}
 	}
 	for _, c := range d.seen.Certificates {
 		if !slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID }) {
-			d.add(DeleteCertificate{c.ID}, use{}, d.detached[c.ID]...)
+			d.add(plan.DeleteCertificate{Certificate: c.ID}, schedule.Places{}, d.detached[c.ID]...)
 		}
 	}
 }

@@ -1,9 +1,12 @@
-package plan
+package planner
 
 import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 // This file keeps requests that are answered from being sent to a target group without a healthy
@@ -27,7 +30,7 @@ func (d *difference) park(hold []lb.GroupID) bool {
 			continue
 		}
 		parked := append(d.takers(ch), d.toHold(ch, hold)...)
-		free := lots(d.caps)
+		free := plan.ParkingPriorities(d.caps)
 		for _, r := range ch.seen.Rules {
 			free = slices.DeleteFunc(free, func(p int) bool { return p == r.Priority })
 		}
@@ -41,8 +44,8 @@ func (d *difference) park(hold []lb.GroupID) bool {
 			}
 			priority := free[len(free)-1]
 			free = free[:len(free)-1]
-			r := parking(chunk)
-			t := d.add(CreateRule{ch.port, priority, r}, use{rules: 1}, d.targetsOf(r.Action, false)...)
+			r := plan.ParkingRule(chunk)
+			t := d.add(plan.CreateRule{Port: ch.port, Priority: priority, Rule: r}, schedule.Places{schedule.Rules: 1}, d.targetsOf(r.Action, false)...)
 			ch.parks = append(ch.parks, park{priority: priority, rule: r})
 			for _, g := range chunk {
 				if slices.Contains(hold, g) {
@@ -50,7 +53,7 @@ func (d *difference) park(hold []lb.GroupID) bool {
 				} else {
 					d.await(g, t)
 				}
-				d.tasks[t].origin = append(d.tasks[t].origin, d.origins[g]...)
+				d.tasks[t].Origin = append(d.tasks[t].Origin, d.origins[g]...)
 			}
 			created = true
 		}
@@ -69,8 +72,8 @@ func (d *difference) toHold(ch *change, hold []lb.GroupID) []lb.GroupID {
 
 // await makes what takes a group into service wait until it is healthy.
 func (d *difference) await(g lb.GroupID, after int) {
-	d.warm[g] = d.add(AwaitTargets{g}, use{}, after, d.usable[g])
-	d.tasks[d.warm[g]].origin = d.origins[g]
+	d.warm[g] = d.add(plan.AwaitTargets{Group: g}, schedule.Places{}, after, d.usable[g])
+	d.tasks[d.warm[g]].Origin = d.origins[g]
 }
 
 // A park is a parking rule that is there or is made.
@@ -90,15 +93,15 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 				continue
 			}
 			if d.checked(g) {
-				d.await(g, absent)
+				d.await(g, rulelist.Absent)
 				continue
 			}
 			out = append(out, g)
 		}
 	}
 	for i, l := range ch.lines {
-		if (l.fate == comes || l.fate == grows || l.fate == turns) && slices.ContainsFunc(ch.want.Rules[l.new].Action.Groups(), d.cold) && d.takes(ch, i) {
-			need(ch.want.Rules[l.new].Action)
+		if (l.Change == rulelist.Added || l.Change == rulelist.Widened || l.Change == rulelist.Switched) && slices.ContainsFunc(ch.want.Rules[l.New].Action.Groups(), d.cold) && d.takes(ch, i) {
+			need(ch.want.Rules[l.New].Action)
 		}
 	}
 	if d.takesDefault(ch) {
@@ -123,7 +126,7 @@ func (d *difference) cold(g lb.GroupID) bool {
 func (d *difference) checked(g lb.GroupID) bool {
 	for _, ch := range d.changes {
 		for _, l := range ch.lines {
-			if l.fate == stays && slices.Contains(ch.old[l.old].Action.Groups(), g) {
+			if l.Change == rulelist.Kept && slices.Contains(ch.old[l.Old].Action.Groups(), g) {
 				return true
 			}
 		}
@@ -131,7 +134,7 @@ func (d *difference) checked(g lb.GroupID) bool {
 			continue
 		}
 		for _, r := range ch.seen.Rules {
-			if ch.want != nil && Parked(r.Rule) && slices.Contains(r.Action.Groups(), g) {
+			if ch.want != nil && plan.Parked(r.Rule) && slices.Contains(r.Action.Groups(), g) {
 				return true
 			}
 		}
@@ -163,7 +166,7 @@ func (d *difference) takes(ch *change, i int) bool {
 		return true
 	}
 	x := ch.before()
-	r := ch.want.Rules[ch.lines[i].new]
+	r := ch.want.Rules[ch.lines[i].New]
 	return slices.ContainsFunc(x.near(r), func(position int) bool {
 		old := x.entries[position].rule
 		return d.reaches(old.Action) && d.pairs.overlap(old, r)
@@ -176,8 +179,8 @@ func (d *difference) takesDefault(ch *change) bool {
 	if lb.SameAction(ch.seen.Default, ch.want.Default) {
 		return false
 	}
-	return d.reaches(ch.seen.Default) || slices.ContainsFunc(ch.lines, func(l line) bool {
-		return (l.fate == goes || l.fate == shrinks) && d.reaches(ch.old[l.old].Action)
+	return d.reaches(ch.seen.Default) || slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool {
+		return (l.Change == rulelist.Removed || l.Change == rulelist.Narrowed) && d.reaches(ch.old[l.Old].Action)
 	})
 }
 
@@ -189,12 +192,12 @@ func (d *difference) unpark() {
 			continue
 		}
 		for _, r := range ch.seen.Rules {
-			if Parked(r.Rule) {
+			if plan.Parked(r.Rule) {
 				ch.parks = append(ch.parks, park{r.Priority, r.Rule})
 			}
 		}
 		for _, p := range ch.parks {
-			t := d.add(DeleteRule{ch.port, p.priority, p.rule}, use{rules: -1}, d.served(p.rule)...)
+			t := d.add(plan.DeleteRule{Port: ch.port, Priority: p.priority, Rule: p.rule}, schedule.Places{schedule.Rules: -1}, d.served(p.rule)...)
 			d.unnames(t, p.rule.Action)
 		}
 	}
@@ -213,7 +216,7 @@ func (d *difference) served(parked lb.Rule) []int {
 		}
 		tasks = append(tasks, w)
 		for i, t := range d.tasks {
-			if i != w && slices.Contains(t.after, w) {
+			if i != w && slices.Contains(t.After, w) {
 				tasks = append(tasks, i)
 			}
 		}

@@ -1,8 +1,11 @@
-package plan
+package planner
 
 import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -24,7 +27,7 @@ type change struct {
 
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
 func newChange(co comparison, p *pairs) *change {
-	ch := &change{comparison: co, ready: absent, swapped: absent}
+	ch := &change{comparison: co, ready: rulelist.Absent, swapped: rulelist.Absent}
 	ch.before = lazily(func() *index { return co.oldRules(p) })
 	ch.after = lazily(func() *index { return co.newRules(p) })
 	ch.moved = lazily(func() *index { return ch.movedRules(p) })
@@ -55,7 +58,7 @@ func (ch *change) movedRules(p *pairs) *index {
 type move struct {
 	entry     // the task and its requests: any, where it is about the default or the listener
 	line  int // in the merged list, or absent
-	fate  fate
+	fate  rulelist.Change
 }
 
 // open opens a port that is missing.
@@ -65,10 +68,10 @@ func (d *difference) open(ch *change) {
 	}
 	after := append([]int{d.balancer, d.guarded}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
-	ch.ready = d.add(CreateListener{*ch.want}, use{listeners: 1, certificates: further(ch.want.Certificates), verifying: one(ch.want.Verifies)}, after...)
-	d.tasks[ch.ready].origin = askers(*ch.want)
+	ch.ready = d.add(plan.CreateListener{Listener: *ch.want}, schedule.Places{schedule.Listeners: 1, schedule.Certificates: further(ch.want.Certificates), schedule.Verifying: one(ch.want.Verifies)}, after...)
+	d.tasks[ch.ready].Origin = askers(*ch.want)
 	d.names(ch.ready, ch.want.Default)
-	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, comes})
+	ch.steps = append(ch.steps, move{entry{at: ch.ready}, rulelist.Absent, rulelist.Added})
 }
 
 // listener plans everything else about a port.
@@ -77,8 +80,8 @@ func (d *difference) listener(ch *change) {
 	case ch.want == nil:
 		d.close(ch)
 		return
-	case len(ch.moves) > 0:
-		ch.ready = d.add(RespaceRules{ch.port, ch.moves}, use{}, ch.ready)
+	case len(ch.Moves) > 0:
+		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, schedule.Places{}, ch.ready)
 	}
 	if ch.secure() {
 		d.show(ch)
@@ -95,22 +98,22 @@ func (d *difference) listener(ch *change) {
 func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
 	turned := map[int]entry{}
 	for i, l := range ch.lines {
-		if l.fate != comes && l.fate != grows && l.fate != turns {
+		if l.Change != rulelist.Added && l.Change != rulelist.Widened && l.Change != rulelist.Switched {
 			continue
 		}
-		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.new]}
+		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.New]}
 		after := append(d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i)), d.shownTo(ch, e.rule)...)
 		after = append(after, d.guarded)
-		if l.fate == turns {
+		if l.Change == rulelist.Switched {
 			turned[i] = e
 			after = append(after, order.pass(e.rule)...)
 		} else {
 			after = append(after, order.enter(e)...)
 		}
-		if l.fate == comes {
-			d.rule(ch, i, e, CreateRule{ch.port, ch.at[i], e.rule}, use{rules: 1}, after)
+		if l.Change == rulelist.Added {
+			d.rule(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{schedule.Rules: 1}, after)
 		} else {
-			d.rule(ch, i, e, ModifyRule{ch.port, ch.at[i], e.rule}, use{}, after)
+			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{}, after)
 		}
 	}
 	return turned
@@ -120,39 +123,39 @@ func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
 func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
-		if l.fate == turns {
+		if l.Change == rulelist.Switched {
 			order.add(turned[i])
 		}
-		if l.fate != goes && l.fate != shrinks {
+		if l.Change != rulelist.Removed && l.Change != rulelist.Narrowed {
 			continue
 		}
-		e := entry{at: len(d.tasks), rule: ch.old[l.old].Rule}
+		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
 		after := order.enter(e)
-		if l.fate == goes {
-			d.rule(ch, i, e, DeleteRule{ch.port, ch.at[i], e.rule}, use{rules: -1}, after)
+		if l.Change == rulelist.Removed {
+			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{schedule.Rules: -1}, after)
 		} else {
-			d.rule(ch, i, e, ModifyRule{ch.port, ch.at[i], ch.want.Rules[l.new]}, use{}, after)
+			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: ch.want.Rules[l.New]}, schedule.Places{}, after)
 		}
 	}
 }
 
 // rule adds a step about one line.
-func (d *difference) rule(ch *change, i int, e entry, s Step, u use, after []int) {
+func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Places, after []int) {
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
-	if l.new != absent {
-		d.tasks[e.at].origin = ch.want.Rules[l.new].Origin
-		d.names(e.at, ch.want.Rules[l.new].Action)
+	if l.New != rulelist.Absent {
+		d.tasks[e.at].Origin = ch.want.Rules[l.New].Origin
+		d.names(e.at, ch.want.Rules[l.New].Action)
 	}
-	if l.old != absent {
-		d.unnames(e.at, ch.old[l.old].Action)
+	if l.Old != rulelist.Absent {
+		d.unnames(e.at, ch.old[l.Old].Action)
 	}
-	ch.steps = append(ch.steps, move{e, i, l.fate})
+	ch.steps = append(ch.steps, move{e, i, l.Change})
 }
 
 // close deletes the listener, and its rules with it.
 func (d *difference) close(ch *change) {
-	t := d.add(DeleteListener{ch.port}, use{rules: -len(ch.seen.Rules), listeners: -1, certificates: -further(ch.seen.Certificates), verifying: -one(ch.seen.Verifies)})
+	t := d.add(plan.DeleteListener{Port: ch.port}, schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1, schedule.Certificates: -further(ch.seen.Certificates), schedule.Verifying: -one(ch.seen.Verifies)})
 	d.unnames(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.unnames(t, r.Action)
@@ -160,10 +163,10 @@ func (d *difference) close(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry{at: t}, absent, goes})
+	ch.steps = append(ch.steps, move{entry{at: t}, rulelist.Absent, rulelist.Removed})
 	for _, next := range d.changes {
 		if next.port == ch.port && next != ch { // it speaks another protocol
-			d.tasks[next.ready].after = append(d.tasks[next.ready].after, t)
+			d.tasks[next.ready].After = append(d.tasks[next.ready].After, t)
 		}
 	}
 }
@@ -173,26 +176,26 @@ func (d *difference) close(ch *change) {
 func (d *difference) settings(ch *change, order *lanes) {
 	seen, want := ch.seen, ch.want
 	elsewhere := ch.elsewhere()
-	at := absent
-	if elsewhere || ch.swapped == absent && differ(seen.Digest, want.Digest) {
+	at := rulelist.Absent
+	if elsewhere || ch.swapped == rulelist.Absent && differ(seen.Digest, want.Digest) {
 		after := append(d.importsOf(standard(want.Certificates)), ch.swapped)
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.takesDefault(ch))...)
 			after = append(after, d.guarded)
-			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, turns})
+			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, rulelist.Absent, rulelist.Switched})
 		}
-		u := use{}
-		if ch.swapped == absent {
+		u := schedule.Places{}
+		if ch.swapped == rulelist.Absent {
 			u = ch.verification()
 		}
-		at = d.add(ModifyListener{*want}, u, after...)
-		d.tasks[at].origin = askers(*want)
+		at = d.add(plan.ModifyListener{Listener: *want}, u, after...)
+		d.tasks[at].Origin = askers(*want)
 		d.names(at, want.Default)
 		d.unnames(at, seen.Default)
 	}
 	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
-		d.tasks[at].use[certificates] = -further(seen.Certificates)
+		d.tasks[at].Places[schedule.Certificates] = -further(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)
 		}
@@ -201,8 +204,8 @@ func (d *difference) settings(ch *change, order *lanes) {
 
 // verification is the place that a listener takes which begins to verify the certificates of
 // clients, or makes by ending to.
-func (ch *change) verification() use {
-	return use{verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
+func (ch *change) verification() schedule.Places {
+	return schedule.Places{schedule.Verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
 }
 
 // one is 1 for what is so.
@@ -260,7 +263,7 @@ func (d *difference) unnames(t int, a lb.Action) {
 	for _, g := range a.Groups() {
 		d.unnamed[g] = append(d.unnamed[g], t)
 		if clings, ok := d.clings[g]; ok && a.Shares() {
-			d.tasks[clings].after = append(d.tasks[clings].after, t)
+			d.tasks[clings].After = append(d.tasks[clings].After, t)
 		}
 	}
 }

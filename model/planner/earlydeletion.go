@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -6,6 +6,9 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -13,22 +16,22 @@ import (
 
 // A victim is a rule that goes before its time.
 type victim struct {
-	step       Step
+	step       plan.Step
 	diagnostic diag.Diagnostic
 }
 
 // sacrifice chooses a rule to delete first, by what is lacking.
-func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, lacking [kinds]bool) (victim, bool) {
+func sacrifice(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, lacking [schedule.Kinds]bool) (victim, bool) {
 	all := compare(seen, want, c)
 	if crowded := slices.DeleteFunc(slices.Clone(all), func(co comparison) bool { return co.fits }); len(crowded) > 0 {
 		return forRule(crowded, want.Key, c)
 	}
-	if lacking[rules] {
+	if lacking[schedule.Rules] {
 		if v, ok := forRule(all, want.Key, c); ok {
 			return v, true
 		}
 	}
-	if lacking[groups] {
+	if lacking[schedule.Groups] {
 		return forGroup(all, seen, want, c)
 	}
 	return victim{}, false
@@ -43,12 +46,12 @@ func forRule(all []comparison, key lb.Key, c lb.Capabilities) (victim, bool) {
 	ok := false
 	for _, co := range all {
 		for _, l := range slices.Backward(co.lines) {
-			if l.fate != goes {
+			if l.Change != rulelist.Removed {
 				continue
 			}
-			harmless := !exposes(co.old[l.old:], c.Dialect)
+			harmless := !exposes(co.old[l.Old:], c.Dialect)
 			if !ok || harmless {
-				found, ok = newVictim(key, co.port, co.old[l.old], because), true
+				found, ok = newVictim(key, co.port, co.old[l.Old], because), true
 			}
 			if harmless {
 				return found, true
@@ -94,13 +97,13 @@ func forGroup(all []comparison, seen *lb.Observed, want lb.LoadBalancer, c lb.Ca
 // newDefault is the default action as a victim: until all else is done, it answers 503.
 func newDefault(key lb.Key, co comparison, because string) victim {
 	if co.want == nil {
-		return victim{DeleteListener{co.port}, deleteFirst(key, fmt.Sprintf("%s, so port %d closes first.", because, co.port))}
+		return victim{plan.DeleteListener{Port: co.port}, deleteFirst(key, fmt.Sprintf("%s, so port %d closes first.", because, co.port))}
 	}
 	until := *co.want
 	until.Default = lb.FromRouting(routing.Status(503))
 	until.Protocol, until.Certificates = co.seen.Protocol, co.seen.Certificates
 	until.Verifies = until.Verifies && until.Protocol == routing.HTTPS
-	return victim{ModifyListener{until}, deleteFirst(key, fmt.Sprintf(
+	return victim{plan.ModifyListener{Listener: until}, deleteFirst(key, fmt.Sprintf(
 		"%s, so the default of port %d is taken away before its successor exists. Until then it answers 503.", because, co.port))}
 }
 
@@ -115,33 +118,33 @@ func exposes(list []lb.ObservedRule, d lb.Dialect) bool {
 }
 
 func newVictim(key lb.Key, port int32, r lb.ObservedRule, because string) victim {
-	step := DeleteRule{port, r.Priority, r.Rule}
+	step := plan.DeleteRule{Port: port, Priority: r.Priority, Rule: r.Rule}
 	return victim{step, deleteFirst(key, fmt.Sprintf(
 		"%s, so the rule %s (%s) is deleted before its successor exists. Until then its requests get "+
 			"the answer of what is left below it, which may be the default.", because, step.ID(), r.MatchKey()))}
 }
 
 func deleteFirst(key lb.Key, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.DeleteFirst, Source: about(key), Message: message}
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.DeleteFirst, Source: plan.SourceOf(key), Message: message}
 }
 
 // noParking says that target groups take over requests though their health is not known.
 func noParking(key lb.Key) diag.Diagnostic {
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: about(key), Message: "There is no room for a rule " +
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: plan.SourceOf(key), Message: "There is no room for a rule " +
 		"that has targets checked before requests are sent to them. Requests that other targets answer now may be answered 503 until the first check is over."}
 }
 
 // unread says that settings could not be compared with the wanted ones.
 func unread(key lb.Key, why string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: about(key), Message: "Settings could not be read, and are assumed to be as they were written: " + why}
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: plan.SourceOf(key), Message: "Settings could not be read, and are assumed to be as they were written: " + why}
 }
 
 // haste says that a step is taken before one that should come first.
-func haste(key lb.Key, s Step) diag.Diagnostic {
-	if s, ok := s.(DetachCertificate); ok {
+func haste(key lb.Key, s plan.Step) diag.Diagnostic {
+	if s, ok := s.(plan.DetachCertificate); ok {
 		return deleteFirst(key, fmt.Sprintf("All places for certificates are in use, so %s is taken from port %d before its successor is there.", s.Certificate, s.Port))
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectOrder, Source: about(key), Message: fmt.Sprintf(
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.RedirectOrder, Source: plan.SourceOf(key), Message: fmt.Sprintf(
 		"Ports that redirect to each other change in ways that depend on each other. From %q %s until the plan is done, "+
 			"a redirected request may arrive at a port that has changed already, or has yet to change.", s.Op(), s.ID())}
 }

@@ -1,4 +1,4 @@
-package plan
+package planner
 
 import (
 	"fmt"
@@ -11,9 +11,10 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 )
 
-func reasons(p Plan) []diag.Reason {
+func reasons(p plan.Plan) []diag.Reason {
 	var out []diag.Reason
 	for _, d := range p.Diagnostics {
 		out = append(out, d.Reason)
@@ -164,13 +165,13 @@ func TestAtTheQuotaOnlyRulesDeletedFirstAreMissed(t *testing.T) {
 }
 
 // missed are the requests of the rules that a plan says it deletes first.
-func (w *world) missed(seen *lb.Observed, p Plan) uint64 {
+func (w *world) missed(seen *lb.Observed, p plan.Plan) uint64 {
 	var m uint64
 	for _, s := range p.Steps {
-		if l, ok := s.Step.(ModifyListener); ok && l.Listener.Default.Status == 503 {
+		if l, ok := s.Step.(plan.ModifyListener); ok && l.Listener.Default.Status == 503 {
 			m = 1<<len(w.requests) - 1
 		}
-		d, ok := s.Step.(DeleteRule)
+		d, ok := s.Step.(plan.DeleteRule)
 		if ok && slices.ContainsFunc(p.Diagnostics, func(g diag.Diagnostic) bool { return strings.Contains(g.Message, " "+d.ID()+" ") }) {
 			m |= w.mask(d.Rule.Conditions)
 		}
@@ -224,7 +225,7 @@ func TestAFullListOfUnrelatedRulesIsReplacedInOrder(t *testing.T) {
 }
 
 // orderExists reports whether the steps not yet done can be done with so many free places.
-func orderExists(p Plan, free int, done uint64, seen map[uint64]bool) bool {
+func orderExists(p plan.Plan, free int, done uint64, seen map[uint64]bool) bool {
 	if done == 1<<len(p.Steps)-1 {
 		return true
 	}
@@ -238,9 +239,9 @@ func orderExists(p Plan, free int, done uint64, seen map[uint64]bool) bool {
 		}
 		left := free
 		switch s.Step.(type) {
-		case CreateRule:
+		case plan.CreateRule:
 			left--
-		case DeleteRule:
+		case plan.DeleteRule:
 			left++
 		}
 		if left >= 0 && orderExists(p, left, done|1<<i, seen) {
