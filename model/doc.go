@@ -8,7 +8,7 @@
 //	        ── ingress.Translate ──> routing.Config  what its Ingresses ask for, unordered
 //	        ── precedence.New ──> precedence.Table   the specification: Table.Match
 //	        ── lowering.Lower ──> lb.LoadBalancer    ordered rules under a cloud's Capabilities
-//	        ── plan.Diff ──> plan.Plan               steps from what is there to what is wanted
+//	        ── planner.Diff ──> plan.Plan            steps from what is there to what is wanted
 //	        ── providers.Run                         done, outside of this tree
 //
 // Compile is the middle three. Values flow down; an import points up.

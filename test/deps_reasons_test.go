@@ -33,6 +33,9 @@ var reasons = map[string]string{
 	"model/lowering":           "rules made of a table of routes, and what a cloud cannot say of it",
 	"model/plan/values":        "values of settings, for readers of plans",
 	"model/plan":               "the steps of a plan, which providers carry out and people read",
+	"model/planner":            "the plan from what is there to what is wanted, and rules that others made",
+	"model/planner/rulelist":   "two lists of rules as one, with priorities",
+	"model/planner/schedule":   "the order of steps under limits",
 	"model":                    "the compiler, as one function",
 
 	"providers":                   "the interface of a cloud, its errors, and Run",

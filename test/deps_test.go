@@ -16,7 +16,7 @@ import (
 
 // This file is the shape of the tree, enforced. Values flow right, imports point left:
 //
-//	diag <- routing <- language <- precedence, settings <- endpoints <- ingress, lb <- lowering, plan, model <- providers <- fake, aws, remote, controllers <- cli <- main
+//	diag <- routing <- language <- precedence, settings <- endpoints <- ingress, lb <- lowering, plan <- planner, model, providers <- fake, aws, remote, controllers <- cli <- main
 //
 // Clouds never see Kubernetes, Kubernetes never sees clouds, and the model calls neither.
 
@@ -52,11 +52,14 @@ var layers = map[string][]string{
 	"model/plan/values":        {"model/lb", "model/routing"},
 	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb", "model/plan/values"},
 	"model":                    {"model/diag", "model/lowering", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
+	"model/planner":            {"model/diag", "model/lb", "model/plan", "model/planner/rulelist", "model/planner/schedule", "model/routing"},
+	"model/planner/rulelist":   {"model/lb", "model/plan"},
+	"model/planner/schedule":   {"model/diag", "model/lb", "model/plan"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
-	"providers/providertest":      {"model/check", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
-	"providers/prove":             {"model/check", "model/lb", "model/plan", "model/routing", "providers", "providers/selfsigned"},
+	"providers/providertest":      {"model/check", "model/planner", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
+	"providers/prove":             {"model/check", "model/lb", "model/plan", "model/planner", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":            {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake/statefile":    {},
 	"providers/fake/certificates": {"model/lb", "providers/fake/statefile"},
@@ -85,11 +88,11 @@ var layers = map[string][]string{
 	"controllers/events":         {"api/v1alpha1", "controllers/cluster", "model/diag", "model/lb", "model/printable"},
 	"controllers/gather":         {"api/v1alpha1", "controllers/cluster", "controllers/multimap", "controllers/records", "model", "model/diag", "model/ingress", "model/lb", "model/memory", "model/printable", "model/secrets", "model/settings"},
 	"controllers/ingresses":      {"api/v1alpha1", "controllers/cluster", "controllers/queue"},
-	"controllers/loadbalancer":   {"api/v1alpha1", "controllers/cluster", "controllers/disputes", "controllers/events", "controllers/gather", "controllers/ingresses", "controllers/metrics", "controllers/outcome", "controllers/queue", "controllers/records", "controllers/targets", "controllers/waits", "model", "model/endpoints", "model/ingress", "model/lb", "model/plan", "model/printable", "providers"},
+	"controllers/loadbalancer":   {"api/v1alpha1", "controllers/cluster", "controllers/disputes", "controllers/events", "controllers/gather", "controllers/ingresses", "controllers/metrics", "controllers/outcome", "controllers/queue", "controllers/records", "controllers/targets", "controllers/waits", "model", "model/planner", "model/endpoints", "model/ingress", "model/lb", "model/plan", "model/printable", "providers"},
 	"controllers/metrics":        {"controllers/queue", "providers"},
 	"controllers/multimap":       {},
 	"controllers/orphans":        {"api/v1alpha1", "controllers/cluster", "controllers/gather", "model/ingress", "model/lb", "providers"},
-	"controllers/outcome":        {"api/v1alpha1", "controllers/disputes", "controllers/gather", "controllers/queue", "controllers/records", "model", "model/diag", "model/ingress", "model/lb", "model/memory", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers"},
+	"controllers/outcome":        {"api/v1alpha1", "controllers/disputes", "controllers/gather", "controllers/queue", "controllers/records", "model", "model/planner", "model/diag", "model/ingress", "model/lb", "model/memory", "model/plan", "model/printable", "model/routing", "model/routing/precedence", "providers"},
 	"controllers/queue":          {"controllers/cluster", "providers"},
 	"controllers/readiness":      {"api/v1alpha1", "controllers/cluster", "controllers/events", "controllers/gather", "controllers/queue", "controllers/targets", "model/endpoints", "model/lb", "model/printable", "providers"},
 	"controllers/records":        {"api/v1alpha1", "controllers/multimap", "model/diag", "model/lb", "model/memory", "model/routing"},
@@ -108,9 +111,9 @@ var layers = map[string][]string{
 	"cli/access":                 {"controllers/scheme", "model/endpoints", "providers/clouds"},
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/selection", "controllers/records", "model/ingress", "model/lb", "model/plan/values", "providers"},
-	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/diag", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/routing", "providers/clouds"},
+	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/planner", "model/diag", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
-	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
+	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/program", "cli/source", "model/ingress", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/selfsigned"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress", "model/printable", "providers", "providers/clouds"},
 	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/program", "cli/reload", "cli/selection", "cli/source", "cli/version", "controllers/scheme", "model/check", "model/diag", "model/lb", "model/plan", "model/printable", "model/routing", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 
@@ -144,7 +147,7 @@ var forbidden = []struct {
 	},
 	{
 		imports: []string{"k8s.io", "sigs.k8s.io"},
-		in:      []string{"model/diag", "model/routing", "model/lb", "model/plan", "providers"},
+		in:      []string{"model/diag", "model/routing", "model/lb", "model/lowering", "model/plan", "model/planner", "providers"},
 		why:     "clouds never see Kubernetes",
 	},
 	{

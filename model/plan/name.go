@@ -100,7 +100,8 @@ func (s ShieldLoadBalancer) Detail() string {
 }
 func (DeleteFirewall) Detail() string { return "" }
 func (s ImportCertificate) Detail() string {
-	return strings.Join(printable.Words(s.Certificate.Hosts), ", ") + " from Secret " + strings.Join(printable.Words(s.Certificate.Secrets), ", ")
+	return strings.Join(printable.Words(s.Certificate.Hosts), ", ") + " from Secret " +
+		strings.Join(printable.Words(s.Certificate.Secrets), ", ")
 }
 func (s ReplaceCertificate) Detail() string {
 	return "with " + string(s.New.ID) + ", " + ImportCertificate{s.New}.Detail()

@@ -2,7 +2,8 @@ package plan
 
 import "fairlead.dev/fairlead/model/lb"
 
-// This file is parking rules, which have a cloud check target groups before requests are sent to them.
+// This file is parking rules, which have a cloud check target groups before requests are sent to
+// them.
 
 // unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can
 // have (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which
@@ -16,8 +17,8 @@ var unmatched = lb.Rule{Conditions: []lb.Condition{
 // Parked reports whether a rule only keeps target groups warm.
 func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
 
-// parking is the rule that names some target groups. It keeps the clients that it never has with a
-// group, for some clouds want it where groups keep theirs with targets.
+// ParkingRule returns the rule that names some target groups. It keeps the clients that it never
+// has with a group, for some clouds want it where groups keep theirs with targets.
 func ParkingRule(groups []lb.GroupID) lb.Rule {
 	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
 	if len(groups) > 1 {
@@ -29,8 +30,8 @@ func ParkingRule(groups []lb.GroupID) lb.Rule {
 	return r
 }
 
-// lots are the priorities kept for parking rules, the last of the range, ascending: up to 16,
-// fewer in a small range.
+// ParkingPriorities returns the priorities kept for parking rules, the last of the range,
+// ascending: up to 16, fewer in a small range.
 func ParkingPriorities(c lb.Capabilities) []int {
 	var out []int
 	for p := c.MaxPriority - min(16, (c.MaxPriority-c.MinPriority+1)/8) + 1; p <= c.MaxPriority; p++ {

@@ -1,6 +1,6 @@
-// Package plan makes an ordered list of steps from the load balancer that exists to the one that is
-// wanted. After each step every request is answered as before or as after the plan. A plan is a
-// value: it is printed, counted, folded in tests, and carried out by package providers.
+// Package plan has the steps that change a load balancer, and plans, which are ordered lists of
+// steps. A plan is a value: it is printed, counted, folded in tests, and carried out by package
+// providers. Package planner makes plans.
 package plan
 
 import (
@@ -40,4 +40,8 @@ func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	return out
 }
 
-func SourceOf(key lb.Key) diag.Source { return diag.Source{Kind: "LoadBalancer", Name: string(key)} }
+// SourceOf is where diagnostics about a load balancer point to.
+func SourceOf(key lb.Key) diag.Source {
+	return diag.Source{Kind: "LoadBalancer",
+		Name: string(key)}
+}

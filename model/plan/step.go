@@ -158,7 +158,8 @@ func protect(o *lb.Observed, want lb.LoadBalancer) {
 
 // Do removes the load balancer and what lies inside it.
 func (s DeleteLoadBalancer) Do(o *lb.Observed, _ Result) {
-	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates, Firewall: o.Firewall}
+	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates,
+		Firewall: o.Firewall}
 }
 
 // Do notes which web ACL stands there.
@@ -178,9 +179,10 @@ func (s ImportCertificate) Do(o *lb.Observed, r Result) {
 		*old = seen
 		return
 	}
-	at, _ := slices.BinarySearchFunc(o.Certificates, s.Certificate.ID, func(c lb.ObservedCertificate, id lb.CertificateID) int {
-		return cmp.Compare(c.ID, id)
-	})
+	at, _ := slices.BinarySearchFunc(o.Certificates, s.Certificate.ID,
+		func(c lb.ObservedCertificate, id lb.CertificateID) int {
+			return cmp.Compare(c.ID, id)
+		})
 	o.Certificates = slices.Insert(o.Certificates, at, seen)
 }
 
@@ -212,7 +214,9 @@ func (s ModifyCertificate) Do(o *lb.Observed, _ Result) {
 
 // Do removes the certificate.
 func (s DeleteCertificate) Do(o *lb.Observed, _ Result) {
-	o.Certificates = slices.DeleteFunc(o.Certificates, func(c lb.ObservedCertificate) bool { return c.ID == s.Certificate })
+	o.Certificates = slices.DeleteFunc(o.Certificates, func(c lb.ObservedCertificate) bool {
+		return c.ID == s.Certificate
+	})
 }
 
 // Do adds the target group, empty and not ready.
@@ -222,9 +226,10 @@ func (s CreateTargetGroup) Do(o *lb.Observed, r Result) {
 	}
 	seen := lb.ObservedTargetGroup{TargetGroup: s.Group, Handle: r.Handle}
 	seen.Health, seen.Attributes, seen.Tags, seen.Targets = routing.HealthCheck{}, nil, nil, nil
-	at, _ := slices.BinarySearchFunc(o.TargetGroups, s.Group.ID, func(g lb.ObservedTargetGroup, id lb.GroupID) int {
-		return cmp.Compare(g.ID, id)
-	})
+	at, _ := slices.BinarySearchFunc(o.TargetGroups, s.Group.ID,
+		func(g lb.ObservedTargetGroup, id lb.GroupID) int {
+			return cmp.Compare(g.ID, id)
+		})
 	o.TargetGroups = slices.Insert(o.TargetGroups, at, seen)
 }
 
@@ -251,7 +256,9 @@ func (s AwaitTargets) Do(o *lb.Observed, _ Result) {
 
 // Do removes the target group.
 func (s DeleteTargetGroup) Do(o *lb.Observed, _ Result) {
-	o.TargetGroups = slices.DeleteFunc(o.TargetGroups, func(g lb.ObservedTargetGroup) bool { return g.ID == s.Group })
+	o.TargetGroups = slices.DeleteFunc(o.TargetGroups, func(g lb.ObservedTargetGroup) bool {
+		return g.ID == s.Group
+	})
 }
 
 // Do opens the port.
@@ -264,9 +271,10 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 		Verifies: s.Listener.Verifies, Digest: s.Listener.Digest, ClientSecrets: s.Listener.Settings.ClientSecrets,
 		Default: s.Listener.Default, Handle: r.Handle,
 	}
-	at, _ := slices.BinarySearchFunc(o.Listeners, s.Listener.Port, func(l lb.ObservedListener, port int32) int {
-		return int(l.Port - port)
-	})
+	at, _ := slices.BinarySearchFunc(o.Listeners, s.Listener.Port,
+		func(l lb.ObservedListener, port int32) int {
+			return int(l.Port - port)
+		})
 	o.Listeners = slices.Insert(o.Listeners, at, seen)
 	o.Address.Ports = reachedAt(o.Address.Ports, s.Listener.Port, r.Port)
 }
@@ -305,8 +313,11 @@ func (s AttachCertificate) Do(o *lb.Observed, _ Result) {
 
 // Do takes the certificate away, unless it is the default one.
 func (s DetachCertificate) Do(o *lb.Observed, _ Result) {
-	if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 && l.Certificates[0] != s.Certificate {
-		l.Certificates = slices.DeleteFunc(l.Certificates, func(id lb.CertificateID) bool { return id == s.Certificate })
+	if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 &&
+		l.Certificates[0] != s.Certificate {
+		l.Certificates = slices.DeleteFunc(l.Certificates, func(id lb.CertificateID) bool {
+			return id == s.Certificate
+		})
 	}
 }
 
@@ -319,7 +330,9 @@ func withDefault(all []lb.CertificateID, first lb.CertificateID) []lb.Certificat
 
 // Do closes the port.
 func (s DeleteListener) Do(o *lb.Observed, _ Result) {
-	o.Listeners = slices.DeleteFunc(o.Listeners, func(l lb.ObservedListener) bool { return l.Port == s.Port })
+	o.Listeners = slices.DeleteFunc(o.Listeners, func(l lb.ObservedListener) bool {
+		return l.Port == s.Port
+	})
 	o.Address.Ports = reachedAt(o.Address.Ports, s.Port, 0)
 }
 
@@ -347,7 +360,9 @@ func (s CreateRule) Do(o *lb.Observed, r Result) {
 		return
 	}
 	rule := lb.ObservedRule{Rule: plain(s.Rule), Priority: s.Priority, Handle: r.Handle}
-	at, found := slices.BinarySearchFunc(l.Rules, s.Priority, func(r lb.ObservedRule, p int) int { return r.Priority - p })
+	at, found := slices.BinarySearchFunc(l.Rules, s.Priority, func(r lb.ObservedRule, p int) int {
+		return r.Priority - p
+	})
 	if found {
 		l.Rules[at] = rule
 		return
@@ -371,7 +386,9 @@ func (s DeleteRule) Do(o *lb.Observed, _ Result) {
 	if l := o.Listener(s.Port); l != nil {
 		if rule := l.Rule(s.Priority); rule != nil {
 			before := rule.Action
-			l.Rules = slices.DeleteFunc(l.Rules, func(r lb.ObservedRule) bool { return r.Priority == s.Priority })
+			l.Rules = slices.DeleteFunc(l.Rules, func(r lb.ObservedRule) bool {
+				return r.Priority == s.Priority
+			})
 			unchecked(o, before)
 		}
 	}

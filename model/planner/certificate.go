@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/planner/schedule"
-	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file brings certificates to listeners and takes them away, so that a host that keeps
@@ -58,11 +57,6 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 			d.add(plan.ModifyCertificate{Certificate: c}, schedule.Places{})
 		}
 	}
-}
-
-// secure reports whether a listener speaks TLS, and goes on doing so.
-func (ch *change) secure() bool {
-	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS && ch.want.Protocol == routing.HTTPS
 }
 
 // show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its
@@ -164,7 +158,7 @@ func (d *difference) hide(ch *change) {
 func (d *difference) detach(ch *change, id lb.CertificateID) int {
 	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id}, schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
 	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
-	if ch.swapped != rulelist.Absent {
+	if ch.swapped != absent {
 		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.swapped)
 	}
 	return t
@@ -223,9 +217,3 @@ func (d *difference) importsOf(ids []lb.CertificateID) []int {
 	}
 	return tasks
 }
-
-// standard is the default certificate of a listener's certificates, if there are any.
-func standard(ids []lb.CertificateID) []lb.CertificateID { return ids[:min(1, len(ids))] }
-
-// further is the number of a listener's certificates besides its default one.
-func further(ids []lb.CertificateID) int { return max(0, len(ids)-1) }

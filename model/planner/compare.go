@@ -98,7 +98,7 @@ func served(l *lb.ObservedListener) []lb.ObservedRule {
 func (co comparison) oldRules(p *pairs) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
-		if l.Old != rulelist.Absent {
+		if l.Old != absent {
 			x.add(entry{i, co.old[l.Old].Rule})
 		}
 	}
@@ -109,9 +109,15 @@ func (co comparison) oldRules(p *pairs) *index {
 func (co comparison) newRules(p *pairs) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
-		if l.New != rulelist.Absent {
+		if l.New != absent {
 			x.add(entry{i, co.want.Rules[l.New]})
 		}
 	}
 	return &x
 }
+
+// standard is the default certificate of a listener's certificates, if there are any.
+func standard(ids []lb.CertificateID) []lb.CertificateID { return ids[:min(1, len(ids))] }
+
+// further is the number of a listener's certificates besides its default one.
+func further(ids []lb.CertificateID) int { return max(0, len(ids)-1) }

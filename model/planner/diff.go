@@ -1,3 +1,5 @@
+// Package planner makes an ordered list of steps from the load balancer that exists to the one that
+// is wanted. After each step every request is answered as before or as after the plan.
 package planner
 
 import (
@@ -8,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
@@ -128,39 +129,11 @@ func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
 	return p
 }
 
-// A difference is the steps between two load balancers, in the making.
-type difference struct {
-	seen  *lb.Observed
-	want  lb.LoadBalancer
-	caps  lb.Capabilities
-	pairs *pairs
-	tasks []schedule.Task
-
-	balancer int                          // creates the load balancer or finishes it, or absent
-	guarded  int                          // after it, the web ACL that is wanted stands there, or absent
-	bare     int                          // after it, nothing stands behind the firewall, or absent
-	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
-	usable   map[lb.GroupID]int           // after it, a group has its first targets
-	warm     map[lb.GroupID]int           // after it, a group has a healthy target
-	clings   map[lb.GroupID]int           // has a group keep clients with a target from now on
-	yields   map[lb.GroupID]int           // has a group keep no clients, if it did
-	unnamed  map[lb.GroupID][]int         // these stop naming a group
-	named    map[lb.GroupID][]int         // these begin to name a group
-	detached map[lb.CertificateID][]int   // these stop naming a certificate
-	origins  map[lb.GroupID][]diag.Source // the routes behind a group
-	changes  []*change
-
-	inUse  map[lb.GroupID]bool // a rule names the group before the plan
-	parked bool                // some steps park target groups
-	held   map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
-	torn   []lb.GroupID        // healthy groups that no rule would name for a moment
-}
-
 // differences are all steps between two load balancers. Target groups are parked as the lot
 // permits.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []plan.ReplaceCertificate, parking lot) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, inUse: plan.GroupsInUse(seen), balancer: rulelist.Absent, guarded: rulelist.Absent, bare: rulelist.Absent,
+		seen: seen, want: want, caps: c, pairs: known, inUse: plan.GroupsInUse(seen), balancer: absent, guarded: absent, bare: absent,
 		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
 		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
 		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
@@ -227,7 +200,7 @@ func (d *difference) groups() {
 	}
 	for _, g := range d.want.TargetGroups {
 		seen := d.seen.TargetGroup(g.ID)
-		at := rulelist.Absent
+		at := absent
 		switch {
 		case seen == nil:
 			at = d.add(plan.CreateTargetGroup{Group: g}, schedule.Places{schedule.Groups: 1})
@@ -286,17 +259,6 @@ func (d *difference) leftovers(want lb.LoadBalancer) {
 			d.add(plan.DeleteCertificate{Certificate: c.ID}, schedule.Places{}, d.detached[c.ID]...)
 		}
 	}
-}
-
-// differ reports whether settings differ. A digest of another version does not tell; one that
-// is missing tells that the settings were not written to the end.
-func differ(seen, want lb.Digest) bool {
-	return seen != want && (seen == "" || version(seen) == version(want))
-}
-
-func version(d lb.Digest) string {
-	v, _, _ := strings.Cut(string(d), ":")
-	return v
 }
 
 // origins are the routes that forward to each target group.

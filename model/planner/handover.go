@@ -108,7 +108,7 @@ func (d *difference) kept() map[lb.GroupID]bool {
 		}
 		both(ch.seen.Default, ch.want.Default)
 		for _, l := range ch.lines {
-			if l.Old != rulelist.Absent && l.New != rulelist.Absent {
+			if l.Old != absent && l.New != absent {
 				both(ch.old[l.Old].Action, ch.want.Rules[l.New].Action)
 			}
 		}

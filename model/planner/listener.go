@@ -11,56 +11,6 @@ import (
 
 // This file turns what differs about one listener into steps.
 
-// A change is what happens to one listener.
-type change struct {
-	comparison
-	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
-	steps []move // everything that changes where requests go
-	parks []park // the parking rules on it
-
-	attached []int                    // these add certificates to those that a port serves
-	swapped  int                      // replaces the default certificate, or absent
-	shown    map[lb.CertificateID]int // after it, a port that has others serves the certificate
-
-	before, after, moved func() *index // lines by their old and by their new rules, steps by their requests
-}
-
-// newChange has nothing to do yet. Its indices are made when they are first looked into.
-func newChange(co comparison, p *pairs) *change {
-	ch := &change{comparison: co, ready: rulelist.Absent, swapped: rulelist.Absent}
-	ch.before = lazily(func() *index { return co.oldRules(p) })
-	ch.after = lazily(func() *index { return co.newRules(p) })
-	ch.moved = lazily(func() *index { return ch.movedRules(p) })
-	return ch
-}
-
-// lazily is a function that makes its result when it is first called.
-func lazily(build func() *index) func() *index {
-	var made *index
-	return func() *index {
-		if made == nil {
-			made = build()
-		}
-		return made
-	}
-}
-
-// movedRules finds the tasks that change where requests go by the requests.
-func (ch *change) movedRules(p *pairs) *index {
-	x := newIndex(p)
-	for _, m := range ch.steps {
-		x.add(m.entry)
-	}
-	return &x
-}
-
-// A move is a task that changes where requests go, and which.
-type move struct {
-	entry     // the task and its requests: any, where it is about the default or the listener
-	line  int // in the merged list, or absent
-	fate  rulelist.Change
-}
-
 // open opens a port that is missing.
 func (d *difference) open(ch *change) {
 	if ch.seen != nil || ch.want == nil {
@@ -71,7 +21,7 @@ func (d *difference) open(ch *change) {
 	ch.ready = d.add(plan.CreateListener{Listener: *ch.want}, schedule.Places{schedule.Listeners: 1, schedule.Certificates: further(ch.want.Certificates), schedule.Verifying: one(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].Origin = askers(*ch.want)
 	d.names(ch.ready, ch.want.Default)
-	ch.steps = append(ch.steps, move{entry{at: ch.ready}, rulelist.Absent, rulelist.Added})
+	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, rulelist.Added})
 }
 
 // listener plans everything else about a port.
@@ -143,11 +93,11 @@ func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
 func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Places, after []int) {
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
-	if l.New != rulelist.Absent {
+	if l.New != absent {
 		d.tasks[e.at].Origin = ch.want.Rules[l.New].Origin
 		d.names(e.at, ch.want.Rules[l.New].Action)
 	}
-	if l.Old != rulelist.Absent {
+	if l.Old != absent {
 		d.unnames(e.at, ch.old[l.Old].Action)
 	}
 	ch.steps = append(ch.steps, move{e, i, l.Change})
@@ -163,7 +113,7 @@ func (d *difference) close(ch *change) {
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
 	}
-	ch.steps = append(ch.steps, move{entry{at: t}, rulelist.Absent, rulelist.Removed})
+	ch.steps = append(ch.steps, move{entry{at: t}, absent, rulelist.Removed})
 	for _, next := range d.changes {
 		if next.port == ch.port && next != ch { // it speaks another protocol
 			d.tasks[next.ready].After = append(d.tasks[next.ready].After, t)
@@ -176,17 +126,17 @@ func (d *difference) close(ch *change) {
 func (d *difference) settings(ch *change, order *lanes) {
 	seen, want := ch.seen, ch.want
 	elsewhere := ch.elsewhere()
-	at := rulelist.Absent
-	if elsewhere || ch.swapped == rulelist.Absent && differ(seen.Digest, want.Digest) {
+	at := absent
+	if elsewhere || ch.swapped == absent && differ(seen.Digest, want.Digest) {
 		after := append(d.importsOf(standard(want.Certificates)), ch.swapped)
 		if elsewhere {
 			after = append(after, order.bar(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.takesDefault(ch))...)
 			after = append(after, d.guarded)
-			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, rulelist.Absent, rulelist.Switched})
+			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, rulelist.Switched})
 		}
 		u := schedule.Places{}
-		if ch.swapped == rulelist.Absent {
+		if ch.swapped == absent {
 			u = ch.verification()
 		}
 		at = d.add(plan.ModifyListener{Listener: *want}, u, after...)
@@ -202,20 +152,6 @@ func (d *difference) settings(ch *change, order *lanes) {
 	}
 }
 
-// verification is the place that a listener takes which begins to verify the certificates of
-// clients, or makes by ending to.
-func (ch *change) verification() schedule.Places {
-	return schedule.Places{schedule.Verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
-}
-
-// one is 1 for what is so.
-func one(so bool) int {
-	if so {
-		return 1
-	}
-	return 0
-}
-
 // askers are the routes that a port has rules for.
 func askers(l lb.Listener) []diag.Source {
 	var out []diag.Source
@@ -223,47 +159,4 @@ func askers(l lb.Listener) []diag.Source {
 		out = append(out, r.Origin...)
 	}
 	return out
-}
-
-// elsewhere reports whether what no rule is for is answered differently.
-func (ch *change) elsewhere() bool {
-	return ch.seen.Protocol != ch.want.Protocol || !lb.SameAction(ch.seen.Default, ch.want.Default)
-}
-
-// targetsOf are the tasks after which an action's target groups can be forwarded to: they have
-// targets, if the requests are answered already, healthy ones, and keep no clients where it does
-// not.
-func (d *difference) targetsOf(a lb.Action, answered bool) []int {
-	var tasks []int
-	for _, g := range a.Groups() {
-		t, ok := d.warm[g]
-		if !ok || !answered {
-			t, ok = d.usable[g]
-		}
-		if ok {
-			tasks = append(tasks, t)
-		}
-		if t, ok := d.yields[g]; ok && a.Shares() && d.caps.StickyAttribute != "" {
-			tasks = append(tasks, t)
-		}
-	}
-	return tasks
-}
-
-// names notes that a task makes a rule or default name its target groups.
-func (d *difference) names(t int, a lb.Action) {
-	for _, g := range a.Groups() {
-		d.named[g] = append(d.named[g], t)
-	}
-}
-
-// unnames notes that a task makes a rule or default stop naming its target groups. A group that has
-// been shared without keeping clients can do so from then on.
-func (d *difference) unnames(t int, a lb.Action) {
-	for _, g := range a.Groups() {
-		d.unnamed[g] = append(d.unnamed[g], t)
-		if clings, ok := d.clings[g]; ok && a.Shares() {
-			d.tasks[clings].After = append(d.tasks[clings].After, t)
-		}
-	}
 }

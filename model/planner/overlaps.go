@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // Lanes find out which steps of one listener must keep their order: those whose rules a request
@@ -20,7 +19,7 @@ type lanes struct {
 // have, so that at a limit no step waits for another without need.
 const crowd = 200
 
-func newLanes(p *pairs) *lanes { return &lanes{index: newIndex(p), barrier: rulelist.Absent} }
+func newLanes(p *pairs) *lanes { return &lanes{index: newIndex(p), barrier: absent} }
 
 // enter puts a task behind those that it must wait for, and returns these.
 func (l *lanes) enter(e entry) []int {
@@ -35,7 +34,7 @@ func (l *lanes) enter(e entry) []int {
 // pass returns what a task must wait for, and lets nothing wait for the task.
 func (l *lanes) pass(r lb.Rule) []int {
 	after := l.meeting(r)
-	if l.barrier != rulelist.Absent {
+	if l.barrier != absent {
 		after = append(after, l.barrier)
 	}
 	return after
@@ -47,7 +46,7 @@ func (l *lanes) bar(task int) []int {
 	for _, e := range l.entries {
 		after = append(after, e.at)
 	}
-	if l.barrier != rulelist.Absent {
+	if l.barrier != absent {
 		after = append(after, l.barrier)
 	}
 	*l = lanes{index: newIndex(l.pairs), barrier: task}

@@ -76,12 +76,6 @@ func (d *difference) await(g lb.GroupID, after int) {
 	d.tasks[d.warm[g]].Origin = d.origins[g]
 }
 
-// A park is a parking rule that is there or is made.
-type park struct {
-	priority int
-	rule     lb.Rule
-}
-
 // takers are the groups to be parked on a listener. A group that a rule names already, and will
 // go on to name or which is a parking rule, is waited for where it is.
 func (d *difference) takers(ch *change) []lb.GroupID {
@@ -93,7 +87,7 @@ func (d *difference) takers(ch *change) []lb.GroupID {
 				continue
 			}
 			if d.checked(g) {
-				d.await(g, rulelist.Absent)
+				d.await(g, absent)
 				continue
 			}
 			out = append(out, g)

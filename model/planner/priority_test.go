@@ -96,9 +96,9 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 		var old []int
 		for n := range 1 + r.IntN(high) {
 			if r.IntN(2) == 0 {
-				lines = append(lines, rulelist.Line{Old: rulelist.Absent, New: n, Change: rulelist.Added})
+				lines = append(lines, rulelist.Line{Old: absent, New: n, Change: rulelist.Added})
 			} else {
-				lines = append(lines, rulelist.Line{Old: len(old), New: rulelist.Absent, Change: rulelist.Kept})
+				lines = append(lines, rulelist.Line{Old: len(old), New: absent, Change: rulelist.Kept})
 				old = append(old, 0)
 			}
 		}
@@ -116,7 +116,7 @@ func TestNumbersAreInOrderAndUnused(t *testing.T) {
 			if got.Priority[i] < 1 || got.Priority[i] > high || i > 0 && got.Priority[i] <= got.Priority[i-1] {
 				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.Priority)
 			}
-			if l.Old == rulelist.Absent {
+			if l.Old == absent {
 				continue
 			}
 			to, moves := got.Moves[old[l.Old]]

@@ -48,13 +48,6 @@ func (d *difference) opens(port int32) bool {
 	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.seen == nil })
 }
 
-// prefer puts a task behind another if that is possible.
-func (d *difference) prefer(later, earlier int) {
-	if later != earlier {
-		d.tasks[later].Preferred = append(d.tasks[later].Preferred, earlier)
-	}
-}
-
 // onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a
 // port that stays open, redirects of different statuses are one: they always lead to the same
 // answers. One that opens or closes answers on one side of the change only, so the status tells of
@@ -69,7 +62,7 @@ func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 // rule that comes or grows takes requests from old rules below it, one that goes or shrinks
 // leaves them to new rules below it.
 func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
-	if m.line == rulelist.Absent {
+	if m.line == absent {
 		if ch.seen != nil {
 			from = append(from, ch.seen.Default)
 		}

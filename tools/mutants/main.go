@@ -40,8 +40,11 @@ func (s suite) has(m mutant) bool {
 }
 
 var suites = map[string]suite{
-	"model/plan": {tests: []string{"model/plan", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
-		"name.go", "order.go", "plan.go", "print.go", "protect.go", "strangers.go", "suspicious.go",
+	"model/plan": {tests: []string{"model/plan", "model/planner", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
+		"name.go", "plan.go", "print.go", "suspicious.go",
+	}},
+	"model/planner": {tests: []string{"model/planner", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
+		"protect.go", "foreignrules.go",
 	}},
 	"providers":                {tests: []string{"providers"}},
 	"providers/aws":            {tests: []string{"providers/aws"}, files: []string{}},

@@ -1,3 +1,5 @@
+// Package rulelist compares the rules of a listener with those that are wanted: it merges the two
+// lists into one, and gives the rules of that one their priorities.
 package rulelist
 
 import (
@@ -9,12 +11,13 @@ import (
 // This file compares two rule lists. It merges the old list and the new one into a single list
 // that keeps the order of both, and says of each line what becomes of it:
 //
-//	old   new        fate      pass
-//	 a     a         stays     -
-//	 b     -         goes      bottom-up
-//	 -     c         comes     top-down
-//	 d     d'⊇d      grows     top-down, in place
-//	 e     e'⊆e      shrinks   bottom-up, in place, the action unchanged
+//	old   new        change     pass
+//	 a     a         Kept       -
+//	 b     -         Removed    bottom-up
+//	 -     c         Added      top-down
+//	 d     d'⊇d      Widened    top-down, in place, the action unchanged
+//	 e     e'⊆e      Narrowed   bottom-up, in place, the action unchanged
+//	 f     f'=f      Switched   top-down, in place, another action
 //
 // The top-down pass runs first, then the listener's default changes, then the bottom-up pass.
 // After every step a request is answered as by the old list or as by the new one, because the
@@ -26,16 +29,16 @@ import (
 //   - a line in its old form. Then no old rule above matches the request: in the top-down pass
 //     all of them are there, or stand there in a new form that matches more, and in the
 //     bottom-up pass nothing above this line has been taken away yet. So does the old list; or
-//   - none. In the top-down pass every old rule is there or has grown, so the old list has no
+//   - none. In the top-down pass every old rule is there or was widened, so the old list has no
 //     match either, and the default is the old one; in the bottom-up pass the same holds of the
 //     new list. Between the passes it holds of both, which is when the default may change.
 //
 // The argument looks at one request at a time. Two steps whose rules no request matches both
-// may therefore run in any order. A line that turns hides what is below it in both forms, so
-// that nothing below waits for it; it waits for what comes or grows above it, and what goes or
-// shrinks above it waits for it.
+// may therefore run in any order. A line whose action is switched hides what is below it in both
+// forms, so that nothing below waits for it; it waits for what is added or widened above it, and
+// what is removed or narrowed above it waits for it.
 
-// A fate is what becomes of a line of the merged list.
+// A Change is what becomes of a line of the merged list.
 type Change uint8
 
 const (
@@ -47,15 +50,16 @@ const (
 	Switched
 )
 
-// A line is one place in the merged list: the indices of its rule in the old and the new list.
+// A Line is one place in the merged list: the indices of its rule in the old and the new list.
 type Line struct {
 	Old, New int // absent where there is none
 	Change   Change
 }
 
+// Absent is the index of a rule that a list does not have.
 const Absent = -1
 
-// merge finds the longest part of the old list that can stay as it is, and between two rules
+// Merge finds the longest part of the old list that can stay as it is, and between two rules
 // that stay, those that can change in place.
 func Merge(old, want []lb.Rule, d lb.Dialect) []Line {
 	m := merger{old: old, want: want, dialect: d}
@@ -64,7 +68,8 @@ func Merge(old, want []lb.Rule, d lb.Dialect) []Line {
 		head++
 	}
 	tail := 0
-	for tail < min(len(old), len(want))-head && lb.SameRule(old[len(old)-1-tail], want[len(want)-1-tail]) {
+	for tail < min(len(old), len(want))-head &&
+		lb.SameRule(old[len(old)-1-tail], want[len(want)-1-tail]) {
 		tail++
 	}
 	for i := range head {
@@ -109,8 +114,8 @@ func (m *merger) changes(g gap) {
 	m.between(g, lb.Rule.MatchKey, Switched, m.reshape)
 }
 
-// reshape settles the rules of a gap that can grow or shrink into one of the new list, as many
-// as keep both orders.
+// reshape settles the rules of a gap that can be widened or narrowed into one of the new list, as
+// many as keep both orders.
 func (m *merger) reshape(g gap) {
 	const most = 1 << 9 // comparisons; a gap beyond it is a rewrite, which has no use for pairs
 	rows, columns := g.oldTo-g.oldFrom, g.newTo-g.newFrom
@@ -148,7 +153,7 @@ func (m *merger) reshape(g gap) {
 	m.replace(from)
 }
 
-// reshaped says how an old rule can become a new one in place; it goes where it cannot. With
+// reshaped says how an old rule can become a new one in place; Removed where it cannot. With
 // another action and another match, a new rule is not its successor.
 func (m *merger) reshaped(old, want lb.Rule) Change {
 	switch {
@@ -162,7 +167,7 @@ func (m *merger) reshaped(old, want lb.Rule) Change {
 	return Removed
 }
 
-// replace lets the old rules of a gap go and the new ones come, the new ones above.
+// replace removes the old rules of a gap and adds the new ones above them.
 func (m *merger) replace(g gap) {
 	for n := g.newFrom; n < g.newTo; n++ {
 		m.lines = append(m.lines, Line{Absent, n, Added})
@@ -172,10 +177,10 @@ func (m *merger) replace(g gap) {
 	}
 }
 
-// An anchor is a pair of positions with equal keys.
+// An Anchor is a pair of positions with equal keys.
 type anchor struct{ Old, New int }
 
-// anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
+// Anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
 // run of pairs that ascends in both lists.
 func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 	where := map[string][]int{}
@@ -197,10 +202,13 @@ func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 // longestAscent is the longest part of the pairs whose second positions ascend, as the first
 // ones do already. It deals them into piles as in a game of patience.
 func longestAscent(pairs []anchor) []anchor {
-	var tops []int                   // of each pile, the pair on top
-	below := make([]int, len(pairs)) // of each pair, the one on top of the pile before when it was dealt
+	var tops []int // of each pile, the pair on top
+	// of each pair, the one on top of the pile before when it was dealt
+	below := make([]int, len(pairs))
 	for i, p := range pairs {
-		pile, _ := slices.BinarySearchFunc(tops, p.New, func(top, at int) int { return pairs[top].New - at })
+		pile, _ := slices.BinarySearchFunc(tops, p.New, func(top, at int) int {
+			return pairs[top].New - at
+		})
 		below[i] = Absent
 		if pile > 0 {
 			below[i] = tops[pile-1]

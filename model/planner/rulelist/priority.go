@@ -7,18 +7,18 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file gives rules their numbers. Numbers are sparse, so that a rule that comes finds one
+// This file gives rules their numbers. Numbers are sparse, so that a rule that is added finds one
 // between its neighbours, and stable: a rule that stays keeps its number. Only where a gap is
 // full do its neighbours move, all in one call that keeps their order.
 
-// A numbering is the priority of every line of a merged list, and the rules that must move
+// A Numbering is the priority of every line of a merged list, and the rules that must move
 // before any other can take its place.
 type Numbering struct {
 	Priority []int       // by line
 	Moves    map[int]int // old numbers to new ones
 }
 
-// number keeps the numbers of old rules and finds some for those that come. It reports false
+// Number keeps the numbers of old rules and finds some for those that are added. It reports false
 // if the range cannot hold the old and the new rules side by side.
 func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 	high := c.MaxPriority - len(plan.ParkingPriorities(c))
@@ -155,7 +155,7 @@ func (n *numbers) restart(i, to int) {
 }
 
 // spread numbers all lines of a window anew with numbers that are not used. Where rules have
-// just come, more are likely to: the gaps around the lines from i up to but not including to
+// just been added, more are likely to: the gaps around the lines from i up to but not including to
 // get three quarters of what is left over.
 func (n *numbers) spread(from, until, i, to int, used []int) {
 	below, above := n.bounds(from, until)

@@ -33,7 +33,7 @@ type schedule struct {
 	Sequence
 }
 
-// A sequence is tasks in order.
+// A Sequence is tasks in order.
 type Sequence struct {
 	Steps      []plan.Planned
 	Complete   bool        // or the limits did not permit the rest
@@ -43,7 +43,7 @@ type Sequence struct {
 	Index      []int       // by task, where it is in steps; nowhere while it is not
 }
 
-// unhurried takes back that some steps come early.
+// ClearEarly takes back that some steps come early.
 func (s *Sequence) ClearEarly() {
 	s.EarlySteps = nil
 	for i := range s.Steps {
@@ -51,9 +51,10 @@ func (s *Sequence) ClearEarly() {
 	}
 }
 
-// ordered is the tasks in order, as far as the limits permit.
+// Order returns the tasks in order, as far as the limits permit.
 func Order(tasks []Task, taken, limit Places) Sequence {
-	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)), early: map[int]bool{}, limit: limit}
+	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)),
+		early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
 		s.Index = append(s.Index, nowhere)
 		for _, before := range s.before(i) {
@@ -103,21 +104,26 @@ func (s *schedule) next() bool {
 		errand := s.errand()
 		at = s.ready.first(func(i int) bool { return errand[i] })
 	}
-	if at < 0 && s.loosen(func(t Task) bool { return t.Places[Rules] < 0 || t.Places[Listeners] < 0 }) {
+	if at < 0 && s.loosen(func(t Task) bool {
+		return t.Places[Rules] < 0 || t.Places[Listeners] < 0
+	}) {
 		return true
 	}
 	if at < 0 {
-		return s.isShort(Certificates) && s.hasten(func(t Task) bool { return t.Places[Certificates] < 0 })
+		return s.isShort(Certificates) && s.hasten(func(t Task) bool {
+			return t.Places[Certificates] < 0
+		})
 	}
 	s.do(heap.Remove(&s.ready, at).(int))
 	return true
 }
 
-// loosen has a task not wait any longer for those that it waits for gently, where nothing else
+// loosen has a task not wait any longer for those that it need not wait for, where nothing else
 // holds it up.
 func (s *schedule) loosen(which func(Task) bool) bool {
 	for i, t := range s.tasks {
-		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) || slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
+		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
+			slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
 			continue
 		}
 		s.tasks[i].Optional = slices.DeleteFunc(slices.Clone(t.Optional), s.pending)
@@ -307,5 +313,5 @@ func earlyReason(s plan.Step) diag.Reason {
 	return diag.RedirectOrder
 }
 
-// has reports whether a task is in the order.
+// Has reports whether a task is in the order.
 func (s Sequence) Has(task int) bool { return s.Index[task] != nowhere }

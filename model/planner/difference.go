@@ -2,14 +2,17 @@ package planner
 
 import (
 	"slices"
+	"strings"
 
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file holds the steps of a plan before they have an order. Which step waits for which,
-// and what would happen if it did not:
+// This file is the steps between two load balancers while they are collected. Which step waits for
+// which, and what would happen if it did not:
 //
 //	step                    waits for                               or else
 //	------------------------------------------------------------------------------------------
@@ -63,16 +66,103 @@ import (
 //	delete firewall         the load balancer goes, or its          the cloud refuses
 //	                        settings name others
 //
-// Besides, at a limit whatever takes a place waits for what makes it (room.go).
+// Besides, at a limit whatever takes a place waits for what makes it (package schedule).
+
+// absent is the index of a task or a rule that there is none of.
+const absent = rulelist.Absent
 
 // add adds a task behind others, those that are absent left out, and returns its index.
 func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
 	t := schedule.Task{Step: s, Places: u}
 	for _, a := range after {
-		if a != rulelist.Absent && !slices.Contains(t.After, a) {
+		if a != absent && !slices.Contains(t.After, a) {
 			t.After = append(t.After, a)
 		}
 	}
 	d.tasks = append(d.tasks, t)
 	return len(d.tasks) - 1
+}
+
+// A difference is the steps between two load balancers, in the making.
+type difference struct {
+	seen  *lb.Observed
+	want  lb.LoadBalancer
+	caps  lb.Capabilities
+	pairs *pairs
+	tasks []schedule.Task
+
+	balancer int                          // creates the load balancer or finishes it, or absent
+	guarded  int                          // after it, the web ACL that is wanted stands there, or absent
+	bare     int                          // after it, nothing stands behind the firewall, or absent
+	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
+	usable   map[lb.GroupID]int           // after it, a group has its first targets
+	warm     map[lb.GroupID]int           // after it, a group has a healthy target
+	clings   map[lb.GroupID]int           // has a group keep clients with a target from now on
+	yields   map[lb.GroupID]int           // has a group keep no clients, if it did
+	unnamed  map[lb.GroupID][]int         // these stop naming a group
+	named    map[lb.GroupID][]int         // these begin to name a group
+	detached map[lb.CertificateID][]int   // these stop naming a certificate
+	origins  map[lb.GroupID][]diag.Source // the routes behind a group
+	changes  []*change
+
+	inUse  map[lb.GroupID]bool // a rule names the group before the plan
+	parked bool                // some steps park target groups
+	held   map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
+	torn   []lb.GroupID        // healthy groups that no rule would name for a moment
+}
+
+// targetsOf are the tasks after which an action's target groups can be forwarded to: they have
+// targets, if the requests are answered already, healthy ones, and keep no clients where it does
+// not.
+func (d *difference) targetsOf(a lb.Action, answered bool) []int {
+	var tasks []int
+	for _, g := range a.Groups() {
+		t, ok := d.warm[g]
+		if !ok || !answered {
+			t, ok = d.usable[g]
+		}
+		if ok {
+			tasks = append(tasks, t)
+		}
+		if t, ok := d.yields[g]; ok && a.Shares() && d.caps.StickyAttribute != "" {
+			tasks = append(tasks, t)
+		}
+	}
+	return tasks
+}
+
+// names notes that a task makes a rule or default name its target groups.
+func (d *difference) names(t int, a lb.Action) {
+	for _, g := range a.Groups() {
+		d.named[g] = append(d.named[g], t)
+	}
+}
+
+// unnames notes that a task makes a rule or default stop naming its target groups. A group that has
+// been shared without keeping clients can do so from then on.
+func (d *difference) unnames(t int, a lb.Action) {
+	for _, g := range a.Groups() {
+		d.unnamed[g] = append(d.unnamed[g], t)
+		if clings, ok := d.clings[g]; ok && a.Shares() {
+			d.tasks[clings].After = append(d.tasks[clings].After, t)
+		}
+	}
+}
+
+// prefer puts a task behind another if that is possible.
+func (d *difference) prefer(later, earlier int) {
+	if later != earlier {
+		d.tasks[later].Preferred = append(d.tasks[later].Preferred, earlier)
+	}
+}
+
+// differ reports whether settings differ. A digest of another version does not tell; one that
+// is missing tells that the settings were not written to the end.
+func differ(seen, want lb.Digest) bool {
+	return seen != want && (seen == "" || version(seen) == version(want))
+}
+
+func version(d lb.Digest) string {
+	v, _, _ := strings.Cut(string(d), ":")
+	return v
 }

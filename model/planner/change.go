@@ -1,0 +1,90 @@
+package planner
+
+import (
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/planner/schedule"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has what a plan knows of one listener that changes.
+
+// A change is what happens to one listener.
+type change struct {
+	comparison
+	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
+	steps []move // everything that changes where requests go
+	parks []park // the parking rules on it
+
+	attached []int                    // these add certificates to those that a port serves
+	swapped  int                      // replaces the default certificate, or absent
+	shown    map[lb.CertificateID]int // after it, a port that has others serves the certificate
+
+	before, after, moved func() *index // lines by their old and by their new rules, steps by their requests
+}
+
+// newChange has nothing to do yet. Its indices are made when they are first looked into.
+func newChange(co comparison, p *pairs) *change {
+	ch := &change{comparison: co, ready: absent, swapped: absent}
+	ch.before = lazily(func() *index { return co.oldRules(p) })
+	ch.after = lazily(func() *index { return co.newRules(p) })
+	ch.moved = lazily(func() *index { return ch.movedRules(p) })
+	return ch
+}
+
+// lazily is a function that makes its result when it is first called.
+func lazily(build func() *index) func() *index {
+	var made *index
+	return func() *index {
+		if made == nil {
+			made = build()
+		}
+		return made
+	}
+}
+
+// movedRules finds the tasks that change where requests go by the requests.
+func (ch *change) movedRules(p *pairs) *index {
+	x := newIndex(p)
+	for _, m := range ch.steps {
+		x.add(m.entry)
+	}
+	return &x
+}
+
+// A move is a task that changes where requests go, and which.
+type move struct {
+	entry     // the task and its requests: any, where it is about the default or the listener
+	line  int // in the merged list, or absent
+	fate  rulelist.Change
+}
+
+// verification is the place that a listener takes which begins to verify the certificates of
+// clients, or makes by ending to.
+func (ch *change) verification() schedule.Places {
+	return schedule.Places{schedule.Verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
+}
+
+// one is 1 for what is so.
+func one(so bool) int {
+	if so {
+		return 1
+	}
+	return 0
+}
+
+// elsewhere reports whether what no rule is for is answered differently.
+func (ch *change) elsewhere() bool {
+	return ch.seen.Protocol != ch.want.Protocol || !lb.SameAction(ch.seen.Default, ch.want.Default)
+}
+
+// A park is a parking rule that is there or is made.
+type park struct {
+	priority int
+	rule     lb.Rule
+}
+
+// secure reports whether a listener speaks TLS, and goes on doing so.
+func (ch *change) secure() bool {
+	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS && ch.want.Protocol == routing.HTTPS
+}
