@@ -51,10 +51,10 @@ var layers = map[string][]string{
 	"model/lowering":           {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
 	"model/plan/values":        {"model/lb", "model/routing"},
 	"model/plan":               {"model/diag", "model/printable", "model/routing", "model/lb", "model/plan/values"},
-	"model":                    {"model/diag", "model/lowering", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
 	"model/planner":            {"model/diag", "model/lb", "model/plan", "model/planner/rulelist", "model/planner/schedule", "model/routing"},
 	"model/planner/rulelist":   {"model/lb", "model/plan"},
 	"model/planner/schedule":   {"model/diag", "model/lb", "model/plan"},
+	"model":                    {"model/diag", "model/lowering", "model/routing", "model/routing/language", "model/routing/precedence", "model/ingress", "model/lb", "model/memory"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
