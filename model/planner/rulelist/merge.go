@@ -178,21 +178,21 @@ func (m *merger) replace(g gap) {
 }
 
 // An Anchor is a pair of positions with equal keys.
-type anchor struct{ Old, New int }
+type Anchor struct{ Old, New int }
 
 // Anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
 // run of pairs that ascends in both lists.
-func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
+func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
 	where := map[string][]int{}
 	for n, rule := range want {
 		k := key(rule)
 		where[k] = append(where[k], n)
 	}
-	var pairs []anchor
+	var pairs []Anchor
 	for o, rule := range old {
 		k := key(rule)
 		if at := where[k]; len(at) > 0 {
-			pairs = append(pairs, anchor{o, at[0]})
+			pairs = append(pairs, Anchor{o, at[0]})
 			where[k] = at[1:]
 		}
 	}
@@ -201,7 +201,7 @@ func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []anchor {
 
 // longestAscent is the longest part of the pairs whose second positions ascend, as the first
 // ones do already. It deals them into piles as in a game of patience.
-func longestAscent(pairs []anchor) []anchor {
+func longestAscent(pairs []Anchor) []Anchor {
 	var tops []int // of each pile, the pair on top
 	// of each pair, the one on top of the pile before when it was dealt
 	below := make([]int, len(pairs))
@@ -219,7 +219,7 @@ func longestAscent(pairs []anchor) []anchor {
 			tops[pile] = i
 		}
 	}
-	run := make([]anchor, len(tops))
+	run := make([]Anchor, len(tops))
 	if len(tops) == 0 {
 		return run
 	}
