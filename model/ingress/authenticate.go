@@ -21,7 +21,7 @@ import (
 // This file has users sign in. Whatever is in the way of that has requests answered 503.
 
 // guard puts the sign-in of a Backend in front of what it does.
-func (v *visit) guard(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
+func (v *memberBackends) guard(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
 	if with == nil {
 		return a
 	}
@@ -36,7 +36,7 @@ func (v *visit) guard(a routing.Action, with *v1alpha1.Authenticate, field strin
 	return a
 }
 
-func (v *visit) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
+func (v *memberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
 	switch {
 	case with.OIDC != nil:
 		return v.oidc(with.OIDC)
@@ -54,7 +54,7 @@ func (v *visit) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
 	return out, nil
 }
 
-func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
+func (v *memberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	n := name{v.Namespace, o.SecretName}
 	object := v.secrets[n]
 	switch {
@@ -75,7 +75,7 @@ func (v *visit) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 }
 
 // signInWith signs users in as a client, whose secret is missing yet.
-func (v *visit) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
+func (v *memberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 	out := session(o.Session)
 	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, name{v.Namespace, o.SecretName}.String()
 	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
@@ -92,7 +92,7 @@ const longestCookie = 200
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
 // So the namespace, the identity provider and the client are in the name, and no other namespace
 // can have the same one.
-func (v *visit) cookie(a *routing.Auth) string {
+func (v *memberBackends) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
 		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
 	}, "\x00")))
@@ -113,13 +113,9 @@ func session(s v1alpha1.Session) *routing.Auth {
 
 // signIn finds the port where users of a host sign in. A token is not to be sent in the clear
 // first, so whoever did so is not helped on.
-func (v *visit) signIn(a routing.Action, h routing.Host, field string) routing.Action {
+func (v *memberBackends) signIn(a routing.Action, h routing.Host, secure []int32, field string) routing.Action {
 	if a.Auth == nil {
 		return a
-	}
-	secure := v.ports.secureOf(h)
-	if len(secure) == 0 {
-		secure = v.ports.listed[h]
 	}
 	if len(secure) == 0 {
 		v.tell(diag.Error, diag.AuthUnavailable, field, describeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
@@ -213,8 +209,8 @@ func validateClaim(c v1alpha1.Claim, at *field.Path) field.ErrorList {
 
 // lastSignIn signs users in with the client that a Secret held last, and with the client secret
 // that the cloud has.
-func (v *visit) lastSignIn(o *v1alpha1.OIDC, n name) (*routing.Auth, error) {
-	client := v.snapshot.Memory.Clients[n.String()]
+func (v *memberBackends) lastSignIn(o *v1alpha1.OIDC, n name) (*routing.Auth, error) {
+	client := v.pool.clients[n.String()]
 	if client == "" {
 		return nil, errors.New(v.unreadSecret(n))
 	}

@@ -19,8 +19,8 @@ import (
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
 // without targets: requests for it are answered 503, and when it comes back no rule changes.
 
-func newPool(c *Class) *pool {
-	return &pool{class: c, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
+func newPool(c *Class, clients map[string]string) *pool {
+	return &pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
 // backends are all of the pool, with their health checks decided.
@@ -52,7 +52,7 @@ func values(claims map[string]claim) map[string]string {
 }
 
 // action is what a backend of an Ingress does.
-func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Action {
+func (v *memberBackends) action(b *networkingv1.IngressBackend, field string) routing.Action {
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
@@ -61,7 +61,7 @@ func (v *visit) action(b *networkingv1.IngressBackend, field string) routing.Act
 }
 
 // reference is a Service port, with what the Ingress says about its targets.
-func (v *visit) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
+func (v *memberBackends) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
 	return endpoints.Reference{
 		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number, TargetType: v.settings.TargetType,
 		Speech: endpoints.Speech{Protocol: v.settings.Protocol, Version: v.settings.Version}, Provider: provider,
@@ -69,7 +69,7 @@ func (v *visit) reference(service string, port v1alpha1.ServicePort, provider st
 }
 
 // forward is the backend of a Service port.
-func (v *visit) forward(ref endpoints.Reference, field string) routing.BackendID {
+func (v *memberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
 		_, service, _ := strings.Cut(ref.Service, "/")
@@ -99,14 +99,14 @@ func (v *visit) forward(ref endpoints.Reference, field string) routing.BackendID
 }
 
 // told reports whether this Ingress was told of the problem at a path before: once is enough.
-func (v *visit) told(p endpoints.Problem) bool {
+func (v *memberBackends) told(p endpoints.Problem) bool {
 	before := v.problems[p]
 	v.problems[p] = true
 	return before
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
-func (v *visit) claimHealth(b *pooled) {
+func (v *memberBackends) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
 	if health == nil {
 		health = map[string]claim{}
@@ -130,7 +130,7 @@ func (v *visit) claimHealth(b *pooled) {
 				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, diag.Cut(before.value))))
 		}
 	}
-	if err := settings.CheckHealth(values(health), &v.class.LoadBalancerClassSpec); err != nil {
+	if err := settings.CheckHealth(values(health), &v.pool.class.LoadBalancerClassSpec); err != nil {
 		for _, annotation := range added {
 			v.found = append(v.found, conflicting(v.Member, annotation,
 				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
@@ -142,7 +142,7 @@ func (v *visit) claimHealth(b *pooled) {
 
 // claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
 // already.
-func (v *visit) claimAttributes(b *pooled) {
+func (v *memberBackends) claimAttributes(b *pooled) {
 	for _, name := range slices.Sorted(maps.Keys(v.settings.Attributes)) {
 		mine := routing.Attribute{Name: name, Value: v.settings.Attributes[name], Owner: v.Owner, Source: annotationSource(v.Ingress, settings.GroupAttributes)}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name, func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
@@ -168,7 +168,7 @@ func newEndpointBudget() endpointBudget {
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left
 // to look at.
-func (v *visit) resolve(service name, ref endpoints.Reference) *endpoints.Resolution {
+func (v *memberBackends) resolve(service name, ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints
 	takes, known := budget.of[service]
 	if !known {
@@ -180,9 +180,9 @@ func (v *visit) resolve(service name, ref endpoints.Reference) *endpoints.Resolu
 	namespace := service.namespace
 	if budget.spent[namespace]+takes <= mostEndpoints {
 		budget.spent[namespace] += takes
-		return endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, v.behind(service))
+		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.behind(service))
 	}
-	r := endpoints.Resolve(&v.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.services[service]})
+	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.services[service]})
 	r.Problems = nil
 	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",

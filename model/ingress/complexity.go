@@ -43,9 +43,18 @@ const (
 func routesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
-		n += rule{http: r.HTTP}.routes()
+		n += routesOfRule(r.HTTP)
 	}
 	return n
+}
+
+// routesOfRule is the number of routes of a rule on a port: its paths, and one where it only names
+// its host.
+func routesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
+	if http == nil {
+		return 1
+	}
+	return max(1, len(http.Paths))
 }
 
 // Routes is how many routes the rules of all members are on all of their ports.

@@ -147,6 +147,14 @@ func (s served) secureOf(h routing.Host) []int32 {
 	return slices.DeleteFunc(slices.Clone(s.secure[h]), func(p int32) bool { return slices.Contains(s.plain, p) })
 }
 
+// forSignIn are the HTTPS ports on which users of a host can sign in.
+func (s served) forSignIn(h routing.Host) []int32 {
+	if secure := s.secureOf(h); len(secure) > 0 {
+		return secure
+	}
+	return s.listed[h]
+}
+
 // A cover is the hosts of an Ingress, for its entries of spec.tls to cover.
 type cover struct {
 	hosts []routing.Host

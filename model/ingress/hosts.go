@@ -109,15 +109,6 @@ func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 	return rules, found
 }
 
-// routes is the number of routes of a rule on a port: its paths, and one where it only names its
-// host.
-func (r rule) routes() int {
-	if r.http == nil {
-		return 1
-	}
-	return max(1, len(r.http.Paths))
-}
-
 // notForAnyHost says that a default backend is for no hosts but those of its Ingress.
 func notForAnyHost(m Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)

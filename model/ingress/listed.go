@@ -59,7 +59,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 			}
 			for k := range answers {
 				answers[k].by, answers[k].host, answers[k].listed = answers[k].host, host, field
-				routes += answers[k].routes()
+				routes += routesOfRule(answers[k].http)
 			}
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{

@@ -21,7 +21,7 @@ import (
 // its requests must not fall to a route that was not meant for them.
 
 // resource is the action of a resource backend.
-func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
+func (v *memberBackends) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
 	group := ""
 	if ref.APIGroup != nil {
 		group = *ref.APIGroup
@@ -37,7 +37,7 @@ func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) ro
 		v.tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, diag.Cut(ref.Name)))
 		return routing.Status(503)
 	}
-	if !v.pool.valid(object, v.translation) {
+	if !v.pool.valid(object) {
 		v.tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
 		return routing.Status(503)
 	}
@@ -51,11 +51,11 @@ func (v *visit) resource(ref *corev1.TypedLocalObjectReference, field string) ro
 
 // valid reports whether a Backend can be used. Each is checked once, however many paths refer to
 // it.
-func (p *pool) valid(b *v1alpha1.Backend, t *translation) bool {
+func (p *pool) valid(b *v1alpha1.Backend) bool {
 	valid, known := p.checked[nameOf(b)]
 	if !known {
 		errs := validateBackend(&b.Spec)
-		t.found = append(t.found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
+		p.found = append(p.found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
 		valid = len(errs) == 0
 		p.checked[nameOf(b)] = valid
 	}
@@ -63,7 +63,7 @@ func (p *pool) valid(b *v1alpha1.Backend, t *translation) bool {
 }
 
 // doing is what a valid Backend does.
-func (v *visit) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
+func (v *memberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 	switch {
 	case spec.Redirect != nil:
 		r := spec.Redirect
@@ -102,7 +102,7 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 }
 
 // shares are the backends of weighted Services, sorted; two entries for one backend are one.
-func (v *visit) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
+func (v *memberBackends) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
 		ref := v.reference(s.Name, s.Port, provider)

@@ -80,9 +80,9 @@ func tooMany(namespace string) string {
 // mayCheck reports whether health checks for a member may go to a port, and tells it if they may
 // not. The Ingress as it was last accepted is served with such an annotation, but without such
 // checks.
-func (v *visit) mayCheck(port string) bool {
-	if !settings.AllowsCheckPort(&v.class.LoadBalancerClassSpec, port) {
-		v.tellCheck(port, settings.TargetPortsSay(&v.class.LoadBalancerClassSpec))
+func (v *memberBackends) mayCheck(port string) bool {
+	if !settings.AllowsCheckPort(&v.pool.class.LoadBalancerClassSpec, port) {
+		v.tellCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
 		return false
 	}
 	if number, err := strconv.ParseInt(port, 10, 32); err == nil && len(v.pool.ports.spend(v.Namespace, int32(number))) > 0 {
@@ -92,7 +92,7 @@ func (v *visit) mayCheck(port string) bool {
 	return true
 }
 
-func (v *visit) tellCheck(port, why string) {
+func (v *memberBackends) tellCheck(port, why string) {
 	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed, Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.told(p) {
 		v.found = append(v.found, about(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -19,7 +18,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		snapshot: &s,
 		class:    &s.Class,
 		doors:    newDoors(&s, certificates),
-		pool:     newPool(&s.Class),
+		pool:     newPool(&s.Class, s.Memory.Clients),
 		found:    slices.Clone(s.Diagnostics),
 		named:    s.namedHosts(),
 		config: routing.Config{
@@ -45,7 +44,7 @@ func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Di
 		v.serve()
 	}
 	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
-	t.found = slices.Concat(t.found, t.doors.tellAdmitted(), t.doors.tellOwners())
+	t.found = slices.Concat(t.found, t.pool.found, t.doors.tellAdmitted(), t.doors.tellOwners())
 	t.config.Backends = t.pool.backends()
 	return t.config, diag.Sort(t.found)
 }
@@ -100,7 +99,7 @@ func (t *translation) enter(m Member) *visit {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.owned(m, permitted)
 
-	v := &visit{translation: t, Member: m, source: m.Source(), rules: rules, resources: map[name]routing.Action{}, problems: map[endpoints.Problem]bool{}}
+	v := &visit{memberBackends: newMemberBackends(t.index, t.pool, m), translation: t, rules: rules}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.doors.open(t.index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
@@ -159,8 +158,8 @@ func (v *visit) names() {
 			continue
 		}
 		named[r.host] = true
-		v.config.Names = append(v.config.Names, routing.Name{
-			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Beside: r.below, Source: v.source.At(r.named()),
+		v.translation.config.Names = append(v.translation.config.Names, routing.Name{
+			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Beside: r.below, Source: v.Source().At(r.named()),
 		})
 	}
 }
@@ -182,7 +181,7 @@ func (v *visit) routes() {
 func (v *visit) route(r rule, i, index int) {
 	p := &r.http.Paths[i]
 	field := r.field() + ".http.paths[" + strconv.Itoa(i) + "]"
-	path, err := v.class.path(p)
+	path, err := v.translation.class.path(p)
 	if err != nil {
 		v.tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
@@ -191,10 +190,10 @@ func (v *visit) route(r rule, i, index int) {
 		return
 	}
 	v.tellText(p, path, field)
-	v.config.Routes = append(v.config.Routes, routing.Route{
+	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
 		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.Conditions.Of(p), Ports: v.ports.of(r),
-		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, field+".backend"),
-		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.source.At(field),
+		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, v.ports.forSignIn(r.host), field+".backend"),
+		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
 	})
 }
 
@@ -202,9 +201,9 @@ func (v *visit) route(r rule, i, index int) {
 // Requests for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *visit) fallback(forAnyHost bool) {
 	const field = defaultBackendField
-	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, field), Owner: v.Owner, Source: v.source.At(field)}
+	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, v.ports.forSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
 		d.Ports = v.ports.of(rule{host: routing.Any})
 	}
-	v.config.Defaults = append(v.config.Defaults, d)
+	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }

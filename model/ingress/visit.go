@@ -22,32 +22,44 @@ type translation struct {
 
 // A visit is the translation of one member.
 type visit struct {
-	*translation
-	Member
-	source  diag.Source
-	rules   []rule
-	opening *opening
-	ports   served
-	found   []diag.Diagnostic
-	refused []diag.Diagnostic // about hosts, which are told elsewhere
+	*memberBackends
+	translation *translation
+	rules       []rule
+	opening     *opening
+	ports       served
+	refused     []diag.Diagnostic // about hosts, which are told elsewhere
 
 	permitted  bool // the class permits a rule of it
 	forAnyHost bool // its default backend answers for hosts that no rule names
+}
 
-	resources map[name]routing.Action    // what Backends do
+// memberBackends are the backends of one member, as they are added to the pool.
+type memberBackends struct {
+	*index
+	Member
+	pool      *pool
+	found     []diag.Diagnostic
+	resources map[name]routing.Action    // the actions of Backends
 	problems  map[endpoints.Problem]bool // of backends, that were told
 }
 
-func (v *visit) tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	v.found = append(v.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: v.source.At(field), Message: message})
+func newMemberBackends(x *index, p *pool, m Member) *memberBackends {
+	return &memberBackends{index: x, Member: m, pool: p, resources: map[name]routing.Action{}, problems: map[endpoints.Problem]bool{}}
+}
+
+// tell adds a diagnostic about a field of the member.
+func (m *memberBackends) tell(severity diag.Severity, reason diag.Reason, field, message string) {
+	m.found = append(m.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: m.Source().At(field), Message: message})
 }
 
 // A pool is the backends of a load balancer, shared by all that use them.
 type pool struct {
 	class    *Class
+	clients  map[string]string // the client that each Secret of an identity provider held last
 	resolved map[endpoints.Reference]*endpoints.Resolution
 	entries  map[routing.BackendID]*pooled
-	checked  map[name]bool // whether Backends are valid
+	checked  map[name]bool     // whether Backends are valid
+	found    []diag.Diagnostic // about Backends
 	ports    portBudget
 
 	endpoints endpointBudget
