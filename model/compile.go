@@ -94,7 +94,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
-	if s.RefusesSettings(f.SettingsRefused) && f.Digest != "" {
+	if ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay as they are
 	}
 	if s.Ends(config) {

@@ -22,15 +22,15 @@ type policy struct {
 func policies(f lb.Facts, protection ingress.CloudProtection) []policy {
 	return []policy{
 		{"a name that something else in the account has", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return s.WithoutTakenName(f.NameTaken)
+			return ingress.WithoutTakenName(s, f.NameTaken)
 		}},
 		{"a web ACL that does not exist, or another one than is associated", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return s.WithoutOtherWebACLs(protection)
+			return ingress.WithoutOtherWebACLs(s, protection)
 		}},
-		{"Services with annotations of other controllers that restrict", ingress.Snapshot.WithoutForeignRestrictions},
-		{"target type instance while Nodes cannot be read", ingress.Snapshot.WithoutUnreadNodes},
+		{"Services with annotations of other controllers that restrict", ingress.WithoutForeignRestrictions},
+		{"target type instance while Nodes cannot be read", ingress.WithoutUnreadNodes},
 		{"a class with settings that the provider does not take", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return s.WithoutRefusedSettings(f.SettingsRefused)
+			return ingress.WithoutRefusedSettings(s, f.SettingsRefused)
 		}},
 	}
 }

@@ -14,19 +14,19 @@ import (
 // readAnnotations reads the annotations of an Ingress under its class. An error among the
 // diagnostics means that it must not be served as it is.
 func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
-	return c.read(ing, c.joins(ing))
+	return readAnnotationsOn(c, ing, c.joins(ing))
 }
 
 // read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
 // no such group.
-func (c *Class) read(ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
+func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
 	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec, c.heeds(ing.Namespace, group))
 	var found []diag.Diagnostic
 	for _, w := range wrong {
 		found = append(found, about(ing, w.Annotation, w.Severity, w.Reason, w.Message))
 	}
 	found = append(found, unknownOf(ing, given)...)
-	found = append(found, c.foreignOf(ing, given)...)
+	found = append(found, foreignOf(c, ing, given)...)
 	if failed(found) {
 		return given, found
 	}

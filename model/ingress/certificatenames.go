@@ -1,8 +1,6 @@
 package ingress
 
-import (
-	"fairlead.dev/fairlead/model/routing"
-)
+import "fairlead.dev/fairlead/model/routing"
 
 // This file is the names in certificates. A certificate may have thousands, and many Ingresses may
 // use it, so they are put in order once for each certificate.

@@ -78,7 +78,7 @@ func secretsOf(ing *networkingv1.Ingress) int {
 }
 
 // tooComplex is the refusal of an Ingress that takes too many steps, or nil.
-func (c *Class) tooComplex(ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
+func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
 	if routes := routesOf(ing) * len(s.Ports); routes > mostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.Ports), routes, mostRoutes)}

@@ -22,16 +22,16 @@ import (
 // withdrawn says why. A version with an annotation that cannot be read any more is no member
 // either, because it would be served without what that asks for, and one that takes too many steps
 // to compile is none.
-func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
+func lastAcceptedMember(c *Class, key routing.Key, ing *networkingv1.Ingress, accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
 	if group != "" && c.joins(version) != group {
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
 	}
-	given, withdrawn, ok := c.readOn(key, version)
-	ok = ok && c.tooComplex(version, given) == nil
+	given, withdrawn, ok := readOn(c, key, version)
+	ok = ok && tooComplex(c, version, given) == nil
 	if withdrawn == "" {
-		withdrawn = c.moves(key, version, given)
+		withdrawn = movesFrom(c, key, version, given)
 	}
 	return newMember(version, given), withdrawn, ok && withdrawn == ""
 }
@@ -39,11 +39,11 @@ func (c *Class) lastGood(key routing.Key, ing *networkingv1.Ingress, accepted *m
 // readOn reads the annotations of an Ingress that is served by a load balancer, whether or not it
 // would be put there today. It is not ok where an annotation cannot be read, or the class forbids
 // one, and forbidden says which, without which more would be exposed.
-func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
-	given, found := c.read(ing, key.SharedGroup())
+func readOn(c *Class, key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
+	given, found := readAnnotationsOn(c, ing, key.SharedGroup())
 	there := given
 	there.Scheme = key.Scheme() // which annotations of other controllers may ask for
-	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), c.foreignOf(ing, there)...)
+	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), foreignOf(c, ing, there)...)
 	ok = true
 	for _, d := range found {
 		switch {
@@ -60,7 +60,7 @@ func (c *Class) readOn(key routing.Key, ing *networkingv1.Ingress) (given settin
 // moves says why the class does not let a version be served by a load balancer of this scheme or
 // name: it has another scheme for it that more can be kept from, or it does not allow the
 // annotation that asked for it.
-func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read settings.Values) string {
+func movesFrom(c *Class, key routing.Key, version *networkingv1.Ingress, read settings.Values) string {
 	_, asked := version.Annotations[settings.Scheme]
 	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() && (asked || c.Scheme != "") {
 		return fmt.Sprintf("class %s does not let it be %s any more", c.Name, key.Scheme())
@@ -73,8 +73,8 @@ func (c *Class) moves(key routing.Key, version *networkingv1.Ingress, read setti
 
 // denies says of an Ingress of which the class permits nothing what it does not permit; nil if it
 // permits anything.
-func (c *Class) denies(m Member, labels map[string]string) []diag.Diagnostic {
-	a := c.allowance(labels)
+func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
+	a := allowanceOf(c, labels)
 	if a.everything {
 		return nil
 	}

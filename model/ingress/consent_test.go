@@ -254,7 +254,7 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 			snapshots, _ := Split(objects(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
 				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]memory.Member{"shop/web": member}},
 			}), Options{})
-			left, found := snapshots[0].WithoutForeignRestrictions()
+			left, found := WithoutForeignRestrictions(snapshots[0])
 			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
 				t.Errorf("%d members are left, want %d; told %v", len(left.Members), c.want, told(found))
 			}

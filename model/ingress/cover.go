@@ -63,7 +63,7 @@ func CertificateHosts(s Snapshot) []string {
 		if len(m.settings.Certificates) > 0 {
 			continue
 		}
-		permitted, _ := s.Class.allowance(x.labels(m.Namespace)).permitted(m, s.Class.hostMiss())
+		permitted, _ := allowanceOf(&s.Class, x.labels(m.Namespace)).permitted(m, s.Class.hostMiss())
 		covers := newCover(hostsOf(s.owned(m, permitted), false))
 		for _, t := range m.Spec.TLS {
 			if t.SecretName != "" {

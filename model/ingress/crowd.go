@@ -30,25 +30,25 @@ const (
 )
 
 // size is about how much is remembered of a member.
-func (m Member) size() int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
+func sizeOf(m Member) int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
 
 // crowd leaves out the members for which there is no room in so many bytes, and tells them. Every
 // namespace has an equal share, and what it does not need is the others'. One with more members
 // than fit loses those that came last.
-func (s *Snapshot) crowd(room int) {
+func limitMembers(s *Snapshot, room int) {
 	most := room + room/arriving
 	all, total := map[string][]Member{}, 0
 	for _, m := range s.Members {
-		all[m.Namespace], total = append(all[m.Namespace], m), total+m.size()
+		all[m.Namespace], total = append(all[m.Namespace], m), total+sizeOf(m)
 	}
-	left := s.leftOver()
+	left := leftOver(s)
 	if total+left <= room {
 		return
 	}
 	need := map[string]int{}
 	for namespace, members := range all {
 		for _, m := range members {
-			need[namespace] += m.size()
+			need[namespace] += sizeOf(m)
 		}
 	}
 	namespaces := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
@@ -56,18 +56,18 @@ func (s *Snapshot) crowd(room int) {
 	for i, namespace := range namespaces {
 		share := room / (len(namespaces) - i)
 		slices.SortStableFunc(all[namespace], func(a, b Member) int {
-			if known := cmp.Compare(s.rank(a), s.rank(b)); known != 0 {
+			if known := cmp.Compare(rankOf(s, a), rankOf(s, b)); known != 0 {
 				return known
 			}
 			return routing.Older(a.Owner, b.Owner)
 		})
 		for at, m := range all[namespace] {
-			if share -= m.size(); share < 0 && s.rank(m) > leaves {
-				s.leaveOut(all[namespace][at:], fmt.Sprintf("namespace %s has more Ingresses on this load balancer than there is room for beside those of others", namespace))
+			if share -= sizeOf(m); share < 0 && rankOf(s, m) > leaves {
+				leaveOut(s, all[namespace][at:], fmt.Sprintf("namespace %s has more Ingresses on this load balancer than there is room for beside those of others", namespace))
 				break
 			}
-			room -= m.size()
-			if s.rank(m) < isNew {
+			room -= sizeOf(m)
+			if rankOf(s, m) < isNew {
 				stays = append(stays, m)
 			} else {
 				arrives = append(arrives, m)
@@ -75,14 +75,14 @@ func (s *Snapshot) crowd(room int) {
 		}
 	}
 	s.Members = stays
-	used := s.leftOver() // those that have just been left out included
+	used := leftOver(s) // those that have just been left out included
 	for _, m := range stays {
-		used += m.size()
+		used += sizeOf(m)
 	}
 	slices.SortFunc(arrives, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
 	for at, m := range arrives {
-		if used += m.size(); used > most {
-			s.leaveOut(arrives[at:], "there is no room on this load balancer until Ingresses of others are let go of")
+		if used += sizeOf(m); used > most {
+			leaveOut(s, arrives[at:], "there is no room on this load balancer until Ingresses of others are let go of")
 			break
 		}
 		s.Members = append(s.Members, m)
@@ -97,7 +97,7 @@ const (
 )
 
 // rank is that of a member.
-func (s *Snapshot) rank(m Member) int {
+func rankOf(s *Snapshot, m Member) int {
 	_, known := s.Memory.Members[m.Owner.String()]
 	switch {
 	case m.Leaving:
@@ -109,7 +109,7 @@ func (s *Snapshot) rank(m Member) int {
 }
 
 // leftOver is how much is remembered of Ingresses that are no members any more.
-func (s *Snapshot) leftOver() int {
+func leftOver(s *Snapshot) int {
 	members := map[string]bool{}
 	for _, m := range s.Members {
 		members[m.Owner.String()] = true
@@ -124,7 +124,7 @@ func (s *Snapshot) leftOver() int {
 }
 
 // leaveOut has members not served, and tells them why. Nothing else is said of them.
-func (s *Snapshot) leaveOut(members []Member, why string) {
+func leaveOut(s *Snapshot, members []Member, why string) {
 	out := map[string]bool{}
 	for _, m := range members {
 		out[m.Owner.String()] = true

@@ -18,7 +18,7 @@ import (
 // knows what the annotations mean; the class decides what follows.
 
 // servedAs is how an Ingress is served, as far as annotations of others depend on it.
-func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.Served {
+func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
 		Internal:       s.Scheme == v1alpha1.SchemeInternal,
 		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
@@ -31,7 +31,7 @@ func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.S
 	for _, p := range s.Ports {
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
 	}
-	out.Wider = c.wider(ing)
+	out.Wider = wider(c, ing)
 	if settings.IsWebACL(s.WebACL) {
 		out.WebACL = s.WebACL
 	}
@@ -40,16 +40,16 @@ func (c *Class) servedAs(ing *networkingv1.Ingress, s settings.Values) foreign.S
 
 // wider reports whether a path of an Ingress is served for more requests than those for that path
 // itself.
-func (c *Class) wider(ing *networkingv1.Ingress) bool {
+func wider(c *Class, ing *networkingv1.Ingress) bool {
 	for _, r := range ing.Spec.Rules {
-		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, c.isWider) {
+		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, func(p networkingv1.HTTPIngressPath) bool { return isWider(c, p) }) {
 			return true
 		}
 	}
 	return false
 }
 
-func (c *Class) isWider(p networkingv1.HTTPIngressPath) bool {
+func isWider(c *Class, p networkingv1.HTTPIngressPath) bool {
 	switch {
 	case p.PathType == nil || *p.PathType == networkingv1.PathTypePrefix:
 		return true
@@ -61,8 +61,8 @@ func (c *Class) isWider(p networkingv1.HTTPIngressPath) bool {
 }
 
 // foreignOf are the diagnostics about an Ingress's annotations of other controllers.
-func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
-	return c.tellForeign(foreign.OnIngress(ing.Annotations, c.servedAs(ing, given)), "", func(found []foreign.Setting) diag.Source {
+func foreignOf(c *Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	return tellForeign(c, foreign.OnIngress(ing.Annotations, servedAs(c, ing, given)), "", func(found []foreign.Setting) diag.Source {
 		if len(found) == 1 {
 			return annotationSource(ing, found[0].Key())
 		}
@@ -72,7 +72,7 @@ func (c *Class) foreignOf(ing *networkingv1.Ingress, given settings.Values) []di
 
 // tellForeign tells of settings that are not read: for each prefix, those that restrict and those
 // that change, each time in as few diagnostics as their text has room in.
-func (c *Class) tellForeign(settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
+func tellForeign(c *Class, settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
 		return nil
 	}
@@ -234,7 +234,7 @@ func (s Snapshot) WithAnnotationCache() Snapshot {
 // an annotation that restricts who is answered and is not read. What was served before the Service
 // had it stays; its owner is told, too. What was served because the class let such annotations
 // pass, and the class does not any more, does not stay.
-func (s Snapshot) WithoutForeignRestrictions() (Snapshot, []diag.Diagnostic) {
+func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	services := byName(s.Services)
 	backends := byName(s.Backends)
 	var found []diag.Diagnostic
@@ -256,7 +256,7 @@ func (s Snapshot) WithoutForeignRestrictions() (Snapshot, []diag.Diagnostic) {
 			if annotated[service] == nil {
 				annotated[service] = foreign.OfService(service.Annotations)
 			}
-			more := s.Class.tellForeign(annotated[service].Settings(s.Class.servedAs(m.Ingress, m.settings)),
+			more := tellForeign(&s.Class, annotated[service].Settings(servedAs(&s.Class, m.Ingress, m.settings)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
 			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
 			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)

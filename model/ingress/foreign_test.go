@@ -194,7 +194,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 				Memory:  memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": known}},
 				Objects: Objects{Services: []*corev1.Service{service}},
 			}
-			left, found := s.WithoutForeignRestrictions()
+			left, found := WithoutForeignRestrictions(s)
 			if (len(left.Members) == 1) != served {
 				t.Errorf("%d members are left", len(left.Members))
 			}

@@ -17,7 +17,7 @@ import (
 
 // keyOf is the load balancer of an Ingress of the class, whose namespace has the given labels; a
 // diagnostic says that it may not join its group.
-func (c *Class) keyOf(ing *networkingv1.Ingress, s settings.Values, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
+func keyOf(c *Class, ing *networkingv1.Ingress, s settings.Values, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
 	whose := []string{c.Name, ing.Namespace, ing.Name}
 	if s.Group != "" {
 		whose[2] = "@" + s.Group
@@ -45,13 +45,13 @@ func tellGroups(snapshots map[routing.Key]*Snapshot) {
 	}
 	for _, keys := range groups {
 		for _, key := range keys {
-			snapshots[key].tellOthers(keys, snapshots)
+			tellOthers(snapshots[key], keys, snapshots)
 		}
 	}
 }
 
 // tellOthers tells the members of one load balancer of a group which others there are.
-func (s *Snapshot) tellOthers(keys []routing.Key, snapshots map[routing.Key]*Snapshot) {
+func tellOthers(s *Snapshot, keys []routing.Key, snapshots map[routing.Key]*Snapshot) {
 	for _, other := range keys {
 		staying := slices.IndexFunc(snapshots[other].Members, func(m Member) bool { return !m.Leaving })
 		if other == s.Key || staying < 0 {
@@ -81,7 +81,7 @@ func inWords(name string) string {
 // WithoutTakenName returns the snapshot without the changes that ask for a name that something else
 // in the account has. Taken says what has it; "" if nothing has. What is served already stays; its
 // owner is told, too.
-func (s Snapshot) WithoutTakenName(taken string) (Snapshot, []diag.Diagnostic) {
+func WithoutTakenName(s Snapshot, taken string) (Snapshot, []diag.Diagnostic) {
 	if taken == "" {
 		return s, nil
 	}

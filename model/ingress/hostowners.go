@@ -91,7 +91,7 @@ type namedHost struct {
 func (c *claimant) allowance(namespace string) allowance {
 	a, known := c.allowances[namespace]
 	if !known {
-		a = c.class.allowance(c.labels(namespace))
+		a = allowanceOf(c.class, c.labels(namespace))
 		c.allowances[namespace] = a
 	}
 	return a

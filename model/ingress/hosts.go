@@ -20,7 +20,7 @@ type allowance struct {
 	hosts      []routing.Host
 }
 
-func (c *Class) allowance(namespace map[string]string) allowance {
+func allowanceOf(c *Class, namespace map[string]string) allowance {
 	if c.AllowedHosts == nil {
 		return allowance{everything: true}
 	}

@@ -188,7 +188,7 @@ func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}
-	s, _ := snapshots[0].WithoutOtherWebACLs(cloudHas())
+	s, _ := WithoutOtherWebACLs(snapshots[0], cloudHas())
 	config, _ := Translate(s, Certificates{})
 	config.Protection, _ = Protect(s, cloudHas())
 	return s, config

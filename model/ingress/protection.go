@@ -68,7 +68,7 @@ func nameInARN(webACL string) string {
 // WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
 // that stands before the load balancer, or for one that there is not, unless it was served before
 // that went missing. A change that asks for such a one is taken back. The owners are told.
-func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagnostic) {
+func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot, []diag.Diagnostic) {
 	var found []diag.Diagnostic
 	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.lacks(m) })
 	for _, m := range s.Members {
@@ -86,7 +86,7 @@ func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagn
 		s = s.Refuse(refused)
 	}
 	for {
-		inForce := s.webACLInForce()
+		inForce := webACLInForce(s)
 		changes := s.Changes()
 		var back, out []Member
 		for _, m := range s.Members {
@@ -100,7 +100,7 @@ func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagn
 				out = append(out, m)
 			}
 			if !m.Leaving {
-				found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, s.differs(m, inForce)))
+				found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -113,7 +113,7 @@ func (s Snapshot) WithoutOtherWebACLs(g CloudProtection) (Snapshot, []diag.Diagn
 // webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
 // for whose version is served, and else the oldest that asks for one. It is "" where no member asks
 // for one that may.
-func (s Snapshot) webACLInForce() string {
+func webACLInForce(s Snapshot) string {
 	changes := s.Changes()
 	asks := func(m Member) bool { return settings.IsWebACL(m.settings.WebACL) }
 	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !among(m, changes) })
@@ -127,7 +127,7 @@ func (s Snapshot) webACLInForce() string {
 }
 
 // differs says why a member is not served behind the web ACL in force.
-func (s Snapshot) differs(m Member, inForce string) string {
+func differs(s Snapshot, m Member, inForce string) string {
 	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.WebACLAsked())
 	if inForce != "" {
 		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.WebACLAsked())

@@ -24,8 +24,8 @@ func ProviderSettings(s Snapshot) (class string, groups []string) {
 // WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
 // whose class has settings that the provider does not take. What is served already stays; its
 // owners are told, too.
-func (s Snapshot) WithoutRefusedSettings(refused map[string]string) (Snapshot, []diag.Diagnostic) {
-	if !s.RefusesSettings(refused) {
+func WithoutRefusedSettings(s Snapshot, refused map[string]string) (Snapshot, []diag.Diagnostic) {
+	if !RefusesSettings(s, refused) {
 		return s, nil
 	}
 	why := refused[providerSettings(s.Class.Provider)]
@@ -39,6 +39,6 @@ func (s Snapshot) WithoutRefusedSettings(refused map[string]string) (Snapshot, [
 }
 
 // RefusesSettings reports whether the provider does not take the settings of the class.
-func (s Snapshot) RefusesSettings(refused map[string]string) bool {
+func RefusesSettings(s Snapshot, refused map[string]string) bool {
 	return refused[providerSettings(s.Class.Provider)] != ""
 }

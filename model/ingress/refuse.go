@@ -45,7 +45,7 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 		if !refused[nameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
 		} else if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
-			last, withdrawn, ok := s.Class.lastGood(s.Key, m.Ingress, r.LastAccepted)
+			last, withdrawn, ok := lastAcceptedMember(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
 				s.Members = append(s.Members, last)
@@ -111,7 +111,7 @@ func among(m Member, members []Member) bool {
 // WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
 // these could not be read. The owners are told. The members of target groups that exist stay, as
 // nothing is registered and nothing is deregistered without Nodes.
-func (s Snapshot) WithoutUnreadNodes() (Snapshot, []diag.Diagnostic) {
+func WithoutUnreadNodes(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	if s.NodesUnread == "" {
 		return s, nil
 	}

@@ -23,7 +23,7 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 	s := split(o, options)
 	s.placeVanished(o.Ingresses)
 	for _, snapshot := range s.snapshots {
-		snapshot.crowd(cmp.Or(options.Room, mostMembers))
+		limitMembers(snapshot, cmp.Or(options.Room, mostMembers))
 	}
 	tellGroups(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
@@ -102,11 +102,11 @@ func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home memory.Ho
 		if r := home.Rejection(ing); r != nil {
 			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
 		}
-		if refused := class.tooComplex(ing, given); refused != nil {
+		if refused := tooComplex(class, ing, given); refused != nil {
 			found = append(found, *refused)
 		}
 	}
-	key, refused := class.keyOf(ing, given, s.labels(ing.Namespace))
+	key, refused := keyOf(class, ing, given, s.labels(ing.Namespace))
 	if refused != nil && !failed(found) {
 		found = append(found, *refused)
 	}

@@ -101,9 +101,9 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class 
 	labels := s.labels(ing.Namespace)
 	withdrawn := class.excludes(home.Key, ing.Namespace, labels)
 	if withdrawn == "" {
-		m, withdrawn, ok = class.lastGood(home.Key, ing, home.LastAccepted)
+		m, withdrawn, ok = lastAcceptedMember(class, home.Key, ing, home.LastAccepted)
 	}
-	if ok && class.denies(m, labels) != nil {
+	if ok && denies(class, m, labels) != nil {
 		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts", class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
@@ -124,7 +124,7 @@ func (s *splitter) leaving(m Member, home memory.Home, class *Class) (out Member
 		d.Severity = diag.Warning
 		return Member{}, []diag.Diagnostic{d}, false
 	}
-	given, _, ok := class.readOn(home.Key, m.Ingress)
+	given, _, ok := readOn(class, home.Key, m.Ingress)
 	out = newMember(m.Ingress, given)
 	if !ok && home.LastAccepted != nil {
 		out, told, ok = s.stillGood(m.Ingress, home, class)
@@ -139,7 +139,7 @@ func (s *splitter) leaving(m Member, home memory.Home, class *Class) (out Member
 // overreach says of an Ingress of which the class permits nothing what it does not permit, if a
 // version of it was accepted before of which the class permits something: that one stays.
 func (s *splitter) overreach(m Member, class *Class, t memory.Trail) []diag.Diagnostic {
-	denied := class.denies(m, s.labels(m.Namespace))
+	denied := denies(class, m, s.labels(m.Namespace))
 	if denied == nil {
 		return nil
 	}
@@ -148,8 +148,8 @@ func (s *splitter) overreach(m Member, class *Class, t memory.Trail) []diag.Diag
 		if home.LastAccepted == nil || before == nil {
 			continue
 		}
-		last, _, ok := before.lastGood(home.Key, m.Ingress, home.LastAccepted)
-		if ok && before.excludes(home.Key, m.Namespace, s.labels(m.Namespace)) == "" && before.denies(last, s.labels(m.Namespace)) == nil {
+		last, _, ok := lastAcceptedMember(before, home.Key, m.Ingress, home.LastAccepted)
+		if ok && before.excludes(home.Key, m.Namespace, s.labels(m.Namespace)) == "" && denies(before, last, s.labels(m.Namespace)) == nil {
 			return denied
 		}
 	}

@@ -91,7 +91,7 @@ func (s Snapshot) namedHosts() map[routing.Host]bool {
 // taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
 // there to be a load balancer.
 func (t *translation) enter(m Member) *visit {
-	allowance := t.class.allowance(t.labels(m.Namespace))
+	allowance := allowanceOf(t.class, t.labels(m.Namespace))
 	permitted, refused := allowance.permitted(m, t.config.HostMiss)
 	if allowance.leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)

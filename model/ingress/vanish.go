@@ -56,7 +56,7 @@ func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home, class
 	if s.namespaces[name{name: ing.Namespace}] != nil {
 		return s.stillGood(ing, home, class)
 	}
-	m, _, ok = class.lastGood(home.Key, ing, home.LastAccepted)
+	m, _, ok = lastAcceptedMember(class, home.Key, ing, home.LastAccepted)
 	return m, nil, ok
 }
 
