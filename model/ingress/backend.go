@@ -19,38 +19,6 @@ import (
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
 // without targets: requests for it are answered 503, and when it comes back no rule changes.
 
-func newPool(c *Class, clients map[string]string) *pool {
-	return &pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
-}
-
-// backends are all of the pool, with their health checks decided.
-func (p *pool) backends() map[routing.BackendID]routing.Backend {
-	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
-	usual := map[endpoints.Speech]routing.HealthCheck{}
-	for id, e := range p.entries {
-		b := e.Backend
-		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
-		if len(e.health) > 0 {
-			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
-		} else {
-			if _, known := usual[of]; !known {
-				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
-			}
-			b.Health = usual[of]
-		}
-		out[id] = b
-	}
-	return out
-}
-
-func values(claims map[string]claim) map[string]string {
-	out := make(map[string]string, len(claims))
-	for annotation, c := range claims {
-		out[annotation] = c.value
-	}
-	return out
-}
-
 // action is what a backend of an Ingress does.
 func (v *memberBackends) action(b *networkingv1.IngressBackend, field string) routing.Action {
 	if b.Resource != nil {
@@ -96,13 +64,6 @@ func (v *memberBackends) forward(ref endpoints.Reference, field string) routing.
 	}
 	v.claimAttributes(entry)
 	return r.Backend.ID
-}
-
-// told reports whether this Ingress was told of the problem at a path before: once is enough.
-func (v *memberBackends) told(p endpoints.Problem) bool {
-	before := v.problems[p]
-	v.problems[p] = true
-	return before
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
@@ -154,16 +115,6 @@ func (v *memberBackends) claimAttributes(b *pooled) {
 				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
 	}
-}
-
-// mostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
-// balancer, with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load
-// balancer of AWS has 1,000 targets unless its quota is raised:
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
-const mostEndpoints = 500_000
-
-func newEndpointBudget() endpointBudget {
-	return endpointBudget{spent: map[string]int{}, of: map[name]int{}}
 }
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left

@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file takes changes back that cannot be served: the cloud has no room, or Nodes are unread.
@@ -101,36 +100,4 @@ func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
 	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.TargetType == v1alpha1.TargetTypeInstance })
-}
-
-// among reports whether an Ingress is that of one of some members.
-func among(m Member, members []Member) bool {
-	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
-}
-
-// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
-// these could not be read. The owners are told. The members of target groups that exist stay, as
-// nothing is registered and nothing is deregistered without Nodes.
-func WithoutUnreadNodes(s Snapshot) (Snapshot, []diag.Diagnostic) {
-	if s.NodesUnread == "" {
-		return s, nil
-	}
-	var found []diag.Diagnostic
-	var refused []Member
-	changes := s.Changes()
-	for _, m := range s.Members {
-		if m.Leaving || m.settings.TargetType != v1alpha1.TargetTypeInstance {
-			continue
-		}
-		severity, outcome := diag.Warning, "the targets stay as they are"
-		if among(m, changes) {
-			refused = append(refused, m)
-			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
-		}
-		found = append(found, about(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
-	}
-	if len(refused) > 0 {
-		s = s.Refuse(refused)
-	}
-	return s, found
 }

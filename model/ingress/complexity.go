@@ -2,13 +2,10 @@ package ingress
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
@@ -55,15 +52,6 @@ func routesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
 		return 1
 	}
 	return max(1, len(http.Paths))
-}
-
-// Routes is how many routes the rules of all members are on all of their ports.
-func (s Snapshot) Routes() int {
-	n := 0
-	for _, m := range s.Members {
-		n += routesOf(m.Ingress) * max(1, len(m.settings.Ports))
-	}
-	return n
 }
 
 // secretsOf is how many Secrets with certificates an Ingress names.
@@ -139,33 +127,4 @@ func stepsOf(p routing.Path) int {
 		return mostSteps + 1
 	}
 	return language.StepsOf(p)
-}
-
-// path is the requests that a path stands for.
-func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
-	path := c.readPath(p)
-	if path.Type == routing.Regex {
-		_, err := regexp.Compile(p.Path)
-		return path, err
-	}
-	return path, nil
-}
-
-// readPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
-func (c *Class) readPath(p *networkingv1.HTTPIngressPath) routing.Path {
-	switch *p.PathType {
-	case networkingv1.PathTypeExact:
-		return routing.NewPath(routing.Exact, p.Path)
-	case networkingv1.PathTypePrefix:
-		return routing.NewPath(routing.Prefix, p.Path)
-	}
-	switch {
-	case p.Path == "":
-		return routing.Root
-	case c.ImplementationSpecific == v1alpha1.ReadRegex:
-		return routing.NewPath(routing.Regex, p.Path)
-	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
-		return routing.NewPath(routing.Glob, p.Path)
-	}
-	return routing.NewPath(routing.Prefix, p.Path)
 }

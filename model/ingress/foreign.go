@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -221,111 +220,4 @@ func instead(s foreign.Setting) string {
 // of Fairlead's or may have been meant as one, or it is one of another controller's.
 func Heeds(key string) bool {
 	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
-}
-
-// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services
-// mean, for snapshots that are compiled several times.
-func (s Snapshot) WithAnnotationCache() Snapshot {
-	s.annotated = map[*corev1.Service]*foreign.Annotations{}
-	return s
-}
-
-// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
-// an annotation that restricts who is answered and is not read. What was served before the Service
-// had it stays; its owner is told, too. What was served because the class let such annotations
-// pass, and the class does not any more, does not stay.
-func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
-	services := byName(s.Services)
-	backends := byName(s.Backends)
-	var found []diag.Diagnostic
-	annotated := s.annotated
-	if annotated == nil {
-		annotated = map[*corev1.Service]*foreign.Annotations{}
-	}
-	restricted := map[name]bool{}
-	for _, m := range s.Members {
-		if m.Leaving {
-			continue
-		}
-		for _, r := range referredTo(m.Ingress, backends) {
-			service := services[r.service]
-			if service == nil || len(service.Annotations) == 0 {
-				continue
-			}
-			source := m.Source().At(r.at)
-			if annotated[service] == nil {
-				annotated[service] = foreign.OfService(service.Annotations)
-			}
-			more := tellForeign(&s.Class, annotated[service].Settings(servedAs(&s.Class, m.Ingress, m.settings)),
-				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
-			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
-			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)
-			found = append(found, more...)
-		}
-	}
-	ends := s.letForeignPass() && !s.Class.letsForeignPass()
-	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
-	var withdrawn []Member
-	for _, m := range s.Members {
-		switch {
-		case !restricted[nameOf(m.Ingress)] || m.Leaving:
-		case ends && s.Memory.Members[nameOf(m.Ingress).String()].Served:
-			withdrawn = append(withdrawn, m)
-			found = append(found, tellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
-		case !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }):
-			found = append(found, diag.Diagnostic{
-				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
-				Message: "it was served before a Service of it was annotated so, and goes on being served",
-			})
-		}
-	}
-	if len(withdrawn) > 0 {
-		s.Withdrawn = true
-		s = s.Without(withdrawn)
-		refused = slices.DeleteFunc(refused, func(m Member) bool { return among(m, withdrawn) })
-	}
-	if len(refused) == 0 {
-		return s, found
-	}
-	return s.Refuse(refused), found
-}
-
-// letsForeignPass reports whether annotations of other controllers that restrict are let pass.
-func (c *Class) letsForeignPass() bool {
-	return c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore
-}
-
-// letForeignPass reports whether the class let such annotations pass when something was last
-// accepted.
-func (s Snapshot) letForeignPass() bool {
-	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).letsForeignPass()
-}
-
-// A serviceReference is a Service and the field of an Ingress that names it.
-type serviceReference struct {
-	service name
-	at      string
-}
-
-// referredTo are the Services that an Ingress names, itself or by Backends, each once.
-func referredTo(ing *networkingv1.Ingress, backends map[name]*v1alpha1.Backend) []serviceReference {
-	var out []serviceReference
-	seen := map[name]bool{}
-	add := func(service, at string) {
-		if n := (name{ing.Namespace, service}); !seen[n] {
-			seen[n] = true
-			out = append(out, serviceReference{n, at})
-		}
-	}
-	for place, b := range placedBackends(&ing.Spec) {
-		switch {
-		case b.Service != nil:
-			add(b.Service.Name, place.field()+".service")
-		case b.Resource != nil && backends[name{ing.Namespace, b.Resource.Name}] != nil:
-			for _, s := range backends[name{ing.Namespace, b.Resource.Name}].Spec.Services {
-				add(s.Name, place.field()+".resource")
-			}
-		}
-	}
-	return out
 }

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
@@ -163,100 +161,19 @@ func (s *Snapshot) owned(m Member, rules []rule) []rule {
 
 // The bounds of what is told of refused hosts.
 const (
-	mostTold   = 20 // hosts of one Ingress, one by one
-	mostListed = 3  // hosts in one sentence to an owner
+	mostTold = 20 // hosts of one Ingress, one by one
+
 )
 
-// tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
-// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts
-// that a namespace asks for does not raise the number of sentences to its neighbours.
-func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
-	var out []diag.Diagnostic
-	disputes, told := owners.Disputes(), map[routing.Owner]int{}
-	for _, d := range disputes {
-		if told[d.By]++; told[d.By] <= mostTold {
-			out = append(out, tellClaimant(d))
+// namedHosts are the hosts that rules of members name and their namespaces may serve.
+func (s Snapshot) namedHosts() map[routing.Host]bool {
+	out := map[routing.Host]bool{}
+	for _, m := range s.Members {
+		for _, r := range m.Spec.Rules {
+			if host := routing.Host(r.Host); host != routing.Any && s.owners.Refuses(m.Namespace, host) == nil {
+				out[host] = true
+			}
 		}
-	}
-	for _, d := range disputes {
-		if n := told[d.By]; n > mostTold {
-			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source.At("spec"),
-				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-mostTold)})
-			told[d.By] = 0
-		}
-	}
-	return append(out, tellOwners(disputes)...)
-}
-
-// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has
-// hosts of its own answers there.
-func tellClaimant(d ownership.Dispute) diag.Diagnostic {
-	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
-	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"
-	switch {
-	case d.Host == routing.Any && d.Source.Field == defaultBackendField && d.HasHosts:
-		told.Severity = diag.Warning
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so this default backend answers on this Ingress's own hosts only", d.Owner)
-	case d.Host == routing.Any:
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so what is for any host is not served here%s", d.Owner, remedy)
-	case d.Host == d.Taken:
-		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host, d.Owner, remedy)
-	default:
-		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not served here%s", d.Host, d.Taken, d.Owner, remedy)
-	}
-	return told
-}
-
-// tellOwners tells the Ingresses that name the hosts which are refused to others.
-func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
-	type pair struct{ owner, claimant string }
-	hosts, at := map[pair]*nameList{}, map[pair]diag.Source{}
-	var pairs []pair
-	for _, d := range disputes {
-		if d.Against == nil {
-			continue
-		}
-		p := pair{d.Against.By.String(), d.By.Namespace}
-		if hosts[p] == nil {
-			hosts[p], pairs, at[p] = &nameList{}, append(pairs, p), d.Against.Source
-		}
-		hosts[p].add(describeClaim(d.Host))
-	}
-	var out []diag.Diagnostic
-	for _, p := range pairs {
-		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
-			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, listed(hosts[p].list))})
 	}
 	return out
-}
-
-// A nameList is names, each once, in the order in which they were added.
-type nameList struct {
-	list []string
-	has  map[string]bool
-}
-
-func (n *nameList) add(name string) {
-	if n.has[name] {
-		return
-	}
-	if n.has == nil {
-		n.has = map[string]bool{}
-	}
-	n.has[name], n.list = true, append(n.list, name)
-}
-
-func describeClaim(h routing.Host) string {
-	if h == routing.Any {
-		return "hosts that no rule names"
-	}
-	return string(h)
-}
-
-// listed are the first names of a list, and how many more there are.
-func listed(names []string) string {
-	if more := len(names) - mostListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), more)
-	}
-	return strings.Join(names, ", ")
 }

@@ -113,3 +113,19 @@ func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 func notForAnyHost(m Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
 }
+
+// hostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
+func hostsOf(rules []rule, forAnyHost bool) []routing.Host {
+	var hosts []routing.Host
+	seen := map[routing.Host]bool{}
+	for _, r := range rules {
+		if !seen[r.host] {
+			seen[r.host] = true
+			hosts = append(hosts, r.host)
+		}
+	}
+	if forAnyHost && !seen[routing.Any] {
+		hosts = append(hosts, routing.Any)
+	}
+	return hosts
+}

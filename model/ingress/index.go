@@ -11,8 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/memory"
-	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
 )
 
@@ -172,56 +170,6 @@ func (x *index) takeService(from *index, n name) {
 	maps.Copy(x.pods, from.podsOf(n))
 }
 
-// backendsOf are the backends that an Ingress names.
-func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
-	return func(yield func(*networkingv1.IngressBackend) bool) {
-		for _, b := range placedBackends(spec) {
-			if !yield(b) {
-				return
-			}
-		}
-	}
-}
-
-// A backendPlace is where in an Ingress a backend is named: in a path of a rule, or as the default.
-type backendPlace struct {
-	rule, path int // negative for the default
-}
-
-func (p backendPlace) field() string {
-	if p.rule < 0 {
-		return "spec.defaultBackend"
-	}
-	return fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", p.rule, p.path)
-}
-
-// placedBackends are the backends that an Ingress names, each with its place.
-func placedBackends(spec *networkingv1.IngressSpec) func(yield func(backendPlace, *networkingv1.IngressBackend) bool) {
-	return func(yield func(backendPlace, *networkingv1.IngressBackend) bool) {
-		if spec.DefaultBackend != nil && !yield(backendPlace{-1, -1}, spec.DefaultBackend) {
-			return
-		}
-		for i, r := range spec.Rules {
-			if r.HTTP == nil {
-				continue
-			}
-			for j := range r.HTTP.Paths {
-				if !yield(backendPlace{i, j}, &r.HTTP.Paths[j].Backend) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// SecretOf is the name of the Secret that a Backend needs, or "".
-func SecretOf(b *v1alpha1.Backend) string {
-	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
-		return a.OIDC.SecretName
-	}
-	return ""
-}
-
 // unreadSecret says that a Secret could not be read, and why; "" if there is no such failure.
 func (x *index) unreadSecret(n name) string {
 	why := x.unread[n.String()]
@@ -229,32 +177,4 @@ func (x *index) unreadSecret(n name) string {
 		return ""
 	}
 	return fmt.Sprintf("Secret %s could not be read (%s)", n, why)
-}
-
-// Objects are what the compiler reads, in any order.
-type Objects struct {
-	Ingresses                  []*networkingv1.Ingress
-	IngressClasses             []*networkingv1.IngressClass
-	LoadBalancerClasses        []*v1alpha1.LoadBalancerClass
-	ClusterLoadBalancerClasses []*v1alpha1.ClusterLoadBalancerClass
-	Backends                   []*v1alpha1.Backend
-	Services                   []*corev1.Service
-	EndpointSlices             []*discoveryv1.EndpointSlice
-	Secrets                    []*corev1.Secret
-	Judged                     map[*corev1.Secret]secrets.Certificate // of Secrets that have been judged before
-	SecretsWithheld            string                                 // which of those that are there are not among these; "" for none
-	SecretsUnread              map[string]string                      // why a Secret could not be read, by namespace/name
-	Namespaces                 []*corev1.Namespace
-	Nodes                      []*corev1.Node // read only where targets are instances
-	NodesUnread                string         // why they could not be read; "" if they were
-	Pods                       []*corev1.Pod  // behind endpoints
-	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not
-	// among them is taken for what it says.
-	PodsKnown bool
-	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods
-	// come in any order. Nothing is said of these yet.
-	Awaited map[endpoints.Claim]bool
-
-	// Memories are what is remembered of each load balancer.
-	Memories map[routing.Key]memory.LoadBalancer
 }

@@ -90,3 +90,9 @@ func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
 	}
 	return found
 }
+
+// letForeignPass reports whether the class let such annotations pass when something was last
+// accepted.
+func (s Snapshot) letForeignPass() bool {
+	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).letsForeignPass()
+}

@@ -80,13 +80,6 @@ func (o *opening) tellSecure(severity diag.Severity, reason diag.Reason, field, 
 	o.found[len(o.found)-1].Ports = diag.PortsOf(o.askedSecurePorts()...)
 }
 
-func describeHost(h routing.Host) string {
-	if h == routing.Any {
-		return "what is for no host in particular"
-	}
-	return "host " + string(h)
-}
-
 // A rivalry is what is known of the certificates of namespaces that share a load balancer.
 type rivalry struct {
 	owners   *ownership.Owners
@@ -153,19 +146,4 @@ func (s served) forSignIn(h routing.Host) []int32 {
 		return secure
 	}
 	return s.listed[h]
-}
-
-// A cover is the hosts of an Ingress, for its entries of spec.tls to cover.
-type cover struct {
-	hosts []routing.Host
-	at    map[routing.Host]int
-	below map[routing.Host][]int // the precise hosts that a wildcard stands for
-	given int                    // how many hosts the entries so far cover
-}
-
-// A covered host is one that an entry covers, and the name by which a certificate for it is known:
-// the listed one, or the host itself where the entry lists none.
-type covered struct {
-	host   routing.Host
-	listed string
 }

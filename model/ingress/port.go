@@ -60,18 +60,6 @@ func (d *doors) share(owner string, members []Member) {
 	}
 }
 
-// asksFor are the ports that a member asks to be served on, whether or not there are certificates.
-func (m Member) asksFor() []v1alpha1.ListenPort {
-	var out []v1alpha1.ListenPort
-	for _, port := range settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP) {
-		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTP, Port: port})
-	}
-	for _, port := range m.SecurePorts() {
-		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTPS, Port: port})
-	}
-	return out
-}
-
 // narrow lets only those clients connect that a member asks for, if all of them may now.
 func (d *door) narrow(m Member) {
 	if asked := m.settings.Inbound; settings.Within(asked, d.inbound) && !settings.Within(d.inbound, asked) {
@@ -158,9 +146,6 @@ func describePolicy(at *door) string {
 	}
 	return fmt.Sprintf("the TLS policy %s of %s", at.policy, at.decided)
 }
-
-// policyOf is the TLS policy that the class has for a port, or "".
-func (c *Class) policyOf(port int32) string { return cmp.Or(c.port(port).TLSPolicy, c.TLSPolicy) }
 
 // choosePolicy asks for a TLS policy on ports where no older member asks for another one.
 func (o *opening) choosePolicy(ports []int32) {

@@ -2,7 +2,6 @@ package ingress
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,87 +63,6 @@ func nameInARN(webACL string) string {
 	}
 	return ""
 }
-
-// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
-// that stands before the load balancer, or for one that there is not, unless it was served before
-// that went missing. A change that asks for such a one is taken back. The owners are told.
-func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot, []diag.Diagnostic) {
-	var found []diag.Diagnostic
-	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !g.lacks(m) })
-	for _, m := range s.Members {
-		if m.Leaving || !g.lacks(m) {
-			continue
-		}
-		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.settings.WebACL)
-		if among(m, refused) {
-			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
-		} else {
-			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
-		}
-	}
-	if len(refused) > 0 {
-		s = s.Refuse(refused)
-	}
-	for {
-		inForce := webACLInForce(s)
-		changes := s.Changes()
-		var back, out []Member
-		for _, m := range s.Members {
-			asked := m.settings.WebACLAsked()
-			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.same(asked, inForce) {
-				continue
-			}
-			if among(m, changes) {
-				back = append(back, m)
-			} else {
-				out = append(out, m)
-			}
-			if !m.Leaving {
-				found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
-			}
-		}
-		if len(back)+len(out) == 0 {
-			return s, found
-		}
-		s = s.Refuse(back).Without(out)
-	}
-}
-
-// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
-// for whose version is served, and else the oldest that asks for one. It is "" where no member asks
-// for one that may.
-func webACLInForce(s Snapshot) string {
-	changes := s.Changes()
-	asks := func(m Member) bool { return settings.IsWebACL(m.settings.WebACL) }
-	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !among(m, changes) })
-	if at < 0 {
-		at = slices.IndexFunc(s.Members, asks)
-	}
-	if at < 0 {
-		return ""
-	}
-	return s.Members[at].settings.WebACL
-}
-
-// differs says why a member is not served behind the web ACL in force.
-func differs(s Snapshot, m Member, inForce string) string {
-	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.WebACLAsked())
-	if inForce != "" {
-		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.WebACLAsked())
-	}
-	if m.settings.Uncounted != nil {
-		out += ": only the class and the owner of the group decide"
-	}
-	return out
-}
-
-// DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or
-// that it is not.
-func (m Member) DecidesAboutShield() bool { return m.settings.Shield != "" }
-
-// DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load
-// balancer.
-func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
 
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {

@@ -2,24 +2,11 @@ package ingress
 
 import (
 	"fmt"
-	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 )
 
 // This file refuses changes under a class whose spec.provider the provider does not take.
-
-// ProviderSettings are what the class of a snapshot says to the provider alone, and what the
-// Backends beside its Ingresses do, each once.
-func ProviderSettings(s Snapshot) (class string, groups []string) {
-	for _, b := range s.Backends {
-		if text := providerSettings(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
-			groups = append(groups, text)
-		}
-	}
-	slices.Sort(groups)
-	return providerSettings(s.Class.Provider), slices.Compact(groups)
-}
 
 // WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
 // whose class has settings that the provider does not take. What is served already stays; its

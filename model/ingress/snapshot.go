@@ -7,13 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/settings"
 )
 
 // A Snapshot is everything that one load balancer depends on. Split makes them.
@@ -42,42 +40,10 @@ type Snapshot struct {
 	annotated map[*corev1.Service]*foreign.Annotations
 }
 
-// A Member is an Ingress of a load balancer.
-type Member struct {
-	*networkingv1.Ingress // the version to compile: as it is, or as it was last accepted
-	Owner                 routing.Owner
-	// Leaving says that the Ingress belongs to another load balancer now, or to none, but that this
-	// one serves it too until clients have had the time to follow.
-	Leaving bool
-	// Departing says of one that is Leaving that it names no class of ours any more.
-	Departing bool
-	// Vanished says that the Ingress is gone without having been let go of. It is not among the
-	// objects.
-	Vanished bool
-	// Unserved says that nothing of it is served, and that only its settings of the whole load
-	// balancer count.
-	Unserved bool
-	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
-	// number of the move. Earlier are others that it was leaving for this one when it went from here.
-	From    routing.Key
-	Earlier []routing.Key
-	Move    int32
-
-	settings settings.Values
-}
-
 // onlyRefused reports whether all that ask for the load balancer are refused, so that there is
 // none.
 func (s *Snapshot) onlyRefused() bool {
 	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
-}
-
-func newMember(ing *networkingv1.Ingress, s settings.Values) Member {
-	return Member{
-		Ingress:  ing,
-		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.Order},
-		settings: s,
-	}
 }
 
 // join makes an Ingress a member.
@@ -87,45 +53,6 @@ func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagno
 		s.Ingresses = append(s.Ingresses, ing)
 	}
 	s.Diagnostics = append(s.Diagnostics, found...)
-}
-
-// Source is where diagnostics about a member point.
-func (m Member) Source() diag.Source { return sourceOf(m.Ingress) }
-
-// tls is spec.tls; one entry for everything where there is none, and certificates are named.
-func (m Member) tls() []networkingv1.IngressTLS {
-	if len(m.Spec.TLS) == 0 && len(m.settings.Certificates) > 0 {
-		return []networkingv1.IngressTLS{{}}
-	}
-	return m.Spec.TLS
-}
-
-// AskedPorts are those on which the Ingress asks to be served, ascending.
-func (m Member) AskedPorts() []int32 {
-	ports := append(settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP), m.askedSecurePorts()...)
-	slices.Sort(ports)
-	return ports
-}
-
-// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all
-// the same.
-func (m Member) askedSecurePorts() []int32 {
-	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.tls()) == 0 {
-		return settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS)
-	}
-	return m.SecurePorts()
-}
-
-// SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
-// a certificate.
-func (m Member) SecurePorts() []int32 {
-	if len(m.tls()) == 0 {
-		return nil
-	}
-	if listed := settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS); listed != nil {
-		return listed
-	}
-	return []int32{443}
 }
 
 func tellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
@@ -138,4 +65,41 @@ func tellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.
 // NetworkOf is where the load balancer of a snapshot is to stand.
 func NetworkOf(s Snapshot) routing.Network {
 	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
+}
+
+// Routes is how many routes the rules of all members are on all of their ports.
+func (s Snapshot) Routes() int {
+	n := 0
+	for _, m := range s.Members {
+		n += routesOf(m.Ingress) * max(1, len(m.settings.Ports))
+	}
+	return n
+}
+
+// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services
+// mean, for snapshots that are compiled several times.
+func (s Snapshot) WithAnnotationCache() Snapshot {
+	s.annotated = map[*corev1.Service]*foreign.Annotations{}
+	return s
+}
+
+// ProviderSettings are what the class of a snapshot says to the provider alone, and what the
+// Backends beside its Ingresses do, each once.
+func ProviderSettings(s Snapshot) (class string, groups []string) {
+	for _, b := range s.Backends {
+		if text := providerSettings(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
+			groups = append(groups, text)
+		}
+	}
+	slices.Sort(groups)
+	return providerSettings(s.Class.Provider), slices.Compact(groups)
+}
+
+// routes is the number of routes of all members on one port.
+func (s Snapshot) routes() int {
+	n := 0
+	for _, m := range s.Members {
+		n += routesOf(m.Ingress)
+	}
+	return n
 }

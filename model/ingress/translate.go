@@ -65,28 +65,6 @@ func (t *translation) nameListed(visits []*visit) {
 	}
 }
 
-// routes is the number of routes of all members on one port.
-func (s Snapshot) routes() int {
-	n := 0
-	for _, m := range s.Members {
-		n += routesOf(m.Ingress)
-	}
-	return n
-}
-
-// namedHosts are the hosts that rules of members name and their namespaces may serve.
-func (s Snapshot) namedHosts() map[routing.Host]bool {
-	out := map[routing.Host]bool{}
-	for _, m := range s.Members {
-		for _, r := range m.Spec.Rules {
-			if host := routing.Host(r.Host); host != routing.Any && s.owners.Refuses(m.Namespace, host) == nil {
-				out[host] = true
-			}
-		}
-	}
-	return out
-}
-
 // enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is
 // taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
 // there to be a load balancer.
