@@ -16,23 +16,23 @@ import (
 
 // This file has users sign in. Whatever is in the way of that has requests answered 503.
 
-// guard puts the sign-in of a Backend in front of what it does.
-func (v *memberBackends) guard(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
+// signInBefore puts the sign-in of a Backend in front of what it does.
+func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
 	if with == nil {
 		return a
 	}
 	auth, err := v.auth(with)
 	if err != nil {
-		v.tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
+		v.Tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
 		return routing.Status(503)
 	}
 	if a.Auth = auth; auth.KeepsClientSecret {
-		v.tell(diag.Warning, diag.SecretUnread, field, v.unreadSecret(name{v.Namespace, with.OIDC.SecretName})+"; users sign in as before")
+		v.Tell(diag.Warning, diag.SecretUnread, field, v.WhySecretUnread(Name{v.Namespace, with.OIDC.SecretName})+"; users sign in as before")
 	}
 	return a
 }
 
-func (v *memberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
+func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
 	switch {
 	case with.OIDC != nil:
 		return v.oidc(with.OIDC)
@@ -50,14 +50,14 @@ func (v *memberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error
 	return out, nil
 }
 
-func (v *memberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
-	n := name{v.Namespace, o.SecretName}
-	object := v.secrets[n]
+func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
+	n := Name{v.Namespace, o.SecretName}
+	object := v.Secrets[n]
 	switch {
-	case object == nil && v.unreadSecret(n) != "":
+	case object == nil && v.WhySecretUnread(n) != "":
 		return v.lastSignIn(o, n)
-	case object == nil && v.withheld != "":
-		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.withheld)
+	case object == nil && v.SecretsWithheld != "":
+		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.SecretsWithheld)
 	case object == nil:
 		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
 	case len(object.Data[secrets.ClientIDKey]) == 0 || len(object.Data[secrets.ClientSecretKey]) == 0:
@@ -71,9 +71,9 @@ func (v *memberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 }
 
 // signInWith signs users in as a client, whose secret is missing yet.
-func (v *memberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
+func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 	out := session(o.Session)
-	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, name{v.Namespace, o.SecretName}.String()
+	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, Name{v.Namespace, o.SecretName}.String()
 	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
 	out.Cookie = v.cookie(out)
 	return out
@@ -88,7 +88,7 @@ const longestCookie = 200
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
 // So the namespace, the identity provider and the client are in the name, and no other namespace
 // can have the same one.
-func (v *memberBackends) cookie(a *routing.Auth) string {
+func (v *MemberBackends) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
 		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
 	}, "\x00")))
@@ -107,14 +107,14 @@ func session(s v1alpha1.Session) *routing.Auth {
 	return out
 }
 
-// signIn finds the port where users of a host sign in. A token is not to be sent in the clear
+// RequireSignIn finds the port where users of a host sign in. A token is not to be sent in the clear
 // first, so whoever did so is not helped on.
-func (v *memberBackends) signIn(a routing.Action, h routing.Host, secure []int32, field string) routing.Action {
+func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32, field string) routing.Action {
 	if a.Auth == nil {
 		return a
 	}
 	if len(secure) == 0 {
-		v.tell(diag.Error, diag.AuthUnavailable, field, describeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
+		v.Tell(diag.Error, diag.AuthUnavailable, field, DescribeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
 		return a
 	}
 	if a.Auth.Kind != routing.JWT {
@@ -127,10 +127,10 @@ func (v *memberBackends) signIn(a routing.Action, h routing.Host, secure []int32
 
 // lastSignIn signs users in with the client that a Secret held last, and with the client secret
 // that the cloud has.
-func (v *memberBackends) lastSignIn(o *v1alpha1.OIDC, n name) (*routing.Auth, error) {
+func (v *MemberBackends) lastSignIn(o *v1alpha1.OIDC, n Name) (*routing.Auth, error) {
 	client := v.pool.clients[n.String()]
 	if client == "" {
-		return nil, errors.New(v.unreadSecret(n))
+		return nil, errors.New(v.WhySecretUnread(n))
 	}
 	out := v.signInWith(o, client)
 	out.KeepsClientSecret = true

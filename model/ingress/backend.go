@@ -19,8 +19,8 @@ import (
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
 // without targets: requests for it are answered 503, and when it comes back no rule changes.
 
-// action is what a backend of an Ingress does.
-func (v *memberBackends) action(b *networkingv1.IngressBackend, field string) routing.Action {
+// ActionOf is what a backend of an Ingress does.
+func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) routing.Action {
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")
 	}
@@ -29,29 +29,29 @@ func (v *memberBackends) action(b *networkingv1.IngressBackend, field string) ro
 }
 
 // reference is a Service port, with what the Ingress says about its targets.
-func (v *memberBackends) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
+func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
 	return endpoints.Reference{
-		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number, TargetType: v.settings.TargetType,
-		Speech: endpoints.Speech{Protocol: v.settings.Protocol, Version: v.settings.Version}, Provider: provider,
+		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number, TargetType: v.Settings.TargetType,
+		Speech: endpoints.Speech{Protocol: v.Settings.Protocol, Version: v.Settings.Version}, Provider: provider,
 	}
 }
 
 // forward is the backend of a Service port.
-func (v *memberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
+func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
 		_, service, _ := strings.Cut(ref.Service, "/")
-		r = v.resolve(name{v.Namespace, service}, ref)
+		r = v.resolve(Name{v.Namespace, service}, ref)
 		v.pool.ports.afford(r)
 		v.pool.resolved[ref] = r
 	}
-	if r.Unverified && !v.pool.blind {
-		v.pool.blind = true
-		v.tell(diag.Info, diag.EndpointForeign, field, "there are no Pods among the objects, so endpoints that name one are taken for what they say")
+	if r.Unverified && !v.pool.toldPodsUnknown {
+		v.pool.toldPodsUnknown = true
+		v.Tell(diag.Info, diag.EndpointForeign, field, "there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.Problems {
 		if !v.told(p) {
-			v.tell(p.Severity, p.Reason, field, p.Text)
+			v.Tell(p.Severity, p.Reason, field, p.Text)
 		}
 	}
 	entry := v.pool.entries[r.Backend.ID]
@@ -59,7 +59,7 @@ func (v *memberBackends) forward(ref endpoints.Reference, field string) routing.
 		entry = &pooled{Backend: r.Backend}
 		v.pool.entries[r.Backend.ID] = entry
 	}
-	if len(v.settings.HealthSaid) > 0 {
+	if len(v.Settings.HealthSaid) > 0 {
 		v.claimHealth(entry)
 	}
 	v.claimAttributes(entry)
@@ -67,33 +67,33 @@ func (v *memberBackends) forward(ref endpoints.Reference, field string) routing.
 }
 
 // claimHealth adds a member's settings to a health check. Older members have made theirs already.
-func (v *memberBackends) claimHealth(b *pooled) {
+func (v *MemberBackends) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
 	if health == nil {
-		health = map[string]claim{}
+		health = map[string]Claim{}
 	}
 	var added []string
-	for _, annotation := range slices.Sorted(maps.Keys(v.settings.HealthSaid)) {
-		value := v.settings.HealthSaid[annotation]
+	for _, annotation := range slices.Sorted(maps.Keys(v.Settings.HealthSaid)) {
+		value := v.Settings.HealthSaid[annotation]
 		if annotation == settings.HealthPort && !v.mayCheck(value) {
 			continue
 		}
 		if annotation == settings.HealthCodes && !settings.AreCodesOf(b.Version, value) {
-			v.found = append(v.found, conflicting(v.Member, annotation,
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
 				fmt.Sprintf("%s are no codes of %s, which %s speaks", diag.Cut(value), b.Version, b.ID)))
 			continue
 		}
 		if before, claimed := health[annotation]; !claimed {
-			health[annotation] = claim{value, v.Owner}
+			health[annotation] = Claim{value, v.Owner}
 			added = append(added, annotation)
-		} else if before.value != value {
-			v.found = append(v.found, conflicting(v.Member, annotation,
-				fmt.Sprintf("%s decides for %s, and says %s", before.owner, b.ID, diag.Cut(before.value))))
+		} else if before.Value != value {
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
+				fmt.Sprintf("%s decides for %s, and says %s", before.Owner, b.ID, diag.Cut(before.Value))))
 		}
 	}
 	if err := settings.CheckHealth(values(health), &v.pool.class.LoadBalancerClassSpec); err != nil {
 		for _, annotation := range added {
-			v.found = append(v.found, conflicting(v.Member, annotation,
+			v.Found = append(v.Found, SettingConflict(v.Member, annotation,
 				fmt.Sprintf("it does not fit with what older Ingresses say for %s: %s", b.ID, err)))
 		}
 		return
@@ -103,15 +103,15 @@ func (v *memberBackends) claimHealth(b *pooled) {
 
 // claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
 // already.
-func (v *memberBackends) claimAttributes(b *pooled) {
-	for _, name := range slices.Sorted(maps.Keys(v.settings.Attributes)) {
-		mine := routing.Attribute{Name: name, Value: v.settings.Attributes[name], Owner: v.Owner, Source: annotationSource(v.Ingress, settings.GroupAttributes)}
+func (v *MemberBackends) claimAttributes(b *pooled) {
+	for _, name := range slices.Sorted(maps.Keys(v.Settings.Attributes)) {
+		mine := routing.Attribute{Name: name, Value: v.Settings.Attributes[name], Owner: v.Owner, Source: AnnotationSource(v.Ingress, settings.GroupAttributes)}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name, func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {
 		case !claimed:
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
-			v.found = append(v.found, conflicting(v.Member, settings.GroupAttributes,
+			v.Found = append(v.Found, SettingConflict(v.Member, settings.GroupAttributes,
 				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
 	}
@@ -119,24 +119,24 @@ func (v *memberBackends) claimAttributes(b *pooled) {
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left
 // to look at.
-func (v *memberBackends) resolve(service name, ref endpoints.Reference) *endpoints.Resolution {
+func (v *MemberBackends) resolve(service Name, ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints
 	takes, known := budget.of[service]
 	if !known {
-		for _, s := range v.slices[service] {
+		for _, s := range v.EndpointSlices[service] {
 			takes += 1 + len(s.Ports) + len(s.Endpoints)
 		}
 		budget.of[service] = takes
 	}
-	namespace := service.namespace
-	if budget.spent[namespace]+takes <= mostEndpoints {
+	namespace := service.Namespace
+	if budget.spent[namespace]+takes <= MostEndpoints {
 		budget.spent[namespace] += takes
-		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.behind(service))
+		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.EndpointsOf(service))
 	}
-	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.services[service]})
+	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.Services[service]})
 	r.Problems = nil
 	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
 		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",
-		namespace, mostEndpoints, ref.Service))
+		namespace, MostEndpoints, ref.Service))
 	return r
 }

@@ -11,7 +11,7 @@ import (
 // backendsOf are the backends that an Ingress names.
 func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {
-		for _, b := range placedBackends(spec) {
+		for _, b := range PlacedBackends(spec) {
 			if !yield(b) {
 				return
 			}
@@ -19,22 +19,22 @@ func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.In
 	}
 }
 
-// A backendPlace is where in an Ingress a backend is named: in a path of a rule, or as the default.
-type backendPlace struct {
+// A BackendPlace is where in an Ingress a backend is named: in a path of a rule, or as the default.
+type BackendPlace struct {
 	rule, path int // negative for the default
 }
 
-func (p backendPlace) field() string {
+func (p BackendPlace) Field() string {
 	if p.rule < 0 {
 		return "spec.defaultBackend"
 	}
 	return fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", p.rule, p.path)
 }
 
-// placedBackends are the backends that an Ingress names, each with its place.
-func placedBackends(spec *networkingv1.IngressSpec) func(yield func(backendPlace, *networkingv1.IngressBackend) bool) {
-	return func(yield func(backendPlace, *networkingv1.IngressBackend) bool) {
-		if spec.DefaultBackend != nil && !yield(backendPlace{-1, -1}, spec.DefaultBackend) {
+// PlacedBackends are the backends that an Ingress names, each with its place.
+func PlacedBackends(spec *networkingv1.IngressSpec) func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
+	return func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
+		if spec.DefaultBackend != nil && !yield(BackendPlace{-1, -1}, spec.DefaultBackend) {
 			return
 		}
 		for i, r := range spec.Rules {
@@ -42,7 +42,7 @@ func placedBackends(spec *networkingv1.IngressSpec) func(yield func(backendPlace
 				continue
 			}
 			for j := range r.HTTP.Paths {
-				if !yield(backendPlace{i, j}, &r.HTTP.Paths[j].Backend) {
+				if !yield(BackendPlace{i, j}, &r.HTTP.Paths[j].Backend) {
 					return
 				}
 			}

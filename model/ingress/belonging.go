@@ -23,25 +23,25 @@ func classField(ing *networkingv1.Ingress) string {
 	return *ing.Spec.IngressClassName
 }
 
-// A belonging says whether an Ingress is ours. One of class, lost and other is set.
-type belonging struct {
-	asked string            // the class that it names, or that counts for those that name none
-	class *Class            // ours
-	lost  *diag.Diagnostic  // it may be ours, but its class cannot be used, and why
-	other *diag.Diagnostic  // it is not ours, and why
-	found []diag.Diagnostic // worth telling in any case
+// A Belonging says whether an Ingress is ours. One of class, lost and other is set.
+type Belonging struct {
+	Asked   string            // the class that it names, or that counts for those that name none
+	Class   *Class            // ours
+	Problem *diag.Diagnostic  // it may be ours, but its class cannot be used, and why
+	NotOurs *diag.Diagnostic  // it is not ours, and why
+	Found   []diag.Diagnostic // worth telling in any case
 }
 
-// of finds out whether an Ingress is ours. One that is remembered was when its class was last seen.
-func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
+// Of finds out whether an Ingress is ours. One that is remembered was when its class was last seen.
+func (cs *Lookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 	annotation, class := ing.Annotations[settings.IngressClass], classField(ing)
-	source := sourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
+	source := SourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
 	switch {
 	case annotation != "":
 		b := cs.byAnnotation(ing, annotation, remembered)
-		if class != "" && class != annotation && (b.class != nil || cs.named(class) != nil) {
-			b.found = append(b.found, diag.Diagnostic{
-				Severity: diag.Warning, Reason: diag.ClassConflict, Source: annotationSource(ing, settings.IngressClass),
+		if class != "" && class != annotation && (b.Class != nil || cs.Named(class) != nil) {
+			b.Found = append(b.Found, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.ClassConflict, Source: AnnotationSource(ing, settings.IngressClass),
 				Message: fmt.Sprintf("the annotation says %s, spec.ingressClassName says %s; the annotation decides", diag.Quote(annotation), diag.Quote(class)),
 			})
 		}
@@ -51,25 +51,25 @@ func (cs *classes) of(ing *networkingv1.Ingress, remembered bool) belonging {
 	case cs.standard != "" && ing.CreationTimestamp.IsZero():
 		return cs.byName(cs.standard, source) // as admission will, once the file is applied
 	case cs.options.WithoutClass != "":
-		b := cs.byName(cs.options.WithoutClass, sourceOf(ing))
-		for _, d := range []*diag.Diagnostic{b.lost, b.other} {
+		b := cs.byName(cs.options.WithoutClass, SourceOf(ing))
+		for _, d := range []*diag.Diagnostic{b.Problem, b.NotOurs} {
 			if d != nil {
-				d.Message = fmt.Sprintf("it names no class, so class %s counts: %s", b.asked, d.Message)
+				d.Message = fmt.Sprintf("it names no class, so class %s counts: %s", b.Asked, d.Message)
 			}
 		}
 		return b
 	}
-	return belonging{other: &diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassUnset, Source: source, Message: "it names no class"}}
+	return Belonging{NotOurs: &diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassUnset, Source: source, Message: "it names no class"}}
 }
 
 // byName looks up the IngressClass of a name.
-func (cs *classes) byName(class string, at diag.Source) belonging {
-	b := belonging{asked: class, class: cs.named(class)}
-	if b.class != nil {
+func (cs *Lookup) byName(class string, at diag.Source) Belonging {
+	b := Belonging{Asked: class, Class: cs.Named(class)}
+	if b.Class != nil {
 		return b
 	}
 	if controller, foreign := cs.foreign[class]; foreign {
-		b.other = &diag.Diagnostic{
+		b.NotOurs = &diag.Diagnostic{
 			Severity: diag.Info, Reason: diag.ClassForeign, Source: at,
 			Message: fmt.Sprintf("IngressClass %s belongs to the controller %s", class, controller),
 		}
@@ -80,24 +80,24 @@ func (cs *classes) byName(class string, at diag.Source) belonging {
 		d = classProblem(diag.ClassMissing, "there is no IngressClass %s", class)
 	}
 	d.Source = at
-	b.lost = &d
+	b.Problem = &d
 	return b
 }
 
 // byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other
 // controllers have names of their own, so one that is unknown here is left to them, unless the
 // Ingress is remembered.
-func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) belonging {
-	source := annotationSource(ing, settings.IngressClass)
+func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) Belonging {
+	source := AnnotationSource(ing, settings.IngressClass)
 	b := cs.byName(class, source)
 	switch {
-	case b.class != nil || cs.exists(class):
+	case b.Class != nil || cs.exists(class):
 	case class == cs.options.Literal && !cs.pinned:
-		return belonging{asked: class, class: &Class{Name: class}}
+		return Belonging{Asked: class, Class: &Class{Name: class}}
 	case class == cs.options.Literal:
-		b.lost.Message += "; it had parameters, which the literal would not have"
+		b.Problem.Message += "; it had parameters, which the literal would not have"
 	case !remembered && !cs.isOurName(class):
-		return belonging{asked: class, other: &diag.Diagnostic{
+		return Belonging{Asked: class, NotOurs: &diag.Diagnostic{
 			Severity: diag.Info, Reason: diag.ClassUnknown, Source: source,
 			Message: fmt.Sprintf("there is no IngressClass %q, and another controller may go by that name", class),
 		}}
@@ -106,6 +106,6 @@ func (cs *classes) byAnnotation(ing *networkingv1.Ingress, class string, remembe
 }
 
 // isOurName reports whether a name means Fairlead, even where no IngressClass has it.
-func (cs *classes) isOurName(class string) bool {
+func (cs *Lookup) isOurName(class string) bool {
 	return class == DefaultClass || class == cs.options.WithoutClass || class == cs.options.ManagedClass || class == cs.options.AssumeClass
 }

@@ -11,32 +11,32 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// mostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
+// MostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
 // balancer, with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load
 // balancer of AWS has 1,000 targets unless its quota is raised:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
-const mostEndpoints = 500_000
+const MostEndpoints = 500_000
 
 func newEndpointBudget() endpointBudget {
-	return endpointBudget{spent: map[string]int{}, of: map[name]int{}}
+	return endpointBudget{spent: map[string]int{}, of: map[Name]int{}}
 }
 
 // An endpointBudget is what has been looked at for each namespace. Older Ingresses come first, so
 // that their backends keep their targets.
 type endpointBudget struct {
 	spent map[string]int
-	of    map[name]int // what one backend of a Service takes
+	of    map[Name]int // what one backend of a Service takes
 }
 
 // portBudget is the ports that the targets of each namespace have on a load balancer. Older
 // Ingresses come first, so that theirs stay.
 type portBudget map[string]map[int32]bool
 
-// mostTargetPorts is how many different ports the targets and health checks of one namespace have
+// MostTargetPorts is how many different ports the targets and health checks of one namespace have
 // on a load balancer. A security group of AWS has 60 rules unless its quota is raised, and all load
 // balancers of a cluster share those of the nodes: no namespace is to use up more than half of
 // them. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
-const mostTargetPorts = 30
+const MostTargetPorts = 30
 
 // spend takes ports for a namespace, as far as there is room, and returns those for which there is
 // none.
@@ -47,7 +47,7 @@ func (b portBudget) spend(namespace string, ports ...int32) (over []int32) {
 	for _, p := range ports {
 		switch has := b[namespace]; {
 		case has[p] || slices.Contains(over, p):
-		case len(has) < mostTargetPorts:
+		case len(has) < MostTargetPorts:
 			has[p] = true
 		default:
 			over = append(over, p)
@@ -90,5 +90,5 @@ func WithinPorts(want, have []routing.Target, others map[int32]bool) []routing.T
 }
 
 func tooMany(namespace string) string {
-	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer already, which is all that it may have; let Services share ports", namespace, mostTargetPorts)
+	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer already, which is all that it may have; let Services share ports", namespace, MostTargetPorts)
 }

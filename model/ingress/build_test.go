@@ -245,13 +245,13 @@ func aBackend(of string, spec v1alpha1.BackendSpec) *v1alpha1.Backend {
 	return &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: spec}
 }
 
-// objects sorts what it is given by kind.
-func objects(given ...any) Objects {
+// objectsOf sorts what it is given by kind.
+func objectsOf(given ...any) Objects {
 	o := Objects{PodsKnown: true}
 	for _, g := range given {
 		switch object := g.(type) {
 		case []any:
-			more := objects(object...)
+			more := objectsOf(object...)
 			o.IngressClasses = append(o.IngressClasses, more.IngressClasses...)
 			o.ClusterLoadBalancerClasses = append(o.ClusterLoadBalancerClasses, more.ClusterLoadBalancerClasses...)
 		case *networkingv1.Ingress:
@@ -291,7 +291,7 @@ func objects(given ...any) Objects {
 // translated is the only load balancer of the objects, with everything that is said about it.
 func translated(t *testing.T, certificates map[string][]routing.CertificateID, given ...any) (routing.Config, []diag.Diagnostic) {
 	t.Helper()
-	snapshots, found := Split(objects(given...), Options{AssumeClass: "fairlead"})
+	snapshots, found := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, want 1: %v", len(snapshots), found)
 	}

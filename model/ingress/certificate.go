@@ -20,7 +20,7 @@ import (
 
 // An entry is one of spec.tls.
 type entry struct {
-	*opening
+	*MemberListeners
 	*networkingv1.IngressTLS
 	field string
 }
@@ -40,7 +40,7 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	switch {
 	case e.SecretName != "":
 		return e.fromSecret(covered)
-	case len(e.settings.Certificates) > 0:
+	case len(e.Settings.Certificates) > 0:
 		return e.named(covered)
 	}
 	return e.fromCloud(covered)
@@ -50,18 +50,18 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 // used all together or not at all: without one of them its hosts would be served with another one.
 func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
-		e.tellSecure(diag.Error, reason, annotationSource(e.Ingress, settings.CertificateARN).Field,
+		e.tellSecure(diag.Error, reason, AnnotationSource(e.Ingress, settings.CertificateARN).Field,
 			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.list(covered), remedy(reason)))
 		return nil
 	}
-	for _, id := range e.settings.Certificates {
+	for _, id := range e.Settings.Certificates {
 		if e.known[id] == nil {
 			e.known[id] = &routing.Certificate{ID: id}
 		}
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	for _, c := range covered {
-		uses[c.host] = certificateUse{e.settings.Certificates[0], annotationSource(e.Ingress, settings.CertificateARN), e.settings.Certificates[1:]}
+		uses[c.host] = certificateUse{e.Settings.Certificates[0], AnnotationSource(e.Ingress, settings.CertificateARN), e.Settings.Certificates[1:]}
 	}
 	return uses
 }
@@ -70,11 +70,11 @@ func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 // asked for. A name that is not in it is told.
 func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
-	s := e.readSecret(name{e.Namespace, e.SecretName})
+	s := e.readSecret(Name{e.Namespace, e.SecretName})
 	if refused := e.members[e.Owner.String()].RejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
-		s = secret{e.lastOf(name{e.Namespace, e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
+		s = secret{e.lastOf(Name{e.Namespace, e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
 	}
-	s = e.allowed(s, name{e.Namespace, e.SecretName})
+	s = e.allowed(s, Name{e.Namespace, e.SecretName})
 	switch {
 	case s.id == "":
 		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), remedy(s.reason)))
@@ -92,7 +92,7 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	}
 	if unnamed != nil {
 		e.tell(diag.Warning, diag.CertificateInvalid, field,
-			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", listed(e.known[s.id].Hosts), listed(unnamed)))
+			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", ListFirst(e.known[s.id].Hosts), ListFirst(unnamed)))
 	}
 	return uses
 }
@@ -101,7 +101,7 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 func (e entry) list(covered []covered) string {
 	var hosts []string
 	for _, c := range covered {
-		hosts = append(hosts, describeHost(c.host))
+		hosts = append(hosts, DescribeHost(c.host))
 	}
 	last := len(hosts) - 1
 	if last == 0 {
@@ -125,20 +125,20 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		}
 		if len(e.inCloud[listed]) == 0 {
 			holds := "the cloud holds no certificate for " + listed
-			if e.doors.unread != "" {
-				holds = "none was chosen for " + listed + " before the cloud could not be asked: " + e.doors.unread
+			if e.Builder.unread != "" {
+				holds = "none was chosen for " + listed + " before the cloud could not be asked: " + e.Builder.unread
 			}
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
 			}
 			e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
-				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, describeHost(host)))
+				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, DescribeHost(host)))
 			continue
 		}
 		id, why := e.choose(listed)
 		if why != "" {
 			e.tellSecure(diag.Error, diag.CertificateForeign, e.field,
-				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s", id, listed, why, describeHost(host), ofItsOwn))
+				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s", id, listed, why, DescribeHost(host), ofItsOwn))
 			continue
 		}
 		use := certificateUse{id: id, source: source}
@@ -152,13 +152,13 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		uses[routing.Any] = *found
 	} else if forAnyHost {
 		e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
-			"it names no Secret, and there is no host to find a certificate for, so "+describeHost(routing.Any)+" is left out of HTTPS")
+			"it names no Secret, and there is no host to find a certificate for, so "+DescribeHost(routing.Any)+" is left out of HTTPS")
 	}
 	return uses
 }
 
 // learn notes that the cloud holds a certificate for a host.
-func (d *doors) learn(id routing.CertificateID, host string) {
+func (d *Builder) learn(id routing.CertificateID, host string) {
 	c := d.known[id]
 	if c == nil {
 		c = &routing.Certificate{ID: id}
@@ -179,27 +179,27 @@ func remedy(reason diag.Reason) string {
 }
 
 // readSecret reads a Secret once.
-func (o *opening) readSecret(n name) secret {
-	s, read := o.doors.secrets[n]
+func (o *MemberListeners) readSecret(n Name) secret {
+	s, read := o.Builder.secrets[n]
 	if !read {
-		s = o.doors.parseSecret(n, o.index)
-		o.doors.secrets[n] = s
+		s = o.Builder.parseSecret(n, o.Index)
+		o.Builder.secrets[n] = s
 	}
 	return s
 }
 
-func (d *doors) parseSecret(n name, among *index) secret {
-	object := among.secrets[n]
-	if why := among.unreadSecret(n); object == nil && why != "" {
+func (d *Builder) parseSecret(n Name, among *Index) secret {
+	object := among.Secrets[n]
+	if why := among.WhySecretUnread(n); object == nil && why != "" {
 		return secret{d.lastOf(n), diag.SecretUnread, errors.New(why)}
 	}
-	if object == nil && among.withheld != "" {
-		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.withheld)}
+	if object == nil && among.SecretsWithheld != "" {
+		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.SecretsWithheld)}
 	}
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
 	}
-	judged := among.judge(object)
+	judged := among.CertificateOf(object)
 	c, until, err := judged.Certificate, judged.Until, judged.Err
 	if err != nil {
 		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
@@ -213,7 +213,7 @@ func (d *doors) parseSecret(n name, among *index) secret {
 }
 
 // lastOf is the certificate that a Secret held last, if the load balancer still has it; else "".
-func (d *doors) lastOf(n name) routing.CertificateID {
+func (d *Builder) lastOf(n Name) routing.CertificateID {
 	last := d.find(d.remembered[n.String()])
 	if last == nil {
 		return ""
@@ -223,7 +223,7 @@ func (d *doors) lastOf(n name) routing.CertificateID {
 }
 
 // find is a certificate that a Secret has brought to the load balancer, or nil.
-func (d *doors) find(id routing.CertificateID) *routing.Certificate {
+func (d *Builder) find(id routing.CertificateID) *routing.Certificate {
 	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
 	if at < 0 {
 		return nil
@@ -232,7 +232,7 @@ func (d *doors) find(id routing.CertificateID) *routing.Certificate {
 }
 
 // bring notes a certificate that a Secret holds, or held last: then it comes without its key.
-func (d *doors) bring(c routing.Certificate, from name) {
+func (d *Builder) bring(c routing.Certificate, from Name) {
 	known := d.known[c.ID]
 	if known == nil {
 		known = &c

@@ -150,7 +150,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(c.given...), Options{AssumeClass: "fairlead"})
+			snapshots, found := Split(objectsOf(c.given...), Options{AssumeClass: "fairlead"})
 			config, more := Translate(snapshots[0], c.cloud)
 			compare(t, "certificates", sourcesOf(config, 443), c.want)
 			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
@@ -228,7 +228,7 @@ func TestCertificatesThatTheCloudHolds(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test")}
-			snapshots, _ := Split(objects(given...), Options{AssumeClass: "fairlead"})
+			snapshots, _ := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
 			compare(t, "asked", CertificateHosts(snapshots[0]), c.ask)
 			config, found := translated(t, held, given...)
 			compare(t, "told", told(found), c.told)
@@ -251,7 +251,7 @@ func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
 }
 
 func TestASecretThatIsWithheld(t *testing.T) {
-	o := objects(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
+	o := objectsOf(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
 	o.SecretsWithheld = "the operator reads none"
 	snapshots, _ := Split(o, Options{AssumeClass: "fairlead"})
 	_, found := Translate(snapshots[0], Certificates{})
@@ -283,7 +283,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aSecret(t, "shop/cert", "a.test", "b.test")}
-			snapshots, found := Split(objects(given...), Options{AssumeClass: "fairlead"})
+			snapshots, found := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
 			for _, s := range snapshots {
 				compare(t, "asked", len(CertificateHosts(s)), 0)
 				config, more := Translate(s, Certificates{ByHost: held})
@@ -298,7 +298,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 func TestAClassThatDoesNotDiscover(t *testing.T) {
 	off := false
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{CertificateDiscovery: &off}), anIngress("shop/web", ruled("a.test"), secured("", "a.test"))}
-	snapshots, _ := Split(objects(given...), Options{})
+	snapshots, _ := Split(objectsOf(given...), Options{})
 	compare(t, "asked", len(CertificateHosts(snapshots[0])), 0)
 	_, found := Translate(snapshots[0], Certificates{})
 	want := "it names no Secret, and the class does not let the cloud be searched for certificates, so host a.test is left out of HTTPS"
@@ -347,7 +347,7 @@ func TestSettingsOfPorts(t *testing.T) {
 func TestASecretIsJudgedOnce(t *testing.T) {
 	object := aSecret(t, "shop/cert", "a.test")
 	other := secrets.Certificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
-	given := objects(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
+	given := objectsOf(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
 	given.Judged = map[*corev1.Secret]secrets.Certificate{object: other}
 	snapshots, _ := Split(given, Options{AssumeClass: "fairlead"})
 	config, _ := Translate(snapshots[0], Certificates{})

@@ -7,7 +7,7 @@ import "fairlead.dev/fairlead/model/routing"
 
 // namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
 // to them.
-func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
+func (d *Builder) namesOf(id routing.CertificateID) []routing.Host {
 	shown, known := d.names.shown[id]
 	if !known {
 		shown = d.findNames(id)
@@ -16,7 +16,7 @@ func (d *doors) namesOf(id routing.CertificateID) []routing.Host {
 	return shown
 }
 
-func (d *doors) findNames(id routing.CertificateID) []routing.Host {
+func (d *Builder) findNames(id routing.CertificateID) []routing.Host {
 	if reported := d.reported[id]; reported != nil {
 		return routing.DistinctHosts(reported)
 	}
@@ -31,7 +31,7 @@ func (d *doors) findNames(id routing.CertificateID) []routing.Host {
 
 // certifies reports whether clients trust a certificate for a host. For what is for no host in
 // particular they trust none.
-func (d *doors) certifies(id routing.CertificateID, host routing.Host) bool {
+func (d *Builder) certifies(id routing.CertificateID, host routing.Host) bool {
 	names, known := d.names.certified[id]
 	if !known {
 		names = map[routing.Host]bool{}

@@ -19,7 +19,7 @@ import (
 func (s Snapshot) Changes() []Member {
 	var fresh, changed []Member
 	for _, m := range slices.Backward(s.Members) {
-		r := s.Memory.Members[nameOf(m.Ingress).String()]
+		r := s.Memory.Members[NameOf(m.Ingress).String()]
 		switch {
 		case m.Leaving:
 		case !r.Served:
@@ -34,23 +34,23 @@ func (s Snapshot) Changes() []Member {
 // Refuse is the snapshot with each of these changes taken back: the member as it was last
 // accepted, or not at all.
 func (s Snapshot) Refuse(changes []Member) Snapshot {
-	refused := map[name]bool{}
+	refused := map[Name]bool{}
 	for _, m := range changes {
-		refused[nameOf(m.Ingress)] = true
+		refused[NameOf(m.Ingress)] = true
 	}
 	members := s.Members
 	s.Members, s.Diagnostics = nil, slices.Clone(s.Diagnostics)
 	for _, m := range members {
-		if !refused[nameOf(m.Ingress)] {
+		if !refused[NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if r := s.Memory.Members[nameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
-			last, withdrawn, ok := lastAcceptedMember(&s.Class, s.Key, m.Ingress, r.LastAccepted)
+		} else if r := s.Memory.Members[NameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
+			last, withdrawn, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
 				s.Members = append(s.Members, last)
-				s.tellKept(m.Ingress)
+				s.TellKept(m.Ingress)
 			case withdrawn != "":
-				s.Diagnostics = append(s.Diagnostics, tellWithdrawn(m.Ingress, s.Key, withdrawn))
+				s.Diagnostics = append(s.Diagnostics, TellWithdrawn(m.Ingress, s.Key, withdrawn))
 			}
 		}
 	}
@@ -61,16 +61,16 @@ func (s Snapshot) Refuse(changes []Member) Snapshot {
 // a group across namespaces go on deciding about the whole load balancer and its ports: to leave
 // out what they serve is no reason to protect the others less.
 func (s Snapshot) Without(members []Member) Snapshot {
-	out := map[name]bool{}
+	out := map[Name]bool{}
 	for _, m := range members {
-		out[nameOf(m.Ingress)] = true
+		out[NameOf(m.Ingress)] = true
 	}
 	all := s.Members
 	s.Members = nil
 	for _, m := range all {
-		if !out[nameOf(m.Ingress)] {
+		if !out[NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if group := s.Key.SharedGroup(); group != "" && s.Class.heeds(m.Namespace, group) {
+		} else if group := s.Key.SharedGroup(); group != "" && s.Class.CountsSettingsOf(m.Namespace, group) {
 			m.Unserved = true
 			s.Members = append(s.Members, m)
 		}
@@ -85,19 +85,19 @@ func (s Snapshot) Ends(made routing.Config) bool {
 	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m Member) bool { return !m.Unserved })
 }
 
-// tellKept tells the owner of an Ingress that its last accepted version is a member.
-func (s *Snapshot) tellKept(ing *networkingv1.Ingress) {
+// TellKept tells the owner of an Ingress that its last accepted version is a member.
+func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
-		Severity: diag.Warning, Reason: diag.LastGood, Source: sourceOf(ing),
+		Severity: diag.Warning, Reason: diag.LastGood, Source: SourceOf(ing),
 		Message: fmt.Sprintf("its last accepted version keeps being served by %s", s.Key),
 	})
 }
 
-// before are the members as they were last accepted. What these depend on has to be at hand, too:
+// LastAcceptedMembers are the members as they were last accepted. What these depend on has to be at hand, too:
 // what is served stays, where a change of it does not fit.
-func (s Snapshot) before() []Member { return s.Refuse(s.Changes()).Members }
+func (s Snapshot) LastAcceptedMembers() []Member { return s.Refuse(s.Changes()).Members }
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	return slices.ContainsFunc(slices.Concat(s.Members, s.before()), func(m Member) bool { return m.settings.TargetType == v1alpha1.TargetTypeInstance })
+	return slices.ContainsFunc(slices.Concat(s.Members, s.LastAcceptedMembers()), func(m Member) bool { return m.Settings.TargetType == v1alpha1.TargetTypeInstance })
 }

@@ -67,21 +67,21 @@ func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPol
 // Source is where diagnostics about a class point.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 
-// hostMiss is the class's reading of a miss.
-func (c *Class) hostMiss() routing.HostMiss {
+// HostMissMeaning is the class's reading of a miss.
+func (c *Class) HostMissMeaning() routing.HostMiss {
 	if c.HostMiss == v1alpha1.HostMissLessSpecific {
 		return routing.MissFallsThrough
 	}
 	return routing.MissAnswers
 }
 
-// settings are what the class says of a whole load balancer. The scheme is part of its key.
-func (c *Class) settings(scheme string) routing.Settings {
-	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: providerSettings(c.Provider)}
+// LoadBalancerSettings are what the class says of a whole load balancer. The scheme is part of its key.
+func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
 }
 
-// port is what the class says of a single port.
-func (c *Class) port(number int32) v1alpha1.PortSettings {
+// PortSettings is what the class says of a single port.
+func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
 	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
 	if at < 0 {
 		return v1alpha1.PortSettings{}
@@ -89,13 +89,17 @@ func (c *Class) port(number int32) v1alpha1.PortSettings {
 	return c.Ports[at]
 }
 
-// discovers reports whether the cloud is searched for certificates.
-func (c *Class) discovers() bool { return c.CertificateDiscovery == nil || *c.CertificateDiscovery }
+// DiscoversCertificates reports whether the cloud is searched for certificates.
+func (c *Class) DiscoversCertificates() bool {
+	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
+}
 
-// letsForeignPass reports whether annotations of other controllers that restrict are let pass.
-func (c *Class) letsForeignPass() bool {
+// ServesForeignRestrictions reports whether annotations of other controllers that restrict are let pass.
+func (c *Class) ServesForeignRestrictions() bool {
 	return c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore
 }
 
-// policyOf is the TLS policy that the class has for a port, or "".
-func (c *Class) policyOf(port int32) string { return cmp.Or(c.port(port).TLSPolicy, c.TLSPolicy) }
+// TLSPolicyOf is the TLS policy that the class has for a port, or "".
+func (c *Class) TLSPolicyOf(port int32) string {
+	return cmp.Or(c.PortSettings(port).TLSPolicy, c.TLSPolicy)
+}

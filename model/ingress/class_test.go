@@ -114,7 +114,7 @@ func TestClassSelection(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(c.given...), c.options)
+			snapshots, found := Split(objectsOf(c.given...), c.options)
 			var want []routing.Key
 			if c.want != "" {
 				want = []routing.Key{c.want}
@@ -157,7 +157,7 @@ func TestParametersOfAClass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{Controller: Controller, Parameters: c.ref}}
-			snapshots, found := Split(objects(append(given, class)...), Options{})
+			snapshots, found := Split(objectsOf(append(given, class)...), Options{})
 			if c.told != "" {
 				compare(t, "told", told(found), []string{
 					"error ParametersMissing IngressClass fairlead " + c.told, "error ParametersMissing Ingress shop/web spec.ingressClassName",
@@ -216,7 +216,7 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, found := Split(objects(aClass("public", c.spec)), Options{})
+			_, found := Split(objectsOf(aClass("public", c.spec)), Options{})
 			compare(t, "told", told(found), []string{"error Invalid ClusterLoadBalancerClass public " + c.want})
 		})
 	}

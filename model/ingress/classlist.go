@@ -16,8 +16,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// classes are all IngressClasses, by what they are to us.
-type classes struct {
+// Lookup are all IngressClasses, by what they are to us.
+type Lookup struct {
 	usable  map[string]*Class
 	broken  map[string]diag.Diagnostic // ours, and what its Ingresses are told
 	foreign map[string]string          // the controllers of the others
@@ -28,8 +28,8 @@ type classes struct {
 	options Options
 }
 
-func newClasses(o Objects, options Options) (*classes, []diag.Diagnostic) {
-	cs := &classes{
+func NewLookup(o Objects, options Options) (*Lookup, []diag.Diagnostic) {
+	cs := &Lookup{
 		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
 		pinned: pinned(o.Memories, options.Literal), options: options,
 	}
@@ -42,7 +42,7 @@ func newClasses(o Objects, options Options) (*classes, []diag.Diagnostic) {
 	return cs, found
 }
 
-func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Diagnostic {
+func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diagnostic {
 	if c.Spec.Controller != Controller {
 		cs.foreign[c.Name] = c.Spec.Controller
 		return nil
@@ -63,7 +63,7 @@ func (cs *classes) add(c *networkingv1.IngressClass, from parameters) []diag.Dia
 		d.Source = source.At(err.Field)
 		return []diag.Diagnostic{d}
 	}
-	if errs := append(validateClassSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
+	if errs := append(ValidateSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ParametersMissing, "the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
 		return validate.Refusals(at, errs)
 	}
@@ -114,8 +114,8 @@ func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	return false
 }
 
-// named is the class of a name; nil if it is not ours, or not usable.
-func (cs *classes) named(class string) *Class {
+// Named is the class of a name; nil if it is not ours, or not usable.
+func (cs *Lookup) Named(class string) *Class {
 	if c := cs.usable[class]; c != nil {
 		return c
 	}
@@ -126,7 +126,7 @@ func (cs *classes) named(class string) *Class {
 }
 
 // exists reports whether there is an IngressClass of the name, whatever it is to us.
-func (cs *classes) exists(class string) bool {
+func (cs *Lookup) exists(class string) bool {
 	_, broken := cs.broken[class]
 	_, foreign := cs.foreign[class]
 	return cs.usable[class] != nil || broken || foreign
@@ -134,6 +134,6 @@ func (cs *classes) exists(class string) bool {
 
 // FindClass is a class of ours by its name; nil if it is missing or cannot be used.
 func FindClass(o Objects, options Options, name string) *Class {
-	classes, _ := newClasses(o, options)
-	return classes.named(name)
+	classes, _ := NewLookup(o, options)
+	return classes.Named(name)
 }

@@ -24,9 +24,9 @@ const (
 	// longestExpression is how many characters a regular expression has at most. A class of characters
 	// can be three of them, and more than a thousand ranges.
 	longestExpression = 2048
-	// mostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at
+	// MostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at
 	// on its own.
-	mostRoutes = 20_000
+	MostRoutes = 20_000
 	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its
 	// routes, on all of its ports: each may be compared with each.
 	mostPairs = 2_000_000
@@ -35,19 +35,19 @@ const (
 	mostSecrets = 500
 )
 
-// routesOf is the number of routes of an Ingress on one port. A rule without paths names its host
+// RoutesOf is the number of routes of an Ingress on one port. A rule without paths names its host
 // on every port, so it counts as one.
-func routesOf(ing *networkingv1.Ingress) int {
+func RoutesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
-		n += routesOfRule(r.HTTP)
+		n += RoutesOfRule(r.HTTP)
 	}
 	return n
 }
 
-// routesOfRule is the number of routes of a rule on a port: its paths, and one where it only names
+// RoutesOfRule is the number of routes of a rule on a port: its paths, and one where it only names
 // its host.
-func routesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
+func RoutesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
 	if http == nil {
 		return 1
 	}
@@ -65,14 +65,14 @@ func secretsOf(ing *networkingv1.Ingress) int {
 	return len(names)
 }
 
-// tooComplex is the refusal of an Ingress that takes too many steps, or nil.
-func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
-	if routes := routesOf(ing) * len(s.Ports); routes > mostRoutes {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
-			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.Ports), routes, mostRoutes)}
+// TooComplex is the refusal of an Ingress that takes too many steps, or nil.
+func TooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
+	if routes := RoutesOf(ing) * len(s.Ports); routes > MostRoutes {
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing).At("spec.rules"),
+			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.Ports), routes, MostRoutes)}
 	}
 	if secrets := secretsOf(ing); secrets > mostSecrets {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(tlsField),
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing).At(TLSField),
 			Message: fmt.Sprintf("its entries name %d Secrets, and more than %d are not served: have certificates for several hosts or for wildcards, or divide the hosts among several Ingresses", secrets, mostSecrets)}
 	}
 	var worst routing.Path
@@ -84,7 +84,7 @@ func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Di
 			continue
 		}
 		for j := range rule.HTTP.Paths {
-			path := c.readPath(&rule.HTTP.Paths[j])
+			path := c.ReadPath(&rule.HTTP.Paths[j])
 			if path.Type != routing.Glob && path.Type != routing.Regex || counted[path] {
 				continue
 			}
@@ -95,12 +95,12 @@ func tooComplex(c *Class, ing *networkingv1.Ingress, s settings.Values) *diag.Di
 				most, worst, field = steps, path, "spec.rules["+strconv.Itoa(i)+"].http.paths["+strconv.Itoa(j)+"].path"
 			}
 			if sum > mostSteps {
-				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
+				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
 			}
 		}
 	}
-	if pairs := len(counted) * routesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing).At("spec.rules"),
+	if pairs := len(counted) * RoutesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing).At("spec.rules"),
 			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, or listen on fewer ports", len(counted), pairs, mostPairs)}
 	}
 	return nil

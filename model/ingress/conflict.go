@@ -12,48 +12,48 @@ import (
 // This file decides between members that say different things about one setting. Members come
 // oldest first: the first that says something decides, and the others are told.
 
-// A claim is a value, and the member that said it first.
-type claim struct {
-	value string
-	owner routing.Owner
+// A Claim is a value, and the member that said it first.
+type Claim struct {
+	Value string
+	Owner routing.Owner
 }
 
-// conflicting tells a member that an older one decides about a setting.
-func conflicting(m Member, annotation, message string) diag.Diagnostic {
-	return about(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
+// SettingConflict tells a member that an older one decides about a setting.
+func SettingConflict(m Member, annotation, message string) diag.Diagnostic {
+	return AboutAnnotation(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
 }
 
-// A forAll is a setting of which one value holds for a whole load balancer.
-type forAll struct {
-	annotation string
-	said       func(settings.Values) string // "" where a member says nothing
-	asks       func(value string) bool      // whether a value asks for something: that goes before one that does not
-	same       func(a, b string) bool
+// A LoadBalancerSetting is a setting of which one value holds for a whole load balancer.
+type LoadBalancerSetting struct {
+	Annotation string
+	Said       func(settings.Values) string // "" where a member says nothing
+	Asks       func(value string) bool      // whether a value asks for something: that goes before one that does not
+	Same       func(a, b string) bool
 }
 
-// decide returns the value that holds, and the member that decides: the oldest that asks for
+// Decide returns the value that holds, and the member that decides: the oldest that asks for
 // something, and else the oldest that says anything. The others are told, and those whose setting
 // does not count.
-func (f forAll) decide(members []Member) (value string, by *Member, found []diag.Diagnostic) {
-	at := slices.IndexFunc(members, func(m Member) bool { return f.asks(f.said(m.settings)) })
+func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member, found []diag.Diagnostic) {
+	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })
 	if at < 0 {
-		at = slices.IndexFunc(members, func(m Member) bool { return f.said(m.settings) != "" })
+		at = slices.IndexFunc(members, func(m Member) bool { return f.Said(m.Settings) != "" })
 	}
 	if at >= 0 {
 		by = &members[at]
-		value = f.said(by.settings)
+		value = f.Said(by.Settings)
 	}
 	for _, m := range members {
 		uncounted := ""
-		if m.settings.Uncounted != nil {
-			uncounted = f.said(*m.settings.Uncounted)
+		if m.Settings.Uncounted != nil {
+			uncounted = f.Said(*m.Settings.Uncounted)
 		}
-		switch mine := f.said(m.settings); {
+		switch mine := f.Said(m.Settings); {
 		case m.Leaving:
-		case uncounted != "" && !f.same(uncounted, value):
-			found = append(found, about(m.Ingress, f.annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
-		case mine != "" && !f.same(mine, value):
-			found = append(found, conflicting(m, f.annotation, fmt.Sprintf("%s decides: %s", by.Owner, value)))
+		case uncounted != "" && !f.Same(uncounted, value):
+			found = append(found, AboutAnnotation(m.Ingress, f.Annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
+		case mine != "" && !f.Same(mine, value):
+			found = append(found, SettingConflict(m, f.Annotation, fmt.Sprintf("%s decides: %s", by.Owner, value)))
 		}
 	}
 	return value, by, found

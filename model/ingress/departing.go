@@ -16,7 +16,7 @@ import (
 // moveGrace of the class is over: it may come back, and clients have to follow it. What the class
 // does not permit any more goes at once.
 func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
-	for _, home := range s.trails[nameOf(ing).String()] {
+	for _, home := range s.trails[NameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if !home.Served || home.LastAccepted == nil || class == nil {
 			continue
@@ -32,7 +32,7 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 		why.Severity = diag.Warning
 		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.Key, class.Name, class.Grace())
 		snapshot := s.snapshot(home.Key, class)
-		snapshot.tellKept(ing)
+		snapshot.TellKept(ing)
 		member.Leaving, member.Departing = true, true
 		s.move(ing, member, snapshot, append(found, why))
 		return
@@ -47,16 +47,16 @@ func LeftAlone(o Objects, options Options, snapshots []Snapshot) []diag.Diagnost
 	served := map[string]bool{}
 	for _, s := range snapshots {
 		for _, ing := range s.Ingresses {
-			served[nameOf(ing).String()] = true
+			served[NameOf(ing).String()] = true
 		}
 	}
-	cs, _ := newClasses(o, options)
+	cs, _ := NewLookup(o, options)
 	known := memory.Trails(o.Memories)
 	var out []diag.Diagnostic
 	for _, ing := range o.Ingresses {
-		name := nameOf(ing).String()
+		name := NameOf(ing).String()
 		_, remembered := known[name]
-		if why := cs.of(ing, remembered).other; why != nil && !served[name] && ing.DeletionTimestamp.IsZero() {
+		if why := cs.Of(ing, remembered).NotOurs; why != nil && !served[name] && ing.DeletionTimestamp.IsZero() {
 			d := *why
 			d.Message += ", so Fairlead leaves it alone"
 			if d.Reason == diag.ClassUnset {

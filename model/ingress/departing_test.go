@@ -104,8 +104,8 @@ func TestAnIngressThatIsNotOursAnyMoreIsServedForAGrace(t *testing.T) {
 			if c.before.Served {
 				memories[other] = memory.LoadBalancer{Class: c.class, Members: map[string]memory.Member{"shop/web": c.before}}
 			}
-			snapshots, found := Split(objects(append(c.given, memories)...), c.options)
-			compare(t, "members", members(snapshots), c.want)
+			snapshots, found := Split(objectsOf(append(c.given, memories)...), c.options)
+			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {
 				config, _ := Translate(s, Certificates{})
@@ -158,10 +158,10 @@ func TestALostClassFreezesWhatItServed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			good := acceptedAs(anIngress("shop/web", ofClass(""), legacy, ruled("good.test", prefixed("/", "web:80"))))
-			snapshots, found := Split(objects(c.ing, map[routing.Key]memory.LoadBalancer{
+			snapshots, found := Split(objectsOf(c.ing, map[routing.Key]memory.LoadBalancer{
 				key: {Class: c.class, Members: map[string]memory.Member{"shop/web": {LastAccepted: good, Served: true}}},
 			}), c.options)
-			compare(t, "members", members(snapshots), map[routing.Key]string{key: "shop/web"})
+			compare(t, "members", membersOf(snapshots), map[routing.Key]string{key: "shop/web"})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), append(c.told, "warning LastGood Ingress shop/web"))
 			if len(snapshots) != 1 {
 				return
@@ -199,7 +199,7 @@ func TestWhyAnIngressIsLeftAlone(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := objects(ours, nginx, c.ing)
+			o := objectsOf(ours, nginx, c.ing)
 			snapshots, _ := Split(o, c.options)
 			compare(t, "told", told(LeftAlone(o, c.options, snapshots)), c.want)
 		})

@@ -33,7 +33,7 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 		given = append(given, s, slice)
 	}
 	given = append(given, inEdge("bob/b", append(paths, aged(10))...))
-	o := objects(given...)
+	o := objectsOf(given...)
 	snapshots, _ := Split(o, Options{})
 	s := snapshotOf(t, edgeKey, snapshots)
 	config, found := Translate(*s, Certificates{})
@@ -48,7 +48,7 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 			without++
 		}
 	}
-	if most := mostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
+	if most := MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
 		t.Errorf("%d backends have targets and %d have none", with, without)
 	}
 	told := map[string]int{}

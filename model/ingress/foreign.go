@@ -16,8 +16,8 @@ import (
 // This file says what becomes of Ingresses with annotations of other controllers. Package foreign
 // knows what the annotations mean; the class decides what follows.
 
-// servedAs is how an Ingress is served, as far as annotations of others depend on it.
-func servedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
+// ServedAs is how an Ingress is served, as far as annotations of others depend on it.
+func ServedAs(c *Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
 		Internal:       s.Scheme == v1alpha1.SchemeInternal,
 		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
@@ -59,19 +59,19 @@ func isWider(c *Class, p networkingv1.HTTPIngressPath) bool {
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 
-// foreignOf are the diagnostics about an Ingress's annotations of other controllers.
-func foreignOf(c *Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
-	return tellForeign(c, foreign.OnIngress(ing.Annotations, servedAs(c, ing, given)), "", func(found []foreign.Setting) diag.Source {
+// Foreign are the diagnostics about an Ingress's annotations of other controllers.
+func Foreign(c *Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "", func(found []foreign.Setting) diag.Source {
 		if len(found) == 1 {
-			return annotationSource(ing, found[0].Key())
+			return AnnotationSource(ing, found[0].Key())
 		}
-		return sourceOf(ing).At("metadata.annotations")
+		return SourceOf(ing).At("metadata.annotations")
 	})
 }
 
-// tellForeign tells of settings that are not read: for each prefix, those that restrict and those
+// TellForeign tells of settings that are not read: for each prefix, those that restrict and those
 // that change, each time in as few diagnostics as their text has room in.
-func tellForeign(c *Class, settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
+func TellForeign(c *Class, settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
 		return nil
 	}
@@ -141,9 +141,9 @@ func (p part) said() string {
 const (
 	// longestPart is how long the list in one message may be. An event takes 1,000 characters in all.
 	longestPart = 700
-	// mostParts is how many messages there may be about the settings of one prefix: an Ingress can
+	// MostMessages is how many messages there may be about the settings of one prefix: an Ingress can
 	// have thousands of annotations.
-	mostParts = 4
+	MostMessages = 4
 )
 
 // parts lists settings, those for which one thing stands together. What there is no room for is
@@ -169,8 +169,8 @@ func parts(settings []foreign.Setting) []part {
 					now.text += key
 				}
 				out, now, open = append(out, now), part{}, false
-				if len(out) == mostParts {
-					last := &out[mostParts-1]
+				if len(out) == MostMessages {
+					last := &out[MostMessages-1]
 					last.text += fmt.Sprintf(", and %d more", len(settings)-told)
 					return out
 				}

@@ -47,14 +47,14 @@ func TestManifestsOfOtherControllers(t *testing.T) {
 				t.Fatalf("%d of %d annotations say what they do", len(marked), len(ing.Annotations))
 			}
 			for _, policy := range []string{"", v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore} {
-				_, found := readAnnotations(&ing, facingInternet(policy))
+				_, found := Read(&ing, facingInternet(policy))
 				refused := false
 				for _, m := range marked {
 					refused = refused || m[2] == "restricts"
 					checkTold(t, policy, m[1], m[2], found)
 				}
-				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); failed(found) != want {
-					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, failed(found))
+				if want := refused && (policy == "" || policy == v1alpha1.ForeignRefuse); HasError(found) != want {
+					t.Errorf("with foreignAnnotations %q it is refused: %v", policy, HasError(found))
 				}
 			}
 		})
@@ -93,8 +93,8 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 		ing.Annotations[fmt.Sprintf("alb.ingress.kubernetes.io/made-up-%d", i)] = "x"
 		ing.Annotations[fmt.Sprintf("fairlead.dev/made-up-%d", i)] = "x"
 	}
-	_, found := readAnnotations(ing, facingInternet(""))
-	if len(found) > 2*mostParts+mostUnknown+1 {
+	_, found := Read(ing, facingInternet(""))
+	if len(found) > 2*MostMessages+MostUnknown+1 {
 		t.Errorf("%d diagnostics", len(found))
 	}
 	for _, d := range found {
@@ -108,7 +108,7 @@ func TestThousandsOfForeignAnnotationsAreToldInFewWords(t *testing.T) {
 			t.Errorf("nothing says %q", counted)
 		}
 	}
-	if !failed(found) {
+	if !HasError(found) {
 		t.Error("it is served")
 	}
 }
@@ -160,7 +160,7 @@ func TestLastGoodOfForeignAnnotations(t *testing.T) {
 			for _, s := range snapshots {
 				told = append(told, s.Diagnostics...)
 			}
-			if !failed(told) {
+			if !HasError(told) {
 				t.Errorf("nobody is told: %v", told)
 			}
 		})
@@ -190,7 +190,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 				known.LastAccepted = &accepted
 			}
 			s := Snapshot{
-				Class: *facingInternet(""), Members: []Member{newMember(ing, settings.Values{})},
+				Class: *facingInternet(""), Members: []Member{New(ing, settings.Values{})},
 				Memory:  memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": known}},
 				Objects: Objects{Services: []*corev1.Service{service}},
 			}
@@ -198,7 +198,7 @@ func TestServicesThatAreRestricted(t *testing.T) {
 			if (len(left.Members) == 1) != served {
 				t.Errorf("%d members are left", len(left.Members))
 			}
-			if !failed(found) {
+			if !HasError(found) {
 				t.Errorf("nobody is told: %v", found)
 			}
 		})
@@ -273,7 +273,7 @@ func TestWhatIsMeant(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			found := unknownOf(carrying(map[string]string{c.key: c.value}), given)
+			found := Unknown(carrying(map[string]string{c.key: c.value}), given)
 			switch {
 			case c.says == "":
 				if len(found) > 0 {
@@ -290,7 +290,7 @@ func TestWhatIsMeant(t *testing.T) {
 func TestMisplacedInAnotherCase(t *testing.T) {
 	given := settings.Values{Scheme: v1alpha1.SchemeInternetFacing}
 	for key, want := range map[string]diag.Severity{"Fairlead.dev/inbound": diag.Error, "FAIRLEAD.DEV/target-type": diag.Warning, "fairlead.dev/source-ranges": diag.Error} {
-		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := Misplaced(diag.Source{}, Name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		if len(found) != 1 || found[0].Severity != want || !strings.Contains(found[0].Message, key) {
 			t.Errorf("%s on a Service: %v, and not %s", key, found, want)
 		}
@@ -304,7 +304,7 @@ func TestMisplacedWithAMisspeltPrefix(t *testing.T) {
 		"fairlaed.dev/inbound": diag.Error, "ingress.fairlead.dev/target-type": diag.Warning, "fairlead.io/ipWhitelist": diag.Error,
 		"inbound": "", "example.com/inbound": "",
 	} {
-		found := misplaced(diag.Source{}, name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
+		found := Misplaced(diag.Source{}, Name{"shop", "web"}, map[string]string{key: "10.0.0.0/8"}, given)
 		switch {
 		case want == "":
 			if len(found) > 0 {

@@ -22,23 +22,23 @@ import (
 // served over HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS
 // ports. Two namespaces that bring the same certificate do not disturb each other.
 
-func newRivalry(d *doors, s *Snapshot) rivalry {
-	r := rivalry{owners: s.owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
-	if s.owners == nil {
+func newCertificateDisputes(d *Builder, s *Snapshot) certificateDisputes {
+	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
+	if s.Owners == nil {
 		return r
 	}
-	x := newIndex(s.Objects)
+	x := NewIndex(s.Objects)
 	for _, m := range s.Members {
 		for _, id := range d.inCloudFor(m) {
 			r.bring(m.Owner, id)
 		}
 		for _, t := range m.Spec.TLS {
-			if n := (name{m.Namespace, t.SecretName}).String(); x.unread[n] != "" && d.remembered[n] != "" {
+			if n := (Name{m.Namespace, t.SecretName}).String(); x.SecretsUnread[n] != "" && d.remembered[n] != "" {
 				r.bring(m.Owner, d.remembered[n])
 				put(r.recent, m.Namespace, d.remembered[n], true)
 			}
-			if object := x.secrets[name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
-				if c := x.judge(object).Certificate; c != nil {
+			if object := x.Secrets[Name{m.Namespace, t.SecretName}]; object != nil && t.SecretName != "" {
+				if c := x.CertificateOf(object).Certificate; c != nil {
 					r.bring(m.Owner, c.ID)
 				}
 				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)
@@ -70,9 +70,9 @@ func newRivalry(d *doors, s *Snapshot) rivalry {
 
 // inCloudFor are the certificates of the cloud that a member names, or that are found for its
 // hosts.
-func (d *doors) inCloudFor(m Member) []routing.CertificateID {
-	if len(m.settings.Certificates) > 0 {
-		return m.settings.Certificates
+func (d *Builder) inCloudFor(m Member) []routing.CertificateID {
+	if len(m.Settings.Certificates) > 0 {
+		return m.Settings.Certificates
 	}
 	var out []routing.CertificateID
 	for _, t := range m.Spec.TLS {
@@ -92,10 +92,10 @@ func (d *doors) inCloudFor(m Member) []routing.CertificateID {
 	return out
 }
 
-func nameOfSecret(s *corev1.Secret) string { return name{s.Namespace, s.Name}.String() }
+func nameOfSecret(s *corev1.Secret) string { return Name{s.Namespace, s.Name}.String() }
 
 // bring notes that a member names a certificate.
-func (r *rivalry) bring(by routing.Owner, id routing.CertificateID) {
+func (r *certificateDisputes) bring(by routing.Owner, id routing.CertificateID) {
 	if before, known := r.brought[by.Namespace][id]; !known || ownership.Older(by, before) < 0 {
 		put(r.brought, by.Namespace, id, by)
 	}
@@ -111,7 +111,7 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 
 // allowed is what was read of a Secret, if its namespace may serve every name in it here; or else
 // the certificate that the Secret held last, if it may serve that.
-func (o *opening) allowed(s secret, n name) secret {
+func (o *MemberListeners) allowed(s secret, n Name) secret {
 	if s.id == "" {
 		return s
 	}
@@ -130,11 +130,11 @@ func (o *opening) allowed(s secret, n name) secret {
 const ofItsOwn = ": use a certificate that has no other names than the hosts of its namespace"
 
 // refusesNamed says why a member may not use the certificates that it names, if it may not.
-func (o *opening) refusesNamed() (diag.Reason, string) {
-	if o.allowance.everything && o.owners == nil {
+func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
+	if o.Allowance.Everything && o.owners == nil {
 		return "", ""
 	}
-	for _, id := range o.settings.Certificates {
+	for _, id := range o.Settings.Certificates {
 		if _, known := o.reported[id]; !known {
 			return diag.CertificateMissing, fmt.Sprintf("certificate %s is not there, or is none whose names the cloud tells, and without them it cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
 		}
@@ -149,7 +149,7 @@ func (o *opening) refusesNamed() (diag.Reason, string) {
 // other namespaces. Where all have, it says why the best one is not served. That these certificates
 // are searched is for the class to decide, so that they are not compared with the hosts that it
 // allows.
-func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
+func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why string) {
 	for _, candidate := range o.inCloud[listed] {
 		if o.rival(candidate, o.namesOf(candidate)) == nil {
 			return candidate, ""
@@ -161,7 +161,7 @@ func (o *opening) choose(listed string) (id routing.CertificateID, why string) {
 
 // foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may
 // name one Secret.
-func (o *opening) foreign(id routing.CertificateID) string {
+func (o *MemberListeners) foreign(id routing.CertificateID) string {
 	why, known := o.refused[id]
 	if !known {
 		why = o.findForeign(id)
@@ -170,9 +170,9 @@ func (o *opening) foreign(id routing.CertificateID) string {
 	return why
 }
 
-func (o *opening) findForeign(id routing.CertificateID) string {
+func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 	names := o.namesOf(id)
-	if !o.allowance.everything || o.owners != nil {
+	if !o.Allowance.Everything || o.owners != nil {
 		for _, n := range names {
 			if !plainName(n) {
 				return fmt.Sprintf("has the name %s, which cannot be compared with hosts", diag.Quote(string(n)))
@@ -180,7 +180,7 @@ func (o *opening) findForeign(id routing.CertificateID) string {
 		}
 	}
 	for _, n := range names {
-		if !o.allowance.permits(n) {
+		if !o.Allowance.Permits(n) {
 			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n, o.Namespace)
 		}
 	}
@@ -189,17 +189,17 @@ func (o *opening) findForeign(id routing.CertificateID) string {
 
 // against says which host of another namespace goes before a certificate of a member; "" if none
 // does.
-func (o *opening) against(id routing.CertificateID, names []routing.Host) string {
+func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host) string {
 	first := o.rival(id, names)
 	if first == nil {
 		return ""
 	}
 	o.overlaps = append(o.overlaps, *first)
-	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name, describeHost(first.Host), first.Owner)
+	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name, DescribeHost(first.Host), first.Owner)
 }
 
 // rival is a host of another namespace that goes before a certificate of a member, or nil.
-func (o *opening) rival(id routing.CertificateID, names []routing.Host) *overlap {
+func (o *MemberListeners) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
 		// While copies of a certificate are renewed, some Secrets hold the new one and others the last
 		// one.
@@ -225,13 +225,13 @@ func plainName(n routing.Host) bool {
 
 // overlapping are the hosts of other namespaces that a certificate of a member has names for,
 // without those of namespaces that bring the same certificate.
-func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
-	served := o.rivalry.served[o.Namespace]
+func (o *MemberListeners) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
+	served := o.certificateDisputes.served[o.Namespace]
 	by := o.Owner
 	if oldest, known := o.brought[o.Namespace][id]; known {
 		by = oldest
 	}
-	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id), Granted: o.allowance.grants, Held: func(n routing.Host) bool { return served[n] }}
+	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id), Granted: o.Allowance.Grants, Held: func(n routing.Host) bool { return served[n] }}
 	return func(yield func(overlap) bool) {
 		for found := range o.owners.Overlaps(of) {
 			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {
@@ -243,15 +243,15 @@ func (o *opening) overlapping(id routing.CertificateID, names []routing.Host) it
 
 // serves reports whether a certificate is served for the namespace of a member. Where no owners are
 // remembered, that says nothing of who was first.
-func (o *opening) serves(id routing.CertificateID) bool {
+func (o *MemberListeners) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
-	return len(o.rivalry.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
+	return len(o.certificateDisputes.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
 }
 
-// yield takes hosts off HTTPS for which clients could be shown a certificate of another namespace
+// Yielding takes hosts off HTTPS for which clients could be shown a certificate of another namespace
 // that was there first, and returns all of those hosts, whether or not their Ingresses ask for
 // HTTPS.
-func (d *doors) yield() []routing.Host {
+func (d *Builder) Yielding() []routing.Host {
 	if d.owners == nil {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (d *doors) yield() []routing.Host {
 }
 
 // inUse are the certificates that a member brings, sorted.
-func (o *opening) inUse() []routing.CertificateID {
+func (o *MemberListeners) inUse() []routing.CertificateID {
 	ids := map[routing.CertificateID]bool{}
 	for _, use := range o.uses {
 		ids[use.id] = true
@@ -298,7 +298,7 @@ func (o *opening) inUse() []routing.CertificateID {
 
 // yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays
 // that was served with this very certificate, with it.
-func (o *opening) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
+func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
 	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
 		found, yields := first[host]
 		if !yields || found.by.Namespace == o.Namespace {
@@ -311,23 +311,23 @@ func (o *opening) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]
 			kept[host] = true
 			o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the owner of the class to grant the host in `allowedHosts`",
-				found.by.Namespace, found.id, found.Name, describeHost(host)))
+				found.by.Namespace, found.id, found.Name, DescribeHost(host)))
 			continue
 		}
 		delete(o.uses, host)
 		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 			"a certificate of namespace %s has the name %s and was there before %s, which is left out of HTTPS: ask the owner of the class to grant it in `allowedHosts`",
-			found.by.Namespace, found.Name, describeHost(host)))
+			found.by.Namespace, found.Name, DescribeHost(host)))
 	}
 }
 
 // keeps has the Secrets of a member that held a certificate last go on with it, and reports whether
 // there are any.
-func (o *opening) keeps(id routing.CertificateID) bool {
+func (o *MemberListeners) keeps(id routing.CertificateID) bool {
 	keeps := false
 	for _, t := range o.Spec.TLS {
-		n := name{o.Namespace, t.SecretName}
-		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id && o.doors.secrets[n].id != "" {
+		n := Name{o.Namespace, t.SecretName}
+		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id && o.Builder.secrets[n].id != "" {
 			keeps = true
 			if !slices.Contains(o.known[id].Secrets, n.String()) {
 				o.bring(*last, n)
@@ -337,18 +337,18 @@ func (o *opening) keeps(id routing.CertificateID) bool {
 	return keeps
 }
 
-// tellOwners tells the other side of each refusal: the Ingress that names a host that a refused
+// TellOwners tells the other side of each refusal: the Ingress that names a host that a refused
 // certificate has a name for, and the one whose certificate keeps a host off HTTPS. Either is told
 // once for each namespace.
-func (d *doors) tellOwners() []diag.Diagnostic {
+func (d *Builder) TellOwners() []diag.Diagnostic {
 	type told struct {
 		source    diag.Source
 		namespace string
 		first     bool
 	}
-	hosts := map[told]*nameList{}
+	hosts := map[told]*NameList{}
 	for _, o := range d.overlaps {
-		to := told{o.by.Source().At(tlsField), o.Owner, false}
+		to := told{o.by.Source().At(TLSField), o.Owner, false}
 		if o.First {
 			if o.Claim == nil {
 				continue
@@ -356,15 +356,15 @@ func (d *doors) tellOwners() []diag.Diagnostic {
 			to = told{o.Claim.Source, o.by.Namespace, true}
 		}
 		if hosts[to] == nil {
-			hosts[to] = &nameList{}
+			hosts[to] = &NameList{}
 		}
-		hosts[to].add(describeClaim(o.Host))
+		hosts[to].Add(DescribeClaim(o.Host))
 	}
 	var out []diag.Diagnostic
 	for to, of := range hosts {
-		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, listed(of.list))
+		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, ListFirst(of.List))
 		if to.first {
-			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, listed(of.list))
+			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, ListFirst(of.List))
 		}
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign, Source: to.source, Message: message})
 	}

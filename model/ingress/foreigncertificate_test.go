@@ -34,7 +34,7 @@ type cloud struct {
 // compile compiles objects, and remembers what the operator does.
 func (c *cloud) compile(given ...any) {
 	c.t.Helper()
-	o := objects(given...)
+	o := objectsOf(given...)
 	o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: c.memory}
 	snapshots, _ := Split(o, Options{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
@@ -130,7 +130,7 @@ func TestACertificateIsNotTakenAway(t *testing.T) {
 
 // Nor by a host that comes with a member of another load balancer, where it is remembered.
 func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
-	o := objects(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
+	o := objectsOf(shared(), aSecret(t, "bob/tls", "*.test"), inEdge("bob/b", aged(1), https("b.test", "tls")), inEdge("alice/a", aged(2), http("a.test")))
 	bobs := secrets.ReadCertificate(o.Secrets[0]).Certificate
 	o.Memories = map[routing.Key]memory.LoadBalancer{
 		edgeKey: {Hosts: map[routing.Host]string{"b.test": "bob"}, Certificates: map[string]routing.CertificateID{"bob/tls": bobs.ID}, Members: map[string]memory.Member{"bob/b": {Served: true}}},
@@ -277,7 +277,7 @@ func TestNamesHaveToBeAllowed(t *testing.T) {
 		{NamespaceSelector: metav1.LabelSelector{}, Hosts: []string{"b.test", "*.example", "common.test"}},
 	}})
 	for names, served := range map[string]bool{"b.test": true, "b.test c.example": true, "b.test *.example": true, "b.test *.test": false, "*.test": false, "b.test a.test": false, "b.test *.b.test": false, "b.test b.b.example": false} {
-		o := objects(class, aSecret(t, "bob/tls", strings.Fields(names)...), anIngress("bob/b", ofClass("public"), https("b.test", "tls")))
+		o := objectsOf(class, aSecret(t, "bob/tls", strings.Fields(names)...), anIngress("bob/b", ofClass("public"), https("b.test", "tls")))
 		snapshots, _ := Split(o, Options{})
 		config, found := Translate(snapshots[0], Certificates{})
 		if got := len(config.Certificates) == 1; got != served {
@@ -307,7 +307,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := objects(c.class, c.ing)
+			o := objectsOf(c.class, c.ing)
 			if c.last != "" {
 				before := c.ing.DeepCopy()
 				annotated("certificate-arn", c.last)(before)
@@ -322,7 +322,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 // A certificate of the cloud that is refused for one host of another namespace is told once for
 // each host that is left out, and none is served in its place.
 func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
-	o := objects(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
+	o := objectsOf(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
 	snapshots, _ := Split(o, Options{})
 	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{
 		ByHost: map[string][]routing.CertificateID{"b.test": {"wild", "both"}},

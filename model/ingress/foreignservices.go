@@ -16,14 +16,14 @@ import (
 // had it stays; its owner is told, too. What was served because the class let such annotations
 // pass, and the class does not any more, does not stay.
 func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
-	services := byName(s.Services)
-	backends := byName(s.Backends)
+	services := ByName(s.Services)
+	backends := ByName(s.Backends)
 	var found []diag.Diagnostic
-	annotated := s.annotated
+	annotated := s.ServiceAnnotations
 	if annotated == nil {
 		annotated = map[*corev1.Service]*foreign.Annotations{}
 	}
-	restricted := map[name]bool{}
+	restricted := map[Name]bool{}
 	for _, m := range s.Members {
 		if m.Leaving {
 			continue
@@ -37,22 +37,22 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 			if annotated[service] == nil {
 				annotated[service] = foreign.OfService(service.Annotations)
 			}
-			more := tellForeign(&s.Class, annotated[service].Settings(servedAs(&s.Class, m.Ingress, m.settings)),
+			more := TellForeign(&s.Class, annotated[service].Settings(ServedAs(&s.Class, m.Ingress, m.Settings)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
-			more = append(more, misplaced(source, r.service, service.Annotations, m.settings)...)
-			restricted[nameOf(m.Ingress)] = restricted[nameOf(m.Ingress)] || failed(more)
+			more = append(more, Misplaced(source, r.service, service.Annotations, m.Settings)...)
+			restricted[NameOf(m.Ingress)] = restricted[NameOf(m.Ingress)] || HasError(more)
 			found = append(found, more...)
 		}
 	}
-	ends := s.letForeignPass() && !s.Class.letsForeignPass()
-	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !restricted[nameOf(m.Ingress)] })
+	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
+	refused := slices.DeleteFunc(s.Changes(), func(m Member) bool { return !restricted[NameOf(m.Ingress)] })
 	var withdrawn []Member
 	for _, m := range s.Members {
 		switch {
-		case !restricted[nameOf(m.Ingress)] || m.Leaving:
-		case ends && s.Memory.Members[nameOf(m.Ingress).String()].Served:
+		case !restricted[NameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[NameOf(m.Ingress).String()].Served:
 			withdrawn = append(withdrawn, m)
-			found = append(found, tellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+			found = append(found, TellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
 		case !slices.ContainsFunc(refused, func(r Member) bool { return r.Ingress == m.Ingress }):
 			found = append(found, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
@@ -63,7 +63,7 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	if len(withdrawn) > 0 {
 		s.Withdrawn = true
 		s = s.Without(withdrawn)
-		refused = slices.DeleteFunc(refused, func(m Member) bool { return among(m, withdrawn) })
+		refused = slices.DeleteFunc(refused, func(m Member) bool { return Among(m, withdrawn) })
 	}
 	if len(refused) == 0 {
 		return s, found
@@ -73,27 +73,27 @@ func WithoutForeignRestrictions(s Snapshot) (Snapshot, []diag.Diagnostic) {
 
 // A serviceReference is a Service and the field of an Ingress that names it.
 type serviceReference struct {
-	service name
+	service Name
 	at      string
 }
 
 // referredTo are the Services that an Ingress names, itself or by Backends, each once.
-func referredTo(ing *networkingv1.Ingress, backends map[name]*v1alpha1.Backend) []serviceReference {
+func referredTo(ing *networkingv1.Ingress, backends map[Name]*v1alpha1.Backend) []serviceReference {
 	var out []serviceReference
-	seen := map[name]bool{}
+	seen := map[Name]bool{}
 	add := func(service, at string) {
-		if n := (name{ing.Namespace, service}); !seen[n] {
+		if n := (Name{ing.Namespace, service}); !seen[n] {
 			seen[n] = true
 			out = append(out, serviceReference{n, at})
 		}
 	}
-	for place, b := range placedBackends(&ing.Spec) {
+	for place, b := range PlacedBackends(&ing.Spec) {
 		switch {
 		case b.Service != nil:
-			add(b.Service.Name, place.field()+".service")
-		case b.Resource != nil && backends[name{ing.Namespace, b.Resource.Name}] != nil:
-			for _, s := range backends[name{ing.Namespace, b.Resource.Name}].Spec.Services {
-				add(s.Name, place.field()+".resource")
+			add(b.Service.Name, place.Field()+".service")
+		case b.Resource != nil && backends[Name{ing.Namespace, b.Resource.Name}] != nil:
+			for _, s := range backends[Name{ing.Namespace, b.Resource.Name}].Spec.Services {
+				add(s.Name, place.Field()+".resource")
 			}
 		}
 	}

@@ -25,8 +25,8 @@ func keyOf(c *Class, ing *networkingv1.Ingress, s settings.Values, namespace map
 			if g.Name != s.Group {
 				continue
 			}
-			if !selects(&g.NamespaceSelector, namespace) {
-				d := about(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
+			if !Selects(&g.NamespaceSelector, namespace) {
+				d := AboutAnnotation(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
 					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace, s.Group))
 				return "", &d
 			}
@@ -63,7 +63,7 @@ func tellOthers(s *Snapshot, keys []routing.Key, snapshots map[routing.Key]*Snap
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {
-				s.Diagnostics = append(s.Diagnostics, conflicting(m, annotation,
+				s.Diagnostics = append(s.Diagnostics, SettingConflict(m, annotation,
 					"the group is several load balancers, because "+why))
 			}
 		}

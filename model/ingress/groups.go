@@ -28,16 +28,16 @@ func (c *Class) sharedGroup(name string) *v1alpha1.SharedGroup {
 	return &c.Groups[at]
 }
 
-// ownerOf is the namespace that owns a group across namespaces; "" for none.
-func (c *Class) ownerOf(group string) string {
+// OwnerOf is the namespace that owns a group across namespaces; "" for none.
+func (c *Class) OwnerOf(group string) string {
 	if g := c.sharedGroup(group); g != nil {
 		return g.Owner
 	}
 	return ""
 }
 
-// joins is the group across namespaces that an Ingress asks for, or "".
-func (c *Class) joins(ing *networkingv1.Ingress) string {
+// SharedGroupOf is the group across namespaces that an Ingress asks for, or "".
+func (c *Class) SharedGroupOf(ing *networkingv1.Ingress) string {
 	group := ing.Annotations[settings.Group]
 	if c.sharedGroup(group) == nil || !settings.Of(settings.Group).Allows(&c.LoadBalancerClassSpec, group) {
 		return ""
@@ -45,25 +45,25 @@ func (c *Class) joins(ing *networkingv1.Ingress) string {
 	return group
 }
 
-// heeds reports whether the settings of a namespace count for the whole of a load balancer and its
+// CountsSettingsOf reports whether the settings of a namespace count for the whole of a load balancer and its
 // ports: that of a group across namespaces, or of no such group.
-func (c *Class) heeds(namespace, group string) bool {
-	return group == "" || c.ownerOf(group) == namespace
+func (c *Class) CountsSettingsOf(namespace, group string) bool {
+	return group == "" || c.OwnerOf(group) == namespace
 }
 
-// selects reports whether a selector, which has been validated, selects a namespace with labels.
-func selects(s *metav1.LabelSelector, namespace map[string]string) bool {
+// Selects reports whether a selector, which has been validated, selects a namespace with labels.
+func Selects(s *metav1.LabelSelector, namespace map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(namespace))
 }
 
-// excludes says why a namespace may not be on a load balancer: it is that of a group across
+// Excludes says why a namespace may not be on a load balancer: it is that of a group across
 // namespaces, whose selector does not select the namespace. It is "" where the namespace may be
 // there, and where the class has no such group any more: then all of its members move away, which
 // takes the moveGrace.
-func (c *Class) excludes(key routing.Key, namespace string, labels map[string]string) string {
+func (c *Class) Excludes(key routing.Key, namespace string, labels map[string]string) string {
 	group := c.sharedGroup(key.SharedGroup())
-	if group == nil || selects(&group.NamespaceSelector, labels) {
+	if group == nil || Selects(&group.NamespaceSelector, labels) {
 		return ""
 	}
 	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace, group.Name)

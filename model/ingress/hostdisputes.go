@@ -15,14 +15,14 @@ func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	disputes, told := owners.Disputes(), map[routing.Owner]int{}
 	for _, d := range disputes {
-		if told[d.By]++; told[d.By] <= mostTold {
+		if told[d.By]++; told[d.By] <= MostToldHosts {
 			out = append(out, tellClaimant(d))
 		}
 	}
 	for _, d := range disputes {
-		if n := told[d.By]; n > mostTold {
+		if n := told[d.By]; n > MostToldHosts {
 			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source.At("spec"),
-				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-mostTold)})
+				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-MostToldHosts)})
 			told[d.By] = 0
 		}
 	}
@@ -35,7 +35,7 @@ func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
 	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"
 	switch {
-	case d.Host == routing.Any && d.Source.Field == defaultBackendField && d.HasHosts:
+	case d.Host == routing.Any && d.Source.Field == DefaultBackendField && d.HasHosts:
 		told.Severity = diag.Warning
 		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so this default backend answers on this Ingress's own hosts only", d.Owner)
 	case d.Host == routing.Any:
@@ -51,7 +51,7 @@ func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 // tellOwners tells the Ingresses that name the hosts which are refused to others.
 func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 	type pair struct{ owner, claimant string }
-	hosts, at := map[pair]*nameList{}, map[pair]diag.Source{}
+	hosts, at := map[pair]*NameList{}, map[pair]diag.Source{}
 	var pairs []pair
 	for _, d := range disputes {
 		if d.Against == nil {
@@ -59,14 +59,14 @@ func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 		}
 		p := pair{d.Against.By.String(), d.By.Namespace}
 		if hosts[p] == nil {
-			hosts[p], pairs, at[p] = &nameList{}, append(pairs, p), d.Against.Source
+			hosts[p], pairs, at[p] = &NameList{}, append(pairs, p), d.Against.Source
 		}
-		hosts[p].add(describeClaim(d.Host))
+		hosts[p].Add(DescribeClaim(d.Host))
 	}
 	var out []diag.Diagnostic
 	for _, p := range pairs {
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
-			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, listed(hosts[p].list))})
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, ListFirst(hosts[p].List))})
 	}
 	return out
 }

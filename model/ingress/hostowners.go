@@ -23,23 +23,23 @@ func (s *Snapshot) OwnsHosts() bool {
 }
 
 // OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
-func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.owners.Owned() }
+func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.Owners.Owned() }
 
-// resolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
+// ResolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
 // out later keeps these owners: a member for which there is no room must not lose its hosts.
-func (s *Snapshot) resolveOwners(x *index, memories map[routing.Key]memory.LoadBalancer) {
+func (s *Snapshot) ResolveOwners(x *Index, memories map[routing.Key]memory.LoadBalancer) {
 	if !s.OwnsHosts() {
 		return
 	}
-	c := claimant{key: s.Key, class: &s.Class, index: x, allowances: map[string]allowance{}, named: map[namedHost]bool{}}
+	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]Allowance{}, named: map[namedHost]bool{}}
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
 	}
 	for _, m := range s.Refused {
 		c.claimVersion(m.Owner, m.Ingress, false)
 	}
-	s.owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
-	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.owners)...)
+	s.Owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
+	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.Owners)...)
 }
 
 // A heldHost is who is remembered as the owner of a host.
@@ -74,8 +74,8 @@ func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
 type claimant struct {
 	key   routing.Key
 	class *Class
-	*index
-	allowances map[string]allowance // by namespace
+	*Index
+	allowances map[string]Allowance // by namespace
 	claims     []ownership.Claim
 	named      map[namedHost]bool // those that are among the claims
 }
@@ -86,10 +86,10 @@ type namedHost struct {
 	host    routing.Host
 }
 
-func (c *claimant) allowance(namespace string) allowance {
+func (c *claimant) allowance(namespace string) Allowance {
 	a, known := c.allowances[namespace]
 	if !known {
-		a = allowanceOf(c.class, c.labels(namespace))
+		a = AllowanceOf(c.class, c.NamespaceLabels(namespace))
 		c.allowances[namespace] = a
 	}
 	return a
@@ -109,10 +109,10 @@ func (c *claimant) claim(m *Member, accepted *memory.Accepted) {
 func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
 	allowance := c.allowance(by.Namespace)
 	claim := func(host routing.Host, field string) {
-		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.permits(host) {
+		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.Permits(host) {
 			c.named[named] = true
 			c.claims = append(c.claims, ownership.Claim{
-				Host: host, By: by, Granted: allowance.grants(host), Former: former, Source: sourceOf(ing).At(field),
+				Host: host, By: by, Granted: allowance.Grants(host), Former: former, Source: SourceOf(ing).At(field),
 			})
 		}
 	}
@@ -125,7 +125,7 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 		}
 	}
 	if ing.Spec.DefaultBackend != nil {
-		claim(routing.Any, defaultBackendField)
+		claim(routing.Any, DefaultBackendField)
 	}
 }
 
@@ -137,40 +137,40 @@ func (c *claimant) holdings(held map[routing.Host]heldHost, here *memory.LoadBal
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner, from := held[host].namespace, held[host].from
-		if c.namespaces[name{name: owner}] != nil && c.class.excludes(c.key, owner, c.labels(owner)) != "" {
+		if c.Namespaces[Name{Name: owner}] != nil && c.class.Excludes(c.key, owner, c.NamespaceLabels(owner)) != "" {
 			continue
 		}
-		if a := c.allowance(owner); a.permits(host) {
-			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.grants(host), Settled: from == "" && !here.Yielding[host], From: from})
+		if a := c.allowance(owner); a.Permits(host) {
+			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.Grants(host), Settled: from == "" && !here.Yielding[host], From: from})
 		}
 	}
 	return out
 }
 
-// owned are the rules for hosts that the namespace of a member owns. The others are told already.
-func (s *Snapshot) owned(m Member, rules []rule) []rule {
-	if s.owners == nil {
+// OwnedRules are the rules for hosts that the namespace of a member owns. The others are told already.
+func (s *Snapshot) OwnedRules(m Member, rules []Rule) []Rule {
+	if s.Owners == nil {
 		return rules
 	}
-	out := slices.DeleteFunc(slices.Clone(rules), func(r rule) bool { return s.owners.Refuses(m.Namespace, r.host) != nil })
+	out := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return s.Owners.Refuses(m.Namespace, r.Host) != nil })
 	for i, r := range out {
-		out[i].below = r.listed != "" && s.owners.Below(m.Namespace, r.host)
+		out[i].Below = r.Listed != "" && s.Owners.Below(m.Namespace, r.Host)
 	}
 	return out
 }
 
 // The bounds of what is told of refused hosts.
 const (
-	mostTold = 20 // hosts of one Ingress, one by one
+	MostToldHosts = 20 // hosts of one Ingress, one by one
 
 )
 
-// namedHosts are the hosts that rules of members name and their namespaces may serve.
-func (s Snapshot) namedHosts() map[routing.Host]bool {
+// NamedHosts are the hosts that rules of members name and their namespaces may serve.
+func (s Snapshot) NamedHosts() map[routing.Host]bool {
 	out := map[routing.Host]bool{}
 	for _, m := range s.Members {
 		for _, r := range m.Spec.Rules {
-			if host := routing.Host(r.Host); host != routing.Any && s.owners.Refuses(m.Namespace, host) == nil {
+			if host := routing.Host(r.Host); host != routing.Any && s.Owners.Refuses(m.Namespace, host) == nil {
 				out[host] = true
 			}
 		}

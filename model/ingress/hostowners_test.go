@@ -45,13 +45,13 @@ func ownersOf(s *Snapshot) []string {
 	return out
 }
 
-func snapshotOf(t *testing.T, key routing.Key, snapshots []Snapshot) *Snapshot {
+func snapshotOf(t *testing.T, key routing.Key, made []Snapshot) *Snapshot {
 	t.Helper()
-	at := slices.IndexFunc(snapshots, func(s Snapshot) bool { return s.Key == key })
+	at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == key })
 	if at < 0 {
 		t.Fatalf("there is no load balancer %s", key)
 	}
-	return &snapshots[at]
+	return &made[at]
 }
 
 func TestOwnersOfHosts(t *testing.T) {
@@ -173,13 +173,13 @@ func TestOwnersOfHosts(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			o := objects(c.given...)
+			o := objectsOf(c.given...)
 			o.Memories = c.memories
-			snapshots, _ := Split(o, Options{})
+			made, _ := Split(o, Options{})
 			if c.key == "" {
 				c.key = edgeKey
 			}
-			s := snapshotOf(t, c.key, snapshots)
+			s := snapshotOf(t, c.key, made)
 			compare(t, "owners", ownersOf(s), c.want)
 			var heard []string
 			for _, d := range s.Diagnostics {
@@ -200,9 +200,9 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 		ruled(fmt.Sprintf("h%d.test", i), web)(alice)
 		ruled(fmt.Sprintf("h%d.test", i), web)(bob)
 	}
-	snapshots, _ := Split(objects(shared(), alice, bob), Options{})
+	made, _ := Split(objectsOf(shared(), alice, bob), Options{})
 	var toAlice, toBob []string
-	for _, d := range snapshotOf(t, edgeKey, snapshots).Diagnostics {
+	for _, d := range snapshotOf(t, edgeKey, made).Diagnostics {
 		if d.Source.Namespace == "alice" {
 			toAlice = append(toAlice, d.Message)
 		} else {
@@ -212,7 +212,7 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 	if len(toAlice) != 1 || !strings.Contains(toAlice[0], "h0.test, h1.test, h2.test and 997 more") {
 		t.Errorf("the owner is told %q", toAlice)
 	}
-	if len(toBob) != mostTold+1 || !strings.HasPrefix(toBob[mostTold], "980 more of its hosts") {
+	if len(toBob) != MostToldHosts+1 || !strings.HasPrefix(toBob[MostToldHosts], "980 more of its hosts") {
 		t.Errorf("the Ingress that asks is told %d sentences, the last of them %q", len(toBob), toBob[len(toBob)-1])
 	}
 }
@@ -220,9 +220,9 @@ func TestOwnersAreNotFlooded(t *testing.T) {
 // Members that are left out for want of room keep their hosts.
 func TestOwnersStayWhereMembersAreLeftOut(t *testing.T) {
 	web := func(host string) func(*networkingv1.Ingress) { return ruled(host, prefixed("/", "web:80")) }
-	snapshots, _ := Split(objects(shared(), aService("alice/web:80"), aService("bob/web:80"),
+	made, _ := Split(objectsOf(shared(), aService("alice/web:80"), aService("bob/web:80"),
 		inEdge("alice/a", aged(2), web("a.test")), inEdge("bob/b", aged(1), web("a.test"), web("b.test"))), Options{})
-	s := snapshotOf(t, edgeKey, snapshots)
+	s := snapshotOf(t, edgeKey, made)
 	for name, less := range map[string]Snapshot{"without": s.Without(s.Members[:1]), "refused": s.Refuse(s.Members[:1])} {
 		config, _ := Translate(less, Certificates{})
 		for _, r := range config.Routes {

@@ -14,31 +14,31 @@ import (
 // This file keeps namespaces to the hosts that the class lets them serve. A rule for another host
 // neither routes nor names it, so it cannot take the host from whoever may have it.
 
-// An allowance is the hosts that a namespace may serve.
-type allowance struct {
-	everything bool
+// An Allowance is the hosts that a namespace may serve.
+type Allowance struct {
+	Everything bool
 	hosts      []routing.Host
 }
 
-func allowanceOf(c *Class, namespace map[string]string) allowance {
+func AllowanceOf(c *Class, namespace map[string]string) Allowance {
 	if c.AllowedHosts == nil {
-		return allowance{everything: true}
+		return Allowance{Everything: true}
 	}
-	var a allowance
+	var a Allowance
 	for _, entry := range c.AllowedHosts {
-		if !selects(&entry.NamespaceSelector, namespace) {
+		if !Selects(&entry.NamespaceSelector, namespace) {
 			continue
 		}
 		for _, h := range entry.Hosts {
-			a.everything = a.everything || h == anyHost
+			a.Everything = a.Everything || h == AnyHost
 			a.hosts = append(a.hosts, routing.Host(h))
 		}
 	}
 	return a
 }
 
-func (a allowance) permits(h routing.Host) bool {
-	if a.everything {
+func (a Allowance) Permits(h routing.Host) bool {
+	if a.Everything {
 		return true
 	}
 	for _, allowed := range a.hosts {
@@ -49,51 +49,51 @@ func (a allowance) permits(h routing.Host) bool {
 	return false
 }
 
-// grants reports whether the class grants this very host, and not only a wildcard above it.
-func (a allowance) grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
+// Grants reports whether the class grants this very host, and not only a wildcard above it.
+func (a Allowance) Grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
 
-// A rule is a rule of an Ingress that its namespace may have.
-type rule struct {
+// A Rule is a rule of an Ingress that its namespace may have.
+type Rule struct {
 	index int
-	host  routing.Host
-	http  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
+	Host  routing.Host
+	HTTP  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
 
 	// listed is where spec.tls lists the host, if the rule is for another one, by, and answers for it.
-	listed string
-	by     routing.Host
+	Listed string
+	By     routing.Host
 	// below says of a listed host that a wildcard of another namespace stands for it.
-	below bool
+	Below bool
 }
 
-func (r rule) field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
+func (r Rule) Field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
 
-// named is the field that names the host.
-func (r rule) named() string {
-	if r.listed != "" {
-		return r.listed
+// NamedBy is the field that names the host.
+func (r Rule) NamedBy() string {
+	if r.Listed != "" {
+		return r.Listed
 	}
-	return r.field() + ".host"
+	return r.Field() + ".host"
 }
 
-// listing is how the routes and the name of a rule say whether its host is only listed.
-func (r rule) listing() *routing.Listed {
-	if r.listed == "" {
+// Listing is how the routes and the name of a rule say whether its host is only listed.
+func (r Rule) Listing() *routing.Listed {
+	if r.Listed == "" {
 		return nil
 	}
-	return &routing.Listed{By: r.by}
+	return &routing.Listed{By: r.By}
 }
 
-// leaves reports whether anything is left of an Ingress of which these rules are permitted.
-func (a allowance) leaves(m Member, permitted []rule) bool {
-	return a.everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.permits(routing.Any)
+// Leaves reports whether anything is left of an Ingress of which these rules are permitted.
+func (a Allowance) Leaves(m Member, permitted []Rule) bool {
+	return a.Everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.Permits(routing.Any)
 }
 
-func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
-	var rules []rule
+func (a Allowance) permittedRules(m Member) ([]Rule, []diag.Diagnostic) {
+	var rules []Rule
 	var found []diag.Diagnostic
 	for i, r := range m.Spec.Rules {
-		allowed := rule{index: i, host: routing.Host(r.Host), http: r.HTTP}
-		if a.permits(allowed.host) {
+		allowed := Rule{index: i, Host: routing.Host(r.Host), HTTP: r.HTTP}
+		if a.Permits(allowed.Host) {
 			rules = append(rules, allowed)
 			continue
 		}
@@ -102,26 +102,26 @@ func (a allowance) permittedRules(m Member) ([]rule, []diag.Diagnostic) {
 			what = "rules without a host"
 		}
 		found = append(found, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(allowed.field() + ".host"),
+			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(allowed.Field() + ".host"),
 			Message: fmt.Sprintf("the class does not let namespace %s serve %s", m.Namespace, what),
 		})
 	}
 	return rules, found
 }
 
-// notForAnyHost says that a default backend is for no hosts but those of its Ingress.
-func notForAnyHost(m Member) string {
+// NotForAnyHost says that a default backend is for no hosts but those of its Ingress.
+func NotForAnyHost(m Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
 }
 
-// hostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
-func hostsOf(rules []rule, forAnyHost bool) []routing.Host {
+// HostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
+func HostsOf(rules []Rule, forAnyHost bool) []routing.Host {
 	var hosts []routing.Host
 	seen := map[routing.Host]bool{}
 	for _, r := range rules {
-		if !seen[r.host] {
-			seen[r.host] = true
-			hosts = append(hosts, r.host)
+		if !seen[r.Host] {
+			seen[r.Host] = true
+			hosts = append(hosts, r.Host)
 		}
 	}
 	if forAnyHost && !seen[routing.Any] {

@@ -17,162 +17,162 @@ import (
 // This file finds objects by name, and for the members of a load balancer the objects that they
 // refer to.
 
-// An index is objects by name.
-type index struct {
-	backends   map[name]*v1alpha1.Backend
-	services   map[name]*corev1.Service
-	slices     map[name][]*discoveryv1.EndpointSlice // by Service
-	secrets    map[name]*corev1.Secret
-	judged     map[*corev1.Secret]secrets.Certificate
-	withheld   string
-	unread     map[string]string // why a Secret could not be read, by namespace/name
-	namespaces map[name]*corev1.Namespace
-	nodes      []*corev1.Node
-	pods       map[name]*corev1.Pod
-	podsKnown  bool
-	awaited    map[endpoints.Claim]bool
-	taken      map[name]bool // Services that were taken over from another index, with what is behind them
+// An Index is objects by name.
+type Index struct {
+	Backends        map[Name]*v1alpha1.Backend
+	Services        map[Name]*corev1.Service
+	EndpointSlices  map[Name][]*discoveryv1.EndpointSlice // by Service
+	Secrets         map[Name]*corev1.Secret
+	Judged          map[*corev1.Secret]secrets.Certificate
+	SecretsWithheld string
+	SecretsUnread   map[string]string // why a Secret could not be read, by namespace/name
+	Namespaces      map[Name]*corev1.Namespace
+	Nodes           []*corev1.Node
+	pods            map[Name]*corev1.Pod
+	PodsKnown       bool
+	Awaited         map[endpoints.Claim]bool
+	taken           map[Name]bool // Services that were taken over from another index, with what is behind them
 }
 
-func newIndex(o Objects) *index {
-	x := &index{
-		backends:   byName(o.Backends),
-		services:   byName(o.Services),
-		slices:     map[name][]*discoveryv1.EndpointSlice{},
-		secrets:    byName(o.Secrets),
-		judged:     o.Judged,
-		withheld:   o.SecretsWithheld,
-		unread:     o.SecretsUnread,
-		namespaces: byName(o.Namespaces),
-		nodes:      o.Nodes,
-		pods:       byName(o.Pods),
-		podsKnown:  o.PodsKnown,
-		awaited:    o.Awaited,
+func NewIndex(o Objects) *Index {
+	x := &Index{
+		Backends:        ByName(o.Backends),
+		Services:        ByName(o.Services),
+		EndpointSlices:  map[Name][]*discoveryv1.EndpointSlice{},
+		Secrets:         ByName(o.Secrets),
+		Judged:          o.Judged,
+		SecretsWithheld: o.SecretsWithheld,
+		SecretsUnread:   o.SecretsUnread,
+		Namespaces:      ByName(o.Namespaces),
+		Nodes:           o.Nodes,
+		pods:            ByName(o.Pods),
+		PodsKnown:       o.PodsKnown,
+		Awaited:         o.Awaited,
 	}
 	for _, s := range o.EndpointSlices {
-		service := name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
-		x.slices[service] = append(x.slices[service], s)
+		service := Name{s.Namespace, s.Labels[discoveryv1.LabelServiceName]}
+		x.EndpointSlices[service] = append(x.EndpointSlices[service], s)
 	}
 	return x
 }
 
-// objects are those of the index, sorted by name.
-func (x *index) objects() Objects {
+// Objects are those of the index, sorted by name.
+func (x *Index) Objects() Objects {
 	o := Objects{
-		Backends:        sorted(x.backends),
-		Services:        sorted(x.services),
-		Secrets:         sorted(x.secrets),
-		Judged:          x.judged,
-		SecretsWithheld: x.withheld,
-		SecretsUnread:   x.unread,
-		Namespaces:      sorted(x.namespaces),
-		Nodes:           x.nodes,
+		Backends:        sorted(x.Backends),
+		Services:        sorted(x.Services),
+		Secrets:         sorted(x.Secrets),
+		Judged:          x.Judged,
+		SecretsWithheld: x.SecretsWithheld,
+		SecretsUnread:   x.SecretsUnread,
+		Namespaces:      sorted(x.Namespaces),
+		Nodes:           x.Nodes,
 		Pods:            sorted(x.pods),
-		PodsKnown:       x.podsKnown,
-		Awaited:         x.awaited,
+		PodsKnown:       x.PodsKnown,
+		Awaited:         x.Awaited,
 	}
-	for _, slicesOfService := range sorted(x.slices) {
+	for _, slicesOfService := range sorted(x.EndpointSlices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
 	}
-	slices.SortFunc(o.EndpointSlices, func(a, b *discoveryv1.EndpointSlice) int { return compareNames(nameOf(a), nameOf(b)) })
+	slices.SortFunc(o.EndpointSlices, func(a, b *discoveryv1.EndpointSlice) int { return CompareNames(NameOf(a), NameOf(b)) })
 	return o
 }
 
-// behind is a Service with what stands behind it.
-func (x *index) behind(service name) endpoints.Objects {
+// EndpointsOf is a Service with what stands behind it.
+func (x *Index) EndpointsOf(service Name) endpoints.Objects {
 	return endpoints.Objects{
-		Service: x.services[service], Slices: x.slices[service], Nodes: x.nodes,
-		Pods: slices.Collect(maps.Values(x.podsOf(service))), PodsKnown: x.podsKnown, Awaited: x.awaited,
+		Service: x.Services[service], Slices: x.EndpointSlices[service], Nodes: x.Nodes,
+		Pods: slices.Collect(maps.Values(x.podsOf(service))), PodsKnown: x.PodsKnown, Awaited: x.Awaited,
 	}
 }
 
 // podsOf are the Pods that are known of the endpoints of a Service.
-func (x *index) podsOf(service name) map[name]*corev1.Pod {
-	out := map[name]*corev1.Pod{}
-	for _, s := range x.slices[service] {
+func (x *Index) podsOf(service Name) map[Name]*corev1.Pod {
+	out := map[Name]*corev1.Pod{}
+	for _, s := range x.EndpointSlices[service] {
 		for _, e := range s.Endpoints {
 			if pod := endpoints.PodOf(s, e); pod != "" {
-				pick(out, x.pods, name{s.Namespace, pod})
+				pick(out, x.pods, Name{s.Namespace, pod})
 			}
 		}
 	}
 	return out
 }
 
-// labels are those of a namespace. The API server labels every namespace with its name, so that
+// NamespaceLabels are those of a namespace. The API server labels every namespace with its name, so that
 // much is known of one that is not among the objects.
-func (x *index) labels(namespace string) map[string]string {
+func (x *Index) NamespaceLabels(namespace string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}
-	if n := x.namespaces[name{name: namespace}]; n != nil {
+	if n := x.Namespaces[Name{Name: namespace}]; n != nil {
 		maps.Copy(labels, n.Labels)
 	}
 	return labels
 }
 
-// take copies from another index what an Ingress depends on.
-func (x *index) take(from *index, ing *networkingv1.Ingress) {
+// CopyDependencies copies from another index what an Ingress depends on.
+func (x *Index) CopyDependencies(from *Index, ing *networkingv1.Ingress) {
 	for b := range backendsOf(&ing.Spec) {
 		x.takeBackend(from, ing.Namespace, b)
 	}
 	for _, t := range ing.Spec.TLS {
-		x.takeSecret(from, name{ing.Namespace, t.SecretName})
+		x.takeSecret(from, Name{ing.Namespace, t.SecretName})
 	}
-	pick(x.namespaces, from.namespaces, name{name: ing.Namespace})
+	pick(x.Namespaces, from.Namespaces, Name{Name: ing.Namespace})
 }
 
-// judge is the judgement of a Secret, which those who made the objects may have kept.
-func (x *index) judge(s *corev1.Secret) secrets.Certificate {
-	if j, known := x.judged[s]; known {
+// CertificateOf is the judgement of a Secret, which those who made the objects may have kept.
+func (x *Index) CertificateOf(s *corev1.Secret) secrets.Certificate {
+	if j, known := x.Judged[s]; known {
 		return j
 	}
 	return secrets.ReadCertificate(s)
 }
 
-func (x *index) takeBackend(from *index, namespace string, b *networkingv1.IngressBackend) {
+func (x *Index) takeBackend(from *Index, namespace string, b *networkingv1.IngressBackend) {
 	if b.Service != nil {
-		x.takeService(from, name{namespace, b.Service.Name})
+		x.takeService(from, Name{namespace, b.Service.Name})
 	}
 	if b.Resource == nil {
 		return
 	}
-	n := name{namespace, b.Resource.Name}
-	pick(x.backends, from.backends, n)
-	if resource := from.backends[n]; resource != nil {
+	n := Name{namespace, b.Resource.Name}
+	pick(x.Backends, from.Backends, n)
+	if resource := from.Backends[n]; resource != nil {
 		for _, s := range resource.Spec.Services {
-			x.takeService(from, name{namespace, s.Name})
+			x.takeService(from, Name{namespace, s.Name})
 		}
 		if secret := SecretOf(resource); secret != "" {
-			x.takeSecret(from, name{namespace, secret})
+			x.takeSecret(from, Name{namespace, secret})
 		}
 	}
 }
 
-func (x *index) takeSecret(from *index, n name) {
-	pick(x.secrets, from.secrets, n)
-	if why := from.unread[n.String()]; why != "" {
-		if x.unread == nil {
-			x.unread = map[string]string{}
+func (x *Index) takeSecret(from *Index, n Name) {
+	pick(x.Secrets, from.Secrets, n)
+	if why := from.SecretsUnread[n.String()]; why != "" {
+		if x.SecretsUnread == nil {
+			x.SecretsUnread = map[string]string{}
 		}
-		x.unread[n.String()] = why
+		x.SecretsUnread[n.String()] = why
 	}
 }
 
-func (x *index) takeService(from *index, n name) {
+func (x *Index) takeService(from *Index, n Name) {
 	if x.taken[n] {
 		return // a Service with many ports is named many times
 	}
 	if x.taken == nil {
-		x.taken = map[name]bool{}
+		x.taken = map[Name]bool{}
 	}
 	x.taken[n] = true
-	pick(x.services, from.services, n)
-	pick(x.slices, from.slices, n)
+	pick(x.Services, from.Services, n)
+	pick(x.EndpointSlices, from.EndpointSlices, n)
 	maps.Copy(x.pods, from.podsOf(n))
 }
 
-// unreadSecret says that a Secret could not be read, and why; "" if there is no such failure.
-func (x *index) unreadSecret(n name) string {
-	why := x.unread[n.String()]
+// WhySecretUnread says that a Secret could not be read, and why; "" if there is no such failure.
+func (x *Index) WhySecretUnread(n Name) string {
+	why := x.SecretsUnread[n.String()]
 	if why == "" {
 		return ""
 	}

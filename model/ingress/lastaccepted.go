@@ -22,28 +22,28 @@ import (
 // withdrawn says why. A version with an annotation that cannot be read any more is no member
 // either, because it would be served without what that asks for, and one that takes too many steps
 // to compile is none.
-func lastAcceptedMember(c *Class, key routing.Key, ing *networkingv1.Ingress, accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
+func LastAccepted(c *Class, key routing.Key, ing *networkingv1.Ingress, accepted *memory.Accepted) (m Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
-	if group != "" && c.joins(version) != group {
+	if group != "" && c.SharedGroupOf(version) != group {
 		return Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
 	}
-	given, withdrawn, ok := readOn(c, key, version)
-	ok = ok && tooComplex(c, version, given) == nil
+	given, withdrawn, ok := ReadServed(c, key, version)
+	ok = ok && TooComplex(c, version, given) == nil
 	if withdrawn == "" {
 		withdrawn = movesFrom(c, key, version, given)
 	}
-	return newMember(version, given), withdrawn, ok && withdrawn == ""
+	return New(version, given), withdrawn, ok && withdrawn == ""
 }
 
-// readOn reads the annotations of an Ingress that is served by a load balancer, whether or not it
+// ReadServed reads the annotations of an Ingress that is served by a load balancer, whether or not it
 // would be put there today. It is not ok where an annotation cannot be read, or the class forbids
 // one, and forbidden says which, without which more would be exposed.
-func readOn(c *Class, key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
-	given, found := readAnnotationsOn(c, ing, key.SharedGroup())
+func ReadServed(c *Class, key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
+	given, found := ReadOn(c, ing, key.SharedGroup())
 	there := given
 	there.Scheme = key.Scheme() // which annotations of other controllers may ask for
-	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), foreignOf(c, ing, there)...)
+	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), Foreign(c, ing, there)...)
 	ok = true
 	for _, d := range found {
 		switch {
@@ -71,28 +71,28 @@ func movesFrom(c *Class, key routing.Key, version *networkingv1.Ingress, read se
 	return ""
 }
 
-// denies says of an Ingress of which the class permits nothing what it does not permit; nil if it
+// Denies says of an Ingress of which the class permits nothing what it does not permit; nil if it
 // permits anything.
-func denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
-	a := allowanceOf(c, labels)
-	if a.everything {
+func Denies(c *Class, m Member, labels map[string]string) []diag.Diagnostic {
+	a := AllowanceOf(c, labels)
+	if a.Everything {
 		return nil
 	}
-	rules, found := a.permitted(m, c.hostMiss())
-	if a.leaves(m, rules) {
+	rules, found := a.Permitted(m, c.HostMissMeaning())
+	if a.Leaves(m, rules) {
 		return nil
 	}
 	if m.Spec.DefaultBackend != nil {
 		found = append(found, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(defaultBackendField),
-			Message: notForAnyHost(m),
+			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(DefaultBackendField),
+			Message: NotForAnyHost(m),
 		})
 	}
 	return found
 }
 
-// letForeignPass reports whether the class let such annotations pass when something was last
+// ServedForeignRestrictions reports whether the class let such annotations pass when something was last
 // accepted.
-func (s Snapshot) letForeignPass() bool {
-	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).letsForeignPass()
+func (s Snapshot) ServedForeignRestrictions() bool {
+	return s.Memory.Class != nil && (&Class{LoadBalancerClassSpec: *s.Memory.Class}).ServesForeignRestrictions()
 }

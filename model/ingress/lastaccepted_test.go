@@ -18,9 +18,9 @@ import (
 )
 
 // hostsServed are the hosts that each load balancer names, with the namespace of the Ingress.
-func hostsServed(snapshots []Snapshot) map[routing.Key]string {
+func hostsServed(made []Snapshot) map[routing.Key]string {
 	out := map[routing.Key]string{}
-	for _, s := range snapshots {
+	for _, s := range made {
 		config, _ := Translate(s, Certificates{})
 		var names []string
 		for _, n := range config.Names {
@@ -155,14 +155,14 @@ func TestWhatWasAcceptedIsJudgedByTheClassAsItIs(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(append(c.given, c.memory)...), Options{})
+			made, found := Split(objectsOf(append(c.given, c.memory)...), Options{})
 			if c.want == nil {
 				c.want = map[routing.Key]string{}
 			}
-			compare(t, "served", hostsServed(snapshots), c.want)
-			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
+			compare(t, "served", hostsServed(made), c.want)
+			compare(t, "told", sortedStrings(everything(made, told(found))), sortedStrings(c.told))
 			var ends []routing.Key
-			for _, s := range snapshots {
+			for _, s := range made {
 				if s.Withdrawn {
 					ends = append(ends, s.Key)
 				}
@@ -183,32 +183,32 @@ func TestWhatMovesAwayIsReadAsItsOldClassReadsIt(t *testing.T) {
 		return memory.LoadBalancer{Members: map[string]memory.Member{"bob/web": {LastAccepted: acceptedAs(v), Served: true}}}
 	}
 	t.Run("its settings of the whole load balancer do not come to count", func(t *testing.T) {
-		snapshots, _ := Split(objects(aClass("public", shared),
+		made, _ := Split(objectsOf(aClass("public", shared),
 			anIngress("alice/web", ofClass("public"), edge, ruled("a.test")),
 			anIngress("bob/web", ofClass("public"), annotated("wafv2-acl", "none"), annotated("order", "-1"), ruled("b.test")),
 			map[routing.Key]memory.LoadBalancer{group: remembering(before)}), Options{})
-		at := slices.IndexFunc(snapshots, func(s Snapshot) bool { return s.Key == group })
-		compare(t, "members", members(snapshots)[group], "alice/web (bob/web)")
-		if p, _ := Protect(snapshots[at], CloudProtection{}); p.WebACL != "" {
+		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == group })
+		compare(t, "members", membersOf(made)[group], "alice/web (bob/web)")
+		if p, _ := Protect(made[at], CloudProtection{}); p.WebACL != "" {
 			t.Errorf("the web ACL of the group is %q, as an Ingress says that leaves it", p.WebACL)
 		}
 	})
 	t.Run("it takes none away from the load balancer that it leaves", func(t *testing.T) {
 		const alone = routing.Key("public/bob/web/internal")
 		guarded := annotated("wafv2-acl", "strong")
-		snapshots, _ := Split(objects(aClass("public", shared), anIngress("bob/web", ofClass("public"), edge, guarded, ruled("b.test")),
+		made, _ := Split(objectsOf(aClass("public", shared), anIngress("bob/web", ofClass("public"), edge, guarded, ruled("b.test")),
 			map[routing.Key]memory.LoadBalancer{alone: remembering(anIngress("bob/web", ofClass("public"), guarded, ruled("b.test")))}), Options{})
-		at := slices.IndexFunc(snapshots, func(s Snapshot) bool { return s.Key == alone })
-		compare(t, "asks for", WebACLs(snapshots[at]), []string{"strong"})
+		at := slices.IndexFunc(made, func(s Snapshot) bool { return s.Key == alone })
+		compare(t, "asks for", WebACLs(made[at]), []string{"strong"})
 	})
 	t.Run("what the old class forbids stays as it was there", func(t *testing.T) {
 		const old = routing.Key("strict/bob/web/internal")
 		was := anIngress("bob/web", ofClass("strict"), ruled("old.test"))
-		snapshots, found := Split(objects(aClass("public", shared), aClass("strict", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
+		made, found := Split(objectsOf(aClass("public", shared), aClass("strict", v1alpha1.LoadBalancerClassSpec{Annotations: &[]string{}}),
 			anIngress("bob/web", ofClass("public"), annotated("inbound", "10.0.0.0/8"), ruled("new.test")),
 			map[routing.Key]memory.LoadBalancer{old: remembering(was)}), Options{})
-		compare(t, "served", hostsServed(snapshots), map[routing.Key]string{"public/bob/web/internal": "bob new.test", old: "bob old.test"})
-		compare(t, "told", everything(snapshots, told(found)), []string(nil))
+		compare(t, "served", hostsServed(made), map[routing.Key]string{"public/bob/web/internal": "bob new.test", old: "bob old.test"})
+		compare(t, "told", everything(made, told(found)), []string(nil))
 	})
 }
 
@@ -228,9 +228,9 @@ func TestWhatIsPutOutHoldsNoHosts(t *testing.T) {
 		"being made again": {nil, map[routing.Key]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snapshots, _ := Split(objects(append(c.bob, shared, aNamespace("alice", inside), alice,
+			made, _ := Split(objectsOf(append(c.bob, shared, aNamespace("alice", inside), alice,
 				map[routing.Key]memory.LoadBalancer{group: {Hosts: map[routing.Host]string{"a.test": "bob"}}})...), Options{})
-			compare(t, "served", hostsServed(snapshots), c.want)
+			compare(t, "served", hostsServed(made), c.want)
 		})
 	}
 }
@@ -251,10 +251,10 @@ func TestWhatAServiceIsAnnotatedWithIsNotLetPassAnyMore(t *testing.T) {
 		"never let pass, and before it": {"", "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snapshots, _ := Split(objects(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
+			made, _ := Split(objectsOf(ing, service, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.now}), map[routing.Key]memory.LoadBalancer{
 				"fairlead/shop/web/internal": {Class: &v1alpha1.LoadBalancerClassSpec{ForeignAnnotations: c.before}, Members: map[string]memory.Member{"shop/web": member}},
 			}), Options{})
-			left, found := WithoutForeignRestrictions(snapshots[0])
+			left, found := WithoutForeignRestrictions(made[0])
 			if len(left.Members) != c.want || left.Withdrawn != (c.want == 0) {
 				t.Errorf("%d members are left, want %d; told %v", len(left.Members), c.want, told(found))
 			}
@@ -289,7 +289,7 @@ func drawClass(rng *rand.Rand) v1alpha1.LoadBalancerClassSpec {
 		for range rng.IntN(3) {
 			host := consentHosts[rng.IntN(len(consentHosts))]
 			if host == "" {
-				host = anyHost
+				host = AnyHost
 			}
 			spec.AllowedHosts = append(spec.AllowedHosts, v1alpha1.AllowedHosts{NamespaceSelector: selector(), Hosts: []string{host}})
 		}
@@ -396,8 +396,8 @@ func TestWithdrawnConsentEndsAtOnce(t *testing.T) {
 		for _, ing := range w.ingresses {
 			given = append(given, ing)
 		}
-		snapshots, _ := Split(objects(given...), Options{})
-		for _, s := range snapshots {
+		made, _ := Split(objectsOf(given...), Options{})
+		for _, s := range made {
 			class := w.class
 			if w.missing {
 				class = *w.memories[s.Key].Class
@@ -441,7 +441,7 @@ func (w drawnWorld) refuses(class v1alpha1.LoadBalancerClassSpec, key routing.Ke
 		return ""
 	}
 	for _, a := range class.AllowedHosts {
-		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == anyHost || a.Hosts[0] == string(r.Host)) {
+		if w.in(namespace, a.NamespaceSelector) && (a.Hosts[0] == AnyHost || a.Hosts[0] == string(r.Host)) {
 			return ""
 		}
 	}

@@ -19,22 +19,22 @@ const maxListedRoutes = 10_000
 
 // mostListedRoutes is how many routes the listed hosts of a member may have on a port.
 func mostListedRoutes(m Member) int {
-	ports := max(1, len(m.settings.Ports))
-	return max(0, min(maxListedRoutes, mostRoutes/ports-routesOf(m.Ingress)))
+	ports := max(1, len(m.Settings.Ports))
+	return max(0, min(maxListedRoutes, MostRoutes/ports-RoutesOf(m.Ingress)))
 }
 
 // listedRules are the rules that answer for listed hosts, each with its listed host in place of its
 // own. It is the listed host that the class has to allow. A rule without a host that it does not
 // allow answers for the hosts that it does.
-func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
-	var out []rule
+func (a Allowance) listedRules(m Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
+	var out []Rule
 	var found []diag.Diagnostic
 	done := map[routing.Host]bool{}
-	byHost := map[routing.Host][]rule{}
+	byHost := map[routing.Host][]Rule{}
 	for i, r := range m.Spec.Rules {
 		host := routing.Host(r.Host)
 		done[host] = true
-		byHost[host] = append(byHost[host], rule{index: i, host: host, http: r.HTTP})
+		byHost[host] = append(byHost[host], Rule{index: i, Host: host, HTTP: r.HTTP})
 	}
 	routes, most := 0, mostListedRoutes(m)
 	for i, t := range m.Spec.TLS {
@@ -49,7 +49,7 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 			if len(answers) == 0 {
 				continue // which is told as CertificateUnused
 			}
-			if !a.permits(host) {
+			if !a.Permits(host) {
 				found = append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(field),
 					Message: fmt.Sprintf("the class does not let namespace %s serve host %s", m.Namespace, host),
@@ -58,13 +58,13 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 				continue
 			}
 			for k := range answers {
-				answers[k].by, answers[k].host, answers[k].listed = answers[k].host, host, field
-				routes += routesOfRule(answers[k].http)
+				answers[k].By, answers[k].Host, answers[k].Listed = answers[k].Host, host, field
+				routes += RoutesOfRule(answers[k].HTTP)
 			}
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{
-					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(tlsField),
-					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.settings.Ports), mostRoutes),
+					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(TLSField),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports), MostRoutes),
 					Ports:   diag.PortsOf(m.SecurePorts()...),
 				})
 			}
@@ -78,8 +78,8 @@ func (a allowance) listedRules(m Member, miss routing.HostMiss) ([]rule, []diag.
 // the wildcard that stands for it, or else those without a host. A default backend alone is like a
 // rule without paths. What a wildcard misses goes on to the rules without a host only if the class
 // says so.
-func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault bool, miss routing.HostMiss) []rule {
-	var out []rule
+func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool, miss routing.HostMiss) []Rule {
+	var out []Rule
 	if parent, ok := host.Parent(); ok && !host.Wildcard() {
 		out = append(out, byHost[parent]...)
 	}
@@ -87,14 +87,14 @@ func answering(host routing.Host, byHost map[routing.Host][]rule, hasDefault boo
 		out = append(out, byHost[routing.Any]...)
 	}
 	if len(out) == 0 && hasDefault {
-		out = append(out, rule{host: routing.Any})
+		out = append(out, Rule{Host: routing.Any})
 	}
 	return out
 }
 
-// permitted are the rules of a member that the class allows, those for listed hosts last, and what
+// Permitted are the rules of a member that the class allows, those for listed hosts last, and what
 // is said about the others.
-func (a allowance) permitted(m Member, miss routing.HostMiss) ([]rule, []diag.Diagnostic) {
+func (a Allowance) Permitted(m Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
 	rules, found := a.permittedRules(m)
 	listed, refused := a.listedRules(m, miss)
 	return append(rules, listed...), append(found, refused...)

@@ -107,7 +107,7 @@ func TestListedHostsAreLookedUpInTheCloud(t *testing.T) {
 		"below one that is listed, too": {anIngress("shop/web", ruled("a.test"), defaulted(to("web:80")), secured("", "*.test")), []string{"*.test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snapshots, _ := Split(objects(c.ing, aService("shop/web:80")), Options{AssumeClass: "fairlead"})
+			snapshots, _ := Split(objectsOf(c.ing, aService("shop/web:80")), Options{AssumeClass: "fairlead"})
 			compare(t, "asked", CertificateHosts(snapshots[0]), c.want)
 		})
 	}

@@ -12,23 +12,23 @@ import (
 
 // This file has the state of the ports of a load balancer, and of a member that opens them.
 
-// doors are the ports of a load balancer with their certificates, as they are opened member by
+// Builder are the ports of a load balancer with their certificates, as they are opened member by
 // member.
-type doors struct {
+type Builder struct {
 	class     *Class
 	group     string                             // the group across namespaces, or ""
 	unread    string                             // why the cloud could not be asked for all of it; "" if it could
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
 	members   map[string]memory.Member           // which certificates of theirs it refused
-	ports     map[int32]*door
-	secrets   map[name]secret // read so far
+	ports     map[int32]*listener
+	secrets   map[Name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
 	namesIn   map[routing.CertificateID][]routing.Host // the names in those that Secrets hold, and the common ones
 	names     names
 	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
 	shown     []routing.CertificateID            // those that listeners have
-	rivalry
+	certificateDisputes
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
 	remembered map[string]routing.CertificateID // which of it each Secret held last
@@ -49,19 +49,19 @@ type certificateUse struct {
 	beside []routing.CertificateID // more that are attached with it
 }
 
-// served are the ports on which one Ingress is served, ascending.
-type served struct {
+// ServedPorts are the ports on which one Ingress is served, ascending.
+type ServedPorts struct {
 	plain  []int32
 	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
 	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 }
 
-// An opening is the opening of one member's ports.
-type opening struct {
-	*doors
-	*index
+// A MemberListeners is the opening of one member's ports.
+type MemberListeners struct {
+	*Builder
+	*Index
 	Member
-	allowance allowance
+	Allowance Allowance
 	covers    cover
 	plain     []int32                          // the HTTP ports on which it is served
 	claimed   []int32                          // the HTTPS ports
@@ -70,23 +70,23 @@ type opening struct {
 	found     []diag.Diagnostic
 }
 
-func (o *opening) tell(severity diag.Severity, reason diag.Reason, field, message string) {
+func (o *MemberListeners) tell(severity diag.Severity, reason diag.Reason, field, message string) {
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
 }
 
 // tellSecure tells what is not served over HTTPS.
-func (o *opening) tellSecure(severity diag.Severity, reason diag.Reason, field, message string) {
+func (o *MemberListeners) tellSecure(severity diag.Severity, reason diag.Reason, field, message string) {
 	o.tell(severity, reason, field, message)
-	o.found[len(o.found)-1].Ports = diag.PortsOf(o.askedSecurePorts()...)
+	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
 }
 
-// A rivalry is what is known of the certificates of namespaces that share a load balancer.
-type rivalry struct {
+// A certificateDisputes is what is known of the certificates of namespaces that share a load balancer.
+type certificateDisputes struct {
 	owners   *ownership.Owners
 	served   map[string]map[routing.Host]bool                   // the names of certificates that are served, by namespace
 	brought  map[string]map[routing.CertificateID]routing.Owner // by the namespace and its oldest member that does
 	recent   map[string]map[routing.CertificateID]bool          // that Secrets of a namespace held last
-	openings []*opening
+	openings []*MemberListeners
 	overlaps []overlap // that are refused
 }
 
@@ -104,8 +104,8 @@ type secret struct {
 	err    error // there is no certificate in it, because
 }
 
-// A door is one port.
-type door struct {
+// A listener is one port.
+type listener struct {
 	protocol routing.Protocol
 	opener   string // who has decided the protocol
 	inbound  []string
@@ -136,12 +136,12 @@ func (n names) forget(id routing.CertificateID) {
 }
 
 // secureOf are the HTTPS ports of a host, ascending.
-func (s served) secureOf(h routing.Host) []int32 {
+func (s ServedPorts) secureOf(h routing.Host) []int32 {
 	return slices.DeleteFunc(slices.Clone(s.secure[h]), func(p int32) bool { return slices.Contains(s.plain, p) })
 }
 
-// forSignIn are the HTTPS ports on which users of a host can sign in.
-func (s served) forSignIn(h routing.Host) []int32 {
+// ForSignIn are the HTTPS ports on which users of a host can sign in.
+func (s ServedPorts) ForSignIn(h routing.Host) []int32 {
 	if secure := s.secureOf(h); len(secure) > 0 {
 		return secure
 	}

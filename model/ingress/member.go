@@ -11,15 +11,15 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// among reports whether an Ingress is that of one of some members.
-func among(m Member, members []Member) bool {
+// Among reports whether an Ingress is that of one of some members.
+func Among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
-// asksFor are the ports that a member asks to be served on, whether or not there are certificates.
-func (m Member) asksFor() []v1alpha1.ListenPort {
+// AskedListeners are the ports that a member asks to be served on, whether or not there are certificates.
+func (m Member) AskedListeners() []v1alpha1.ListenPort {
 	var out []v1alpha1.ListenPort
-	for _, port := range settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP) {
+	for _, port := range settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP) {
 		out = append(out, v1alpha1.ListenPort{Protocol: v1alpha1.ProtocolHTTP, Port: port})
 	}
 	for _, port := range m.SecurePorts() {
@@ -30,11 +30,11 @@ func (m Member) asksFor() []v1alpha1.ListenPort {
 
 // DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or
 // that it is not.
-func (m Member) DecidesAboutShield() bool { return m.settings.Shield != "" }
+func (m Member) DecidesAboutShield() bool { return m.Settings.Shield != "" }
 
 // DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load
 // balancer.
-func (m Member) DecidesAboutWebACL() bool { return m.settings.WebACL != "" }
+func (m Member) DecidesAboutWebACL() bool { return m.Settings.WebACL != "" }
 
 // A Member is an Ingress of a load balancer.
 type Member struct {
@@ -57,23 +57,23 @@ type Member struct {
 	Earlier []routing.Key
 	Move    int32
 
-	settings settings.Values
+	Settings settings.Values
 }
 
-func newMember(ing *networkingv1.Ingress, s settings.Values) Member {
+func New(ing *networkingv1.Ingress, s settings.Values) Member {
 	return Member{
 		Ingress:  ing,
 		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.Order},
-		settings: s,
+		Settings: s,
 	}
 }
 
 // Source is where diagnostics about a member point.
-func (m Member) Source() diag.Source { return sourceOf(m.Ingress) }
+func (m Member) Source() diag.Source { return SourceOf(m.Ingress) }
 
-// tls is spec.tls; one entry for everything where there is none, and certificates are named.
-func (m Member) tls() []networkingv1.IngressTLS {
-	if len(m.Spec.TLS) == 0 && len(m.settings.Certificates) > 0 {
+// TLSEntries is spec.tls; one entry for everything where there is none, and certificates are named.
+func (m Member) TLSEntries() []networkingv1.IngressTLS {
+	if len(m.Spec.TLS) == 0 && len(m.Settings.Certificates) > 0 {
 		return []networkingv1.IngressTLS{{}}
 	}
 	return m.Spec.TLS
@@ -81,16 +81,16 @@ func (m Member) tls() []networkingv1.IngressTLS {
 
 // AskedPorts are those on which the Ingress asks to be served, ascending.
 func (m Member) AskedPorts() []int32 {
-	ports := append(settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP), m.askedSecurePorts()...)
+	ports := append(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), m.AskedSecurePorts()...)
 	slices.Sort(ports)
 	return ports
 }
 
-// askedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all
+// AskedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all
 // the same.
-func (m Member) askedSecurePorts() []int32 {
-	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.tls()) == 0 {
-		return settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS)
+func (m Member) AskedSecurePorts() []int32 {
+	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.TLSEntries()) == 0 {
+		return settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
 	}
 	return m.SecurePorts()
 }
@@ -98,10 +98,10 @@ func (m Member) askedSecurePorts() []int32 {
 // SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
 // a certificate.
 func (m Member) SecurePorts() []int32 {
-	if len(m.tls()) == 0 {
+	if len(m.TLSEntries()) == 0 {
 		return nil
 	}
-	if listed := settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS); listed != nil {
+	if listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS); listed != nil {
 		return listed
 	}
 	return []int32{443}

@@ -133,12 +133,12 @@ func leaveOut(s *Snapshot, members []Member, why string) {
 		return d.Source.Kind == "Ingress" && out[d.Source.Namespace+"/"+d.Source.Name]
 	})
 	s.Ingresses = slices.DeleteFunc(s.Ingresses, func(ing *networkingv1.Ingress) bool {
-		if !out[nameOf(ing).String()] {
+		if !out[NameOf(ing).String()] {
 			return false
 		}
 		s.LeftOut = append(s.LeftOut, ing)
 		s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.TooComplex, Source: sourceOf(ing),
+			Severity: diag.Error, Reason: diag.TooComplex, Source: SourceOf(ing),
 			Message: why + ", so this one is not served: have fewer Ingresses with more rules each, give them shorter names, or put some in another group",
 		})
 		return true

@@ -73,7 +73,7 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 	alice := inEdge("alice/"+strings.Repeat("a", 253), aged(1), http("alice.test"))
 	crowd := crowdOf("bob", 0, many, 1_000_000)
 	split := func(m memory.LoadBalancer, given ...any) *Snapshot {
-		o := objects(append([]any{shared()}, given...)...)
+		o := objectsOf(append([]any{shared()}, given...)...)
 		o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: m}
 		snapshots, _ := Split(o, Options{})
 		return snapshotOf(t, edgeKey, snapshots)
@@ -91,12 +91,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 		}
 	}
 	for _, ing := range first.LeftOut {
-		if name := nameOf(ing).String(); !told[name] || kept[name] {
+		if name := NameOf(ing).String(); !told[name] || kept[name] {
 			t.Fatalf("%s is left out, and told: %v", name, told[name])
 		}
 	}
-	oldest := nameOf(crowd[0].(*networkingv1.Ingress)).String()
-	newest := nameOf(crowd[many-1].(*networkingv1.Ingress)).String()
+	oldest := NameOf(crowd[0].(*networkingv1.Ingress)).String()
+	newest := NameOf(crowd[many-1].(*networkingv1.Ingress)).String()
 	if !kept[oldest] || kept[newest] {
 		t.Errorf("the oldest is kept: %v; the newest: %v", kept[oldest], kept[newest])
 	}
@@ -108,12 +108,12 @@ func TestACrowdKeepsNoNeighbourOut(t *testing.T) {
 
 	// A neighbour comes when there is no room left, and is served at once; so is every one after it.
 	second := split(memory, append(slices.Clone(crowd), alice)...)
-	if !memberNames(second)[nameOf(alice).String()] {
+	if !memberNames(second)[NameOf(alice).String()] {
 		t.Error("the neighbour is kept out")
 	}
 	for _, ing := range second.LeftOut {
 		if ing.Namespace != "bob" {
-			t.Errorf("%s is left out", nameOf(ing))
+			t.Errorf("%s is left out", NameOf(ing))
 		}
 	}
 	if size := recordSize(t, remember(second, memory.Members)); size > request-(256<<10) {
@@ -159,7 +159,7 @@ func TestACrowdWithShortNames(t *testing.T) {
 	for i := range 5000 {
 		given = append(given, inEdge(fmt.Sprintf("team-%d/checkout-service-%d", i%40, i), aged(int64(i)), http(fmt.Sprintf("h%d.test", i))))
 	}
-	snapshots, _ := Split(objects(append([]any{shared()}, given...)...), Options{})
+	snapshots, _ := Split(objectsOf(append([]any{shared()}, given...)...), Options{})
 	if s := snapshotOf(t, edgeKey, snapshots); len(s.Members) != 5000 || len(s.LeftOut) > 0 {
 		t.Errorf("%d members, and %d left out", len(s.Members), len(s.LeftOut))
 	}

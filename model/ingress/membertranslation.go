@@ -9,23 +9,23 @@ import (
 
 // A translation is a Config in the making.
 type translation struct {
-	*index
-	snapshot *Snapshot
-	class    *Class
-	doors    *doors
-	pool     *pool
-	config   routing.Config
-	found    []diag.Diagnostic
-	named    map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
+	*Index
+	snapshot  *Snapshot
+	class     *Class
+	listeners *Builder
+	pool      *Pool
+	config    routing.Config
+	found     []diag.Diagnostic
+	named     map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
 }
 
-// A visit is the translation of one member.
-type visit struct {
-	*memberBackends
+// A memberTranslation is the translation of one member.
+type memberTranslation struct {
+	*MemberBackends
 	translation *translation
-	rules       []rule
-	opening     *opening
-	ports       served
+	rules       []Rule
+	opening     *MemberListeners
+	ports       ServedPorts
 	refused     []diag.Diagnostic // about hosts, which are told elsewhere
 
 	permitted  bool // the class permits a rule of it

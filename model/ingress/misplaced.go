@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
+// Misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
 // meant as ours.
-func misplaced(at diag.Source, service name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
+func Misplaced(at diag.Source, service Name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
 	var names []string
 	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {

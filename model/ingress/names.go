@@ -13,58 +13,58 @@ import (
 
 // This file has the names of objects, and the places in objects that diagnostics point to.
 
-// A name is a namespace and a name in it; a cluster-wide object has no namespace.
-type name struct{ namespace, name string }
+// A Name is a namespace and a name in it; a cluster-wide object has no namespace.
+type Name struct{ Namespace, Name string }
 
-func nameOf(o metav1.Object) name { return name{o.GetNamespace(), o.GetName()} }
+func NameOf(o metav1.Object) Name { return Name{o.GetNamespace(), o.GetName()} }
 
-func (n name) String() string { return n.namespace + "/" + n.name }
+func (n Name) String() string { return n.Namespace + "/" + n.Name }
 
-func compareNames(a, b name) int {
-	return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+func CompareNames(a, b Name) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }
 
-func byName[T metav1.Object](objects []T) map[name]T {
-	out := make(map[name]T, len(objects))
+func ByName[T metav1.Object](objects []T) map[Name]T {
+	out := make(map[Name]T, len(objects))
 	for _, o := range objects {
-		out[nameOf(o)] = o
+		out[NameOf(o)] = o
 	}
 	return out
 }
 
 // sorted are the values of a map in the order of their names.
-func sorted[T any](m map[name]T) []T {
+func sorted[T any](m map[Name]T) []T {
 	var out []T
-	for _, n := range slices.SortedFunc(maps.Keys(m), compareNames) {
+	for _, n := range slices.SortedFunc(maps.Keys(m), CompareNames) {
 		out = append(out, m[n])
 	}
 	return out
 }
 
-func pick[T any](to, from map[name]T, n name) {
+func pick[T any](to, from map[Name]T, n Name) {
 	if object, ok := from[n]; ok {
 		to[n] = object
 	}
 }
 
-// sourceOf is where diagnostics about an Ingress point.
-func sourceOf(ing *networkingv1.Ingress) diag.Source {
+// SourceOf is where diagnostics about an Ingress point.
+func SourceOf(ing *networkingv1.Ingress) diag.Source {
 	return diag.Source{Kind: "Ingress", Namespace: ing.Namespace, Name: ing.Name}
 }
 
-// failed reports whether there is an error among diagnostics.
-func failed(found []diag.Diagnostic) bool {
+// HasError reports whether there is an error among diagnostics.
+func HasError(found []diag.Diagnostic) bool {
 	return slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 }
 
-func annotationSource(ing *networkingv1.Ingress, name string) diag.Source {
-	return sourceOf(ing).At("metadata.annotations[" + name + "]")
+func AnnotationSource(ing *networkingv1.Ingress, name string) diag.Source {
+	return SourceOf(ing).At("metadata.annotations[" + name + "]")
 }
 
-func about(ing *networkingv1.Ingress, name string, severity diag.Severity, reason diag.Reason, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: severity, Reason: reason, Source: annotationSource(ing, name), Message: message}
+func AboutAnnotation(ing *networkingv1.Ingress, name string, severity diag.Severity, reason diag.Reason, message string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: severity, Reason: reason, Source: AnnotationSource(ing, name), Message: message}
 }
 
-const tlsField = "spec.tls"
+const TLSField = "spec.tls"
 
-const defaultBackendField = "spec.defaultBackend"
+const DefaultBackendField = "spec.defaultBackend"

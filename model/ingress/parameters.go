@@ -16,12 +16,12 @@ import (
 
 // parameters are the objects that an IngressClass can refer to.
 type parameters struct {
-	namespaced map[name]*v1alpha1.LoadBalancerClass
-	cluster    map[name]*v1alpha1.ClusterLoadBalancerClass
+	namespaced map[Name]*v1alpha1.LoadBalancerClass
+	cluster    map[Name]*v1alpha1.ClusterLoadBalancerClass
 }
 
 func newParameters(o Objects) parameters {
-	return parameters{byName(o.LoadBalancerClasses), byName(o.ClusterLoadBalancerClasses)}
+	return parameters{ByName(o.LoadBalancerClasses), ByName(o.ClusterLoadBalancerClasses)}
 }
 
 // find is the spec that a class refers to and the object that it is in, or what is wrong with the
@@ -42,7 +42,7 @@ func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *
 	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
 		return nil, source, field.Forbidden(at.Child("namespace"), "a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
 	}
-	n := name{source.Namespace, source.Name}
+	n := Name{source.Namespace, source.Name}
 	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
 		return &c.Spec, source, nil
 	}

@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// path is the requests that a path stands for.
-func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
-	path := c.readPath(p)
+// PathOf is the requests that a path stands for.
+func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
+	path := c.ReadPath(p)
 	if path.Type == routing.Regex {
 		_, err := regexp.Compile(p.Path)
 		return path, err
@@ -20,8 +20,8 @@ func (c *Class) path(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
 	return path, nil
 }
 
-// readPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
-func (c *Class) readPath(p *networkingv1.HTTPIngressPath) routing.Path {
+// ReadPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
+func (c *Class) ReadPath(p *networkingv1.HTTPIngressPath) routing.Path {
 	switch *p.PathType {
 	case networkingv1.PathTypeExact:
 		return routing.NewPath(routing.Exact, p.Path)

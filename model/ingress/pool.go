@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-func newPool(c *Class, clients map[string]string) *pool {
-	return &pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
+func NewPool(c *Class, clients map[string]string) *Pool {
+	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[Name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
-// backends are all of the pool, with their health checks decided.
-func (p *pool) backends() map[routing.BackendID]routing.Backend {
+// Backends are all of the pool, with their health checks decided.
+func (p *Pool) Backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
 	usual := map[endpoints.Speech]routing.HealthCheck{}
 	for id, e := range p.entries {
@@ -31,30 +31,30 @@ func (p *pool) backends() map[routing.BackendID]routing.Backend {
 	return out
 }
 
-func values(claims map[string]claim) map[string]string {
+func values(claims map[string]Claim) map[string]string {
 	out := make(map[string]string, len(claims))
 	for annotation, c := range claims {
-		out[annotation] = c.value
+		out[annotation] = c.Value
 	}
 	return out
 }
 
-// A pool is the backends of a load balancer, shared by all that use them.
-type pool struct {
+// A Pool is the backends of a load balancer, shared by all that use them.
+type Pool struct {
 	class    *Class
 	clients  map[string]string // the client that each Secret of an identity provider held last
 	resolved map[endpoints.Reference]*endpoints.Resolution
 	entries  map[routing.BackendID]*pooled
-	checked  map[name]bool     // whether Backends are valid
-	found    []diag.Diagnostic // about Backends
+	checked  map[Name]bool     // whether Backends are valid
+	Found    []diag.Diagnostic // about Backends
 	ports    portBudget
 
-	endpoints endpointBudget
-	blind     bool // whether it was told that endpoints are taken for what they say
+	endpoints       endpointBudget
+	toldPodsUnknown bool // whether it was told that endpoints are taken for what they say
 }
 
 // pooled is a backend with the settings of its health check, by annotation.
 type pooled struct {
 	routing.Backend
-	health map[string]claim
+	health map[string]Claim
 }

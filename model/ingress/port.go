@@ -23,57 +23,57 @@ import (
 // member is served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on
 // 443 are always there.
 
-func newDoor(protocol routing.Protocol, opener string, inbound []string) *door {
-	return &door{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
+func newListener(protocol routing.Protocol, opener string, inbound []string) *listener {
+	return &listener{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
-// share has the class and the members of the group's owner decide about the ports of a group across
+// openSharedPorts has the class and the members of the group's owner decide about the ports of a group across
 // namespaces.
-func (d *doors) share(owner string, members []Member) {
+func (d *Builder) openSharedPorts(owner string, members []Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
-		d.ports[p.Port] = newDoor(routing.Protocol(p.Protocol), "the class", everywhere)
+		d.ports[p.Port] = newListener(routing.Protocol(p.Protocol), "the class", everywhere)
 	}
 	for _, p := range []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}, {Protocol: v1alpha1.ProtocolHTTPS, Port: 443}} {
 		if d.ports[p.Port] == nil {
-			d.ports[p.Port] = newDoor(routing.Protocol(p.Protocol), "the group", everywhere)
+			d.ports[p.Port] = newListener(routing.Protocol(p.Protocol), "the group", everywhere)
 		}
 	}
 	for _, m := range members {
 		if m.Namespace != owner {
 			continue
 		}
-		for _, p := range m.asksFor() {
+		for _, p := range m.AskedListeners() {
 			at := d.ports[p.Port]
 			if at == nil {
-				at = newDoor(routing.Protocol(p.Protocol), m.Owner.String(), everywhere)
+				at = newListener(routing.Protocol(p.Protocol), m.Owner.String(), everywhere)
 				d.ports[p.Port] = at
 			}
 			if at.protocol != routing.Protocol(p.Protocol) {
 				continue
 			}
 			at.narrow(m)
-			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.settings.TLSPolicy != "" {
-				at.policy, at.decided = m.settings.TLSPolicy, m.Owner.String()
+			if p.Protocol == v1alpha1.ProtocolHTTPS && at.policy == "" && m.Settings.TLSPolicy != "" {
+				at.policy, at.decided = m.Settings.TLSPolicy, m.Owner.String()
 			}
 		}
 	}
 }
 
 // narrow lets only those clients connect that a member asks for, if all of them may now.
-func (d *door) narrow(m Member) {
-	if asked := m.settings.Inbound; settings.Within(asked, d.inbound) && !settings.Within(d.inbound, asked) {
+func (d *listener) narrow(m Member) {
+	if asked := m.Settings.Inbound; settings.Within(asked, d.inbound) && !settings.Within(d.inbound, asked) {
 		d.inbound, d.narrower = asked, m.Owner.String()
 	}
 }
 
 // claim has a member served on those of the ports where it can be, and tells it about the others.
-func (o *opening) claim(ports []int32, protocol routing.Protocol) []int32 {
+func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int32 {
 	var claimed []int32
 	for _, port := range ports {
 		at := o.ports[port]
 		if at == nil && o.group == "" {
-			at = newDoor(protocol, o.Owner.String(), o.settings.Inbound)
+			at = newListener(protocol, o.Owner.String(), o.Settings.Inbound)
 			at.narrower = o.Owner.String()
 			o.ports[port] = at
 		}
@@ -92,21 +92,21 @@ func (o *opening) claim(ports []int32, protocol routing.Protocol) []int32 {
 }
 
 // leave has a member not served on a port after all.
-func (d *door) leave(m Member) {
+func (d *listener) leave(m Member) {
 	d.served = slices.DeleteFunc(d.served, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
 // refuse tells a member that it is not served on a port.
-func (o *opening) refuse(port int32, annotation string, reason diag.Reason, message string) {
-	o.found = append(o.found, about(o.Ingress, annotation, diag.Error, reason, message).On(port))
+func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason, message string) {
+	o.found = append(o.found, AboutAnnotation(o.Ingress, annotation, diag.Error, reason, message).On(port))
 }
 
 // admits reports whether no more clients may connect to a port than a member asks for.
-func (o *opening) admits(port int32, at *door) bool {
+func (o *MemberListeners) admits(port int32, at *listener) bool {
 	if o.group == "" {
 		at.narrow(o.Member)
 	}
-	if settings.Within(at.inbound, o.settings.InboundAsked()) {
+	if settings.Within(at.inbound, o.Settings.InboundAsked()) {
 		return true
 	}
 	o.refuse(port, settings.Inbound, diag.Exposed, fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks for: %s, as %s",
@@ -115,7 +115,7 @@ func (o *opening) admits(port int32, at *door) bool {
 }
 
 // decision says why those clients may connect that may.
-func (d *door) decision() string {
+func (d *listener) decision() string {
 	if d.narrower == "" {
 		return "neither the class nor the owner of the group says otherwise"
 	}
@@ -125,14 +125,14 @@ func (d *door) decision() string {
 // accepts reports whether the TLS policy of a port is the one that a member asks for, where it
 // cannot decide about that. For a policy of the class the class answers, unless it is known to
 // accept older versions of TLS.
-func (o *opening) accepts(port int32, at *door) bool {
-	asked := o.settings.TLSPolicyAsked()
-	if fixed := o.class.policyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && settings.StricterPolicy(asked, fixed) {
+func (o *MemberListeners) accepts(port int32, at *listener) bool {
+	asked := o.Settings.TLSPolicyAsked()
+	if fixed := o.class.TLSPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && settings.StricterPolicy(asked, fixed) {
 		o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
 			"that accepts older versions of TLS than the one that it asks for", port, fixed))
 		return false
 	}
-	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.heeds(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.policyOf(port) != "" {
+	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.CountsSettingsOf(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.TLSPolicyOf(port) != "" {
 		return true
 	}
 	o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
@@ -140,7 +140,7 @@ func (o *opening) accepts(port int32, at *door) bool {
 	return false
 }
 
-func describePolicy(at *door) string {
+func describePolicy(at *listener) string {
 	if at.policy == "" {
 		return "the cloud's default TLS policy"
 	}
@@ -148,29 +148,29 @@ func describePolicy(at *door) string {
 }
 
 // choosePolicy asks for a TLS policy on ports where no older member asks for another one.
-func (o *opening) choosePolicy(ports []int32) {
-	policy := o.settings.TLSPolicyAsked()
+func (o *MemberListeners) choosePolicy(ports []int32) {
+	policy := o.Settings.TLSPolicyAsked()
 	if policy == "" {
 		return
 	}
 	for _, port := range ports {
-		at, fixed := o.ports[port], o.class.policyOf(port)
+		at, fixed := o.ports[port], o.class.TLSPolicyOf(port)
 		if fixed == "" && at.policy == "" {
 			at.policy, at.decided = policy, o.Owner.String()
 		}
 		switch {
 		case fixed != "" && fixed != policy:
-			o.found = append(o.found, about(o.Ingress, settings.TLSPolicy, diag.Warning, diag.AnnotationNotAllowed,
+			o.found = append(o.found, AboutAnnotation(o.Ingress, settings.TLSPolicy, diag.Warning, diag.AnnotationNotAllowed,
 				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
-			o.found = append(o.found, conflicting(o.Member, settings.TLSPolicy,
+			o.found = append(o.found, SettingConflict(o.Member, settings.TLSPolicy,
 				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)).On(port))
 		}
 	}
 }
 
-// tellAdmitted tells the members that are served where fewer clients may connect than they ask for.
-func (d *doors) tellAdmitted() []diag.Diagnostic {
+// TellClients tells the members that are served where fewer clients may connect than they ask for.
+func (d *Builder) TellClients() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {
 		found = append(found, at.tellAdmitted(port)...)
@@ -178,17 +178,17 @@ func (d *doors) tellAdmitted() []diag.Diagnostic {
 	return found
 }
 
-func (d *door) tellAdmitted(port int32) []diag.Diagnostic {
+func (d *listener) tellAdmitted(port int32) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, m := range d.served {
-		if m.Leaving || settings.Within(m.settings.InboundAsked(), d.inbound) {
+		if m.Leaving || settings.Within(m.Settings.InboundAsked(), d.inbound) {
 			continue
 		}
 		reason := diag.SettingConflict
-		if m.settings.Uncounted != nil && m.settings.Uncounted.Inbound != nil {
+		if m.Settings.Uncounted != nil && m.Settings.Uncounted.Inbound != nil {
 			reason = diag.NotGroupOwner
 		}
-		found = append(found, about(m.Ingress, settings.Inbound, diag.Warning, reason,
+		found = append(found, AboutAnnotation(m.Ingress, settings.Inbound, diag.Warning, reason,
 			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, settings.DescribeInbound(d.inbound))).On(port))
 	}
 	return found

@@ -184,7 +184,7 @@ func cloudHas() CloudProtection {
 // compiled is the only load balancer of some objects.
 func compiled(t *testing.T, given []any) (Snapshot, routing.Config) {
 	t.Helper()
-	snapshots, found := Split(objects(given...), Options{})
+	snapshots, found := Split(objectsOf(given...), Options{})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}
@@ -336,7 +336,7 @@ func TestEveryRowOfTheTableThatIsAboutTheWholeIsDrawn(t *testing.T) {
 
 func TestWhatTheOwnerDecidesHoldsWithoutRoomForIt(t *testing.T) {
 	in := annotated("group", "edge")
-	snapshots, _ := Split(objects(edge("platform"),
+	snapshots, _ := Split(objectsOf(edge("platform"),
 		anIngress("platform/p", in, aged(1), annotated("inbound", "10.0.0.0/8"), annotated("wafv2-acl", "strong"), ruled("p.test", prefixed("/", "web:80"))),
 		anIngress("bob/b", in, aged(2), ruled("b.test", prefixed("/", "web:80"))),
 	), Options{})

@@ -27,7 +27,7 @@ type CloudProtection struct {
 func WebACLs(s Snapshot) []string {
 	var out []string
 	for _, m := range s.Members {
-		if asked := m.settings.WebACL; settings.IsWebACL(asked) && !slices.Contains(out, asked) {
+		if asked := m.Settings.WebACL; settings.IsWebACL(asked) && !slices.Contains(out, asked) {
 			out = append(out, asked)
 		}
 	}
@@ -37,12 +37,12 @@ func WebACLs(s Snapshot) []string {
 
 // Shielded reports whether a member asks for a shield.
 func Shielded(s Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.settings.Shield == "true" })
+	return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Settings.Shield == "true" })
 }
 
 // lacks reports whether a member asks for a web ACL that there is not.
 func (g CloudProtection) lacks(m Member) bool {
-	return settings.IsWebACL(m.settings.WebACL) && g.WebACLs[m.settings.WebACL] == ""
+	return settings.IsWebACL(m.Settings.WebACL) && g.WebACLs[m.Settings.WebACL] == ""
 }
 
 // arnOf returns the ARN of a web ACL, as far as that is known, or the name.
@@ -66,19 +66,19 @@ func nameInARN(webACL string) string {
 
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
-	webACL, by, found := forAll{
+	webACL, by, found := LoadBalancerSetting{
 		settings.WAFv2ACL, func(v settings.Values) string { return v.WebACL }, settings.IsWebACL, g.same,
-	}.decide(s.Members)
+	}.Decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
 	if by != nil && settings.IsWebACL(webACL) {
 		if out.WebACL = g.WebACLs[webACL]; out.WebACL == "" {
 			out.WebACL = routing.Unsettled
 		}
 	}
-	shield, by, told := forAll{
+	shield, by, told := LoadBalancerSetting{
 		settings.ShieldAdvanced, func(v settings.Values) string { return v.Shield }, func(v string) bool { return v == "true" },
 		func(a, b string) bool { return a == b },
-	}.decide(s.Members)
+	}.Decide(s.Members)
 	found = append(found, told...)
 	switch {
 	case shield == "false":
@@ -87,7 +87,7 @@ func Protect(s Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnost
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		found = append(found, about(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.NoShield))
+		found = append(found, AboutAnnotation(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.NoShield))
 	}
 	return out, found
 }

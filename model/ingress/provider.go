@@ -15,11 +15,11 @@ func WithoutRefusedSettings(s Snapshot, refused map[string]string) (Snapshot, []
 	if !RefusesSettings(s, refused) {
 		return s, nil
 	}
-	why := refused[providerSettings(s.Class.Provider)]
+	why := refused[ProviderSettingsText(s.Class.Provider)]
 	changes := s.Changes()
 	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused, Source: s.Class.Source().At("spec.provider"), Message: why}}
 	for _, m := range changes {
-		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: sourceOf(m.Ingress),
+		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: SourceOf(m.Ingress),
 			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider does not take spec.provider of class %s: %s", s.Class.Name, why)})
 	}
 	return s.Refuse(changes), found
@@ -27,5 +27,5 @@ func WithoutRefusedSettings(s Snapshot, refused map[string]string) (Snapshot, []
 
 // RefusesSettings reports whether the provider does not take the settings of the class.
 func RefusesSettings(s Snapshot, refused map[string]string) bool {
-	return refused[providerSettings(s.Class.Provider)] != ""
+	return refused[ProviderSettingsText(s.Class.Provider)] != ""
 }

@@ -17,8 +17,8 @@ const (
 	deepestSettings = 32       // objects and lists within one another
 )
 
-// validateProviderSettings is what is wrong with settings before their provider sees them.
-func validateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
+// ValidateProviderSettings is what is wrong with settings before their provider sees them.
+func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
 	if settings == nil {
 		return nil
 	}
@@ -31,8 +31,8 @@ func validateProviderSettings(settings *runtime.RawExtension, at *field.Path) fi
 	return nil
 }
 
-// providerSettings are valid settings in the one form that equal settings have; "" for none.
-func providerSettings(settings *runtime.RawExtension) string {
+// ProviderSettingsText are valid settings in the one form that equal settings have; "" for none.
+func ProviderSettingsText(settings *runtime.RawExtension) string {
 	if settings == nil {
 		return ""
 	}

@@ -52,17 +52,17 @@ func (c *Certificates) Recall(m memory.LoadBalancer) {
 
 // CertificateHosts are the hosts for which the cloud has to be asked for certificates.
 func CertificateHosts(s Snapshot) []string {
-	if !s.Class.discovers() {
+	if !s.Class.DiscoversCertificates() {
 		return nil
 	}
-	x := newIndex(Objects{Namespaces: s.Namespaces})
+	x := NewIndex(Objects{Namespaces: s.Namespaces})
 	var ask []string
 	for _, m := range s.Members {
-		if len(m.settings.Certificates) > 0 {
+		if len(m.Settings.Certificates) > 0 {
 			continue
 		}
-		permitted, _ := allowanceOf(&s.Class, x.labels(m.Namespace)).permitted(m, s.Class.hostMiss())
-		covers := newCover(hostsOf(s.owned(m, permitted), false))
+		permitted, _ := AllowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m, s.Class.HostMissMeaning())
+		covers := newCover(HostsOf(s.OwnedRules(m, permitted), false))
 		for _, t := range m.Spec.TLS {
 			if t.SecretName != "" {
 				continue
@@ -84,12 +84,12 @@ func CertificateHosts(s Snapshot) []string {
 
 // NamedCertificates are those that Ingresses name and whose names the cloud has to be asked for.
 func NamedCertificates(s Snapshot) []routing.CertificateID {
-	if s.owners == nil && s.Class.AllowedHosts == nil {
+	if s.Owners == nil && s.Class.AllowedHosts == nil {
 		return nil
 	}
 	var ask []routing.CertificateID
-	for _, m := range slices.Concat(s.Members, s.before()) {
-		ask = append(ask, m.settings.Certificates...)
+	for _, m := range slices.Concat(s.Members, s.LastAcceptedMembers()) {
+		ask = append(ask, m.Settings.Certificates...)
 	}
 	slices.Sort(ask)
 	return slices.Compact(ask)

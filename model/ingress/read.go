@@ -11,35 +11,35 @@ import (
 
 // This file reads the annotations of an Ingress under its class.
 
-// readAnnotations reads the annotations of an Ingress under its class. An error among the
+// Read reads the annotations of an Ingress under its class. An error among the
 // diagnostics means that it must not be served as it is.
-func readAnnotations(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
-	return readAnnotationsOn(c, ing, c.joins(ing))
+func Read(ing *networkingv1.Ingress, c *Class) (settings.Values, []diag.Diagnostic) {
+	return ReadOn(c, ing, c.SharedGroupOf(ing))
 }
 
 // read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
 // no such group.
-func readAnnotationsOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
-	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec, c.heeds(ing.Namespace, group))
+func ReadOn(c *Class, ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
+	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec, c.CountsSettingsOf(ing.Namespace, group))
 	var found []diag.Diagnostic
 	for _, w := range wrong {
-		found = append(found, about(ing, w.Annotation, w.Severity, w.Reason, w.Message))
+		found = append(found, AboutAnnotation(ing, w.Annotation, w.Severity, w.Reason, w.Message))
 	}
-	found = append(found, unknownOf(ing, given)...)
-	found = append(found, foreignOf(c, ing, given)...)
-	if failed(found) {
+	found = append(found, Unknown(ing, given)...)
+	found = append(found, Foreign(c, ing, given)...)
+	if HasError(found) {
 		return given, found
 	}
 	if err := given.Conditions.Check(&ing.Spec); err != nil {
-		found = append(found, about(ing, settings.RequestConditions, diag.Error, diag.AnnotationInvalid, err.Error()))
+		found = append(found, AboutAnnotation(ing, settings.RequestConditions, diag.Error, diag.AnnotationInvalid, err.Error()))
 	}
 	if port := given.HealthSaid[settings.HealthPort]; port != "" && !settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
-		found = append(found, about(ing, settings.HealthPort, diag.Error, diag.TargetPortNotAllowed,
+		found = append(found, AboutAnnotation(ing, settings.HealthPort, diag.Error, diag.TargetPortNotAllowed,
 			fmt.Sprintf("health checks cannot go to port %s: %s", port, settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
 	}
 	if given.HealthSaid != nil {
 		if err := settings.CheckHealth(given.HealthSaid, &c.LoadBalancerClassSpec); err != nil {
-			found = append(found, about(ing, settings.HealthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
+			found = append(found, AboutAnnotation(ing, settings.HealthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
 		}
 	}
 	return given, found

@@ -21,7 +21,7 @@ import (
 var expression = regexp.MustCompile(`[\\^\[\]{}|]|\.[*+]|\)[*+?$]|\([^)]*[*+?]|/\([^)]*\)/?$|[+*?]\$$|[^/]\$$`)
 
 // tellText tells of a path that looks like a regular expression and is compared as it is written.
-func (v *visit) tellText(p *networkingv1.HTTPIngressPath, read routing.Path, field string) {
+func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routing.Path, field string) {
 	if read.Type == routing.Regex || !expression.MatchString(p.Path) {
 		return
 	}
@@ -37,14 +37,14 @@ func (v *visit) tellText(p *networkingv1.HTTPIngressPath, read routing.Path, fie
 	if !expression.MatchString(strings.NewReplacer("{", "", "}", "").Replace(p.Path)) {
 		what = "a template"
 	}
-	v.tell(diag.Warning, diag.PathReadAsText, field+".path", fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
+	v.Tell(diag.Warning, diag.PathReadAsText, field+".path", fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
 }
 
 // tellAnchors tells of a regular expression that no path can match, since something comes before
 // its beginning or behind its end, and reports whether the path is one. The AWS Load Balancer
 // Controller takes the leading slash away before it compares (docs/guide/ingress/annotations.md,
 // use-regex-path-match), so its expressions begin with "/^/".
-func (v *visit) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, field string) bool {
+func (v *memberTranslation) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, field string) bool {
 	if read.Type != routing.Regex || !strings.ContainsAny(p.Path, "^$\\") {
 		return false
 	}
@@ -55,7 +55,7 @@ func (v *visit) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, 
 	if rest, doubled := strings.CutPrefix(p.Path, "/^/"); doubled {
 		message += "; write " + quotedPath("/"+strings.TrimSuffix(rest, "$"))
 	}
-	v.tell(diag.Warning, diag.Unreachable, field+".path", message)
+	v.Tell(diag.Warning, diag.Unreachable, field+".path", message)
 	return true
 }
 

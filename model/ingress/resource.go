@@ -17,24 +17,24 @@ import (
 // its requests must not fall to a route that was not meant for them.
 
 // resource is the action of a resource backend.
-func (v *memberBackends) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
+func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
 	group := ""
 	if ref.APIGroup != nil {
 		group = *ref.APIGroup
 	}
 	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
 		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
-		v.tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
+		v.Tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
 		return routing.Status(503)
 	}
-	n := name{v.Namespace, ref.Name}
-	object := v.backends[n]
+	n := Name{v.Namespace, ref.Name}
+	object := v.Backends[n]
 	if object == nil {
-		v.tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, diag.Cut(ref.Name)))
+		v.Tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, diag.Cut(ref.Name)))
 		return routing.Status(503)
 	}
 	if !v.pool.valid(object) {
-		v.tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
+		v.Tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
 		return routing.Status(503)
 	}
 	done, known := v.resources[n]
@@ -42,24 +42,24 @@ func (v *memberBackends) resource(ref *corev1.TypedLocalObjectReference, field s
 		done = v.doing(&object.Spec, field)
 		v.resources[n] = done
 	}
-	return v.guard(done, object.Spec.Authenticate, field)
+	return v.signInBefore(done, object.Spec.Authenticate, field)
 }
 
 // valid reports whether a Backend can be used. Each is checked once, however many paths refer to
 // it.
-func (p *pool) valid(b *v1alpha1.Backend) bool {
-	valid, known := p.checked[nameOf(b)]
+func (p *Pool) valid(b *v1alpha1.Backend) bool {
+	valid, known := p.checked[NameOf(b)]
 	if !known {
 		errs := validateBackend(&b.Spec)
-		p.found = append(p.found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
+		p.Found = append(p.Found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
 		valid = len(errs) == 0
-		p.checked[nameOf(b)] = valid
+		p.checked[NameOf(b)] = valid
 	}
 	return valid
 }
 
 // doing is what a valid Backend does.
-func (v *memberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
+func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 	switch {
 	case spec.Redirect != nil:
 		r := spec.Redirect
@@ -76,7 +76,7 @@ func (v *memberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing
 		}
 		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType, Body: f.Body}}
 	}
-	out := routing.Action{Forward: v.shares(spec.Services, providerSettings(spec.Provider), field), Rewrite: rewriteOf(spec.Rewrite)}
+	out := routing.Action{Forward: v.shares(spec.Services, ProviderSettingsText(spec.Provider), field), Rewrite: rewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds
 	}
@@ -98,7 +98,7 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 }
 
 // shares are the backends of weighted Services, sorted; two entries for one backend are one.
-func (v *memberBackends) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
+func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
 		ref := v.reference(s.Name, s.Port, provider)

@@ -60,7 +60,7 @@ func TestTargetPortsOfAClass(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			spec := v1alpha1.LoadBalancerClassSpec{TargetPorts: c.ports}
-			if errs := validateClassSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
+			if errs := ValidateSpec(&spec, field.NewPath("spec")); (len(errs) > 0) != c.invalid {
 				t.Fatalf("errors %v, want some: %v", errs, c.invalid)
 			}
 			class := Class{LoadBalancerClassSpec: spec}
@@ -133,7 +133,7 @@ func TestWhatMustNotBeATargetIsLeftOutAndTold(t *testing.T) {
 			if strings.HasPrefix(name, "health") {
 				given = given[:len(given)-1]
 			}
-			snapshots, found := Split(objects(given...), Options{})
+			snapshots, found := Split(objectsOf(given...), Options{})
 			var got []string
 			for _, s := range snapshots {
 				config, more := Translate(s, Certificates{})
@@ -158,7 +158,7 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 	class := aClass("fairlead", v1alpha1.LoadBalancerClassSpec{TargetPorts: []string{"8080"}})
 	was := anIngress("shop/web", annotated("health-check-port", "9090"), annotated("health-check-path", "/up"), defaulted(to("web:80")))
 	const key = "fairlead/shop/web/internal"
-	o := objects(aService("shop/web:80"), aSlice("shop/web", nil, "10.0.0.1"), class, was)
+	o := objectsOf(aService("shop/web:80"), aSlice("shop/web", nil, "10.0.0.1"), class, was)
 	o.Memories = map[routing.Key]memory.LoadBalancer{key: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: &memory.Accepted{Annotations: was.Annotations, Spec: was.Spec}}}}}
 	snapshots, _ := Split(o, Options{})
 	config, found := Translate(snapshots[0], Certificates{})
@@ -172,7 +172,7 @@ func TestHealthChecksOfTheLastAcceptedVersionKeepToThePortsOfTheClass(t *testing
 // limit.
 func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Groups: []v1alpha1.SharedGroup{{Name: "g"}}})}
-	for i := range mostTargetPorts + 1 {
+	for i := range MostTargetPorts + 1 {
 		name := fmt.Sprintf("shop/s%02d", i)
 		given = append(given, aService(name+":80"), aSlice(name, onPort(int32(8000+i)), fmt.Sprintf("10.0.0.%d", i+1)),
 			anIngress(name, annotated("group", "g"), aged(int64(100-i)), ruled(fmt.Sprintf("s%02d.test", i), prefixed("/", fmt.Sprintf("s%02d:80", i)))))
@@ -203,7 +203,7 @@ func TestANamespaceHasALimitedNumberOfPorts(t *testing.T) {
 func TestTargetsThatComeLaterKeepToTheLimitOfPorts(t *testing.T) {
 	target := func(port int32) routing.Target { return routing.Target{Address: "10.0.0.1", Port: port} }
 	others := map[int32]bool{}
-	for i := range int32(mostTargetPorts - 1) {
+	for i := range int32(MostTargetPorts - 1) {
 		others[8000+i] = true
 	}
 	want := []routing.Target{target(8000), target(9000), target(9001)}

@@ -36,18 +36,18 @@ type Snapshot struct {
 	// same.
 	Refused []Member
 
-	owners    *ownership.Owners // of hosts; nil where they have none
-	annotated map[*corev1.Service]*foreign.Annotations
+	Owners             *ownership.Owners // of hosts; nil where they have none
+	ServiceAnnotations map[*corev1.Service]*foreign.Annotations
 }
 
-// onlyRefused reports whether all that ask for the load balancer are refused, so that there is
+// HasOnlyRefused reports whether all that ask for the load balancer are refused, so that there is
 // none.
-func (s *Snapshot) onlyRefused() bool {
+func (s *Snapshot) HasOnlyRefused() bool {
 	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
 }
 
-// join makes an Ingress a member.
-func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
+// Add makes an Ingress a member.
+func (s *Snapshot) Add(ing *networkingv1.Ingress, m Member, found []diag.Diagnostic) {
 	s.Members = append(s.Members, m)
 	if !m.Vanished {
 		s.Ingresses = append(s.Ingresses, ing)
@@ -55,9 +55,9 @@ func (s *Snapshot) join(ing *networkingv1.Ingress, m Member, found []diag.Diagno
 	s.Diagnostics = append(s.Diagnostics, found...)
 }
 
-func tellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
+func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.Diagnostic {
 	return diag.Diagnostic{
-		Severity: diag.Error, Reason: diag.ConsentWithdrawn, Source: sourceOf(ing),
+		Severity: diag.Error, Reason: diag.ConsentWithdrawn, Source: SourceOf(ing),
 		Message: fmt.Sprintf("%s does not serve it any more as it was last accepted: %s", key, why),
 	}
 }
@@ -71,7 +71,7 @@ func NetworkOf(s Snapshot) routing.Network {
 func (s Snapshot) Routes() int {
 	n := 0
 	for _, m := range s.Members {
-		n += routesOf(m.Ingress) * max(1, len(m.settings.Ports))
+		n += RoutesOf(m.Ingress) * max(1, len(m.Settings.Ports))
 	}
 	return n
 }
@@ -79,7 +79,7 @@ func (s Snapshot) Routes() int {
 // WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services
 // mean, for snapshots that are compiled several times.
 func (s Snapshot) WithAnnotationCache() Snapshot {
-	s.annotated = map[*corev1.Service]*foreign.Annotations{}
+	s.ServiceAnnotations = map[*corev1.Service]*foreign.Annotations{}
 	return s
 }
 
@@ -87,19 +87,19 @@ func (s Snapshot) WithAnnotationCache() Snapshot {
 // Backends beside its Ingresses do, each once.
 func ProviderSettings(s Snapshot) (class string, groups []string) {
 	for _, b := range s.Backends {
-		if text := providerSettings(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
+		if text := ProviderSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
 			groups = append(groups, text)
 		}
 	}
 	slices.Sort(groups)
-	return providerSettings(s.Class.Provider), slices.Compact(groups)
+	return ProviderSettingsText(s.Class.Provider), slices.Compact(groups)
 }
 
-// routes is the number of routes of all members on one port.
-func (s Snapshot) routes() int {
+// RoutesPerPort is the number of routes of all members on one port.
+func (s Snapshot) RoutesPerPort() int {
 	n := 0
 	for _, m := range s.Members {
-		n += routesOf(m.Ingress)
+		n += RoutesOf(m.Ingress)
 	}
 	return n
 }

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// members are the members of each load balancer, oldest first; those that leave are in brackets.
-func members(snapshots []Snapshot) map[routing.Key]string {
+// membersOf are the members of each load balancer, oldest first; those that leave are in brackets.
+func membersOf(snapshots []Snapshot) map[routing.Key]string {
 	out := map[routing.Key]string{}
 	for _, s := range snapshots {
 		var names []string
@@ -99,8 +99,8 @@ func TestGrouping(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(c.given...), Options{})
-			compare(t, "members", members(snapshots), c.want)
+			snapshots, found := Split(objectsOf(c.given...), Options{})
+			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 		})
 	}
@@ -166,7 +166,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), Options{AssumeClass: "fairlead"})
+			snapshots, found := Split(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), Options{AssumeClass: "fairlead"})
 			all := sortedStrings(everything(snapshots, told(found)))
 			compare(t, "told", all, sortedStrings(c.told))
 			got := ""
@@ -186,7 +186,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 func TestFrozenClassIsRemembered(t *testing.T) {
 	good := anIngress("shop/web", ofClass("public"), ruled("good.test", prefixed("/", "web:80")))
 	memory := remembered("public/shop/web/internal", map[string]memory.Member{"shop/web": {LastAccepted: acceptedAs(good)}})
-	snapshots, _ := Split(objects(good, memory), Options{})
+	snapshots, _ := Split(objectsOf(good, memory), Options{})
 	if len(snapshots) != 1 || snapshots[0].Class.TLSPolicy != "remembered" {
 		t.Errorf("got %v, want one load balancer with the class as it was", keys(snapshots))
 	}
@@ -293,9 +293,9 @@ func TestMoves(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(asks[c.to], c.memories), Options{AssumeClass: "fairlead"})
+			snapshots, found := Split(objectsOf(asks[c.to], c.memories), Options{AssumeClass: "fairlead"})
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
-			compare(t, "members", members(snapshots), c.want)
+			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
 				config, _ := Translate(s, Certificates{})
 				if len(config.Routes) != 1 || !strings.HasSuffix(string(s.Key), "/"+config.Settings.Scheme) {
@@ -329,12 +329,12 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objects(bad, map[routing.Key]memory.LoadBalancer{
+			snapshots, found := Split(objectsOf(bad, map[routing.Key]memory.LoadBalancer{
 				from: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: good}}},
 				to:   {Members: map[string]memory.Member{"shop/web": c.to}},
 			}), Options{AssumeClass: "fairlead"})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
-			compare(t, "members", members(snapshots), c.want)
+			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
 				if config, _ := Translate(s, Certificates{}); len(config.Names) != 1 || config.Names[0].Host != "good.test" {
 					t.Errorf("%s names %v", s.Key, config.Names)
@@ -346,7 +346,7 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 
 func TestSnapshotHoldsWhatItsMembersReferTo(t *testing.T) {
 	backend := aBackend("shop/split", v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "canary", Port: v1alpha1.ServicePort{Number: 80}}}})
-	snapshots, _ := Split(objects(
+	snapshots, _ := Split(objectsOf(
 		anIngress("shop/web", defaulted(to("web:80")), ruled("", path(byPrefix, "/", toResource("fairlead.dev/Backend/split"))), secured("cert")),
 		aService("shop/web:80"), aService("shop/canary:80"), aService("shop/other:80"), aService("pay/web:80"),
 		aSlice("shop/web", nil, "10.0.0.2"), aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/other", nil, "10.0.0.3"),
@@ -380,7 +380,7 @@ func TestRefusedChanges(t *testing.T) {
 	changed := anIngress("shop/changed", group, aged(2), ruled("changed.test", prefixed("/", "web:80")))
 	before := anIngress("shop/changed", group, aged(2), ruled("before.test", prefixed("/", "web:80")))
 	fresh := anIngress("shop/fresh", group, aged(1), ruled("fresh.test", prefixed("/", "web:80")))
-	snapshots, _ := Split(objects(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
+	snapshots, _ := Split(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
 		"shop/old":     {LastAccepted: acceptedAs(old), Served: true},
 		"shop/changed": {LastAccepted: acceptedAs(before), Served: true},
 	})), Options{AssumeClass: "fairlead"})

@@ -28,7 +28,7 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 	tellGroups(s.snapshots)
 	out := make([]Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
-		if snapshot := s.snapshots[key]; !snapshot.onlyRefused() {
+		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {
 			out = append(out, s.finish(snapshot))
 		}
 	}
@@ -37,9 +37,9 @@ func Split(o Objects, options Options) ([]Snapshot, []diag.Diagnostic) {
 
 // split finds the load balancer of each Ingress.
 func split(o Objects, options Options) *splitter {
-	s := &splitter{index: newIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
-	s.classes, s.homeless = newClasses(o, options)
-	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return compareNames(nameOf(a), nameOf(b)) }) {
+	s := &splitter{Index: NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories), snapshots: map[routing.Key]*Snapshot{}}
+	s.classes, s.homeless = NewLookup(o, options)
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int { return CompareNames(NameOf(a), NameOf(b)) }) {
 		if ing.DeletionTimestamp.IsZero() {
 			s.place(ing)
 		}
@@ -62,84 +62,84 @@ func RefusedBy(o Objects, options Options) map[routing.Key][]Member {
 // place finds the load balancer of an Ingress: the one that it asks for, or, where what it asks
 // for is refused, the one that remembers a version of it that was accepted.
 func (s *splitter) place(ing *networkingv1.Ingress) {
-	trail, remembered := s.trails[nameOf(ing).String()]
-	whose := s.classes.of(ing, remembered)
-	found := whose.found
+	trail, remembered := s.trails[NameOf(ing).String()]
+	whose := s.classes.Of(ing, remembered)
+	found := whose.Found
 	switch {
-	case whose.other != nil:
-		s.depart(ing, *whose.other, found)
+	case whose.NotOurs != nil:
+		s.depart(ing, *whose.NotOurs, found)
 		return
-	case whose.lost != nil:
-		found = append(found, *whose.lost)
+	case whose.Problem != nil:
+		found = append(found, *whose.Problem)
 	default:
-		key, member, more := s.admit(ing, whose.class, trail.Home())
+		key, member, more := s.admit(ing, whose.Class, trail.Home())
 		found = append(found, more...)
-		if !failed(found) {
-			found = append(found, s.overreach(member, whose.class, trail)...)
+		if !HasError(found) {
+			found = append(found, s.overreach(member, whose.Class, trail)...)
 		}
-		if !failed(found) {
-			s.move(ing, member, s.snapshot(key, whose.class), found)
+		if !HasError(found) {
+			s.move(ing, member, s.snapshot(key, whose.Class), found)
 			return
 		}
 		if key.AcrossNamespaces() { // elsewhere hosts have no owners
-			snapshot := s.snapshot(key, whose.class)
+			snapshot := s.snapshot(key, whose.Class)
 			snapshot.Refused = append(snapshot.Refused, member)
 		}
 	}
 	snapshot := s.keepLastGood(ing, found)
-	if snapshot != nil && whose.lost != nil && whose.asked == snapshot.Key.Class() {
-		snapshot.ClassLost = whose.lost.Message
+	if snapshot != nil && whose.Problem != nil && whose.Asked == snapshot.Key.Class() {
+		snapshot.ClassLost = whose.Problem.Message
 	}
 }
 
 // admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
 // that. An error among the diagnostics means that it is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *Class, home memory.Home) (routing.Key, Member, []diag.Diagnostic) {
-	given, found := readAnnotations(ing, class)
+	given, found := Read(ing, class)
 	if errs := validate.Ingress(ing); len(errs) > 0 {
-		found = validate.Refusals(sourceOf(ing), errs)
+		found = validate.Refusals(SourceOf(ing), errs)
 	} else {
 		if r := home.Rejection(ing); r != nil {
-			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: sourceOf(ing), Message: r.Message})
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: SourceOf(ing), Message: r.Message})
 		}
-		if refused := tooComplex(class, ing, given); refused != nil {
+		if refused := TooComplex(class, ing, given); refused != nil {
 			found = append(found, *refused)
 		}
 	}
-	key, refused := keyOf(class, ing, given, s.labels(ing.Namespace))
-	if refused != nil && !failed(found) {
+	key, refused := keyOf(class, ing, given, s.NamespaceLabels(ing.Namespace))
+	if refused != nil && !HasError(found) {
 		found = append(found, *refused)
 	}
-	return key, newMember(ing, given), found
+	return key, New(ing, given), found
 }
 
 // finish sorts a snapshot and adds what its members depend on.
 func (s *splitter) finish(snapshot *Snapshot) Snapshot {
 	slices.SortFunc(snapshot.Members, func(a, b Member) int { return routing.Older(a.Owner, b.Owner) })
-	needed := newIndex(Objects{SecretsWithheld: s.withheld, PodsKnown: s.podsKnown, Awaited: s.awaited})
-	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
-		needed.take(s.index, m.Ingress)
+	needed := NewIndex(Objects{SecretsWithheld: s.SecretsWithheld, PodsKnown: s.PodsKnown, Awaited: s.Awaited})
+	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
+		needed.CopyDependencies(s.Index, m.Ingress)
 	}
 	if snapshot.NeedsNodes() {
-		needed.nodes = s.nodes
+		needed.Nodes = s.Nodes
 	}
-	snapshot.resolveOwners(s.index, s.memories)
+	snapshot.ResolveOwners(s.Index, s.memories)
 	ingresses := snapshot.Ingresses
-	needed.judged = s.judgements(snapshot, needed)
-	snapshot.Objects = needed.objects()
+	needed.Judged = s.judgements(snapshot, needed)
+	snapshot.Objects = needed.Objects()
 	snapshot.Ingresses = ingresses
 	return *snapshot
 }
 
 // judgements are those of the Secrets that members take certificates from, so that each is judged
 // once however often the snapshot is compiled.
-func (s *splitter) judgements(snapshot *Snapshot, needed *index) map[*corev1.Secret]secrets.Certificate {
+func (s *splitter) judgements(snapshot *Snapshot, needed *Index) map[*corev1.Secret]secrets.Certificate {
 	out := map[*corev1.Secret]secrets.Certificate{}
-	for _, m := range slices.Concat(snapshot.Members, snapshot.before()) {
+	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
 		for _, t := range m.Spec.TLS {
-			if secret := needed.secrets[name{m.Namespace, t.SecretName}]; secret != nil && t.SecretName != "" {
+			if secret := needed.Secrets[Name{m.Namespace, t.SecretName}]; secret != nil && t.SecretName != "" {
 				if _, known := out[secret]; !known {
-					out[secret] = s.judge(secret)
+					out[secret] = s.CertificateOf(secret)
 				}
 			}
 		}

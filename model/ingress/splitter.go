@@ -15,8 +15,8 @@ import (
 // the class still permits it.
 
 type splitter struct {
-	*index
-	classes   *classes
+	*Index
+	classes   *Lookup
 	memories  map[routing.Key]memory.LoadBalancer
 	trails    map[string]memory.Trail
 	snapshots map[routing.Key]*Snapshot
@@ -36,7 +36,7 @@ func (s *splitter) snapshot(key routing.Key, class *Class) *Snapshot {
 // classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
 func (s *splitter) classOf(key routing.Key) *Class {
 	class := key.Class()
-	if c := s.classes.named(class); c != nil {
+	if c := s.classes.Named(class); c != nil {
 		return c
 	}
 	if spec := s.memories[key].Class; spec != nil {
@@ -48,7 +48,7 @@ func (s *splitter) classOf(key routing.Key) *Class {
 // move makes an Ingress a member of a load balancer, and keeps it in those that it moves away from:
 // its old home, and where it has yet to leave another one for that, there too.
 func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found []diag.Diagnostic) {
-	trail := s.trails[nameOf(ing).String()]
+	trail := s.trails[NameOf(ing).String()]
 	before := trail.Before(to.Key)
 	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
 		m.Move++
@@ -59,7 +59,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 	if at := trail.At(to.Key); at >= 0 {
 		m.Earlier = slices.DeleteFunc(trail[at].Leaving(), func(k routing.Key) bool { return k == m.From })
 	}
-	to.join(ing, m, found)
+	to.Add(ing, m, found)
 	for _, home := range before {
 		class := s.classOf(home.Key)
 		if class == nil {
@@ -69,7 +69,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 		to.Diagnostics = append(to.Diagnostics, withdrawn...)
 		if ok {
 			leaving.Vanished = m.Vanished
-			s.snapshot(home.Key, class).join(ing, leaving, nil)
+			s.snapshot(home.Key, class).Add(ing, leaving, nil)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (s *splitter) move(ing *networkingv1.Ingress, m Member, to *Snapshot, found
 // keepLastGood falls back to the version of an Ingress that was last accepted, and returns where;
 // nil if none was. In the middle of a move that may be where it comes from.
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *Snapshot {
-	for _, home := range s.trails[nameOf(ing).String()] {
+	for _, home := range s.trails[NameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if home.LastAccepted == nil || class == nil {
 			continue
@@ -86,7 +86,7 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 		found = append(found, withdrawn...)
 		if ok {
 			snapshot := s.snapshot(home.Key, class)
-			snapshot.tellKept(ing)
+			snapshot.TellKept(ing)
 			s.move(ing, last, snapshot, found)
 			return snapshot
 		}
@@ -98,17 +98,17 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 // stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class
 // has withdrawn its consent it is none, what is served of it ends, and its author is told.
 func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class *Class) (m Member, told []diag.Diagnostic, ok bool) {
-	labels := s.labels(ing.Namespace)
-	withdrawn := class.excludes(home.Key, ing.Namespace, labels)
+	labels := s.NamespaceLabels(ing.Namespace)
+	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
 	if withdrawn == "" {
-		m, withdrawn, ok = lastAcceptedMember(class, home.Key, ing, home.LastAccepted)
+		m, withdrawn, ok = LastAccepted(class, home.Key, ing, home.LastAccepted)
 	}
-	if ok && denies(class, m, labels) != nil {
+	if ok && Denies(class, m, labels) != nil {
 		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts", class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
 		s.end(home, class)
-		told = []diag.Diagnostic{tellWithdrawn(ing, home.Key, withdrawn)}
+		told = []diag.Diagnostic{TellWithdrawn(ing, home.Key, withdrawn)}
 	}
 	return m, told, ok
 }
@@ -118,14 +118,14 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class 
 // so, the version stays that was last accepted there. Where the class excludes the namespace,
 // nothing of it stays.
 func (s *splitter) leaving(m Member, home memory.Home, class *Class) (out Member, told []diag.Diagnostic, ok bool) {
-	if why := class.excludes(home.Key, m.Namespace, s.labels(m.Namespace)); why != "" {
+	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
 		s.end(home, class)
-		d := tellWithdrawn(m.Ingress, home.Key, why)
+		d := TellWithdrawn(m.Ingress, home.Key, why)
 		d.Severity = diag.Warning
 		return Member{}, []diag.Diagnostic{d}, false
 	}
-	given, _, ok := readOn(class, home.Key, m.Ingress)
-	out = newMember(m.Ingress, given)
+	given, _, ok := ReadServed(class, home.Key, m.Ingress)
+	out = New(m.Ingress, given)
 	if !ok && home.LastAccepted != nil {
 		out, told, ok = s.stillGood(m.Ingress, home, class)
 	}
@@ -139,7 +139,7 @@ func (s *splitter) leaving(m Member, home memory.Home, class *Class) (out Member
 // overreach says of an Ingress of which the class permits nothing what it does not permit, if a
 // version of it was accepted before of which the class permits something: that one stays.
 func (s *splitter) overreach(m Member, class *Class, t memory.Trail) []diag.Diagnostic {
-	denied := denies(class, m, s.labels(m.Namespace))
+	denied := Denies(class, m, s.NamespaceLabels(m.Namespace))
 	if denied == nil {
 		return nil
 	}
@@ -148,8 +148,8 @@ func (s *splitter) overreach(m Member, class *Class, t memory.Trail) []diag.Diag
 		if home.LastAccepted == nil || before == nil {
 			continue
 		}
-		last, _, ok := lastAcceptedMember(before, home.Key, m.Ingress, home.LastAccepted)
-		if ok && before.excludes(home.Key, m.Namespace, s.labels(m.Namespace)) == "" && denies(before, last, s.labels(m.Namespace)) == nil {
+		last, _, ok := LastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
+		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" && Denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
 			return denied
 		}
 	}

@@ -24,7 +24,7 @@ func WithoutTakenName(s Snapshot, taken string) (Snapshot, []diag.Diagnostic) {
 		if slices.ContainsFunc(changes, func(c Member) bool { return c.Ingress == m.Ingress }) {
 			severity, message = diag.Error, taken+", and the Ingress is not served by a load balancer of another name"
 		}
-		found = append(found, about(m.Ingress, settings.LoadBalancerName, severity, diag.NameTaken, message))
+		found = append(found, AboutAnnotation(m.Ingress, settings.LoadBalancerName, severity, diag.NameTaken, message))
 	}
 	return s.Refuse(changes), found
 }

@@ -15,7 +15,7 @@ import (
 // mayCheck reports whether health checks for a member may go to a port, and tells it if they may
 // not. The Ingress as it was last accepted is served with such an annotation, but without such
 // checks.
-func (v *memberBackends) mayCheck(port string) bool {
+func (v *MemberBackends) mayCheck(port string) bool {
 	if !settings.AllowsCheckPort(&v.pool.class.LoadBalancerClassSpec, port) {
 		v.tellCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
 		return false
@@ -27,9 +27,9 @@ func (v *memberBackends) mayCheck(port string) bool {
 	return true
 }
 
-func (v *memberBackends) tellCheck(port, why string) {
+func (v *MemberBackends) tellCheck(port, why string) {
 	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed, Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.told(p) {
-		v.found = append(v.found, about(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))
+		v.Found = append(v.Found, AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))
 	}
 }

@@ -20,50 +20,50 @@ import (
 // one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
 // host, and its default backend.
 
-func newDoors(s *Snapshot, c Certificates) *doors {
-	d := &doors{
+func NewBuilder(s *Snapshot, c Certificates) *Builder {
+	d := &Builder{
 		class: &s.Class, group: s.Key.SharedGroup(),
-		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.discovers(), members: s.Memory.Members,
-		ports:   map[int32]*door{},
-		secrets: map[name]secret{},
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
+		ports:   map[int32]*listener{},
+		secrets: map[Name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
 		namesIn: map[routing.CertificateID][]routing.Host{},
 		names:   newNames(),
 		asked:   map[certificateOrigin]bool{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
-	d.rivalry = newRivalry(d, s)
+	d.certificateDisputes = newCertificateDisputes(d, s)
 	if d.group != "" {
-		d.share(s.Class.ownerOf(d.group), s.Members)
+		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)
 	}
 	return d
 }
 
-// of are the ports of a rule. A listed host has the HTTPS ports only.
-func (s served) of(r rule) []int32 {
-	if r.listed != "" {
-		return s.secureOf(r.host)
+// Of are the ports of a rule. A listed host has the HTTPS ports only.
+func (s ServedPorts) Of(r Rule) []int32 {
+	if r.Listed != "" {
+		return s.secureOf(r.Host)
 	}
-	if ports, ok := s.secure[r.host]; ok {
+	if ports, ok := s.secure[r.Host]; ok {
 		return ports
 	}
 	return s.plain
 }
 
-// needed are the rules without those for listed hosts that make no difference: the host has no
+// Needed are the rules without those for listed hosts that make no difference: the host has no
 // certificate, or the rules that answer for it are served over HTTPS whatever the host is, and
 // nothing of another Ingress names the host or its wildcard, which could close or take it on these
 // ports. Of a listed host below a wildcard of another namespace, the name stays.
-func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
+func (s *ServedPorts) Needed(rules []Rule, named map[routing.Host]bool) []Rule {
 	s.listed = map[routing.Host][]int32{}
-	var out []rule
+	var out []Rule
 	for _, r := range rules {
 		switch {
-		case r.listed == "":
-		case s.needs(r, named):
-			s.listed[r.by] = s.of(r)
-		case r.below:
-			r.http = nil
+		case r.Listed == "":
+		case s.Needs(r, named):
+			s.listed[r.By] = s.Of(r)
+		case r.Below:
+			r.HTTP = nil
 		default:
 			continue
 		}
@@ -72,26 +72,26 @@ func (s *served) needed(rules []rule, named map[routing.Host]bool) []rule {
 	return out
 }
 
-// needs reports whether a rule for a listed host makes a difference.
-func (s *served) needs(r rule, named map[routing.Host]bool) bool {
-	parent, _ := r.host.Parent()
-	contested := r.below || named[r.host] || r.by == routing.Any && named[parent]
-	return len(s.of(r)) > 0 && (contested || len(s.secureOf(r.by)) == 0)
+// Needs reports whether a rule for a listed host makes a difference.
+func (s *ServedPorts) Needs(r Rule, named map[routing.Host]bool) bool {
+	parent, _ := r.Host.Parent()
+	contested := r.Below || named[r.Host] || r.By == routing.Any && named[parent]
+	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
 }
 
-// open has a member ask for its ports and certificates. Its default backend counts as one of its
+// AddMember has a member ask for its ports and certificates. Its default backend counts as one of its
 // rules without a host if it answers for hosts that nobody names. What is asked for is served by
 // finish, once all members have asked.
-func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost bool) *opening {
-	o := &opening{doors: d, index: x, Member: m, allowance: a, covers: newCover(hostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
+func (d *Builder) AddMember(x *Index, m Member, a Allowance, rules []Rule, forAnyHost bool) *MemberListeners {
+	o := &MemberListeners{Builder: d, Index: x, Member: m, Allowance: a, covers: newCover(HostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
 		return o // it opens no port for nothing
 	}
-	if forAnyHost || slices.ContainsFunc(rules, func(r rule) bool { return r.listed == "" }) {
-		o.plain = o.claim(settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+	if forAnyHost || slices.ContainsFunc(rules, func(r Rule) bool { return r.Listed == "" }) {
+		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
 	}
-	listed := settings.PortsOf(m.settings.Ports, v1alpha1.ProtocolHTTPS)
+	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
 		listed = []int32{443}
 	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
@@ -106,9 +106,9 @@ func (d *doors) open(x *index, m Member, a allowance, rules []rule, forAnyHost b
 	return o
 }
 
-// finish has a member served on the ports that it was given, with its certificates.
-func (o *opening) finish() (served, []diag.Diagnostic) {
-	s := served{plain: o.plain}
+// Finish has a member served on the ports that it was given, with its certificates.
+func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
+	s := ServedPorts{plain: o.plain}
 	if len(o.uses) == 0 {
 		for _, port := range o.claimed {
 			o.ports[port].leave(o.Member)
@@ -126,9 +126,9 @@ func (o *opening) finish() (served, []diag.Diagnostic) {
 }
 
 // certificates finds a certificate for each host that an entry covers: the first that can be used.
-func (o *opening) certificates() map[routing.Host]certificateUse {
+func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
-	for i, t := range o.Member.tls() {
+	for i, t := range o.Member.TLSEntries() {
 		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
 		e.tellUnused()
 		covered := o.covers.by(t.Hosts)
@@ -157,7 +157,7 @@ func (o *opening) certificates() map[routing.Host]certificateUse {
 
 // attach puts certificates on ports. Where an older Ingress has brought another one for a host,
 // that stays, for all of them.
-func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
+func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
 		for _, host := range o.covers.hosts {
@@ -186,36 +186,36 @@ func (o *opening) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	}
 }
 
-func (o *opening) tellSecond(host routing.Host, second, first certificateUse) {
+func (o *MemberListeners) tellSecond(host routing.Host, second, first certificateUse) {
 	o.found = append(o.found, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
-		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept", describeHost(host), first.source),
+		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept", DescribeHost(host), first.source),
 	})
 }
 
 // tellUncovered tells the author of HTTPS ports which hosts are not served on them.
-func (o *opening) tellUncovered(rules []rule) {
+func (o *MemberListeners) tellUncovered(rules []Rule) {
 	covered := map[routing.Host]bool{}
-	for _, t := range o.Member.tls() {
+	for _, t := range o.Member.TLSEntries() {
 		for _, c := range o.covers.by(t.Hosts) {
 			covered[c.host] = true
 		}
 	}
 	for _, r := range rules {
-		if r.listed != "" && covered[r.host] {
-			covered[r.by] = true // for those hosts that are listed, which is what its author asks for
+		if r.Listed != "" && covered[r.Host] {
+			covered[r.By] = true // for those hosts that are listed, which is what its author asks for
 		}
 	}
 	for _, r := range rules {
-		if !covered[r.host] {
-			o.tellSecure(diag.Warning, diag.HostNotCovered, r.field()+".host",
-				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", describeHost(r.host)))
+		if !covered[r.Host] {
+			o.tellSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
+				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", DescribeHost(r.Host)))
 		}
 	}
 }
 
-// listeners are the ports that were opened, and the certificates that they serve.
-func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) {
+// Build are the ports that were opened, and the certificates that they serve.
+func (d *Builder) Build(c *Class) ([]routing.Listener, []routing.Certificate) {
 	var listeners []routing.Listener
 	used := map[routing.CertificateID]bool{}
 	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
@@ -223,10 +223,10 @@ func (d *doors) listeners(c *Class) ([]routing.Listener, []routing.Certificate) 
 		if len(at.served) == 0 {
 			continue
 		}
-		own := c.port(port)
+		own := c.PortSettings(port)
 		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
-			l.TLSPolicy = cmp.Or(c.policyOf(port), at.policy)
+			l.TLSPolicy = cmp.Or(c.TLSPolicyOf(port), at.policy)
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
 			l.Certificates = at.order
 			slices.Sort(l.Certificates[1:])

@@ -14,103 +14,103 @@ import (
 // Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
 func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Diagnostic) {
 	t := &translation{
-		index:    newIndex(s.Objects),
-		snapshot: &s,
-		class:    &s.Class,
-		doors:    newDoors(&s, certificates),
-		pool:     newPool(&s.Class, s.Memory.Clients),
-		found:    slices.Clone(s.Diagnostics),
-		named:    s.namedHosts(),
+		Index:     NewIndex(s.Objects),
+		snapshot:  &s,
+		class:     &s.Class,
+		listeners: NewBuilder(&s, certificates),
+		pool:      NewPool(&s.Class, s.Memory.Clients),
+		found:     slices.Clone(s.Diagnostics),
+		named:     s.NamedHosts(),
 		config: routing.Config{
 			Key:        s.Key,
-			HostMiss:   s.Class.hostMiss(),
-			HostsOwned: s.owners != nil,
-			Settings:   s.Class.settings(s.Key.Scheme()),
+			HostMiss:   s.Class.HostMissMeaning(),
+			HostsOwned: s.Owners != nil,
+			Settings:   s.Class.LoadBalancerSettings(s.Key.Scheme()),
 		},
 	}
-	t.config.Routes = make([]routing.Route, 0, s.routes())
-	var visits []*visit
+	t.config.Routes = make([]routing.Route, 0, s.RoutesPerPort())
+	var visits []*memberTranslation
 	for _, m := range s.Members {
 		if !m.Unserved {
-			visits = append(visits, t.enter(m))
+			visits = append(visits, t.addMember(m))
 		}
 	}
-	t.config.Yielding = t.doors.yield()
+	t.config.Yielding = t.listeners.Yielding()
 	for _, v := range visits {
-		v.ports, v.found = v.opening.finish()
+		v.ports, v.Found = v.opening.Finish()
 	}
 	t.nameListed(visits)
 	for _, v := range visits {
 		v.serve()
 	}
-	t.config.Listeners, t.config.Certificates = t.doors.listeners(&s.Class)
-	t.found = slices.Concat(t.found, t.pool.found, t.doors.tellAdmitted(), t.doors.tellOwners())
-	t.config.Backends = t.pool.backends()
+	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
+	t.found = slices.Concat(t.found, t.pool.Found, t.listeners.TellClients(), t.listeners.TellOwners())
+	t.config.Backends = t.pool.Backends()
 	return t.config, diag.Sort(t.found)
 }
 
 // nameListed adds the listed hosts that are not answered as any other host is: another Ingress that
 // lists one of them has to name it, too, to answer for it, and what it names then may be one more
 // of them.
-func (t *translation) nameListed(visits []*visit) {
+func (t *translation) nameListed(visits []*memberTranslation) {
 	for known := -1; known < len(t.named); {
 		known = len(t.named)
 		for _, v := range visits {
 			for _, r := range v.rules {
-				if r.listed != "" && v.ports.needs(r, t.named) {
-					t.named[r.host] = true
+				if r.Listed != "" && v.ports.Needs(r, t.named) {
+					t.named[r.Host] = true
 				}
 			}
 		}
 	}
 }
 
-// enter has an Ingress ask for its ports and certificates. Members come oldest first, so what is
+// addMember has an Ingress ask for its ports and certificates. Members come oldest first, so what is
 // taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
 // there to be a load balancer.
-func (t *translation) enter(m Member) *visit {
-	allowance := allowanceOf(t.class, t.labels(m.Namespace))
-	permitted, refused := allowance.permitted(m, t.config.HostMiss)
-	if allowance.leaves(m, permitted) {
+func (t *translation) addMember(m Member) *memberTranslation {
+	allowance := AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
+	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
+	if allowance.Leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)
 	}
 	t.found = append(t.found, refused...)
-	rules := t.snapshot.owned(m, permitted)
+	rules := t.snapshot.OwnedRules(m, permitted)
 
-	v := &visit{memberBackends: newMemberBackends(t.index, t.pool, m), translation: t, rules: rules}
-	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.permits(routing.Any) && t.snapshot.owners.Refuses(m.Namespace, routing.Any) == nil
-	v.opening = t.doors.open(t.index, m, allowance, rules, v.forAnyHost)
+	v := &memberTranslation{MemberBackends: ForMember(t.Index, t.pool, m), translation: t, rules: rules}
+	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) && t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
+	v.opening = t.listeners.AddMember(t.Index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
 	v.permitted = len(permitted) > 0
 	return v
 }
 
 // serve adds what the Ingress asks for.
-func (v *visit) serve() {
-	v.found = withoutUnused(v.found, v.refused)
-	v.rules = v.ports.needed(v.rules, v.translation.named)
+func (v *memberTranslation) serve() {
+	v.Found = withoutUnused(v.Found, v.refused)
+	v.rules = v.ports.Needed(v.rules, v.translation.named)
 	v.names()
 	v.routes()
 	if v.Spec.DefaultBackend != nil {
-		allowed := v.opening.allowance.permits(routing.Any)
+		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.tell(diag.Error, diag.HostNotAllowed, defaultBackendField, notForAnyHost(v.Member))
+			v.Tell(diag.Error, diag.HostNotAllowed, DefaultBackendField, NotForAnyHost(v.Member))
 		case !allowed:
-			v.tell(diag.Warning, diag.HostNotAllowed, defaultBackendField, notForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
+			v.Tell(diag.Warning, diag.HostNotAllowed, DefaultBackendField, NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.fallback(v.forAnyHost)
 	}
-	v.translation.found = append(v.translation.found, v.found...)
+	v.translation.found = append(v.translation.found, v.Found...)
 }
 
 // takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told
 // elsewhere.
-func (t *translation) takenListed(m Member, rules []rule) []diag.Diagnostic {
+func (t *translation) takenListed(m Member, rules []Rule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
-		if r.listed != "" && t.snapshot.owners.Refuses(m.Namespace, r.host) != nil {
-			out = append(out, diag.Diagnostic{Source: m.Source().At(r.listed)})
+		if r.Listed != "" && t.snapshot.Owners.Refuses(m.Namespace, r.Host) != nil {
+			out = append(out, diag.Diagnostic{Source: m.Source().At(r.Listed)})
 		}
 	}
 	return out
@@ -124,31 +124,31 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 		at[d.Source] = true
 	}
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(tlsField)])
+		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(TLSField)])
 	})
 }
 
 // names names each host once, whether or not its rules have paths.
-func (v *visit) names() {
+func (v *memberTranslation) names() {
 	named := make(map[routing.Host]bool, len(v.rules))
 	for _, r := range v.rules {
-		if r.host == routing.Any || named[r.host] {
+		if r.Host == routing.Any || named[r.Host] {
 			continue
 		}
-		named[r.host] = true
+		named[r.Host] = true
 		v.translation.config.Names = append(v.translation.config.Names, routing.Name{
-			Host: r.host, Listed: r.listing(), Owner: v.Owner, Ports: v.ports.of(r), Beside: r.below, Source: v.Source().At(r.named()),
+			Host: r.Host, Listed: r.Listing(), Owner: v.Owner, Ports: v.ports.Of(r), Beside: r.Below, Source: v.Source().At(r.NamedBy()),
 		})
 	}
 }
 
-func (v *visit) routes() {
+func (v *memberTranslation) routes() {
 	index := 0
 	for _, r := range v.rules {
-		if r.http == nil {
+		if r.HTTP == nil {
 			continue
 		}
-		for i := range r.http.Paths {
+		for i := range r.HTTP.Paths {
 			v.route(r, i, index)
 			index++
 		}
@@ -156,12 +156,12 @@ func (v *visit) routes() {
 }
 
 // route adds the route of one path, unless there is no way to say which requests it means.
-func (v *visit) route(r rule, i, index int) {
-	p := &r.http.Paths[i]
-	field := r.field() + ".http.paths[" + strconv.Itoa(i) + "]"
-	path, err := v.translation.class.path(p)
+func (v *memberTranslation) route(r Rule, i, index int) {
+	p := &r.HTTP.Paths[i]
+	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
+	path, err := v.translation.class.PathOf(p)
 	if err != nil {
-		v.tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
+		v.Tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
 	if v.tellAnchors(p, path, field) {
@@ -169,19 +169,19 @@ func (v *visit) route(r rule, i, index int) {
 	}
 	v.tellText(p, path, field)
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
-		Host: r.host, Listed: r.listing(), Path: path, When: v.settings.Conditions.Of(p), Ports: v.ports.of(r),
-		Action: v.signIn(v.action(&p.Backend, field+".backend"), r.host, v.ports.forSignIn(r.host), field+".backend"),
+		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p), Ports: v.ports.Of(r),
+		Action: v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host, v.ports.ForSignIn(r.Host), field+".backend"),
 		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
 	})
 }
 
 // fallback adds the default backend. It always answers the misses of the Ingress's own hosts.
 // Requests for hosts that no rule names are a claim of their own, which has to be allowed.
-func (v *visit) fallback(forAnyHost bool) {
-	const field = defaultBackendField
-	d := routing.Default{Action: v.signIn(v.action(v.Spec.DefaultBackend, field), routing.Any, v.ports.forSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
+func (v *memberTranslation) fallback(forAnyHost bool) {
+	const field = DefaultBackendField
+	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
-		d.Ports = v.ports.of(rule{host: routing.Any})
+		d.Ports = v.ports.Of(Rule{Host: routing.Any})
 	}
 	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }

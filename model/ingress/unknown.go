@@ -19,14 +19,14 @@ import (
 // This file finds what annotations were meant as that are none: misspelt ones, those without their
 // prefix, those that stand on a Service, and names of other things than annotations.
 
-// mostUnknown is how many unknown annotations of an Ingress are told each on its own.
-const mostUnknown = 10
+// MostUnknown is how many unknown annotations of an Ingress are told each on its own.
+const MostUnknown = 10
 
-// unknownOf are the diagnostics about annotations that were meant for Fairlead and are none of its
+// Unknown are the diagnostics about annotations that were meant for Fairlead and are none of its
 // own.
-func unknownOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: sourceOf(ing).At("metadata.annotations")}
+	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: SourceOf(ing).At("metadata.annotations")}
 	more := 0
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
 		if settings.Of(key) != nil || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
@@ -35,8 +35,8 @@ func unknownOf(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnost
 		hint, severity, said := unknown(key, ing.Annotations[key], given)
 		switch {
 		case !said:
-		case len(out) < mostUnknown:
-			out = append(out, about(ing, key, severity, diag.AnnotationUnknown, hint))
+		case len(out) < MostUnknown:
+			out = append(out, AboutAnnotation(ing, key, severity, diag.AnnotationUnknown, hint))
 		default:
 			more++
 			if severity == diag.Error {

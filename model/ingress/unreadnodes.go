@@ -19,15 +19,15 @@ func WithoutUnreadNodes(s Snapshot) (Snapshot, []diag.Diagnostic) {
 	var refused []Member
 	changes := s.Changes()
 	for _, m := range s.Members {
-		if m.Leaving || m.settings.TargetType != v1alpha1.TargetTypeInstance {
+		if m.Leaving || m.Settings.TargetType != v1alpha1.TargetTypeInstance {
 			continue
 		}
 		severity, outcome := diag.Warning, "the targets stay as they are"
-		if among(m, changes) {
+		if Among(m, changes) {
 			refused = append(refused, m)
 			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
 		}
-		found = append(found, about(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
+		found = append(found, AboutAnnotation(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
 	}
 	if len(refused) > 0 {
 		s = s.Refuse(refused)

@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// validateClassSpec is what is wrong with the parameters of a class.
-func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
+// ValidateSpec is what is wrong with the parameters of a class.
+func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	errs := settings.ValidateClass(spec, at)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
@@ -27,7 +27,7 @@ func validateClassSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) fie
 	if len(spec.SecurityGroups) > 0 && len(spec.Inbound) > 0 {
 		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, "security groups of one's own say themselves who may connect"))
 	}
-	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
+	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
@@ -90,7 +90,7 @@ func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field
 	for i, a := range allowed {
 		errs = append(errs, validateSelector(&a.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
 		for j, host := range a.Hosts {
-			if host != anyHost {
+			if host != AnyHost {
 				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host, validate.Host(host))...)
 			}
 		}
@@ -153,5 +153,5 @@ func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// anyHost allows every host, and what is for no host in particular.
-const anyHost = "*"
+// AnyHost allows every host, and what is for no host in particular.
+const AnyHost = "*"

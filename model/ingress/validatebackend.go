@@ -47,7 +47,7 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	if len(spec.Services) == 0 && spec.Provider != nil {
 		errs = append(errs, field.Invalid(at, "", "`provider` needs `services`"))
 	}
-	errs = append(errs, validateProviderSettings(spec.Provider, at.Child("provider"))...)
+	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
 	if s := spec.Stickiness; s != nil && (s.DurationSeconds < 1 || s.DurationSeconds > 604800) {
 		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds, validation.InclusiveRangeError(1, 604800)))
 	}

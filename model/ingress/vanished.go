@@ -19,7 +19,7 @@ import (
 func (s *splitter) placeVanished(there []*networkingv1.Ingress) {
 	present := map[string]bool{}
 	for _, ing := range there {
-		present[nameOf(ing).String()] = true
+		present[NameOf(ing).String()] = true
 	}
 	for _, ing := range slices.Sorted(maps.Keys(s.trails)) {
 		if home := s.trails[ing].Home(); home.Vanished != nil && !present[ing] {
@@ -53,10 +53,10 @@ func (s *splitter) serveOn(vanished string) {
 // asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the
 // namespace, too: where that vanished with the Ingress, only the annotations are judged.
 func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home, class *Class) (m Member, told []diag.Diagnostic, ok bool) {
-	if s.namespaces[name{name: ing.Namespace}] != nil {
+	if s.Namespaces[Name{Name: ing.Namespace}] != nil {
 		return s.stillGood(ing, home, class)
 	}
-	m, _, ok = lastAcceptedMember(class, home.Key, ing, home.LastAccepted)
+	m, _, ok = LastAccepted(class, home.Key, ing, home.LastAccepted)
 	return m, nil, ok
 }
 
@@ -66,7 +66,7 @@ func tellVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
 		until = "that is confirmed, for many have vanished"
 	}
 	return diag.Diagnostic{
-		Severity: diag.Warning, Reason: diag.Vanished, Source: sourceOf(ing),
+		Severity: diag.Warning, Reason: diag.Vanished, Source: SourceOf(ing),
 		Message: fmt.Sprintf("it is gone, and was not let go of: %s serves it as it was last accepted until it is back or %s", home.Key, until),
 	}
 }

@@ -41,8 +41,8 @@ func TestAVanishedIngressIsServedAsItWasAccepted(t *testing.T) {
 			for k, r := range c.memories {
 				memories[k] = memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": r}}
 			}
-			snapshots, found := Split(objects(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), memories)...), Options{})
-			compare(t, "members", members(snapshots), c.want)
+			snapshots, found := Split(objectsOf(append(c.given, aClass("fairlead", v1alpha1.LoadBalancerClassSpec{}), memories)...), Options{})
+			compare(t, "members", membersOf(snapshots), c.want)
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), sortedStrings(c.told))
 			for _, s := range snapshots {
 				gone := len(c.given) == 0 || name == "its namespace is there"

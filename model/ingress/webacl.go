@@ -19,11 +19,11 @@ func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot, []diag.Diagno
 		if m.Leaving || !g.lacks(m) {
 			continue
 		}
-		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.settings.WebACL)
-		if among(m, refused) {
-			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
+		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.Settings.WebACL)
+		if Among(m, refused) {
+			found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
-			found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
+			found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
 		}
 	}
 	if len(refused) > 0 {
@@ -34,17 +34,17 @@ func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot, []diag.Diagno
 		changes := s.Changes()
 		var back, out []Member
 		for _, m := range s.Members {
-			asked := m.settings.WebACLAsked()
+			asked := m.Settings.WebACLAsked()
 			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.same(asked, inForce) {
 				continue
 			}
-			if among(m, changes) {
+			if Among(m, changes) {
 				back = append(back, m)
 			} else {
 				out = append(out, m)
 			}
 			if !m.Leaving {
-				found = append(found, about(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
+				found = append(found, AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -59,24 +59,24 @@ func WithoutOtherWebACLs(s Snapshot, g CloudProtection) (Snapshot, []diag.Diagno
 // for one that may.
 func webACLInForce(s Snapshot) string {
 	changes := s.Changes()
-	asks := func(m Member) bool { return settings.IsWebACL(m.settings.WebACL) }
-	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !among(m, changes) })
+	asks := func(m Member) bool { return settings.IsWebACL(m.Settings.WebACL) }
+	at := slices.IndexFunc(s.Members, func(m Member) bool { return asks(m) && !Among(m, changes) })
 	if at < 0 {
 		at = slices.IndexFunc(s.Members, asks)
 	}
 	if at < 0 {
 		return ""
 	}
-	return s.Members[at].settings.WebACL
+	return s.Members[at].Settings.WebACL
 }
 
 // differs says why a member is not served behind the web ACL in force.
 func differs(s Snapshot, m Member, inForce string) string {
-	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.settings.WebACLAsked())
+	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.Settings.WebACLAsked())
 	if inForce != "" {
-		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.settings.WebACLAsked())
+		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.Settings.WebACLAsked())
 	}
-	if m.settings.Uncounted != nil {
+	if m.Settings.Uncounted != nil {
 		out += ": only the class and the owner of the group decide"
 	}
 	return out
