@@ -24,7 +24,8 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -133,15 +134,15 @@ func (c *gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	}
 	foreign := map[string]bool{}
 	for _, class := range objects.IngressClasses {
-		foreign[class.Name] = class.Spec.Controller != ingress.Controller
+		foreign[class.Name] = class.Spec.Controller != classes.Controller
 	}
 	type nobodys struct{ count, oldest int64 }
 	without := map[string]nobodys{}
 	taken := map[[2]string]int{}
 	for i := range list.Items {
 		ing := &list.Items[i]
-		class := cmp.Or(ingress.ClassName(ing), c.Options.WithoutClass)
-		if ingress.ClassName(ing) == "" && (class == "" || foreign[class]) {
+		class := cmp.Or(classes.ClassName(ing), c.Options.WithoutClass)
+		if classes.ClassName(ing) == "" && (class == "" || foreign[class]) {
 			n, created := without[ing.Namespace], ing.CreationTimestamp.Unix()
 			if n.count == 0 || created < n.oldest {
 				n.oldest = created
@@ -191,10 +192,10 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // grace is how long a load balancer serves a member that is not ours any more.
-func (c *gauges) grace(key lb.Key, objects ingress.Objects) time.Duration {
-	class := ingress.FindClass(objects, c.Options, key.Class())
+func (c *gauges) grace(key lb.Key, objects objects.Objects) time.Duration {
+	class := classes.FindClass(objects, c.Options, key.Class())
 	if class == nil {
-		class = &ingress.Class{}
+		class = &classes.Class{}
 		if spec := c.Memories.Get(key).Memory.Class; spec != nil {
 			class.LoadBalancerClassSpec = *spec
 		}

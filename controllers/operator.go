@@ -31,7 +31,7 @@ import (
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -44,7 +44,7 @@ type Options struct {
 	// Logger is for what the operator itself says; the manager's if it is empty.
 	Logger logr.Logger
 	// Classes say which Ingresses are ours.
-	Classes ingress.Options
+	Classes classes.Options
 	// Namespace is the only one to look after; all of them if it is empty. The manager's cache is
 	// to be limited to it.
 	Namespace string

@@ -5,6 +5,9 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/policies"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/lowering"
 	"fairlead.dev/fairlead/model/memory"
@@ -23,7 +26,7 @@ type Built struct {
 }
 
 // ClassOf is what the class of a load balancer says to its provider.
-func ClassOf(s ingress.Snapshot) lb.Class {
+func ClassOf(s snapshots.Snapshot) lb.Class {
 	return lb.Class{
 		Name:                 s.Class.Name,
 		NoRegularExpressions: s.Class.RegularExpressions != nil && !*s.Class.RegularExpressions,
@@ -34,18 +37,18 @@ func ClassOf(s ingress.Snapshot) lb.Class {
 }
 
 // Ask is what compiling a snapshot needs to know about the cloud.
-func Ask(s ingress.Snapshot) lb.Questions {
-	q := lb.Questions{Provider: s.Key.Provider(), CertificateHosts: ingress.CertificateHosts(s), NamedCertificates: ingress.NamedCertificates(s), WebACLs: ingress.WebACLs(s), Shield: ingress.Shielded(s)}
-	q.Settings, q.GroupSettings = ingress.ProviderSettings(s)
+func Ask(s snapshots.Snapshot) lb.Questions {
+	q := lb.Questions{Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s), NamedCertificates: listeners.NamedCertificates(s), WebACLs: policies.WebACLs(s), Shield: policies.Shielded(s)}
+	q.Settings, q.GroupSettings = snapshots.ProviderSettings(s)
 	if len(s.Members) > 0 { // else it is to go, wherever it stands
-		q.Network = ingress.NetworkOf(s)
+		q.Network = snapshots.NetworkOf(s)
 	}
 	return q
 }
 
 // Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
 // the cloud's quotas is left out, the newest member first.
-func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
+func Compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
@@ -58,8 +61,8 @@ func Compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 }
 
 // protectionOf returns what the cloud has to protect load balancers with.
-func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
-	g := ingress.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
+func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
+	g := policies.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
 	if !c.WebACLs {
 		g.WebACLs, g.NoWebACLs = nil, c.Name+" has no web ACLs"
 	}
@@ -71,8 +74,8 @@ func protectionOf(f lb.Facts, c lb.Capabilities) ingress.CloudProtection {
 
 // certificatesOf are the certificates that the cloud has. Where it could not be asked, they are
 // those that were chosen before.
-func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates {
-	out := ingress.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
+func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificates {
+	out := listeners.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
 	if out.Unread != "" {
 		out.Recall(known)
 	}
@@ -83,18 +86,18 @@ func certificatesOf(f lb.Facts, known memory.LoadBalancer) ingress.Certificates 
 }
 
 // compile is the compiler's stages: policies, translation, table, rules.
-func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
+func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
-	s, diagnostics := servable(s, policies(f, protection))
+	s, diagnostics := servable(s, policyChain(f, protection))
 	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
-	shielded, protected := ingress.Protect(s, protection)
+	shielded, protected := policies.Protect(s, protection)
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
-	if ingress.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
+	if policies.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay as they are
 	}
 	if s.Ends(config) {
@@ -111,7 +114,7 @@ func compile(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, languages *langu
 
 // unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not
 // hold.
-func unknown(s ingress.Snapshot, f lb.Facts) []diag.Diagnostic {
+func unknown(s snapshots.Snapshot, f lb.Facts) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, missing := range f.Unmet {
 		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})

@@ -7,7 +7,8 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing/language"
 )
@@ -58,7 +59,7 @@ func named(quota string) string {
 // A concession is a change that is taken back, or a member that is left out with all that was
 // served of it.
 type concession struct {
-	ingress.Member
+	members.Member
 	all bool
 }
 
@@ -66,16 +67,16 @@ type concession struct {
 // back. Where what has long been served needs more than before, as it may when a member goes whose
 // routes came first, the newest members are left out, those of namespaces that take more than their
 // share before others; but not for a limit that was lowered: the cloud lets stand what is there.
-func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *language.Cache) Built {
+func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *language.Cache) Built {
 	var possible []concession
 	changes := s.Changes()
 	for _, m := range changes {
 		possible = append(possible, concession{m, false})
 	}
-	served := slices.DeleteFunc(slices.Clone(s.Refuse(changes).Members), func(m ingress.Member) bool { return m.Leaving })
+	served := slices.DeleteFunc(slices.Clone(s.Refuse(changes).Members), func(m members.Member) bool { return m.Leaving })
 	slices.Reverse(served)
 	over := overdrawn(whole.LoadBalancer, c, f.InUse)
-	slices.SortStableFunc(served, func(a, b ingress.Member) int { return first(over[a.Owner.Namespace], over[b.Owner.Namespace]) })
+	slices.SortStableFunc(served, func(a, b members.Member) int { return first(over[a.Owner.Namespace], over[b.Owner.Namespace]) })
 	for _, m := range served {
 		possible = append(possible, concession{m, true})
 	}
@@ -83,7 +84,7 @@ func fit(s ingress.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languag
 		if len(made) == 0 {
 			return whole
 		}
-		var back, out []ingress.Member
+		var back, out []members.Member
 		for _, m := range made {
 			if m.all {
 				out = append(out, m.Member)

@@ -4,7 +4,8 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/policies"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -15,28 +16,28 @@ import (
 // A policy returns a snapshot without what cannot be served, and the diagnostics for the owners.
 type policy struct {
 	refuses string
-	apply   func(ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic)
+	apply   func(snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic)
 }
 
-// policies are all of them, in order.
-func policies(f lb.Facts, protection ingress.CloudProtection) []policy {
+// policyChain is all of them, in order.
+func policyChain(f lb.Facts, protection policies.CloudProtection) []policy {
 	return []policy{
-		{"a name that something else in the account has", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return ingress.WithoutTakenName(s, f.NameTaken)
+		{"a name that something else in the account has", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+			return policies.WithoutTakenName(s, f.NameTaken)
 		}},
-		{"a web ACL that does not exist, or another one than is associated", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return ingress.WithoutOtherWebACLs(s, protection)
+		{"a web ACL that does not exist, or another one than is associated", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+			return policies.WithoutOtherWebACLs(s, protection)
 		}},
-		{"Services with annotations of other controllers that restrict", ingress.WithoutForeignRestrictions},
-		{"target type instance while Nodes cannot be read", ingress.WithoutUnreadNodes},
-		{"a class with settings that the provider does not take", func(s ingress.Snapshot) (ingress.Snapshot, []diag.Diagnostic) {
-			return ingress.WithoutRefusedSettings(s, f.SettingsRefused)
+		{"Services with annotations of other controllers that restrict", policies.WithoutForeignRestrictions},
+		{"target type instance while Nodes cannot be read", policies.WithoutUnreadNodes},
+		{"a class with settings that the provider does not take", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+			return policies.WithoutRefusedSettings(s, f.SettingsRefused)
 		}},
 	}
 }
 
 // servable returns what of a snapshot the policies let through.
-func servable(s ingress.Snapshot, chain []policy) (ingress.Snapshot, []diag.Diagnostic) {
+func servable(s snapshots.Snapshot, chain []policy) (snapshots.Snapshot, []diag.Diagnostic) {
 	var found, told []diag.Diagnostic
 	for _, p := range chain {
 		s, told = p.apply(s)

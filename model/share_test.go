@@ -11,18 +11,19 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/test/objects"
+	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
 // What is served may come to need more without a new version of an Ingress. The namespace that
 // takes more than its share gives way, though its Ingress is the older one.
 func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 	const key = routing.Key("fairlead/@public/internal")
-	cases := map[string]func(t *testing.T, grown bool) ingress.Objects{
-		"Services of Backends": sharedWorld(20, func(_ *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
+	cases := map[string]func(t *testing.T, grown bool) objects.Objects{
+		"Services of Backends": sharedWorld(20, func(_ *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
 			backend := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: fmt.Sprintf("b%d", i)}}
 			for j := range 5 {
 				name := fmt.Sprintf("s%d-%d", i, j)
@@ -36,7 +37,7 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 				Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: backend.Name},
 			}))
 		}),
-		"Secrets that come to be": sharedWorld(26, func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress) {
+		"Secrets that come to be": sharedWorld(26, func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
 			host, name := fmt.Sprintf("b%d.test", i), fmt.Sprintf("tls%d", i)
 			bob.Spec.Rules = append(bob.Spec.Rules, hostRule(host, toService("web")))
 			bob.Spec.TLS = append(bob.Spec.TLS, networkingv1.IngressTLS{Hosts: []string{host}, SecretName: name})
@@ -70,11 +71,11 @@ func TestANamespaceOverItsShareGivesWay(t *testing.T) {
 
 // sharedWorld is a group of an older Ingress of bob with n hosts, grown or not, and a younger one
 // of alice. Without that of alice, what bob has grown to just fits.
-func sharedWorld(n int, grow func(t *testing.T, grown bool, i int, o *ingress.Objects, bob *networkingv1.Ingress)) func(*testing.T, bool) ingress.Objects {
-	return func(t *testing.T, grown bool) ingress.Objects {
-		var o ingress.Objects
+func sharedWorld(n int, grow func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress)) func(*testing.T, bool) objects.Objects {
+	return func(t *testing.T, grown bool) objects.Objects {
+		var o objects.Objects
 		o.IngressClasses = []*networkingv1.IngressClass{{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}, Spec: networkingv1.IngressClassSpec{
-			Controller: ingress.Controller,
+			Controller: classes.Controller,
 			Parameters: &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "shared"},
 		}}}
 		o.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{
@@ -119,7 +120,7 @@ func portedService(namespace, name string) *corev1.Service {
 
 func certificateFor(t *testing.T, name, host string) *corev1.Secret {
 	t.Helper()
-	secret, err := objects.Secret(name, []string{host})
+	secret, err := testobjects.Secret(name, []string{host})
 	if err != nil {
 		t.Fatal(err)
 	}

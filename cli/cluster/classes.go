@@ -8,7 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 )
 
 // This file checks the IngressClasses, and whether another operator serves them.
@@ -16,16 +16,16 @@ import (
 // checkClasses returns the controller of each class.
 func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	const id = "cluster/class"
-	classes, err := c.Classes(ctx)
+	found, err := c.Classes(ctx)
 	if err != nil {
 		return []check.Finding{check.Unsure(id, "IngressClasses", err.Error(), "")}
 	}
 	var out []check.Finding
 	var defaults []string
 	ours := 0
-	for _, class := range classes {
+	for _, class := range found {
 		detail := "it belongs to " + class.Spec.Controller
-		if class.Spec.Controller == ingress.Controller {
+		if class.Spec.Controller == classes.Controller {
 			ours++
 			detail = "it is Fairlead's"
 		}
@@ -37,7 +37,7 @@ func checkClasses(ctx context.Context, c Cluster) []check.Finding {
 	}
 	if ours == 0 {
 		out = append(out, check.Bad(id, "IngressClasses", fmt.Sprintf("none of %d belongs to %s, so "+
-			"that no Ingress is served", len(classes), ingress.Controller),
+			"that no Ingress is served", len(found), classes.Controller),
 			"install config/class, or let the operator make one with --manage-ingress-class"))
 	}
 	// https://kubernetes.io/docs/concepts/services-networking/ingress/#default-ingress-class

@@ -9,7 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
@@ -22,7 +22,7 @@ type selfSigned struct {
 
 // join adds each Secret that an Ingress names and that the objects lack. It returns the names of
 // Secrets that it made in this call.
-func (s *selfSigned) join(objects *ingress.Objects) ([]string, error) {
+func (s *selfSigned) join(objects *objects.Objects) ([]string, error) {
 	var fresh []string
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {
@@ -49,7 +49,7 @@ func (s *selfSigned) join(objects *ingress.Objects) ([]string, error) {
 	return fresh, nil
 }
 
-func hasSecret(objects *ingress.Objects, namespace, name string) bool {
+func hasSecret(objects *objects.Objects, namespace, name string) bool {
 	return slices.ContainsFunc(objects.Secrets, func(s *corev1.Secret) bool {
 		return s.Namespace == namespace && s.Name == name
 	})
@@ -57,7 +57,7 @@ func hasSecret(objects *ingress.Objects, namespace, name string) bool {
 
 // secretHosts returns the hosts that Ingresses need a Secret for. An entry of spec.tls without
 // hosts stands for all hosts of its Ingress.
-func secretHosts(objects *ingress.Objects, namespace, name string) []string {
+func secretHosts(objects *objects.Objects, namespace, name string) []string {
 	var hosts []string
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {

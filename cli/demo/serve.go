@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
@@ -157,7 +157,7 @@ func (d *Demo) before(key lb.Key) values.Known {
 }
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.
-func (d *Demo) load(ctx context.Context) (ingress.Objects, error) {
+func (d *Demo) load(ctx context.Context) (objects.Objects, error) {
 	objects, err := manifests.Load(d.input.Files, d.stdin)
 	if err != nil {
 		return objects, err

@@ -15,7 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/ingress/validate"
 )
 
@@ -28,17 +28,17 @@ type Places map[string]Place
 // Load reads every object from files, from directories (without subdirectories) and, for the path
 // "-", from standard input. If only some objects or files cannot be read, it returns the others,
 // and the error is of type Problems.
-func Load(paths []string, stdin io.Reader) (ingress.Objects, error) {
+func Load(paths []string, stdin io.Reader) (objects.Objects, error) {
 	objects, _, err := Files{Paths: paths, Stdin: stdin}.Load(context.Background())
 	return objects, err
 }
 
 // Load reads every object, as the function Load does.
-func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
+func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	l := loader{places: Places{}, namespace: cmp.Or(f.Namespace, metav1.NamespaceDefault)}
 	files, err := f.list()
 	if err != nil {
-		return ingress.Objects{}, nil, err
+		return objects.Objects{}, nil, err
 	}
 	for _, file := range files {
 		text, err := f.text(ctx, file)
@@ -47,7 +47,7 @@ func (f Files) Load(ctx context.Context) (ingress.Objects, Places, error) {
 	for _, dir := range f.Kustomizations {
 		text, err := build(ctx, dir)
 		if err != nil {
-			return ingress.Objects{}, nil, fmt.Errorf("%s: %w", dir, err)
+			return objects.Objects{}, nil, fmt.Errorf("%s: %w", dir, err)
 		}
 		l.file(dir, text, nil)
 	}
@@ -74,7 +74,7 @@ func (l *loader) verdict(paths []string) error {
 
 // A loader collects objects and problems.
 type loader struct {
-	objects   ingress.Objects
+	objects   objects.Objects
 	places    Places
 	problems  Problems
 	namespace string // of objects that name none

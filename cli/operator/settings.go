@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -63,8 +63,8 @@ func (o *Settings) Flags(with selection.Clouds) *pflag.FlagSet {
 	flags.Var(flagvalue.ClassName(&o.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`, with its parameters; without a name, or true: that of --manage-ingress-class; unset, or false: leave them alone")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &o.literal)
-	flags.Var(flagvalue.ClassName(&o.manageClass, ingress.DefaultClass), "manage-ingress-class", "create the IngressClass `NAME` whenever it is missing; without a name, or true: "+ingress.DefaultClass+"; unset: none")
-	flags.Lookup("manage-ingress-class").NoOptDefVal = ingress.DefaultClass
+	flags.Var(flagvalue.ClassName(&o.manageClass, classes.DefaultClass), "manage-ingress-class", "create the IngressClass `NAME` whenever it is missing; without a name, or true: "+classes.DefaultClass+"; unset: none")
+	flags.Lookup("manage-ingress-class").NoOptDefVal = classes.DefaultClass
 	flags.BoolVar(&o.readOnly, "read-only", false, "only plan: write the planned steps into LoadBalancers, and change nothing else")
 	flags.Var(flagvalue.List(&o.paused), "paused", "`KEYS` of load balancers that are only planned: the spec.key of each LoadBalancer, separated by commas; unset: none. The annotation "+v1alpha1.PausedAnnotation+"=true on a LoadBalancer or an IngressClass does the same")
 	flags.Var(flagvalue.OneOf(&o.secrets, "all", "all", "labelled", "none"), "secrets", "`WHICH` Secrets may be served: all, labelled (those with "+cluster.SecretLabel+"=true) or none")
@@ -102,12 +102,12 @@ func (o *Settings) Surroundings() clouds.Surroundings {
 
 // errNoClassToAssume refuses to serve Ingresses without a class where none was named.
 var errNoClassToAssume = errors.New("--watch-ingress-without-class: under which IngressClass? " +
-	"Give it a name, as in --watch-ingress-without-class=" + ingress.DefaultClass +
+	"Give it a name, as in --watch-ingress-without-class=" + classes.DefaultClass +
 	", or have one made by --manage-ingress-class")
 
 // Classes returns the options that decide which Ingresses belong to the operator.
-func (o *Settings) Classes() (ingress.Options, error) {
-	options := ingress.Options{
+func (o *Settings) Classes() (classes.Options, error) {
+	options := classes.Options{
 		WithoutClass: o.withoutClass, Literal: o.literal, ManagedClass: o.manageClass,
 		Providers: o.Provider.Names,
 	}

@@ -10,7 +10,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
@@ -42,11 +45,11 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 // CompileAll compiles all objects, and plans from the load balancers that were seen. Those that no
 // Ingress asks for any more come last, to be deleted.
 func CompileAll(
-	ctx context.Context, cloud clouds.Offline, objects ingress.Objects, options ingress.Options,
+	ctx context.Context, cloud clouds.Offline, objects objects.Objects, options classes.Options,
 	seen map[lb.Key]*lb.Observed,
 ) ([]Program, []diag.Diagnostic, error) {
-	snapshots, diagnostics := ingress.Split(objects, options)
-	diagnostics = append(diagnostics, ingress.LeftAlone(objects, options, snapshots)...)
+	snapshots, diagnostics := placement.Split(objects, options)
+	diagnostics = append(diagnostics, placement.LeftAlone(objects, options, snapshots)...)
 	var programs []Program
 	wanted := map[lb.Key]bool{}
 	for _, s := range snapshots {
@@ -71,7 +74,7 @@ func CompileAll(
 
 // Compile compiles one snapshot, and plans from the load balancer that was seen.
 func Compile(
-	ctx context.Context, cloud clouds.Offline, s ingress.Snapshot, seen *lb.Observed,
+	ctx context.Context, cloud clouds.Offline, s snapshots.Snapshot, seen *lb.Observed,
 ) (Program, error) {
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
@@ -98,11 +101,11 @@ func Compile(
 
 // classOf returns the class of a load balancer that no Ingress asks for any more. If the class is
 // gone, it is the remembered one, or else only its name, from the key.
-func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingress.Class {
-	if class := ingress.FindClass(objects, options, key.Class()); class != nil {
+func classOf(key lb.Key, objects objects.Objects, options classes.Options) classes.Class {
+	if class := classes.FindClass(objects, options, key.Class()); class != nil {
 		return *class
 	}
-	out := ingress.Class{Name: key.Class()}
+	out := classes.Class{Name: key.Class()}
 	if spec := objects.Memories[key].Class; spec != nil {
 		out.LoadBalancerClassSpec = *spec
 	}
@@ -110,8 +113,8 @@ func classOf(key lb.Key, objects ingress.Objects, options ingress.Options) ingre
 }
 
 // remove plans the deletion of a load balancer, unless its class protects it.
-func remove(cloud clouds.Offline, class ingress.Class, seen *lb.Observed) Program {
-	s := ingress.Snapshot{Key: seen.Key, Class: class}
+func remove(cloud clouds.Offline, class classes.Class, seen *lb.Observed) Program {
+	s := snapshots.Snapshot{Key: seen.Key, Class: class}
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)

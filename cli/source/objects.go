@@ -13,7 +13,8 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/selection"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
 )
 
 // Input holds the flags that name the objects and the providers.
@@ -37,7 +38,7 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags.BoolVarP(&in.recursive, "recursive", "R", false,
 		"search the directories inside those of --filename, too")
 	in.ClassName = flagvalue.NoName
-	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; unset, or true: "+ingress.DefaultClass+", if the files have no class of Fairlead; false: none")
+	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &in.literal)
@@ -53,16 +54,16 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as
 // if the default class existed.
-func (in *Input) Options(objects ingress.Objects) ingress.Options {
-	options := ingress.Options{WithoutClass: in.withoutClass, Literal: in.literal,
+func (in *Input) Options(objects objects.Objects) classes.Options {
+	options := classes.Options{WithoutClass: in.withoutClass, Literal: in.literal,
 		AssumeClass: in.ClassName, Providers: in.Provider.Names}
 	if options.AssumeClass == flagvalue.NoName {
-		options.AssumeClass = ingress.DefaultClass
+		options.AssumeClass = classes.DefaultClass
 	}
 	if options.WithoutClass == flagvalue.NoName {
 		options.WithoutClass = options.AssumeClass
 	}
-	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == ingress.Controller }
+	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == classes.Controller }
 	if in.ClassName == flagvalue.NoName && slices.ContainsFunc(objects.IngressClasses, ours) {
 		options.AssumeClass = ""
 	}
@@ -84,7 +85,7 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 
 // Load reads the files. Objects that name no namespace are in the given one; empty is default. If
 // it is given, Ingresses of other namespaces are left out.
-func (in *Input) Load(cmd *cobra.Command, namespace string) (ingress.Objects, manifests.Places,
+func (in *Input) Load(cmd *cobra.Command, namespace string) (objects.Objects, manifests.Places,
 	error) {
 	files := manifests.Files{Paths: in.Files, Kustomizations: in.kustomizations,
 		Recursive: in.recursive, Namespace: namespace, Stdin: cmd.InOrStdin()}
@@ -95,7 +96,7 @@ func (in *Input) Load(cmd *cobra.Command, namespace string) (ingress.Objects, ma
 // cannot be read, it returns the rest, and manifests.LeftOut knows the error.
 func (in *Input) Objects(
 	cmd *cobra.Command, cluster access.Cluster,
-) (ingress.Objects, ingress.Options, error) {
+) (objects.Objects, classes.Options, error) {
 	if in.FromFiles() {
 		objects, _, err := in.Load(cmd, cluster.Namespace)
 		return objects, in.Options(objects), err

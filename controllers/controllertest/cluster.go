@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -26,7 +26,7 @@ import (
 func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	t.Helper()
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
-	class.Spec.Controller = ingress.Controller
+	class.Spec.Controller = classes.Controller
 	objects = append(objects, class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
 	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{})

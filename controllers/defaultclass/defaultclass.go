@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 )
 
 // A classMaker creates an IngressClass whenever it is missing. It never changes one that exists:
@@ -55,7 +55,7 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 		return reconcile.Result{}, err
 	case there == nil:
 		return reconcile.Result{}, c.create(ctx)
-	case there.Spec.Controller == ingress.Controller:
+	case there.Spec.Controller == classes.Controller:
 		c.last = &there.Spec
 		return reconcile.Result{}, nil
 	}
@@ -70,7 +70,7 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 func (c *classMaker) create(ctx context.Context) error {
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: c.name},
-		Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+		Spec:       networkingv1.IngressClassSpec{Controller: classes.Controller},
 	}
 	if c.last != nil {
 		class.Spec = *c.last

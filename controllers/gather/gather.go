@@ -13,7 +13,11 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/printable"
@@ -55,31 +59,31 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		return nil, err
 	}
 	maps.Copy(beside, known) // an Ingress that moves from one to the other is among both
-	var objects ingress.Objects
-	objects.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
-	objects.Memories = g.Memories.About(names, now)
+	var read objects.Objects
+	read.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
+	read.Memories = g.Memories.About(names, now)
 	memory.Members = maps.Clone(memory.Members)
-	objects.Memories[key] = memory
-	serveOn(vanished, known, objects.Memories)
-	g.Memories.AddPinned(g.Options.Literal, objects.Memories)
-	classes := g.classNames(objects.Ingresses, objects.Memories)
-	if err := g.addClasses(ctx, classes, &objects, versions{}); err != nil {
+	read.Memories[key] = memory
+	serveOn(vanished, known, read.Memories)
+	g.Memories.AddPinned(g.Options.Literal, read.Memories)
+	named := g.classNames(read.Ingresses, read.Memories)
+	if err := g.addClasses(ctx, named, &read, versions{}); err != nil {
 		return nil, err
 	}
-	if err := g.references(ctx, key, known, memory, &objects); err != nil {
+	if err := g.references(ctx, key, known, memory, &read); err != nil {
 		return nil, err
 	}
 	// A reservation of a host counts only while the class lets its namespace serve the host.
-	if objects.Namespaces, err = g.namespaces(ctx, objects.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
+	if read.Namespaces, err = g.namespaces(ctx, read.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
 		return nil, err
 	}
 
-	out := &Snapshot{Snapshot: ingress.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, vanished: vanished, PausedBy: pausedBy, ReadAt: now}
+	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, vanished: vanished, PausedBy: pausedBy, ReadAt: now}
 	out.Class.Name = key.Class()
-	snapshots, homeless := ingress.Split(objects, g.Options)
-	if at := slices.IndexFunc(snapshots, func(s ingress.Snapshot) bool { return s.Key == key }); at >= 0 {
-		out.Snapshot = snapshots[at]
-	} else if class := ingress.FindClass(objects, g.Options, out.Class.Name); class != nil {
+	split, homeless := placement.Split(read, g.Options)
+	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key }); at >= 0 {
+		out.Snapshot = split[at]
+	} else if class := classes.FindClass(read, g.Options, out.Class.Name); class != nil {
 		out.Class = *class // the capabilities of the cloud depend on it
 	} else if memory.Class != nil {
 		out.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
@@ -109,9 +113,9 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 			delete(out.Departed, name)
 		}
 	}
-	out.keepRefused(objects, g.Options)
+	out.keepRefused(read, g.Options)
 	maps.DeleteFunc(out.Departed, func(name string, ing *networkingv1.Ingress) bool {
-		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(ingress.LeftAlone(objects, g.Options, snapshots), func(d diag.Diagnostic) bool {
+		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(placement.LeftAlone(read, g.Options, split), func(d diag.Diagnostic) bool {
 			return d.Source.Object() == name
 		})
 	})
@@ -120,7 +124,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 			return nil, err
 		}
 	}
-	out.Disowned = disowned(out.Departed, snapshots)
+	out.Disowned = disowned(out.Departed, split)
 	out.ConsentWithdrawn = map[string]diag.Diagnostic{}
 	for _, d := range homeless {
 		if d.Reason == diag.ConsentWithdrawn {
@@ -132,12 +136,12 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 
 // keepRefused keeps those of the departed in the directory that ask for the load balancer and are
 // refused: they own the hosts that they name.
-func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.Options) {
+func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
 	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.Departed)), func(i *networkingv1.Ingress) bool { return i == nil })
 	if len(o.Ingresses) == 0 {
 		return // validating classes costs time at each reconcile
 	}
-	for _, m := range ingress.RefusedBy(o, options)[g.Key] {
+	for _, m := range placement.RefusedBy(o, options)[g.Key] {
 		if name := m.Owner.String(); !remembers(g.Memory, name) {
 			delete(g.Departed, name)
 			g.Actual[name] = m.Ingress
@@ -146,11 +150,11 @@ func (g *Snapshot) keepRefused(o ingress.Objects, options ingress.Options) {
 }
 
 // disowned returns for each of some Ingresses whether none of the snapshots has it.
-func disowned(departed map[string]*networkingv1.Ingress, snapshots []ingress.Snapshot) map[string]bool {
+func disowned(departed map[string]*networkingv1.Ingress, split []snapshots.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
-		out[name] = !slices.ContainsFunc(snapshots, func(s ingress.Snapshot) bool {
-			return slices.ContainsFunc(s.Members, func(m ingress.Member) bool { return m.Owner.String() == name })
+		out[name] = !slices.ContainsFunc(split, func(s snapshots.Snapshot) bool {
+			return slices.ContainsFunc(s.Members, func(m members.Member) bool { return m.Owner.String() == name })
 		})
 	}
 	return out

@@ -7,7 +7,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -22,7 +22,7 @@ type Gatherer struct {
 	Memories  *records.Cache
 	Scope     string   // the namespace that the operator looks after, or "" for all
 	Paused    []string // load balancers that a setting pauses, by key
-	Options   ingress.Options
+	Options   classes.Options
 	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
 	// reading, which asks the API server itself.
 	Unconfirmed func(lb.Key) bool

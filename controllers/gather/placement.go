@@ -11,7 +11,8 @@ import (
 
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -44,7 +45,7 @@ func (g *Gatherer) place(
 	if err != nil {
 		return Placement{}, nil, err
 	}
-	snapshots, homeless := ingress.Split(objects, g.Options)
+	snapshots, homeless := placement.Split(objects, g.Options)
 	out, found := Placement{Homes: g.Memories.Holding(name)}, homeless
 	for _, s := range snapshots {
 		out.Homes, found = append(out.Homes, s.Key), slices.Concat(found, s.Diagnostics)
@@ -55,7 +56,7 @@ func (g *Gatherer) place(
 		return d.Source.Kind != cluster.KindIngress // the diagnostics of classes are reported elsewhere
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
-		out.RefusedAt = slices.Sorted(maps.Keys(ingress.RefusedBy(objects, g.Options)))
+		out.RefusedAt = slices.Sorted(maps.Keys(placement.RefusedBy(objects, g.Options)))
 	}
 	return out, seen, nil
 }
@@ -63,7 +64,7 @@ func (g *Gatherer) place(
 // decisions reads the objects that decide which load balancers an Ingress gets.
 func (g *Gatherer) decisions(
 	ctx context.Context, ing *networkingv1.Ingress, name string,
-) (o ingress.Objects, seen versions, err error) {
+) (o objects.Objects, seen versions, err error) {
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	o.Ingresses = []*networkingv1.Ingress{&alive}

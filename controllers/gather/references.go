@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/multimap"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/secrets"
@@ -20,7 +20,7 @@ import (
 
 // references reads the objects to which Ingresses refer, as they are and as they were last
 // accepted. The directory has each name before the object is read.
-func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *ingress.Objects) error {
+func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *objects.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
@@ -104,7 +104,7 @@ func (r References) AddBackend(b *v1alpha1.Backend) {
 	for _, s := range b.Spec.Services {
 		r.note(cluster.KindService, b.Namespace, s.Name)
 	}
-	if secret := ingress.SecretOf(b); secret != "" {
+	if secret := objects.SecretOf(b); secret != "" {
 		r.note(cluster.KindSecret, b.Namespace, secret)
 	}
 }

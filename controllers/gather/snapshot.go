@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/settings"
@@ -16,10 +16,10 @@ import (
 
 // This file holds what is read of a load balancer.
 
-// A Snapshot is the ingress.Snapshot of a load balancer, its record, and the Ingresses that are to
+// A Snapshot is the snapshots.Snapshot of a load balancer, its record, and the Ingresses that are to
 // leave it.
 type Snapshot struct {
-	ingress.Snapshot
+	snapshots.Snapshot
 	Record records.Record // as it was before this reconcile
 	// Actual are the Ingresses of the members as they are, by namespace/name.
 	Actual map[string]*networkingv1.Ingress

@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
@@ -100,7 +100,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 }
 
 // compile calls model.Compile, and measures how long it takes.
-func (r *Reconciler) compile(snap ingress.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
+func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
 	begin := time.Now()
 	facts.Know(seen)
 	built := model.Compile(snap, facts, caps)

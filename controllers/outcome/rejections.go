@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
@@ -41,7 +41,7 @@ type refusal struct {
 }
 
 // refusals returns what was rejected because of a member.
-func (o Outcome) refusals(m ingress.Member) []refusal {
+func (o Outcome) refusals(m members.Member) []refusal {
 	var out []refusal
 	for _, r := range o.Run.Rejections {
 		if source, asks := behind(r, m); asks {
@@ -55,7 +55,7 @@ func (o Outcome) refusals(m ingress.Member) []refusal {
 }
 
 // behind reports whether a member asks for a rejected step, and where.
-func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
+func behind(r providers.Rejection, m members.Member) (diag.Source, bool) {
 	switch r.Step.(type) {
 	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // all members need it
 		return m.Source(), true
@@ -76,7 +76,7 @@ func behind(r providers.Rejection, m ingress.Member) (diag.Source, bool) {
 
 // refusable returns what of a member the next compilation leaves out, so that the step is not asked
 // for again; "" where that would not help, or would end what is served.
-func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
+func (o Outcome) refusable(s plan.Step, m members.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
 		return memory.Version(m.Ingress)
@@ -95,7 +95,7 @@ func (o Outcome) refusable(s plan.Step, m ingress.Member) string {
 
 // succeeds reports whether the load balancer has the certificate that a member's Secret held before
 // this one.
-func (o Outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
+func (o Outcome) succeeds(next lb.Certificate, m members.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
 		return slices.Contains(next.Secrets, secret) && o.Observed.Certificate(o.Snapshot.Memory.Certificates[secret]) != nil
@@ -103,7 +103,7 @@ func (o Outcome) succeeds(next lb.Certificate, m ingress.Member) bool {
 }
 
 // secured reports whether a member may be served over HTTPS with another certificate.
-func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
+func secured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
 	hosts := slices.Clone(next.Hosts)
 	for _, r := range m.Spec.Rules {
 		hosts = append(hosts, r.Host)
@@ -128,7 +128,7 @@ func secured(seen *lb.Observed, m ingress.Member, next lb.Certificate) bool {
 
 // asBefore returns a message as it was reported before, if it was: each answer has another request
 // ID.
-func (o Outcome) asBefore(m ingress.Member, source diag.Source, message string) string {
+func (o Outcome) asBefore(m members.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
@@ -177,7 +177,7 @@ func (o Outcome) unparked() []diag.Diagnostic {
 }
 
 // learnRejections records what of a member was refused. A refusal that is repeated keeps its words.
-func (o Outcome) learnRejections(m ingress.Member, known *v1alpha1.MemberMemory, now time.Time) {
+func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	most := 5 + len(m.Spec.TLS) // the author has seen more than five messages, and one for each certificate
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })

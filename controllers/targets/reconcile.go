@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/backends"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -89,7 +89,7 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 		r.Book.note(k, func(known *tracked) { known.members, known.known, known.doubted = t.members, true, false })
 	}
 	want := staying(found, t.members)
-	fits := t.caps.Within(ingress.WithinPorts(want, t.members, r.Book.portsBeside(k)), t.members, r.Book.elsewhere(k))
+	fits := t.caps.Within(backends.WithinPorts(want, t.members, r.Book.portsBeside(k)), t.members, r.Book.elsewhere(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.Book.note(k, func(known *tracked) { known.crowded = crowded })

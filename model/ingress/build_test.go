@@ -23,6 +23,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
@@ -231,7 +235,7 @@ func aClass(name string, spec v1alpha1.LoadBalancerClassSpec) []any {
 	return []any{
 		&networkingv1.IngressClass{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: networkingv1.IngressClassSpec{Controller: Controller, Parameters: &networkingv1.IngressClassParametersReference{
+			Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &networkingv1.IngressClassParametersReference{
 				APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name,
 			}},
 		},
@@ -246,8 +250,8 @@ func aBackend(of string, spec v1alpha1.BackendSpec) *v1alpha1.Backend {
 }
 
 // objectsOf sorts what it is given by kind.
-func objectsOf(given ...any) Objects {
-	o := Objects{PodsKnown: true}
+func objectsOf(given ...any) objects.Objects {
+	o := objects.Objects{PodsKnown: true}
 	for _, g := range given {
 		switch object := g.(type) {
 		case []any:
@@ -291,11 +295,11 @@ func objectsOf(given ...any) Objects {
 // translated is the only load balancer of the objects, with everything that is said about it.
 func translated(t *testing.T, certificates map[string][]routing.CertificateID, given ...any) (routing.Config, []diag.Diagnostic) {
 	t.Helper()
-	snapshots, found := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
+	snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, want 1: %v", len(snapshots), found)
 	}
-	config, more := Translate(snapshots[0], Certificates{ByHost: certificates})
+	config, more := Translate(snapshots[0], listeners.Certificates{ByHost: certificates})
 	return config, diag.Sort(append(found, more...))
 }
 

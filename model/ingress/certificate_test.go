@@ -9,6 +9,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
@@ -122,12 +125,12 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	young := anIngress("shop/young", group, aged(1), ruled("b.test"), secured("cert", "b.test"))
 	served := map[routing.Key]memory.LoadBalancer{key: {Certificates: map[string]routing.CertificateID{"shop/cert": brought.ID}}}
 	held := []routing.Certificate{{ID: brought.ID, Hosts: brought.Hosts}}
-	has, lacks := Certificates{Held: held}, Certificates{}
+	has, lacks := listeners.Certificates{Held: held}, listeners.Certificates{}
 	const invalid, missing, field = " CertificateInvalid Ingress shop/", " CertificateMissing Ingress shop/", " spec.tls[0].secretName"
 	late, fresh := until.Add(time.Second), aSecret(t, "shop/cert", "a.test", "more.test")
 	cases := map[string]struct {
 		given []any
-		cloud Certificates
+		cloud listeners.Certificates
 		want  []string // Secrets of the certificates on 443
 		told  []string
 	}{
@@ -142,15 +145,15 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 			[]string{"error" + invalid + "web" + field, "warning" + invalid + "young" + field}},
 		"it is good again": {[]any{web, good, served}, has, []string{"shop/cert"}, nil},
 
-		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
-		"the first one has expired":                     {[]any{web, fresh}, Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
+		"a new one has expired: the last one stays":     {[]any{web, fresh, served}, listeners.Certificates{Held: held, Now: late}, []string{"shop/cert"}, []string{"error" + invalid + "web" + field}},
+		"the first one has expired":                     {[]any{web, fresh}, listeners.Certificates{Now: late}, nil, []string{"error" + invalid + "web" + field}},
 		"it has expired where the cloud takes such":     {[]any{web, good}, lacks, []string{"shop/cert"}, nil},
-		"it expires while it is served, and it is kept": {[]any{web, good}, Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
-		"it is about to expire":                         {[]any{web, good}, Certificates{Now: until}, []string{"shop/cert"}, nil},
+		"it expires while it is served, and it is kept": {[]any{web, good}, listeners.Certificates{Held: held, Now: late}, []string{"shop/cert"}, nil},
+		"it is about to expire":                         {[]any{web, good}, listeners.Certificates{Now: until}, []string{"shop/cert"}, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := Split(objectsOf(c.given...), Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(c.given...), classes.Options{AssumeClass: "fairlead"})
 			config, more := Translate(snapshots[0], c.cloud)
 			compare(t, "certificates", sourcesOf(config, 443), c.want)
 			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
@@ -228,8 +231,8 @@ func TestCertificatesThatTheCloudHolds(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test")}
-			snapshots, _ := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
-			compare(t, "asked", CertificateHosts(snapshots[0]), c.ask)
+			snapshots, _ := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
+			compare(t, "asked", listeners.CertificateHosts(snapshots[0]), c.ask)
 			config, found := translated(t, held, given...)
 			compare(t, "told", told(found), c.told)
 			if c.ing.Spec.TLS[0].SecretName == "" {
@@ -253,8 +256,8 @@ func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
 func TestASecretThatIsWithheld(t *testing.T) {
 	o := objectsOf(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
 	o.SecretsWithheld = "the operator reads none"
-	snapshots, _ := Split(o, Options{AssumeClass: "fairlead"})
-	_, found := Translate(snapshots[0], Certificates{})
+	snapshots, _ := placement.Split(o, classes.Options{AssumeClass: "fairlead"})
+	_, found := Translate(snapshots[0], listeners.Certificates{})
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
@@ -283,10 +286,10 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aSecret(t, "shop/cert", "a.test", "b.test")}
-			snapshots, found := Split(objectsOf(given...), Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
 			for _, s := range snapshots {
-				compare(t, "asked", len(CertificateHosts(s)), 0)
-				config, more := Translate(s, Certificates{ByHost: held})
+				compare(t, "asked", len(listeners.CertificateHosts(s)), 0)
+				config, more := Translate(s, listeners.Certificates{ByHost: held})
 				found = append(found, more...)
 				compare(t, "certificates", sortedStrings(sourcesOf(config, 443)), c.want)
 			}
@@ -298,9 +301,9 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 func TestAClassThatDoesNotDiscover(t *testing.T) {
 	off := false
 	given := []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{CertificateDiscovery: &off}), anIngress("shop/web", ruled("a.test"), secured("", "a.test"))}
-	snapshots, _ := Split(objectsOf(given...), Options{})
-	compare(t, "asked", len(CertificateHosts(snapshots[0])), 0)
-	_, found := Translate(snapshots[0], Certificates{})
+	snapshots, _ := placement.Split(objectsOf(given...), classes.Options{})
+	compare(t, "asked", len(listeners.CertificateHosts(snapshots[0])), 0)
+	_, found := Translate(snapshots[0], listeners.Certificates{})
 	want := "it names no Secret, and the class does not let the cloud be searched for certificates, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
 		t.Errorf("told %v, want %q", found, want)
@@ -349,13 +352,13 @@ func TestASecretIsJudgedOnce(t *testing.T) {
 	other := secrets.Certificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
 	given := objectsOf(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
 	given.Judged = map[*corev1.Secret]secrets.Certificate{object: other}
-	snapshots, _ := Split(given, Options{AssumeClass: "fairlead"})
-	config, _ := Translate(snapshots[0], Certificates{})
+	snapshots, _ := placement.Split(given, classes.Options{AssumeClass: "fairlead"})
+	config, _ := Translate(snapshots[0], listeners.Certificates{})
 	if got := config.Certificates[0].ID; got != "judged before" {
 		t.Errorf("the Secret is judged again: its certificate is %s", got)
 	}
 	given.Judged = nil
-	snapshots, _ = Split(given, Options{AssumeClass: "fairlead"})
+	snapshots, _ = placement.Split(given, classes.Options{AssumeClass: "fairlead"})
 	if _, judged := snapshots[0].Judged[object]; !judged {
 		t.Error("a snapshot has no judgement of a Secret that it names")
 	}

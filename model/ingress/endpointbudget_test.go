@@ -7,6 +7,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/ingress/backends"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/placement"
 )
 
 // A namespace that asks for hundreds of thousands of targets gets those of its oldest Ingresses, is
@@ -34,9 +39,9 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 	}
 	given = append(given, inEdge("bob/b", append(paths, aged(10))...))
 	o := objectsOf(given...)
-	snapshots, _ := Split(o, Options{})
+	snapshots, _ := placement.Split(o, classes.Options{})
 	s := snapshotOf(t, edgeKey, snapshots)
-	config, found := Translate(*s, Certificates{})
+	config, found := Translate(*s, listeners.Certificates{})
 	with, without := 0, 0
 	for _, b := range config.Backends {
 		switch {
@@ -48,7 +53,7 @@ func TestEndpointsOfANamespaceAreBounded(t *testing.T) {
 			without++
 		}
 	}
-	if most := MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
+	if most := backends.MostEndpoints / (1 + ports + endpoints); with != most+1 || without != services*ports-most {
 		t.Errorf("%d backends have targets and %d have none", with, without)
 	}
 	told := map[string]int{}

@@ -14,6 +14,9 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/secrets"
@@ -36,9 +39,9 @@ func (c *cloud) compile(given ...any) {
 	c.t.Helper()
 	o := objectsOf(given...)
 	o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: c.memory}
-	snapshots, _ := Split(o, Options{})
+	snapshots, _ := placement.Split(o, classes.Options{})
 	s := snapshotOf(c.t, edgeKey, snapshots)
-	c.config, c.found = Translate(*s, Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
+	c.config, c.found = Translate(*s, listeners.Certificates{Held: c.held, Shown: c.onPort, ByHost: c.byHost, Names: c.names})
 	c.held, c.onPort = nil, nil
 	for _, l := range c.config.Listeners {
 		c.onPort = append(c.onPort, l.Certificates...)
@@ -138,8 +141,8 @@ func TestACertificateIsNotTakenAwayByAMove(t *testing.T) {
 			Hosts: map[routing.Host]string{"a.test": "alice"}, Members: map[string]memory.Member{"alice/a": {Served: true}},
 		},
 	}
-	snapshots, _ := Split(o, Options{})
-	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
+	snapshots, _ := placement.Split(o, classes.Options{})
+	config, _ := Translate(*snapshotOf(t, edgeKey, snapshots), listeners.Certificates{Held: []routing.Certificate{{ID: bobs.ID, Hosts: bobs.Hosts}}})
 	compare(t, "certificates", len(config.Certificates), 1)
 	compare(t, "hosts that yield", config.Yielding, []routing.Host{"a.test"})
 }
@@ -278,8 +281,8 @@ func TestNamesHaveToBeAllowed(t *testing.T) {
 	}})
 	for names, served := range map[string]bool{"b.test": true, "b.test c.example": true, "b.test *.example": true, "b.test *.test": false, "*.test": false, "b.test a.test": false, "b.test *.b.test": false, "b.test b.b.example": false} {
 		o := objectsOf(class, aSecret(t, "bob/tls", strings.Fields(names)...), anIngress("bob/b", ofClass("public"), https("b.test", "tls")))
-		snapshots, _ := Split(o, Options{})
-		config, found := Translate(snapshots[0], Certificates{})
+		snapshots, _ := placement.Split(o, classes.Options{})
+		config, found := Translate(snapshots[0], listeners.Certificates{})
 		if got := len(config.Certificates) == 1; got != served {
 			t.Errorf("a certificate for %s: served %v, want %v: %v", names, got, served, told(found))
 		}
@@ -313,8 +316,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 				annotated("certificate-arn", c.last)(before)
 				o.Memories = map[routing.Key]memory.LoadBalancer{edgeKey: {Members: map[string]memory.Member{"bob/b": {Served: true, LastAccepted: acceptedAs(before)}}}}
 			}
-			snapshots, _ := Split(o, Options{})
-			compare(t, "asked", NamedCertificates(snapshots[0]), c.want)
+			snapshots, _ := placement.Split(o, classes.Options{})
+			compare(t, "asked", listeners.NamedCertificates(snapshots[0]), c.want)
 		})
 	}
 }
@@ -323,8 +326,8 @@ func TestNamesAreAskedFor(t *testing.T) {
 // each host that is left out, and none is served in its place.
 func TestAllDiscoveredCertificatesAreForMore(t *testing.T) {
 	o := objectsOf(shared(), inEdge("alice/a", aged(2), ruled("a.test")), inEdge("bob/b", aged(1), ruled("b.test"), secured("", "b.test")))
-	snapshots, _ := Split(o, Options{})
-	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), Certificates{
+	snapshots, _ := placement.Split(o, classes.Options{})
+	config, found := Translate(*snapshotOf(t, edgeKey, snapshots), listeners.Certificates{
 		ByHost: map[string][]routing.CertificateID{"b.test": {"wild", "both"}},
 		Names:  map[routing.CertificateID][]string{"wild": {"*.test"}, "both": {"a.test", "b.test"}},
 	})

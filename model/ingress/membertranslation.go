@@ -2,6 +2,12 @@ package ingress
 
 import (
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/backends"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -9,11 +15,11 @@ import (
 
 // A translation is a Config in the making.
 type translation struct {
-	*Index
-	snapshot  *Snapshot
-	class     *Class
-	listeners *Builder
-	pool      *Pool
+	*objects.Index
+	snapshot  *snapshots.Snapshot
+	class     *classes.Class
+	listeners *listeners.Builder
+	pool      *backends.Pool
 	config    routing.Config
 	found     []diag.Diagnostic
 	named     map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
@@ -21,11 +27,11 @@ type translation struct {
 
 // A memberTranslation is the translation of one member.
 type memberTranslation struct {
-	*MemberBackends
+	*backends.MemberBackends
 	translation *translation
-	rules       []Rule
-	opening     *MemberListeners
-	ports       ServedPorts
+	rules       []hostrules.Rule
+	opening     *listeners.MemberListeners
+	ports       listeners.ServedPorts
 	refused     []diag.Diagnostic // about hosts, which are told elsewhere
 
 	permitted  bool // the class permits a rule of it

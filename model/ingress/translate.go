@@ -6,19 +6,25 @@ import (
 	"strconv"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/backends"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file makes routes, named hosts and defaults of the members of a load balancer.
 
 // Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
-func Translate(s Snapshot, certificates Certificates) (routing.Config, []diag.Diagnostic) {
+func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routing.Config, []diag.Diagnostic) {
 	t := &translation{
-		Index:     NewIndex(s.Objects),
+		Index:     objects.NewIndex(s.Objects),
 		snapshot:  &s,
 		class:     &s.Class,
-		listeners: NewBuilder(&s, certificates),
-		pool:      NewPool(&s.Class, s.Memory.Clients),
+		listeners: listeners.NewBuilder(&s, certificates),
+		pool:      backends.NewPool(&s.Class, s.Memory.Clients),
 		found:     slices.Clone(s.Diagnostics),
 		named:     s.NamedHosts(),
 		config: routing.Config{
@@ -68,8 +74,8 @@ func (t *translation) nameListed(visits []*memberTranslation) {
 // addMember has an Ingress ask for its ports and certificates. Members come oldest first, so what is
 // taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
 // there to be a load balancer.
-func (t *translation) addMember(m Member) *memberTranslation {
-	allowance := AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
+func (t *translation) addMember(m members.Member) *memberTranslation {
+	allowance := hostrules.AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
 	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
 	if allowance.Leaves(m, permitted) {
 		t.config.Members = append(t.config.Members, m.Owner)
@@ -77,7 +83,7 @@ func (t *translation) addMember(m Member) *memberTranslation {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.OwnedRules(m, permitted)
 
-	v := &memberTranslation{MemberBackends: ForMember(t.Index, t.pool, m), translation: t, rules: rules}
+	v := &memberTranslation{MemberBackends: backends.ForMember(t.Index, t.pool, m), translation: t, rules: rules}
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) && t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.listeners.AddMember(t.Index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
@@ -95,9 +101,9 @@ func (v *memberTranslation) serve() {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.Tell(diag.Error, diag.HostNotAllowed, DefaultBackendField, NotForAnyHost(v.Member))
+			v.Tell(diag.Error, diag.HostNotAllowed, objects.DefaultBackendField, hostrules.NotForAnyHost(v.Member))
 		case !allowed:
-			v.Tell(diag.Warning, diag.HostNotAllowed, DefaultBackendField, NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
+			v.Tell(diag.Warning, diag.HostNotAllowed, objects.DefaultBackendField, hostrules.NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.fallback(v.forAnyHost)
 	}
@@ -106,7 +112,7 @@ func (v *memberTranslation) serve() {
 
 // takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told
 // elsewhere.
-func (t *translation) takenListed(m Member, rules []Rule) []diag.Diagnostic {
+func (t *translation) takenListed(m members.Member, rules []hostrules.Rule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
 		if r.Listed != "" && t.snapshot.Owners.Refuses(m.Namespace, r.Host) != nil {
@@ -124,7 +130,7 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 		at[d.Source] = true
 	}
 	return slices.DeleteFunc(found, func(d diag.Diagnostic) bool {
-		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(TLSField)])
+		return d.Reason == diag.CertificateUnused && (at[d.Source] || at[d.Source.At(objects.TLSField)])
 	})
 }
 
@@ -156,7 +162,7 @@ func (v *memberTranslation) routes() {
 }
 
 // route adds the route of one path, unless there is no way to say which requests it means.
-func (v *memberTranslation) route(r Rule, i, index int) {
+func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 	p := &r.HTTP.Paths[i]
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := v.translation.class.PathOf(p)
@@ -178,10 +184,10 @@ func (v *memberTranslation) route(r Rule, i, index int) {
 // fallback adds the default backend. It always answers the misses of the Ingress's own hosts.
 // Requests for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *memberTranslation) fallback(forAnyHost bool) {
-	const field = DefaultBackendField
+	const field = objects.DefaultBackendField
 	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
-		d.Ports = v.ports.Of(Rule{Host: routing.Any})
+		d.Ports = v.ports.Of(hostrules.Rule{Host: routing.Any})
 	}
 	v.translation.config.Defaults = append(v.translation.config.Defaults, d)
 }

@@ -19,6 +19,10 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/listeners"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -95,7 +99,7 @@ var backends = map[string]verdict{
 	`{services: [{name: a, port: {number: 80}, weight: -1}, {name: b, port: {number: 80}}]}`: refused,
 }
 
-var classes = map[string]verdict{
+var classSpecs = map[string]verdict{
 	`{}`:                                                    fine,
 	`{scheme: internal}`:                                    fine,
 	`{scheme: internet-facing}`:                             fine,
@@ -309,7 +313,7 @@ func specOfClass(s settings.Setting, value string) string {
 }
 
 func TestOurKindsAreCheckedAlike(t *testing.T) {
-	maps.Copy(classes, fieldsOfClasses())
+	maps.Copy(classSpecs, fieldsOfClasses())
 	c := kube.Shared(t)
 	namespace := c.Namespace(t)
 	client, err := dynamic.NewForConfig(c.Config)
@@ -321,8 +325,8 @@ func TestOurKindsAreCheckedAlike(t *testing.T) {
 		cases                     map[string]verdict
 	}{
 		{v1alpha1.KindBackend, "backends", namespace, backends},
-		{v1alpha1.KindClusterLoadBalancerClass, "clusterloadbalancerclasses", "", classes},
-		{v1alpha1.KindLoadBalancerClass, "loadbalancerclasses", namespace, classes},
+		{v1alpha1.KindClusterLoadBalancerClass, "clusterloadbalancerclasses", "", classSpecs},
+		{v1alpha1.KindLoadBalancerClass, "loadbalancerclasses", namespace, classSpecs},
 	} {
 		resource := client.Resource(v1alpha1.GroupVersion.WithResource(kind.resource)).Namespace(kind.namespace)
 		for spec, want := range kind.cases {
@@ -350,11 +354,11 @@ func TestOurKindsAreCheckedAlike(t *testing.T) {
 func compile(kind string, text []byte) error {
 	const class, shop = "fairlead", "shop"
 	group := v1alpha1.Group
-	o := ingress.Objects{
+	o := objects.Objects{
 		Namespaces: []*corev1.Namespace{{ObjectMeta: metav1.ObjectMeta{Name: shop}}},
 		IngressClasses: []*networkingv1.IngressClass{{
 			ObjectMeta: metav1.ObjectMeta{Name: class},
-			Spec:       networkingv1.IngressClassSpec{Controller: ingress.Controller},
+			Spec:       networkingv1.IngressClassSpec{Controller: classes.Controller},
 		}},
 		Ingresses: []*networkingv1.Ingress{{
 			ObjectMeta: metav1.ObjectMeta{Namespace: shop, Name: "web"},
@@ -388,9 +392,9 @@ func compile(kind string, text []byte) error {
 	if err != nil {
 		return err
 	}
-	snapshots, found := ingress.Split(o, ingress.Options{})
+	snapshots, found := placement.Split(o, classes.Options{})
 	for _, s := range snapshots {
-		_, more := ingress.Translate(s, ingress.Certificates{})
+		_, more := ingress.Translate(s, listeners.Certificates{})
 		found = append(found, more...)
 	}
 	for _, d := range found {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/cli/manifests"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 )
 
 // FuzzManifest reads any text as manifests, and compiles what they hold.
@@ -37,7 +37,7 @@ func FuzzManifest(f *testing.F) {
 				return
 			}
 			w := world{Objects: objects}
-			_, _ = w.compileAs(ingress.Options{AssumeClass: class})
+			_, _ = w.compileAs(classes.Options{AssumeClass: class})
 		})
 	})
 }

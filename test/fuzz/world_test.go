@@ -14,11 +14,13 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/test/objects"
+	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
 // This file is the cluster that inputs are put into: a class with a group for every namespace, and
@@ -31,7 +33,7 @@ const (
 
 // A world is a cluster's objects.
 type world struct {
-	ingress.Objects
+	objects.Objects
 }
 
 // newWorld is a cluster without Ingresses.
@@ -43,17 +45,17 @@ func newWorld(t testing.TB, change func(*v1alpha1.LoadBalancerClassSpec)) *world
 	if change != nil {
 		change(&spec)
 	}
-	w := &world{Objects: ingress.Objects{PodsKnown: true}}
+	w := &world{Objects: objects.Objects{PodsKnown: true}}
 	w.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: spec}}
 	w.IngressClasses = []*networkingv1.IngressClass{{
 		ObjectMeta: metav1.ObjectMeta{Name: class},
-		Spec: networkingv1.IngressClassSpec{Controller: ingress.Controller, Parameters: &networkingv1.IngressClassParametersReference{
+		Spec: networkingv1.IngressClassSpec{Controller: classes.Controller, Parameters: &networkingv1.IngressClassParametersReference{
 			APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class,
 		}},
 	}}
 	for i, namespace := range []string{"alice", "bob"} {
 		w.Namespaces = append(w.Namespaces, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
-		served, err := objects.Service(namespace+"/web:80", i)
+		served, err := testobjects.Service(namespace+"/web:80", i)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,11 +98,11 @@ type compiled struct {
 }
 
 // compile compiles all load balancers of the world.
-func (w *world) compile() ([]compiled, []diag.Diagnostic) { return w.compileAs(ingress.Options{}) }
+func (w *world) compile() ([]compiled, []diag.Diagnostic) { return w.compileAs(classes.Options{}) }
 
 // compileAs compiles all load balancers of the world, for the capabilities of an ALB.
-func (w *world) compileAs(options ingress.Options) ([]compiled, []diag.Diagnostic) {
-	snapshots, diagnostics := ingress.Split(w.Objects, options)
+func (w *world) compileAs(options classes.Options) ([]compiled, []diag.Diagnostic) {
+	snapshots, diagnostics := placement.Split(w.Objects, options)
 	var out []compiled
 	for _, s := range snapshots {
 		capabilities := lb.ALB().For(model.ClassOf(s))

@@ -10,16 +10,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/model/endpoints"
-	"fairlead.dev/fairlead/model/ingress"
-	"fairlead.dev/fairlead/test/objects"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	testobjects "fairlead.dev/fairlead/test/objects"
 )
 
 // This file adds the objects that a story takes for granted.
 
 // addService adds the Service that "shop/web:80" stands for, with one pod. Services of one story
 // have different addresses.
-func addService(o *ingress.Objects, spelt string, index int) error {
-	made, err := objects.Service(spelt, index)
+func addService(o *objects.Objects, spelt string, index int) error {
+	made, err := testobjects.Service(spelt, index)
 	if err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func addService(o *ingress.Objects, spelt string, index int) error {
 }
 
 // addPods adds the Pods that EndpointSlices name, each with the address of its endpoint.
-func addPods(o *ingress.Objects, from []*discoveryv1.EndpointSlice) {
+func addPods(o *objects.Objects, from []*discoveryv1.EndpointSlice) {
 	for _, s := range from {
 		for c := range endpoints.Claims(s) {
 			o.Pods = append(o.Pods, &corev1.Pod{
@@ -42,8 +42,8 @@ func addPods(o *ingress.Objects, from []*discoveryv1.EndpointSlice) {
 }
 
 // addSecret adds a TLS Secret whose certificate is for the hosts.
-func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
-	made, err := objects.Secret(spelt, hosts)
+func addSecret(o *objects.Objects, spelt string, hosts []string) error {
+	made, err := testobjects.Secret(spelt, hosts)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func addSecret(o *ingress.Objects, spelt string, hosts []string) error {
 }
 
 // copySecret adds a Secret with the contents of another one.
-func copySecret(o *ingress.Objects, spelt, of string) error {
+func copySecret(o *objects.Objects, spelt, of string) error {
 	namespace, name, found := strings.Cut(spelt, "/")
 	at := slices.IndexFunc(o.Secrets, func(s *corev1.Secret) bool { return s.Namespace+"/"+s.Name == of })
 	if !found || at < 0 {

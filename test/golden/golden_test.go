@@ -13,7 +13,10 @@ import (
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/placement"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
@@ -85,7 +88,7 @@ type telling struct {
 type compiled struct {
 	key      lb.Key
 	caps     lb.Capabilities // as the load balancer's class narrows them
-	snapshot ingress.Snapshot
+	snapshot snapshots.Snapshot
 	table    *precedence.Table // nil where no Ingress wants the load balancer any more
 	want     lb.LoadBalancer
 	seen     *lb.Observed
@@ -112,11 +115,11 @@ func tell(s *story) ([]telling, error) {
 }
 
 // compile is the pipeline: objects to load balancers to plans.
-func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
-	snapshots, diagnostics := ingress.Split(o, s.classes())
+func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]*lb.Observed) telling {
+	split, diagnostics := placement.Split(o, s.classes())
 	told := telling{caps: caps, diagnostics: diagnostics}
 	wanted := map[lb.Key]compiled{}
-	for _, snapshot := range snapshots {
+	for _, snapshot := range split {
 		caps := caps.For(model.ClassOf(snapshot))
 		facts := lb.Facts{Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()], SettingsRefused: s.options.SettingsRefused}
 		if o := seen[snapshot.Key]; o != nil {
@@ -129,8 +132,8 @@ func compile(s *story, o ingress.Objects, caps lb.Capabilities, seen map[lb.Key]
 	for key := range seen {
 		if _, ok := wanted[key]; !ok {
 			name := key.Class()
-			gone := ingress.Snapshot{Key: key, Class: ingress.Class{Name: name}}
-			if class := ingress.FindClass(o, s.classes(), name); class != nil {
+			gone := snapshots.Snapshot{Key: key, Class: classes.Class{Name: name}}
+			if class := classes.FindClass(o, s.classes(), name); class != nil {
 				gone.Class = *class
 			}
 			caps := caps.For(model.ClassOf(gone))

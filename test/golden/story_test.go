@@ -16,7 +16,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -39,8 +40,8 @@ type story struct {
 	archive *txtar.Archive
 	options options
 
-	objects  ingress.Objects
-	before   *ingress.Objects
+	objects  objects.Objects
+	before   *objects.Objects
 	observed map[lb.Key]*lb.Observed
 }
 
@@ -148,8 +149,8 @@ func read(file string) (*story, error) {
 }
 
 // classes are the settings that decide which Ingresses are ours.
-func (s *story) classes() ingress.Options {
-	out := ingress.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: ingress.DefaultClass, Providers: s.options.Providers}
+func (s *story) classes() classes.Options {
+	out := classes.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: classes.DefaultClass, Providers: s.options.Providers}
 	if s.options.NoClassAssumed {
 		out.AssumeClass = ""
 	}
@@ -216,8 +217,8 @@ func (s *story) capabilities() ([]lb.Capabilities, error) {
 }
 
 // read decodes one section of objects and adds what the options ask for.
-func (s *story) read(section string, secrets map[string][]string) (ingress.Objects, error) {
-	var o ingress.Objects
+func (s *story) read(section string, secrets map[string][]string) (objects.Objects, error) {
+	var o objects.Objects
 	for i, document := range strings.Split(s.section(section), "\n---\n") {
 		if strings.TrimSpace(document) == "" {
 			continue
@@ -255,7 +256,7 @@ func (s *story) read(section string, secrets map[string][]string) (ingress.Objec
 }
 
 // decode adds one document to the objects of its kind.
-func decode(document []byte, o *ingress.Objects) error {
+func decode(document []byte, o *objects.Objects) error {
 	var kind metav1.TypeMeta
 	if err := yaml.Unmarshal(document, &kind); err != nil {
 		return err

@@ -17,7 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/scheme"
-	"fairlead.dev/fairlead/model/ingress"
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -40,20 +40,20 @@ type fleet struct {
 }
 
 // newFleet has as many Ingresses in every group.
-func newFleet(t testing.TB, s server, ingresses, groups, classes int) *fleet {
+func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet {
 	t.Helper()
 	c, err := client.NewWithWatch(s.Config, client.Options{Scheme: scheme.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{c, ingresses, groups, max(2, classes)}
+	f := &fleet{c, ingresses, groups, max(2, classCount)}
 	for i := range f.classes {
 		class := f.className(i)
 		api := v1alpha1.Group
 		f.create(t,
 			&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: class}},
 			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{
-				Controller: ingress.Controller,
+				Controller: classes.Controller,
 				Parameters: &networkingv1.IngressClassParametersReference{APIGroup: &api, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class},
 			}},
 		)

@@ -28,12 +28,12 @@ import (
 )
 
 var (
-	ingresses = flag.Int("ingresses", 2000, "how many Ingresses there are")
-	groups    = flag.Int("groups", 100, "how many load balancers they share")
-	classes   = flag.Int("classes", 2, "how many IngressClasses they have, two at least")
-	arriving  = flag.Int("arriving", 400, "how many Ingresses come while the operator runs, as many to a group")
-	steady    = flag.Duration("steady", time.Minute, "how long nothing may be written")
-	profiles  = flag.String("profiles", "", "an absolute `folder` for profiles of the operator")
+	ingresses  = flag.Int("ingresses", 2000, "how many Ingresses there are")
+	groups     = flag.Int("groups", 100, "how many load balancers they share")
+	classCount = flag.Int("classes", 2, "how many IngressClasses they have, two at least")
+	arriving   = flag.Int("arriving", 400, "how many Ingresses come while the operator runs, as many to a group")
+	steady     = flag.Duration("steady", time.Minute, "how long nothing may be written")
+	profiles   = flag.String("profiles", "", "an absolute `folder` for profiles of the operator")
 )
 
 // The limits, for every 2,000 Ingresses.
@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 
 func TestScale(t *testing.T) {
 	w := &world{server: newServer(t)}
-	w.fleet = newFleet(t, w.server, *ingresses, *groups, *classes)
+	w.fleet = newFleet(t, w.server, *ingresses, *groups, *classCount)
 	made := w.populate(t)
 	w.operator = operate(t, w.Cluster)
 	t.Run("a cold start", func(t *testing.T) { w.coldStart(t, made) })
@@ -179,7 +179,7 @@ func (w *world) nothing(t *testing.T) {
 // arrive has Ingresses created while an operator runs.
 func arrive(t *testing.T) {
 	w := &world{server: newServer(t)}
-	w.fleet = newFleet(t, w.server, *arriving, max(1, *arriving**groups / *ingresses), *classes)
+	w.fleet = newFleet(t, w.server, *arriving, max(1, *arriving**groups / *ingresses), *classCount)
 	w.operator = operate(t, w.Cluster)
 	w.leads(t)
 	made := w.populate(t)

@@ -1,0 +1,225 @@
+package annotations
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file says what becomes of Ingresses with annotations of other controllers. Package foreign
+// knows what the annotations mean; the class decides what follows.
+
+// ServedAs is how an Ingress is served, as far as annotations of others depend on it.
+func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
+	out := foreign.Served{
+		Internal:       s.Scheme == v1alpha1.SchemeInternal,
+		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
+		TargetType:     s.TargetType,
+		TLS:            len(ing.Spec.TLS) > 0,
+		Inbound:        s.Inbound,
+		SecurityGroups: c.SecurityGroups,
+		Annotations:    ing.Annotations,
+	}
+	for _, p := range s.Ports {
+		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
+	}
+	out.Wider = wider(c, ing)
+	if settings.IsWebACL(s.WebACL) {
+		out.WebACL = s.WebACL
+	}
+	return out
+}
+
+// wider reports whether a path of an Ingress is served for more requests than those for that path
+// itself.
+func wider(c *classes.Class, ing *networkingv1.Ingress) bool {
+	for _, r := range ing.Spec.Rules {
+		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, func(p networkingv1.HTTPIngressPath) bool { return isWider(c, p) }) {
+			return true
+		}
+	}
+	return false
+}
+
+func isWider(c *classes.Class, p networkingv1.HTTPIngressPath) bool {
+	switch {
+	case p.PathType == nil || *p.PathType == networkingv1.PathTypePrefix:
+		return true
+	case *p.PathType == networkingv1.PathTypeExact:
+		return false
+	}
+	plain := c.ImplementationSpecific == v1alpha1.ReadGlob || c.ImplementationSpecific == v1alpha1.ReadRegex
+	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
+}
+
+// Foreign are the diagnostics about an Ingress's annotations of other controllers.
+func Foreign(c *classes.Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "", func(found []foreign.Setting) diag.Source {
+		if len(found) == 1 {
+			return objects.AnnotationSource(ing, found[0].Key())
+		}
+		return objects.SourceOf(ing).At("metadata.annotations")
+	})
+}
+
+// TellForeign tells of settings that are not read: for each prefix, those that restrict and those
+// that change, each time in as few diagnostics as their text has room in.
+func TellForeign(c *classes.Class, settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
+	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
+		return nil
+	}
+	var out []diag.Diagnostic
+	for _, effect := range []foreign.Effect{foreign.Restricts, foreign.Changes} {
+		severity := diag.Warning
+		if effect == foreign.Restricts && c.ForeignAnnotations != v1alpha1.ForeignWarn {
+			severity = diag.Error
+		}
+		for _, group := range togetherByPrefix(settings, effect) {
+			for _, p := range parts(group) {
+				out = append(out, diag.Diagnostic{
+					Severity: severity, Reason: diag.AnnotationForeign, Source: at(p.settings),
+					Message: of + p.said() + consequence(effect, severity, len(p.settings) > 1),
+				})
+			}
+		}
+	}
+	return out
+}
+
+// consequence is what follows from settings that are not read.
+func consequence(effect foreign.Effect, severity diag.Severity, several bool) string {
+	it, restricts := "it", "It restricts"
+	if several {
+		it, restricts = "them", "They restrict"
+	}
+	switch {
+	case effect == foreign.Changes:
+		return "; requests are answered without " + it
+	case severity == diag.Error:
+		return ". " + restricts + " who is answered: more would be exposed without " + it + ", so the Ingress is not served as it is"
+	}
+	return ". " + restricts + " who is answered: more may be exposed without " + it
+}
+
+// togetherByPrefix are the settings of one effect, those of each prefix together.
+func togetherByPrefix(settings []foreign.Setting, effect foreign.Effect) [][]foreign.Setting {
+	var out [][]foreign.Setting
+	for _, s := range settings {
+		if s.Effect != effect {
+			continue
+		}
+		if last := len(out) - 1; last >= 0 && out[last][0].Prefix == s.Prefix {
+			out[last] = append(out[last], s)
+		} else {
+			out = append(out, []foreign.Setting{s})
+		}
+	}
+	return out
+}
+
+// A part is settings that are told together.
+type part struct {
+	settings []foreign.Setting
+	text     string
+}
+
+// said says that the settings are not read.
+func (p part) said() string {
+	if len(p.settings) == 1 {
+		return p.settings[0].Key() + " is not read" + strings.TrimPrefix(p.text, p.settings[0].Name)
+	}
+	return "annotations of " + p.settings[0].Prefix + " are not read: " + p.text
+}
+
+const (
+	// longestPart is how long the list in one message may be. An event takes 1,000 characters in all.
+	longestPart = 700
+	// MostMessages is how many messages there may be about the settings of one prefix: an Ingress can
+	// have thousands of annotations.
+	MostMessages = 4
+)
+
+// parts lists settings, those for which one thing stands together. What there is no room for is
+// counted.
+func parts(settings []foreign.Setting) []part {
+	var standsFor []string
+	names := map[string][]foreign.Setting{}
+	for _, s := range settings {
+		key := instead(s)
+		if names[key] == nil {
+			standsFor = append(standsFor, key)
+		}
+		names[key] = append(names[key], s)
+	}
+	var out []part
+	told := 0
+	var now part
+	for _, key := range standsFor {
+		open := false // the list has names that key is to follow
+		for _, s := range names[key] {
+			if room := longestPart - len(now.text) - len(s.Name) - len(key) - 3; room < 0 && now.text != "" {
+				if open {
+					now.text += key
+				}
+				out, now, open = append(out, now), part{}, false
+				if len(out) == MostMessages {
+					last := &out[MostMessages-1]
+					last.text += fmt.Sprintf(", and %d more", len(settings)-told)
+					return out
+				}
+			}
+			switch {
+			case open:
+				now.text += ", "
+			case now.text != "":
+				now.text += "; "
+			}
+			now.text += s.Name
+			now.settings = append(now.settings, s)
+			told++
+			open = true
+		}
+		if open {
+			now.text += key
+		}
+	}
+	return append(out, now)
+}
+
+// instead is what stands for a setting, in brackets.
+func instead(s foreign.Setting) string {
+	var notes []string
+	switch {
+	case s.More > 0:
+		notes = append(notes, fmt.Sprintf("the first of %d that are not looked up, since the object has more than %d", s.More, foreign.MostOnService))
+		return " (" + strings.Join(notes, "; ") + ")"
+	case s.Meant != "":
+		notes = append(notes, "perhaps "+s.Meant+", misspelt")
+	case !s.Known:
+		notes = append(notes, "not known")
+	}
+	switch own := settings.Of(settings.Prefix + s.Name); {
+	case s.Instead != "":
+		notes = append(notes, "instead: "+s.Instead)
+	case !s.Known && own != nil:
+		notes = append(notes, "instead: "+own.Annotation)
+	case s.Known:
+		notes = append(notes, "nothing stands for it")
+	}
+	return " (" + strings.Join(notes, "; ") + ")"
+}
+
+// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one
+// of Fairlead's or may have been meant as one, or it is one of another controller's.
+func Heeds(key string) bool {
+	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
+}

@@ -1,0 +1,45 @@
+package annotations
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// Misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
+// meant as ours.
+func Misplaced(at diag.Source, service objects.Name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
+	var names []string
+	severity, misspelt := diag.Warning, ""
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		_, short, prefixed := cutPrefix(key)
+		if !prefixed || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
+			continue
+		}
+		names = append(names, key)
+		if !strings.HasPrefix(key, settings.Prefix) {
+			misspelt = ", with the prefix " + settings.Prefix
+		}
+		if meaningOf(short, true).restricts(short, annotations[key], given) {
+			severity = diag.Error
+		}
+	}
+	if names == nil {
+		return nil
+	}
+	const most = 10
+	listed := strings.Join(names[:min(most, len(names))], ", ")
+	if len(names) > most {
+		listed += fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service %s: put %s on the Ingress%s", service, listed, misspelt)
+	if severity == diag.Error {
+		message += "; more would be exposed without, so the Ingress is not served as it is"
+	}
+	return []diag.Diagnostic{{Severity: severity, Reason: diag.AnnotationMisplaced, Source: at, Message: message}}
+}

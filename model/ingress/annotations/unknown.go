@@ -1,0 +1,264 @@
+package annotations
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/spelling"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file finds what annotations were meant as that are none: misspelt ones, those without their
+// prefix, those that stand on a Service, and names of other things than annotations.
+
+// MostUnknown is how many unknown annotations of an Ingress are told each on its own.
+const MostUnknown = 10
+
+// Unknown are the diagnostics about annotations that were meant for Fairlead and are none of its
+// own.
+func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: objects.SourceOf(ing).At("metadata.annotations")}
+	more := 0
+	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
+		if settings.Of(key) != nil || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
+			continue
+		}
+		hint, severity, said := unknown(key, ing.Annotations[key], given)
+		switch {
+		case !said:
+		case len(out) < MostUnknown:
+			out = append(out, objects.AboutAnnotation(ing, key, severity, diag.AnnotationUnknown, hint))
+		default:
+			more++
+			if severity == diag.Error {
+				left.Severity = severity
+			}
+		}
+	}
+	if more > 0 {
+		left.Message = fmt.Sprintf("%d more annotations have names that no annotation has", more)
+		out = append(out, left)
+	}
+	return out
+}
+
+// unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
+// without it would expose more than its author seems to ask for.
+func unknown(key, value string, given settings.Values) (message string, severity diag.Severity, said bool) {
+	_, short, prefixed := cutPrefix(key)
+	m := meaningOf(short, prefixed)
+	message, severity = "no annotation has this name", diag.Warning
+	switch {
+	case !prefixed && (m.annotation == nil || len(value) > settings.Longest || m.annotation.Check(value) != nil):
+		return "", "", false // a name of the author's own
+	case m.annotation != nil:
+		message += "; did you mean " + m.annotation.Annotation + "?"
+	case m.field != "":
+		message += "; it is " + m.field
+	case m.instead != "":
+		message += "; instead: " + m.instead
+	}
+	if m.restricts(short, value, given) {
+		severity = diag.Error
+		if !strings.HasSuffix(message, "?") {
+			message += "."
+		}
+		message += " Without it more may be exposed than is asked for, so the Ingress is not served as it is"
+	}
+	return message, severity, true
+}
+
+// cutPrefix parts a key into its prefix and the name behind it. Behind our prefix there may be a
+// dot, a hyphen or an underscore in place of the slash. Without a prefix the name is all of the
+// key.
+func cutPrefix(key string) (p, short string, prefixed bool) {
+	if p, short, prefixed = strings.Cut(key, "/"); prefixed {
+		return p, short, true
+	}
+	for _, ours := range []string{v1alpha1.Group, "fairlead"} {
+		if n := len(ours); len(key) > n+1 && strings.EqualFold(key[:n], ours) && strings.ContainsRune(".-_", rune(key[n])) {
+			return key[:n], key[n+1:], true
+		}
+	}
+	return "", key, false
+}
+
+// meantAsOurs reports whether an annotation without our prefix may have been meant to have it:
+// there is no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in
+// capitals: the API server checks keys of annotations in lower case and stores them as they are
+// (ValidateAnnotations in k8s.io/apimachinery pkg/api/validation/objectmeta.go).
+func meantAsOurs(key string) bool {
+	p, short, prefixed := cutPrefix(key)
+	if !prefixed {
+		return meaningOf(short, false).annotation != nil
+	}
+	if strings.HasPrefix(key, settings.Prefix) {
+		return false
+	}
+	p = strings.ToLower(p)
+	return strings.Contains(p, "fairlead") || spelling.Within(p, v1alpha1.Group, 2)
+}
+
+// A meaning is what a name may have been meant as.
+type meaning struct {
+	annotation *settings.Setting
+	field      string // of a class or a Backend
+	instead    string // what stands for the annotation of another controller that has the name
+	narrows    bool   // it says who is answered
+	loosely    bool   // the name says the same in other words, and its values may be others
+}
+
+// otherWords are names that say what an annotation of ours does, squeezed.
+var otherWords = func() map[string]string {
+	out := map[string]string{}
+	for _, s := range settings.Table {
+		for _, name := range s.OtherNames {
+			out[name] = s.Annotation
+		}
+	}
+	return out
+}()
+
+// narrowing are the fields that say who is answered.
+var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true, "mutualAuthentication": true, "authenticate": true}
+
+// ours are the annotations that have our prefix, and ourNames their names without it, squeezed.
+var ours, ourNames = func() (names, squeezed []string) {
+	for _, a := range settings.Table {
+		if short, found := strings.CutPrefix(a.Annotation, settings.Prefix); found {
+			names, squeezed = append(names, a.Annotation), append(squeezed, spelling.Squeezed(short))
+		}
+	}
+	return names, squeezed
+}()
+
+// fieldNames are the keys of fields, in order.
+var fieldNames = slices.Sorted(maps.Keys(fields))
+
+// fields are the names of the fields of classes and Backends, squeezed, and where each is.
+var fields = func() map[string]meaning {
+	out := map[string]meaning{}
+	add := func(of reflect.Type, path, object string) {
+		for i := range of.NumField() {
+			field, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
+			if squeezed := spelling.Squeezed(field); field != "" && out[squeezed].field == "" {
+				out[squeezed] = meaning{field: path + field + " of " + object, narrows: narrowingFields[field]}
+			}
+		}
+	}
+	add(reflect.TypeFor[v1alpha1.LoadBalancerClassSpec](), "", "the class")
+	add(reflect.TypeFor[v1alpha1.BackendSpec](), "", "a Backend")
+	add(reflect.TypeFor[v1alpha1.PortSettings](), "ports[].", "the class")
+	return out
+}()
+
+// meaningOf finds what a name without its prefix may have been meant as. Names that are the same
+// but for case and punctuation go before those that resemble. Without a prefix only the former
+// count.
+func meaningOf(short string, prefixed bool) meaning {
+	squeezed := spelling.Squeezed(short)
+	if at := slices.Index(ourNames, squeezed); at >= 0 {
+		return meaning{annotation: settings.Of(ours[at])}
+	}
+	if !prefixed {
+		return meaning{}
+	}
+	if m, known := fields[squeezed]; known {
+		return m
+	}
+	if name := otherWords[squeezed]; name != "" {
+		return meaning{annotation: settings.Of(name), loosely: true}
+	}
+	if s, known := foreign.Find(short); known && (s.Instead != "" || s.Effect == foreign.Restricts) {
+		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts}
+	}
+	for i, name := range ourNames {
+		if spelling.Resembles(squeezed, name) {
+			return meaning{annotation: settings.Of(ours[i])}
+		}
+	}
+	for _, name := range fieldNames {
+		if spelling.Resembles(squeezed, name) {
+			return fields[name]
+		}
+	}
+	return meaning{}
+}
+
+// restricts reports whether to go without the annotation may expose more than its author asks for.
+// Of a name that is like none, its words decide.
+func (m meaning) restricts(short, value string, given settings.Values) bool {
+	switch {
+	case m.annotation == nil && seemsToNarrow(short, value, given):
+		return true
+	case m.loosely && m.annotation.Annotation == settings.Scheme:
+		return given.Scheme != v1alpha1.SchemeInternal && foreign.SoundsInternal("", value)
+	case m.loosely && off(value):
+		return false
+	case spelling.Squeezed(short) == "allowhttp":
+		return false // what is not off allows more
+	case m == (meaning{}):
+		return foreign.SoundsRestricting(short, value)
+	case m.annotation != nil && m.annotation.Annotation == settings.ListenPorts:
+		if len(value) > settings.Longest {
+			return true
+		}
+		asked, err := settings.ParsePorts(value)
+		return err != nil || !plain(asked) && plain(given.Ports)
+	case m.annotation == nil:
+		return m.narrows && strings.TrimSpace(value) != "" && value != "false" && value != "none"
+	case !m.annotation.Restricts:
+		return false
+	}
+	return len(value) > settings.Longest || m.annotation.Check(value) != nil || m.annotation.Exposes(value, given)
+}
+
+// narrowingWords are parts of names that say of an annotation of ours that it narrows who is
+// answered, or how.
+var narrowingWords = map[string]bool{
+	"method": true, "methods": true, "login": true,
+}
+
+// off reports whether a value asks for nothing.
+func off(value string) bool {
+	switch strings.ToLower(strings.TrimSpace(value)) {
+	case "", "false", "off", "no", "none", "0", "disabled":
+		return true
+	}
+	return false
+}
+
+// seemsToNarrow reports whether a name that no annotation has asks for less than is served:
+// requests in the clear not to be answered, the internet to be kept away, or a word that says so.
+func seemsToNarrow(short, value string, given settings.Values) bool {
+	words := spelling.Words(short)
+	has := func(word string) bool { return slices.Contains(words, word) }
+	lower := strings.ToLower(strings.TrimSpace(value))
+	off := off(value)
+	switch {
+	case has("ssl") || has("tls"):
+		return !off && (has("policy") || has("version") || has("min") || has("minimum") || has("protocols") || has("ciphers"))
+	case has("http") && !has("methods") && !has("method") && off && lower != "":
+		return plain(given.Ports) // such as allow-http: "false"
+	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") || has("protocols"):
+		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.Ports)
+	case foreign.SoundsInternal(short, value):
+		return given.Scheme != v1alpha1.SchemeInternal
+	}
+	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })
+}
+
+// plain reports whether ports serve requests in the clear.
+func plain(ports []v1alpha1.ListenPort) bool {
+	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
+}

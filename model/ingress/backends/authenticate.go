@@ -1,0 +1,140 @@
+package backends
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
+)
+
+// This file has users sign in. Whatever is in the way of that has requests answered 503.
+
+// signInBefore puts the sign-in of a Backend in front of what it does.
+func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
+	if with == nil {
+		return a
+	}
+	auth, err := v.auth(with)
+	if err != nil {
+		v.Tell(diag.Error, diag.AuthUnavailable, field, err.Error()+"; requests are answered 503")
+		return routing.Status(503)
+	}
+	if a.Auth = auth; auth.KeepsClientSecret {
+		v.Tell(diag.Warning, diag.SecretUnread, field, v.WhySecretUnread(objects.Name{Namespace: v.Namespace, Name: with.OIDC.SecretName})+"; users sign in as before")
+	}
+	return a
+}
+
+func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error) {
+	switch {
+	case with.OIDC != nil:
+		return v.oidc(with.OIDC)
+	case with.Cognito != nil:
+		c := with.Cognito
+		out := session(c.Session)
+		out.Kind, out.UserPool, out.ClientID, out.UserPoolDomain = routing.Cognito, c.UserPoolARN, c.UserPoolClientID, c.UserPoolDomain
+		out.Cookie = v.cookie(out)
+		return out, nil
+	}
+	out := &routing.Auth{Kind: routing.JWT, Issuer: with.JWT.Issuer, KeysEndpoint: with.JWT.KeysEndpoint}
+	for _, c := range with.JWT.Claims {
+		out.Claims = append(out.Claims, routing.Claim{Name: c.Name, Format: cmp.Or(c.Format, "single-string"), Values: c.Values})
+	}
+	return out, nil
+}
+
+func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
+	n := objects.Name{Namespace: v.Namespace, Name: o.SecretName}
+	object := v.Secrets[n]
+	switch {
+	case object == nil && v.WhySecretUnread(n) != "":
+		return v.lastSignIn(o, n)
+	case object == nil && v.SecretsWithheld != "":
+		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.SecretsWithheld)
+	case object == nil:
+		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
+	case len(object.Data[secrets.ClientIDKey]) == 0 || len(object.Data[secrets.ClientSecretKey]) == 0:
+		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, secrets.ClientIDKey, secrets.ClientSecretKey)
+	case len(object.Data[secrets.ClientIDKey]) > secrets.LongestClient || len(object.Data[secrets.ClientSecretKey]) > secrets.LongestClient:
+		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", secrets.ClientIDKey, secrets.ClientSecretKey, n, secrets.LongestClient)
+	}
+	out := v.signInWith(o, strings.TrimSpace(string(object.Data[secrets.ClientIDKey])))
+	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[secrets.ClientSecretKey])))
+	return out, nil
+}
+
+// signInWith signs users in as a client, whose secret is missing yet.
+func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
+	out := session(o.Session)
+	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, objects.Name{Namespace: v.Namespace, Name: o.SecretName}.String()
+	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
+	out.Cookie = v.cookie(out)
+	return out
+}
+
+// longestCookie is how much of a cookie's name is what a Backend says.
+const longestCookie = 200
+
+// cookie is the name of the cookie that keeps a session. A load balancer takes a session for that
+// of each sign-in with the same cookie, whichever identity provider it is from: "each listener rule
+// with an authenticate action should have a unique cookie name"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
+// So the namespace, the identity provider and the client are in the name, and no other namespace
+// can have the same one.
+func (v *MemberBackends) cookie(a *routing.Auth) string {
+	from := sha256.Sum256([]byte(strings.Join([]string{
+		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
+	}, "\x00")))
+	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
+}
+
+// session is what holds if nothing is said, said.
+func session(s v1alpha1.Session) *routing.Auth {
+	out := &routing.Auth{
+		OnMissing: cmp.Or(s.OnUnauthenticatedRequest, "authenticate"), Scope: cmp.Or(s.Scope, "openid"),
+		Cookie: cmp.Or(s.CookieName, "AWSELBAuthSessionCookie"), TimeoutSeconds: cmp.Or(s.TimeoutSeconds, 604800),
+	}
+	if len(s.Parameters) > 0 {
+		out.Parameters = s.Parameters
+	}
+	return out
+}
+
+// RequireSignIn finds the port where users of a host sign in. A token is not to be sent in the clear
+// first, so whoever did so is not helped on.
+func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32, field string) routing.Action {
+	if a.Auth == nil {
+		return a
+	}
+	if len(secure) == 0 {
+		v.Tell(diag.Error, diag.AuthUnavailable, field, hostrules.DescribeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
+		return a
+	}
+	if a.Auth.Kind != routing.JWT {
+		auth := *a.Auth
+		auth.SecurePort = secure[0]
+		a.Auth = &auth
+	}
+	return a
+}
+
+// lastSignIn signs users in with the client that a Secret held last, and with the client secret
+// that the cloud has.
+func (v *MemberBackends) lastSignIn(o *v1alpha1.OIDC, n objects.Name) (*routing.Auth, error) {
+	client := v.pool.clients[n.String()]
+	if client == "" {
+		return nil, errors.New(v.WhySecretUnread(n))
+	}
+	out := v.signInWith(o, client)
+	out.KeepsClientSecret = true
+	return out, nil
+}

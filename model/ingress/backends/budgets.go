@@ -1,0 +1,95 @@
+package backends
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// MostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
+// balancer, with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load
+// balancer of AWS has 1,000 targets unless its quota is raised:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+const MostEndpoints = 500_000
+
+func newEndpointBudget() endpointBudget {
+	return endpointBudget{spent: map[string]int{}, of: map[objects.Name]int{}}
+}
+
+// An endpointBudget is what has been looked at for each namespace. Older Ingresses come first, so
+// that their backends keep their targets.
+type endpointBudget struct {
+	spent map[string]int
+	of    map[objects.Name]int // what one backend of a Service takes
+}
+
+// portBudget is the ports that the targets of each namespace have on a load balancer. Older
+// Ingresses come first, so that theirs stay.
+type portBudget map[string]map[int32]bool
+
+// MostTargetPorts is how many different ports the targets and health checks of one namespace have
+// on a load balancer. A security group of AWS has 60 rules unless its quota is raised, and all load
+// balancers of a cluster share those of the nodes: no namespace is to use up more than half of
+// them. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html
+const MostTargetPorts = 30
+
+// spend takes ports for a namespace, as far as there is room, and returns those for which there is
+// none.
+func (b portBudget) spend(namespace string, ports ...int32) (over []int32) {
+	if b[namespace] == nil {
+		b[namespace] = map[int32]bool{}
+	}
+	for _, p := range ports {
+		switch has := b[namespace]; {
+		case has[p] || slices.Contains(over, p):
+		case len(has) < MostTargetPorts:
+			has[p] = true
+		default:
+			over = append(over, p)
+		}
+	}
+	return over
+}
+
+// afford leaves out the targets of a resolution whose ports its namespace has no room for.
+func (b portBudget) afford(r *endpoints.Resolution) {
+	namespace, _, _ := strings.Cut(r.Backend.Service, "/")
+	var ports []int32
+	for _, t := range r.Backend.Targets {
+		ports = append(ports, t.Port)
+	}
+	over := b.spend(namespace, ports...)
+	if len(over) == 0 {
+		return
+	}
+	r.Backend.Targets = slices.DeleteFunc(slices.Clone(r.Backend.Targets), func(t routing.Target) bool { return slices.Contains(over, t.Port) })
+	r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service, over[0], tooMany(namespace)))
+}
+
+// WithinPorts is what of the targets that a backend is to have its namespace has ports for, beside
+// those that its other backends on the load balancer have: those that are there first, for what is
+// served stays.
+func WithinPorts(want, have []routing.Target, others map[int32]bool) []routing.Target {
+	const namespace = ""
+	budget := portBudget{namespace: maps.Clone(others)}
+	for _, t := range have {
+		budget.spend(namespace, t.Port)
+	}
+	var out []routing.Target
+	for _, t := range want {
+		if len(budget.spend(namespace, t.Port)) == 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func tooMany(namespace string) string {
+	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer already, which is all that it may have; let Services share ports", namespace, MostTargetPorts)
+}

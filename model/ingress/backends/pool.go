@@ -1,0 +1,63 @@
+package backends
+
+import (
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+func NewPool(c *classes.Class, clients map[string]string) *Pool {
+	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
+}
+
+// Backends are all of the pool, with their health checks decided.
+func (p *Pool) Backends() map[routing.BackendID]routing.Backend {
+	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
+	usual := map[endpoints.Speech]routing.HealthCheck{}
+	for id, e := range p.entries {
+		b := e.Backend
+		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
+		if len(e.health) > 0 {
+			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
+		} else {
+			if _, known := usual[of]; !known {
+				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
+			}
+			b.Health = usual[of]
+		}
+		out[id] = b
+	}
+	return out
+}
+
+func values(claims map[string]members.Claim) map[string]string {
+	out := make(map[string]string, len(claims))
+	for annotation, c := range claims {
+		out[annotation] = c.Value
+	}
+	return out
+}
+
+// A Pool is the backends of a load balancer, shared by all that use them.
+type Pool struct {
+	class    *classes.Class
+	clients  map[string]string // the client that each Secret of an identity provider held last
+	resolved map[endpoints.Reference]*endpoints.Resolution
+	entries  map[routing.BackendID]*pooled
+	checked  map[objects.Name]bool // whether Backends are valid
+	Found    []diag.Diagnostic     // about Backends
+	ports    portBudget
+
+	endpoints       endpointBudget
+	toldPodsUnknown bool // whether it was told that endpoints are taken for what they say
+}
+
+// pooled is a backend with the settings of its health check, by annotation.
+type pooled struct {
+	routing.Backend
+	health map[string]members.Claim
+}

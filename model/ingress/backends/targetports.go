@@ -1,0 +1,36 @@
+package backends
+
+import (
+	"fmt"
+	"strconv"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/endpoints"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file limits on how many ports load balancers reach the targets of a namespace. The firewalls
+// of nodes are opened for each, for all load balancers alike, and take a limited number of rules.
+
+// mayCheck reports whether health checks for a member may go to a port, and tells it if they may
+// not. The Ingress as it was last accepted is served with such an annotation, but without such
+// checks.
+func (v *MemberBackends) mayCheck(port string) bool {
+	if !settings.AllowsCheckPort(&v.pool.class.LoadBalancerClassSpec, port) {
+		v.tellCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
+		return false
+	}
+	if number, err := strconv.ParseInt(port, 10, 32); err == nil && len(v.pool.ports.spend(v.Namespace, int32(number))) > 0 {
+		v.tellCheck(port, tooMany(v.Namespace))
+		return false
+	}
+	return true
+}
+
+func (v *MemberBackends) tellCheck(port, why string) {
+	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed, Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
+	if !v.told(p) {
+		v.Found = append(v.Found, objects.AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))
+	}
+}

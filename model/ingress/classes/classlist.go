@@ -1,0 +1,140 @@
+package classes
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// Lookup are all IngressClasses, by what they are to us.
+type Lookup struct {
+	usable  map[string]*Class
+	broken  map[string]diag.Diagnostic // ours, and what its Ingresses are told
+	foreign map[string]string          // the controllers of the others
+	// standard is the class that the API server gives to new Ingresses without one; or "".
+	standard string
+	// pinned says that parameters of an IngressClass are remembered that was called like the literal.
+	pinned  bool
+	options Options
+}
+
+func NewLookup(o objects.Objects, options Options) (*Lookup, []diag.Diagnostic) {
+	cs := &Lookup{
+		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
+		pinned: pinned(o.Memories, options.Literal), options: options,
+	}
+	var found []diag.Diagnostic
+	from := newParameters(o)
+	for _, c := range o.IngressClasses {
+		found = append(found, cs.add(c, from)...)
+	}
+	cs.standard = standardClass(o.IngressClasses)
+	return cs, found
+}
+
+func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diagnostic {
+	if c.Spec.Controller != Controller {
+		cs.foreign[c.Name] = c.Spec.Controller
+		return nil
+	}
+	source := (&Class{Name: c.Name}).Source()
+	if errs := validate.Class(c); len(errs) > 0 {
+		cs.broken[c.Name] = classProblem(diag.ClassMissing, "IngressClass %s is invalid: %s", c.Name, errs.ToAggregate())
+		return validate.Refusals(source, errs)
+	}
+	if c.Spec.Parameters == nil {
+		cs.usable[c.Name] = &Class{Name: c.Name}
+		return nil
+	}
+	spec, at, err := from.find(c.Spec.Parameters, field.NewPath("spec", "parameters"))
+	if err != nil {
+		d := classProblem(diag.ParametersMissing, "the parameters of IngressClass %s: %s", c.Name, err.ErrorBody())
+		cs.broken[c.Name] = d
+		d.Source = source.At(err.Field)
+		return []diag.Diagnostic{d}
+	}
+	if errs := append(ValidateSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
+		cs.broken[c.Name] = classProblem(diag.ParametersMissing, "the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
+		return validate.Refusals(at, errs)
+	}
+	class := &Class{c.Name, *spec}
+	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
+		class.ProviderName = "" // the same as if it named none: a class that begins to say so moves nothing
+	}
+	cs.usable[c.Name] = class
+	return nil
+}
+
+// checkProvider returns an error for the name of a provider that the operator does not have.
+func (o Options) checkProvider(name string) field.ErrorList {
+	if name == "" || len(o.Providers) == 0 || slices.Contains(o.Providers, name) {
+		return nil
+	}
+	return field.ErrorList{field.NotSupported(field.NewPath("spec", "providerName"), name, o.Providers)}
+}
+
+func classProblem(reason diag.Reason, format string, args ...any) diag.Diagnostic {
+	return diag.Diagnostic{Severity: diag.Error, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// standardClass is the class that admission gives to a new Ingress without one: of those that are
+// marked as default the newest, and of several of one age the first by name.
+func standardClass(all []*networkingv1.IngressClass) string {
+	var marked []*networkingv1.IngressClass
+	for _, c := range all {
+		if c.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true" {
+			marked = append(marked, c)
+		}
+	}
+	if len(marked) == 0 {
+		return ""
+	}
+	return slices.MinFunc(marked, func(a, b *networkingv1.IngressClass) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), cmp.Compare(a.Name, b.Name))
+	}).Name
+}
+
+// pinned reports whether a load balancer is remembered that was served under parameters of a class.
+func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
+	for key, m := range memories {
+		if class != "" && key.Class() == class && m.Class != nil && !equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// Named is the class of a name; nil if it is not ours, or not usable.
+func (cs *Lookup) Named(class string) *Class {
+	if c := cs.usable[class]; c != nil {
+		return c
+	}
+	if class != "" && class == cs.options.AssumeClass && !cs.exists(class) {
+		return &Class{Name: class}
+	}
+	return nil
+}
+
+// exists reports whether there is an IngressClass of the name, whatever it is to us.
+func (cs *Lookup) exists(class string) bool {
+	_, broken := cs.broken[class]
+	_, foreign := cs.foreign[class]
+	return cs.usable[class] != nil || broken || foreign
+}
+
+// FindClass is a class of ours by its name; nil if it is missing or cannot be used.
+func FindClass(o objects.Objects, options Options, name string) *Class {
+	classes, _ := NewLookup(o, options)
+	return classes.Named(name)
+}

@@ -1,0 +1,54 @@
+package classes
+
+import (
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+)
+
+// This file finds the parameters of a class and checks them, spec.provider included, which only the
+// provider of a load balancer understands. A class whose parameters cannot be read is not used at
+// all, since its restrictions would be missing.
+
+// parameters are the objects that an IngressClass can refer to.
+type parameters struct {
+	namespaced map[objects.Name]*v1alpha1.LoadBalancerClass
+	cluster    map[objects.Name]*v1alpha1.ClusterLoadBalancerClass
+}
+
+func newParameters(o objects.Objects) parameters {
+	return parameters{objects.ByName(o.LoadBalancerClasses), objects.ByName(o.ClusterLoadBalancerClasses)}
+}
+
+// find is the spec that a class refers to and the object that it is in, or what is wrong with the
+// reference.
+func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *field.Path) (*v1alpha1.LoadBalancerClassSpec, diag.Source, *field.Error) {
+	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
+	if ref.Namespace != nil {
+		source.Namespace = *ref.Namespace
+	}
+	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
+	switch {
+	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
+		return nil, source, field.NotSupported(at.Child("apiGroup"), ref.APIGroup, []string{v1alpha1.Group})
+	case !slices.Contains(kinds, ref.Kind):
+		return nil, source, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
+	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
+		return nil, source, field.Required(at.Child("namespace"), "a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
+	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
+		return nil, source, field.Forbidden(at.Child("namespace"), "a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
+	}
+	n := objects.Name{Namespace: source.Namespace, Name: source.Name}
+	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
+		return &c.Spec, source, nil
+	}
+	if c := p.cluster[n]; c != nil && ref.Kind == v1alpha1.KindClusterLoadBalancerClass {
+		return &c.Spec, source, nil
+	}
+	return nil, source, field.NotFound(at, source.String())
+}

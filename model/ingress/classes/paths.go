@@ -1,0 +1,40 @@
+package classes
+
+import (
+	"regexp"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// PathOf is the requests that a path stands for.
+func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
+	path := c.ReadPath(p)
+	if path.Type == routing.Regex {
+		_, err := regexp.Compile(p.Path)
+		return path, err
+	}
+	return path, nil
+}
+
+// ReadPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
+func (c *Class) ReadPath(p *networkingv1.HTTPIngressPath) routing.Path {
+	switch *p.PathType {
+	case networkingv1.PathTypeExact:
+		return routing.NewPath(routing.Exact, p.Path)
+	case networkingv1.PathTypePrefix:
+		return routing.NewPath(routing.Prefix, p.Path)
+	}
+	switch {
+	case p.Path == "":
+		return routing.Root
+	case c.ImplementationSpecific == v1alpha1.ReadRegex:
+		return routing.NewPath(routing.Regex, p.Path)
+	case c.ImplementationSpecific == v1alpha1.ReadGlob || strings.ContainsAny(p.Path, "*?"):
+		return routing.NewPath(routing.Glob, p.Path)
+	}
+	return routing.NewPath(routing.Prefix, p.Path)
+}

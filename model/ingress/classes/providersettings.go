@@ -1,0 +1,83 @@
+package classes
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// The bounds of such settings.
+const (
+	longestSettings = 16 << 10 // bytes of JSON
+	deepestSettings = 32       // objects and lists within one another
+)
+
+// ValidateProviderSettings is what is wrong with settings before their provider sees them.
+func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
+	if settings == nil {
+		return nil
+	}
+	if len(settings.Raw) > longestSettings {
+		return field.ErrorList{field.TooLong(at, "", longestSettings)}
+	}
+	if _, err := inOneForm(settings.Raw); err != nil {
+		return field.ErrorList{field.Invalid(at, "", err.Error())}
+	}
+	return nil
+}
+
+// ProviderSettingsText are valid settings in the one form that equal settings have; "" for none.
+func ProviderSettingsText(settings *runtime.RawExtension) string {
+	if settings == nil {
+		return ""
+	}
+	text, err := inOneForm(settings.Raw)
+	if err != nil {
+		return "" // validateProviderSettings has said so
+	}
+	return text
+}
+
+// inOneForm is a JSON object without spaces and with its names in order; "" for an empty one.
+func inOneForm(raw []byte) (string, error) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var object map[string]any
+	if err := d.Decode(&object); err != nil {
+		return "", fmt.Errorf("it has to be an object: %w", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return "", errors.New("it has to be one object")
+	}
+	if depth(object) > deepestSettings {
+		return "", fmt.Errorf("it has more than %d objects and lists within one another", deepestSettings)
+	}
+	if len(object) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(object)
+	return string(text), err
+}
+
+// depth is how many objects and lists there are within one another.
+func depth(value any) int {
+	deepest := 0
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner))
+		}
+	case []any:
+		for _, inner := range v {
+			deepest = max(deepest, depth(inner))
+		}
+	default:
+		return 0
+	}
+	return deepest + 1
+}

@@ -1,0 +1,103 @@
+package hostrules
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. The rules
+// for a wildcard that stands for such a host answer for it on HTTPS ports; or else the rules
+// without a host, and the default backend. docs/routing.md says so under "Listed hosts without a
+// rule".
+
+// maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has
+// those of the rules that answer for it, so the number is a product. On all ports of the Ingress
+// they and those of its rules are mostRoutes.
+const maxListedRoutes = 10_000
+
+// mostListedRoutes is how many routes the listed hosts of a member may have on a port.
+func mostListedRoutes(m members.Member) int {
+	ports := max(1, len(m.Settings.Ports))
+	return max(0, min(maxListedRoutes, members.MostRoutes/ports-members.RoutesOf(m.Ingress)))
+}
+
+// listedRules are the rules that answer for listed hosts, each with its listed host in place of its
+// own. It is the listed host that the class has to allow. A rule without a host that it does not
+// allow answers for the hosts that it does.
+func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
+	var out []Rule
+	var found []diag.Diagnostic
+	done := map[routing.Host]bool{}
+	byHost := map[routing.Host][]Rule{}
+	for i, r := range m.Spec.Rules {
+		host := routing.Host(r.Host)
+		done[host] = true
+		byHost[host] = append(byHost[host], Rule{index: i, Host: host, HTTP: r.HTTP})
+	}
+	routes, most := 0, mostListedRoutes(m)
+	for i, t := range m.Spec.TLS {
+		for j, listed := range t.Hosts {
+			host := routing.Host(listed)
+			if done[host] {
+				continue
+			}
+			done[host] = true
+			field := fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j)
+			answers := answering(host, byHost, m.Spec.DefaultBackend != nil, miss)
+			if len(answers) == 0 {
+				continue // which is told as CertificateUnused
+			}
+			if !a.Permits(host) {
+				found = append(found, diag.Diagnostic{
+					Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(field),
+					Message: fmt.Sprintf("the class does not let namespace %s serve host %s", m.Namespace, host),
+					Ports:   diag.PortsOf(m.SecurePorts()...),
+				})
+				continue
+			}
+			for k := range answers {
+				answers[k].By, answers[k].Host, answers[k].Listed = answers[k].Host, host, field
+				routes += members.RoutesOfRule(answers[k].HTTP)
+			}
+			if routes > most {
+				return nil, append(found, diag.Diagnostic{
+					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(objects.TLSField),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports), members.MostRoutes),
+					Ports:   diag.PortsOf(m.SecurePorts()...),
+				})
+			}
+			out = append(out, answers...)
+		}
+	}
+	return out, found
+}
+
+// answering are the rules of an Ingress that answer for a host that none of them names: those for
+// the wildcard that stands for it, or else those without a host. A default backend alone is like a
+// rule without paths. What a wildcard misses goes on to the rules without a host only if the class
+// says so.
+func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool, miss routing.HostMiss) []Rule {
+	var out []Rule
+	if parent, ok := host.Parent(); ok && !host.Wildcard() {
+		out = append(out, byHost[parent]...)
+	}
+	if len(out) == 0 || miss == routing.MissFallsThrough {
+		out = append(out, byHost[routing.Any]...)
+	}
+	if len(out) == 0 && hasDefault {
+		out = append(out, Rule{Host: routing.Any})
+	}
+	return out
+}
+
+// Permitted are the rules of a member that the class allows, those for listed hosts last, and what
+// is said about the others.
+func (a Allowance) Permitted(m members.Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
+	rules, found := a.permittedRules(m)
+	listed, refused := a.listedRules(m, miss)
+	return append(rules, listed...), append(found, refused...)
+}

@@ -1,0 +1,48 @@
+package listeners
+
+import "fairlead.dev/fairlead/model/routing"
+
+// This file is the names in certificates. A certificate may have thousands, and many Ingresses may
+// use it, so they are put in order once for each certificate.
+
+// namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
+// to them.
+func (d *Builder) namesOf(id routing.CertificateID) []routing.Host {
+	shown, known := d.names.shown[id]
+	if !known {
+		shown = d.findNames(id)
+		d.names.shown[id] = shown
+	}
+	return shown
+}
+
+func (d *Builder) findNames(id routing.CertificateID) []routing.Host {
+	if reported := d.reported[id]; reported != nil {
+		return routing.DistinctHosts(reported)
+	}
+	if judged, ok := d.namesIn[id]; ok {
+		return judged
+	}
+	if c := d.known[id]; c != nil {
+		return routing.DistinctHosts(c.Hosts)
+	}
+	return nil
+}
+
+// certifies reports whether clients trust a certificate for a host. For what is for no host in
+// particular they trust none.
+func (d *Builder) certifies(id routing.CertificateID, host routing.Host) bool {
+	names, known := d.names.certified[id]
+	if !known {
+		names = map[routing.Host]bool{}
+		for _, n := range d.known[id].Hosts {
+			names[routing.Host(n)] = true
+		}
+		d.names.certified[id] = names
+	}
+	if names[host] || host.Wildcard() {
+		return names[host]
+	}
+	parent, ok := host.Parent()
+	return ok && names[parent]
+}

@@ -1,0 +1,378 @@
+package listeners
+
+import (
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ownership"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file keeps certificates to the hosts that their namespaces may serve. A listener can show
+// clients any certificate that has a name for the host they ask for, whichever Ingress brought it,
+// so all names count.
+//
+// On a load balancer where hosts have owners, either the certificate is refused, or the host is not
+// served over HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS
+// ports. Two namespaces that bring the same certificate do not disturb each other.
+
+func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisputes {
+	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
+	if s.Owners == nil {
+		return r
+	}
+	x := objects.NewIndex(s.Objects)
+	for _, m := range s.Members {
+		for _, id := range d.inCloudFor(m) {
+			r.bring(m.Owner, id)
+		}
+		for _, t := range m.Spec.TLS {
+			if n := (objects.Name{Namespace: m.Namespace, Name: t.SecretName}).String(); x.SecretsUnread[n] != "" && d.remembered[n] != "" {
+				r.bring(m.Owner, d.remembered[n])
+				put(r.recent, m.Namespace, d.remembered[n], true)
+			}
+			if object := x.Secrets[objects.Name{Namespace: m.Namespace, Name: t.SecretName}]; object != nil && t.SecretName != "" {
+				if c := x.CertificateOf(object).Certificate; c != nil {
+					r.bring(m.Owner, c.ID)
+				}
+				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)
+			}
+		}
+	}
+	if len(s.Memory.Hosts) == 0 {
+		return r // the age of Ingresses decides about hosts, and about certificates too
+	}
+	for secret, id := range d.remembered {
+		if c := d.find(id); c != nil {
+			namespace, _, _ := strings.Cut(secret, "/")
+			for _, n := range c.Hosts {
+				put(r.served, namespace, routing.Host(n), true)
+			}
+		}
+	}
+	for _, id := range d.shown {
+		for namespace, brings := range r.brought {
+			if _, ok := brings[id]; ok {
+				for _, n := range d.reported[id] {
+					put(r.served, namespace, routing.Host(n), true)
+				}
+			}
+		}
+	}
+	return r
+}
+
+// inCloudFor are the certificates of the cloud that a member names, or that are found for its
+// hosts.
+func (d *Builder) inCloudFor(m members.Member) []routing.CertificateID {
+	if len(m.Settings.Certificates) > 0 {
+		return m.Settings.Certificates
+	}
+	var out []routing.CertificateID
+	for _, t := range m.Spec.TLS {
+		if t.SecretName != "" {
+			continue
+		}
+		hosts := t.Hosts
+		if len(hosts) == 0 {
+			for _, r := range m.Spec.Rules {
+				hosts = append(hosts, r.Host)
+			}
+		}
+		for _, host := range hosts {
+			out = append(out, d.inCloud[host]...)
+		}
+	}
+	return out
+}
+
+func nameOfSecret(s *corev1.Secret) string {
+	return objects.Name{Namespace: s.Namespace, Name: s.Name}.String()
+}
+
+// bring notes that a member names a certificate.
+func (r *certificateDisputes) bring(by routing.Owner, id routing.CertificateID) {
+	if before, known := r.brought[by.Namespace][id]; !known || ownership.Older(by, before) < 0 {
+		put(r.brought, by.Namespace, id, by)
+	}
+}
+
+// put adds to a map of maps.
+func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, value V) {
+	if to[namespace] == nil {
+		to[namespace] = map[K]V{}
+	}
+	to[namespace][key] = value
+}
+
+// allowed is what was read of a Secret, if its namespace may serve every name in it here; or else
+// the certificate that the Secret held last, if it may serve that.
+func (o *MemberListeners) allowed(s secret, n objects.Name) secret {
+	if s.id == "" {
+		return s
+	}
+	why := o.foreign(s.id)
+	if why == "" {
+		return s
+	}
+	refused := secret{reason: diag.CertificateForeign, err: fmt.Errorf("the certificate in Secret %s %s", n, why)}
+	if last := o.lastOf(n); last != s.id && last != "" && o.foreign(last) == "" {
+		refused.id = last
+	}
+	return refused
+}
+
+// ofItsOwn is what to do about a certificate that is refused.
+const ofItsOwn = ": use a certificate that has no other names than the hosts of its namespace"
+
+// refusesNamed says why a member may not use the certificates that it names, if it may not.
+func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
+	if o.Allowance.Everything && o.owners == nil {
+		return "", ""
+	}
+	for _, id := range o.Settings.Certificates {
+		if _, known := o.reported[id]; !known {
+			return diag.CertificateMissing, fmt.Sprintf("certificate %s is not there, or is none whose names the cloud tells, and without them it cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
+		}
+		if why := o.foreign(id); why != "" {
+			return diag.CertificateForeign, fmt.Sprintf("certificate %s %s", id, why)
+		}
+	}
+	return "", ""
+}
+
+// choose is the best certificate that the cloud holds for a name and that has no names for hosts of
+// other namespaces. Where all have, it says why the best one is not served. That these certificates
+// are searched is for the class to decide, so that they are not compared with the hosts that it
+// allows.
+func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why string) {
+	for _, candidate := range o.inCloud[listed] {
+		if o.rival(candidate, o.namesOf(candidate)) == nil {
+			return candidate, ""
+		}
+	}
+	best := o.inCloud[listed][0]
+	return best, o.against(best, o.namesOf(best))
+}
+
+// foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may
+// name one Secret.
+func (o *MemberListeners) foreign(id routing.CertificateID) string {
+	why, known := o.refused[id]
+	if !known {
+		why = o.findForeign(id)
+		o.refused[id] = why
+	}
+	return why
+}
+
+func (o *MemberListeners) findForeign(id routing.CertificateID) string {
+	names := o.namesOf(id)
+	if !o.Allowance.Everything || o.owners != nil {
+		for _, n := range names {
+			if !plainName(n) {
+				return fmt.Sprintf("has the name %s, which cannot be compared with hosts", diag.Quote(string(n)))
+			}
+		}
+	}
+	for _, n := range names {
+		if !o.Allowance.Permits(n) {
+			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n, o.Namespace)
+		}
+	}
+	return o.against(id, names)
+}
+
+// against says which host of another namespace goes before a certificate of a member; "" if none
+// does.
+func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host) string {
+	first := o.rival(id, names)
+	if first == nil {
+		return ""
+	}
+	o.overlaps = append(o.overlaps, *first)
+	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name, hostrules.DescribeHost(first.Host), first.Owner)
+}
+
+// rival is a host of another namespace that goes before a certificate of a member, or nil.
+func (o *MemberListeners) rival(id routing.CertificateID, names []routing.Host) *overlap {
+	for overlap := range o.overlapping(id, names) {
+		// While copies of a certificate are renewed, some Secrets hold the new one and others the last
+		// one.
+		if overlap.First && !o.recent[overlap.Owner][id] {
+			return &overlap
+		}
+	}
+	return nil
+}
+
+// plainName reports whether a name is a host or a wildcard for one label, in ASCII. For which hosts
+// clouds and clients take any other one is not known.
+func plainName(n routing.Host) bool {
+	for label := range strings.SplitSeq(strings.TrimPrefix(string(n), "*."), ".") {
+		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z')
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// overlapping are the hosts of other namespaces that a certificate of a member has names for,
+// without those of namespaces that bring the same certificate.
+func (o *MemberListeners) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
+	served := o.certificateDisputes.served[o.Namespace]
+	by := o.Owner
+	if oldest, known := o.brought[o.Namespace][id]; known {
+		by = oldest
+	}
+	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id), Granted: o.Allowance.Grants, Held: func(n routing.Host) bool { return served[n] }}
+	return func(yield func(overlap) bool) {
+		for found := range o.owners.Overlaps(of) {
+			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {
+				return
+			}
+		}
+	}
+}
+
+// serves reports whether a certificate is served for the namespace of a member. Where no owners are
+// remembered, that says nothing of who was first.
+func (o *MemberListeners) serves(id routing.CertificateID) bool {
+	_, brings := o.brought[o.Namespace][id]
+	return len(o.certificateDisputes.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
+}
+
+// Yielding takes hosts off HTTPS for which clients could be shown a certificate of another namespace
+// that was there first, and returns all of those hosts, whether or not their Ingresses ask for
+// HTTPS.
+func (d *Builder) Yielding() []routing.Host {
+	if d.owners == nil {
+		return nil
+	}
+	first := map[routing.Host]overlap{}
+	type bringer struct {
+		namespace string
+		id        routing.CertificateID
+	}
+	done := map[bringer]bool{}
+	for _, o := range d.openings {
+		if len(o.claimed) == 0 {
+			continue
+		}
+		for _, id := range o.inUse() {
+			if done[bringer{o.Namespace, id}] {
+				continue
+			}
+			done[bringer{o.Namespace, id}] = true
+			for found := range o.overlapping(id, o.namesOf(id)) {
+				if _, known := first[found.Host]; !known {
+					first[found.Host] = found
+				}
+			}
+		}
+	}
+	kept := map[routing.Host]bool{}
+	for _, o := range d.openings {
+		o.yieldTo(first, kept)
+	}
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(first)), func(h routing.Host) bool { return kept[h] })
+}
+
+// inUse are the certificates that a member brings, sorted.
+func (o *MemberListeners) inUse() []routing.CertificateID {
+	ids := map[routing.CertificateID]bool{}
+	for _, use := range o.uses {
+		ids[use.id] = true
+		for _, id := range use.beside {
+			ids[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(ids))
+}
+
+// yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays
+// that was served with this very certificate, with it.
+func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
+	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
+		found, yields := first[host]
+		if !yields || found.by.Namespace == o.Namespace {
+			continue
+		}
+		source := o.uses[host].source
+		o.overlaps = append(o.overlaps, found)
+		if o.keeps(found.id) {
+			o.uses[host] = certificateUse{id: found.id, source: source}
+			kept[host] = true
+			o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the owner of the class to grant the host in `allowedHosts`",
+				found.by.Namespace, found.id, found.Name, hostrules.DescribeHost(host)))
+			continue
+		}
+		delete(o.uses, host)
+		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+			"a certificate of namespace %s has the name %s and was there before %s, which is left out of HTTPS: ask the owner of the class to grant it in `allowedHosts`",
+			found.by.Namespace, found.Name, hostrules.DescribeHost(host)))
+	}
+}
+
+// keeps has the Secrets of a member that held a certificate last go on with it, and reports whether
+// there are any.
+func (o *MemberListeners) keeps(id routing.CertificateID) bool {
+	keeps := false
+	for _, t := range o.Spec.TLS {
+		n := objects.Name{Namespace: o.Namespace, Name: t.SecretName}
+		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id && o.Builder.secrets[n].id != "" {
+			keeps = true
+			if !slices.Contains(o.known[id].Secrets, n.String()) {
+				o.bring(*last, n)
+			}
+		}
+	}
+	return keeps
+}
+
+// TellOwners tells the other side of each refusal: the Ingress that names a host that a refused
+// certificate has a name for, and the one whose certificate keeps a host off HTTPS. Either is told
+// once for each namespace.
+func (d *Builder) TellOwners() []diag.Diagnostic {
+	type told struct {
+		source    diag.Source
+		namespace string
+		first     bool
+	}
+	hosts := map[told]*hostrules.NameList{}
+	for _, o := range d.overlaps {
+		to := told{o.by.Source().At(objects.TLSField), o.Owner, false}
+		if o.First {
+			if o.Claim == nil {
+				continue
+			}
+			to = told{o.Claim.Source, o.by.Namespace, true}
+		}
+		if hosts[to] == nil {
+			hosts[to] = &hostrules.NameList{}
+		}
+		hosts[to].Add(hostrules.DescribeClaim(o.Host))
+	}
+	var out []diag.Diagnostic
+	for to, of := range hosts {
+		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, hostrules.ListFirst(of.List))
+		if to.first {
+			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, hostrules.ListFirst(of.List))
+		}
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign, Source: to.source, Message: message})
+	}
+	return out
+}

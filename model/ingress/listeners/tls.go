@@ -1,0 +1,249 @@
+package listeners
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file decides on which ports each host of an Ingress is served, and with which certificate.
+//
+// Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
+// hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
+// that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of
+// one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
+// host, and its default backend.
+
+func NewBuilder(s *snapshots.Snapshot, c Certificates) *Builder {
+	d := &Builder{
+		class: &s.Class, group: s.Key.SharedGroup(),
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
+		ports:   map[int32]*listener{},
+		secrets: map[objects.Name]secret{},
+		known:   map[routing.CertificateID]*routing.Certificate{},
+		namesIn: map[routing.CertificateID][]routing.Host{},
+		names:   newNames(),
+		asked:   map[certificateOrigin]bool{},
+		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
+	}
+	d.certificateDisputes = newCertificateDisputes(d, s)
+	if d.group != "" {
+		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)
+	}
+	return d
+}
+
+// Of are the ports of a rule. A listed host has the HTTPS ports only.
+func (s ServedPorts) Of(r hostrules.Rule) []int32 {
+	if r.Listed != "" {
+		return s.secureOf(r.Host)
+	}
+	if ports, ok := s.secure[r.Host]; ok {
+		return ports
+	}
+	return s.plain
+}
+
+// Needed are the rules without those for listed hosts that make no difference: the host has no
+// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and
+// nothing of another Ingress names the host or its wildcard, which could close or take it on these
+// ports. Of a listed host below a wildcard of another namespace, the name stays.
+func (s *ServedPorts) Needed(rules []hostrules.Rule, named map[routing.Host]bool) []hostrules.Rule {
+	s.listed = map[routing.Host][]int32{}
+	var out []hostrules.Rule
+	for _, r := range rules {
+		switch {
+		case r.Listed == "":
+		case s.Needs(r, named):
+			s.listed[r.By] = s.Of(r)
+		case r.Below:
+			r.HTTP = nil
+		default:
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// Needs reports whether a rule for a listed host makes a difference.
+func (s *ServedPorts) Needs(r hostrules.Rule, named map[routing.Host]bool) bool {
+	parent, _ := r.Host.Parent()
+	contested := r.Below || named[r.Host] || r.By == routing.Any && named[parent]
+	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
+}
+
+// AddMember has a member ask for its ports and certificates. Its default backend counts as one of its
+// rules without a host if it answers for hosts that nobody names. What is asked for is served by
+// finish, once all members have asked.
+func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allowance, rules []hostrules.Rule, forAnyHost bool) *MemberListeners {
+	o := &MemberListeners{Builder: d, Index: x, Member: m, Allowance: a, covers: newCover(hostrules.HostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
+	d.openings = append(d.openings, o)
+	if len(o.covers.hosts) == 0 {
+		return o // it opens no port for nothing
+	}
+	if forAnyHost || slices.ContainsFunc(rules, func(r hostrules.Rule) bool { return r.Listed == "" }) {
+		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+	}
+	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
+	if listed == nil {
+		listed = []int32{443}
+	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
+		o.tellUncovered(rules)
+	}
+	o.uses = o.certificates()
+	if len(o.uses) == 0 {
+		return o
+	}
+	o.claimed = o.claim(listed, v1alpha1.ProtocolHTTPS)
+	o.choosePolicy(o.claimed)
+	return o
+}
+
+// Finish has a member served on the ports that it was given, with its certificates.
+func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
+	s := ServedPorts{plain: o.plain}
+	if len(o.uses) == 0 {
+		for _, port := range o.claimed {
+			o.ports[port].leave(o.Member)
+		}
+		return s, o.found
+	}
+	o.attach(o.claimed, o.uses)
+	ports := slices.Concat(o.plain, o.claimed)
+	slices.Sort(ports)
+	s.secure = make(map[routing.Host][]int32, len(o.uses))
+	for host := range o.uses {
+		s.secure[host] = ports
+	}
+	return s, o.found
+}
+
+// certificates finds a certificate for each host that an entry covers: the first that can be used.
+func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
+	uses := map[routing.Host]certificateUse{}
+	for i, t := range o.Member.TLSEntries() {
+		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
+		e.tellUnused()
+		covered := o.covers.by(t.Hosts)
+		if len(covered) == 0 {
+			continue
+		}
+		if o.covers.given += len(covered); o.covers.given > maxCovered {
+			o.tellSecure(diag.Error, diag.TooComplex, e.field, fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that two of them cover: this one and those behind it are left out; list the hosts of each, or have fewer entries", maxCovered))
+			break
+		}
+		found := e.certificates(covered)
+		for _, c := range covered {
+			use, ok := found[c.host]
+			if !ok {
+				continue
+			}
+			if before, twice := uses[c.host]; !twice {
+				uses[c.host] = use
+			} else if before.id != use.id {
+				o.tellSecond(c.host, use, before)
+			}
+		}
+	}
+	return uses
+}
+
+// attach puts certificates on ports. Where an older Ingress has brought another one for a host,
+// that stays, for all of them.
+func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
+	for _, port := range ports {
+		at := o.ports[port]
+		for _, host := range o.covers.hosts {
+			use, ok := uses[host]
+			if !ok {
+				continue
+			}
+			before, taken := at.by[host]
+			switch {
+			case !taken:
+				at.by[host] = use
+				for _, id := range append([]routing.CertificateID{use.id}, use.beside...) {
+					if !at.has[id] {
+						at.has[id], at.order = true, append(at.order, id)
+					}
+				}
+			case before.id != use.id:
+				o.tellSecond(host, use, before)
+				continue
+			}
+			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
+				c := o.known[use.id]
+				o.asked[from], c.Origin = true, append(c.Origin, use.source)
+			}
+		}
+	}
+}
+
+func (o *MemberListeners) tellSecond(host routing.Host, second, first certificateUse) {
+	o.found = append(o.found, diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
+		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept", hostrules.DescribeHost(host), first.source),
+	})
+}
+
+// tellUncovered tells the author of HTTPS ports which hosts are not served on them.
+func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
+	covered := map[routing.Host]bool{}
+	for _, t := range o.Member.TLSEntries() {
+		for _, c := range o.covers.by(t.Hosts) {
+			covered[c.host] = true
+		}
+	}
+	for _, r := range rules {
+		if r.Listed != "" && covered[r.Host] {
+			covered[r.By] = true // for those hosts that are listed, which is what its author asks for
+		}
+	}
+	for _, r := range rules {
+		if !covered[r.Host] {
+			o.tellSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
+				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", hostrules.DescribeHost(r.Host)))
+		}
+	}
+}
+
+// Build are the ports that were opened, and the certificates that they serve.
+func (d *Builder) Build(c *classes.Class) ([]routing.Listener, []routing.Certificate) {
+	var listeners []routing.Listener
+	used := map[routing.CertificateID]bool{}
+	for _, port := range slices.Sorted(maps.Keys(d.ports)) {
+		at := d.ports[port]
+		if len(at.served) == 0 {
+			continue
+		}
+		own := c.PortSettings(port)
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
+		if at.protocol == v1alpha1.ProtocolHTTPS {
+			l.TLSPolicy = cmp.Or(c.TLSPolicyOf(port), at.policy)
+			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)
+			l.Certificates = at.order
+			slices.Sort(l.Certificates[1:])
+		}
+		for _, id := range l.Certificates {
+			used[id] = true
+		}
+		listeners = append(listeners, l)
+	}
+	var certificates []routing.Certificate
+	for _, id := range slices.Sorted(maps.Keys(used)) {
+		certificates = append(certificates, *d.known[id])
+	}
+	return listeners, certificates
+}

@@ -1,0 +1,61 @@
+package members
+
+import (
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file decides between members that say different things about one setting. Members come
+// oldest first: the first that says something decides, and the others are told.
+
+// A Claim is a value, and the member that said it first.
+type Claim struct {
+	Value string
+	Owner routing.Owner
+}
+
+// SettingConflict tells a member that an older one decides about a setting.
+func SettingConflict(m Member, annotation, message string) diag.Diagnostic {
+	return objects.AboutAnnotation(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
+}
+
+// A LoadBalancerSetting is a setting of which one value holds for a whole load balancer.
+type LoadBalancerSetting struct {
+	Annotation string
+	Said       func(settings.Values) string // "" where a member says nothing
+	Asks       func(value string) bool      // whether a value asks for something: that goes before one that does not
+	Same       func(a, b string) bool
+}
+
+// Decide returns the value that holds, and the member that decides: the oldest that asks for
+// something, and else the oldest that says anything. The others are told, and those whose setting
+// does not count.
+func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member, found []diag.Diagnostic) {
+	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })
+	if at < 0 {
+		at = slices.IndexFunc(members, func(m Member) bool { return f.Said(m.Settings) != "" })
+	}
+	if at >= 0 {
+		by = &members[at]
+		value = f.Said(by.Settings)
+	}
+	for _, m := range members {
+		uncounted := ""
+		if m.Settings.Uncounted != nil {
+			uncounted = f.Said(*m.Settings.Uncounted)
+		}
+		switch mine := f.Said(m.Settings); {
+		case m.Leaving:
+		case uncounted != "" && !f.Same(uncounted, value):
+			found = append(found, objects.AboutAnnotation(m.Ingress, f.Annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
+		case mine != "" && !f.Same(mine, value):
+			found = append(found, SettingConflict(m, f.Annotation, fmt.Sprintf("%s decides: %s", by.Owner, value)))
+		}
+	}
+	return value, by, found
+}

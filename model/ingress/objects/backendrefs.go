@@ -1,0 +1,59 @@
+package objects
+
+import (
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// backendsOf are the backends that an Ingress names.
+func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
+	return func(yield func(*networkingv1.IngressBackend) bool) {
+		for _, b := range PlacedBackends(spec) {
+			if !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+// A BackendPlace is where in an Ingress a backend is named: in a path of a rule, or as the default.
+type BackendPlace struct {
+	rule, path int // negative for the default
+}
+
+func (p BackendPlace) Field() string {
+	if p.rule < 0 {
+		return "spec.defaultBackend"
+	}
+	return fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", p.rule, p.path)
+}
+
+// PlacedBackends are the backends that an Ingress names, each with its place.
+func PlacedBackends(spec *networkingv1.IngressSpec) func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
+	return func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
+		if spec.DefaultBackend != nil && !yield(BackendPlace{-1, -1}, spec.DefaultBackend) {
+			return
+		}
+		for i, r := range spec.Rules {
+			if r.HTTP == nil {
+				continue
+			}
+			for j := range r.HTTP.Paths {
+				if !yield(BackendPlace{i, j}, &r.HTTP.Paths[j].Backend) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// SecretOf is the name of the Secret that a Backend needs, or "".
+func SecretOf(b *v1alpha1.Backend) string {
+	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
+		return a.OIDC.SecretName
+	}
+	return ""
+}

@@ -1,0 +1,72 @@
+package placement
+
+import (
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/memory"
+)
+
+// This file is about Ingresses that are not ours: how long one is served on that was, and why
+// another is left alone.
+
+// depart has an Ingress that is not ours any more served as it was last accepted, until the
+// moveGrace of the class is over: it may come back, and clients have to follow it. What the class
+// does not permit any more goes at once.
+func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
+	for _, home := range s.trails[objects.NameOf(ing).String()] {
+		class := s.classOf(home.Key)
+		if !home.Served || home.LastAccepted == nil || class == nil {
+			continue
+		}
+		if home.Departed >= class.Grace() {
+			break
+		}
+		member, withdrawn, ok := s.stillGood(ing, home, class)
+		found = append(found, withdrawn...)
+		if !ok {
+			continue
+		}
+		why.Severity = diag.Warning
+		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.Key, class.Name, class.Grace())
+		snapshot := s.snapshot(home.Key, class)
+		snapshot.TellKept(ing)
+		member.Leaving, member.Departing = true, true
+		s.move(ing, member, snapshot, append(found, why))
+		return
+	}
+	s.homeless = append(s.homeless, found...)
+}
+
+// LeftAlone tells of each Ingress why it is not ours, unless a snapshot has it all the same. Only
+// somebody who asks about all Ingresses is to be told that: in a cluster they are their own
+// controllers'.
+func LeftAlone(o objects.Objects, options classes.Options, snapshots []snapshots.Snapshot) []diag.Diagnostic {
+	served := map[string]bool{}
+	for _, s := range snapshots {
+		for _, ing := range s.Ingresses {
+			served[objects.NameOf(ing).String()] = true
+		}
+	}
+	cs, _ := classes.NewLookup(o, options)
+	known := memory.Trails(o.Memories)
+	var out []diag.Diagnostic
+	for _, ing := range o.Ingresses {
+		name := objects.NameOf(ing).String()
+		_, remembered := known[name]
+		if why := cs.Of(ing, remembered).NotOurs; why != nil && !served[name] && ing.DeletionTimestamp.IsZero() {
+			d := *why
+			d.Message += ", so Fairlead leaves it alone"
+			if d.Reason == diag.ClassUnset {
+				d.Message += "; set spec.ingressClassName, or give --watch-ingress-without-class"
+			}
+			out = append(out, d)
+		}
+	}
+	return out
+}

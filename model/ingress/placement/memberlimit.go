@@ -1,0 +1,149 @@
+package placement
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file bounds the members of a load balancer. What is remembered of each has to be stored in
+// one object of the API server, at most 1.5 MiB (etcd.io/docs, "System limits", request size):
+// without a bound a namespace with thousands of Ingresses would keep the load balancer from ever
+// being written down, and so from being changed, for all of its neighbours.
+
+const (
+	// memberBytes is how much is remembered of a member besides its name, without what may be
+	// forgotten.
+	memberBytes = 96
+	// mostMembers is how many bytes what is remembered of all members may be. That is 2,000 members
+	// with the longest names, and more than 5,000 with names of 40 characters. It leaves room for all
+	// else that is remembered (api/v1alpha1/trim.go).
+	mostMembers = 704 << 10
+	// arriving is the part of the room by which it may be more while others are let go of.
+	arriving = 13
+)
+
+// size is about how much is remembered of a member.
+func sizeOf(m members.Member) int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
+
+// crowd leaves out the members for which there is no room in so many bytes, and tells them. Every
+// namespace has an equal share, and what it does not need is the others'. One with more members
+// than fit loses those that came last.
+func limitMembers(s *snapshots.Snapshot, room int) {
+	most := room + room/arriving
+	all, total := map[string][]members.Member{}, 0
+	for _, m := range s.Members {
+		all[m.Namespace], total = append(all[m.Namespace], m), total+sizeOf(m)
+	}
+	left := leftOver(s)
+	if total+left <= room {
+		return
+	}
+	need := map[string]int{}
+	for namespace, members := range all {
+		for _, m := range members {
+			need[namespace] += sizeOf(m)
+		}
+	}
+	namespaces := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
+	var stays, arrives []members.Member
+	for i, namespace := range namespaces {
+		share := room / (len(namespaces) - i)
+		slices.SortStableFunc(all[namespace], func(a, b members.Member) int {
+			if known := cmp.Compare(rankOf(s, a), rankOf(s, b)); known != 0 {
+				return known
+			}
+			return routing.Older(a.Owner, b.Owner)
+		})
+		for at, m := range all[namespace] {
+			if share -= sizeOf(m); share < 0 && rankOf(s, m) > leaves {
+				leaveOut(s, all[namespace][at:], fmt.Sprintf("namespace %s has more Ingresses on this load balancer than there is room for beside those of others", namespace))
+				break
+			}
+			room -= sizeOf(m)
+			if rankOf(s, m) < isNew {
+				stays = append(stays, m)
+			} else {
+				arrives = append(arrives, m)
+			}
+		}
+	}
+	s.Members = stays
+	used := leftOver(s) // those that have just been left out included
+	for _, m := range stays {
+		used += sizeOf(m)
+	}
+	slices.SortFunc(arrives, func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
+	for at, m := range arrives {
+		if used += sizeOf(m); used > most {
+			leaveOut(s, arrives[at:], "there is no room on this load balancer until Ingresses of others are let go of")
+			break
+		}
+		s.Members = append(s.Members, m)
+	}
+}
+
+// The ranks of members: in this order they stay.
+const (
+	leaves = iota // it goes by itself, when clients have followed it
+	isKnown
+	isNew
+)
+
+// rank is that of a member.
+func rankOf(s *snapshots.Snapshot, m members.Member) int {
+	_, known := s.Memory.Members[m.Owner.String()]
+	switch {
+	case m.Leaving:
+		return leaves
+	case known:
+		return isKnown
+	}
+	return isNew
+}
+
+// leftOver is how much is remembered of Ingresses that are no members any more.
+func leftOver(s *snapshots.Snapshot) int {
+	members := map[string]bool{}
+	for _, m := range s.Members {
+		members[m.Owner.String()] = true
+	}
+	size := 0
+	for name := range s.Memory.Members {
+		if !members[name] {
+			size += memberBytes + len(name)
+		}
+	}
+	return size
+}
+
+// leaveOut has members not served, and tells them why. Nothing else is said of them.
+func leaveOut(s *snapshots.Snapshot, members []members.Member, why string) {
+	out := map[string]bool{}
+	for _, m := range members {
+		out[m.Owner.String()] = true
+	}
+	s.Diagnostics = slices.DeleteFunc(s.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Source.Kind == "Ingress" && out[d.Source.Namespace+"/"+d.Source.Name]
+	})
+	s.Ingresses = slices.DeleteFunc(s.Ingresses, func(ing *networkingv1.Ingress) bool {
+		if !out[objects.NameOf(ing).String()] {
+			return false
+		}
+		s.LeftOut = append(s.LeftOut, ing)
+		s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
+			Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing),
+			Message: why + ", so this one is not served: have fewer Ingresses with more rules each, give them shorter names, or put some in another group",
+		})
+		return true
+	})
+}

@@ -1,0 +1,155 @@
+package placement
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/annotations"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/ingress/validate"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/secrets"
+)
+
+// This file sorts Ingresses into load balancers.
+
+// Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
+// none; those about members are in their snapshots.
+func Split(o objects.Objects, options classes.Options) ([]snapshots.Snapshot, []diag.Diagnostic) {
+	s := split(o, options)
+	s.placeVanished(o.Ingresses)
+	for _, snapshot := range s.snapshots {
+		limitMembers(snapshot, cmp.Or(options.Room, mostMembers))
+	}
+	tellGroups(s.snapshots)
+	out := make([]snapshots.Snapshot, 0, len(s.snapshots))
+	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
+		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {
+			out = append(out, s.finish(snapshot))
+		}
+	}
+	return out, diag.Limit(s.homeless)
+}
+
+// split finds the load balancer of each Ingress.
+func split(o objects.Objects, options classes.Options) *splitter {
+	s := &splitter{Index: objects.NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories), snapshots: map[routing.Key]*snapshots.Snapshot{}}
+	s.classes, s.homeless = classes.NewLookup(o, options)
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int {
+		return objects.CompareNames(objects.NameOf(a), objects.NameOf(b))
+	}) {
+		if ing.DeletionTimestamp.IsZero() {
+			s.place(ing)
+		}
+	}
+	return s
+}
+
+// RefusedBy are the Ingresses that are refused and name hosts of load balancers that have owners of
+// hosts, by these load balancers. It is asked about few Ingresses at a time.
+func RefusedBy(o objects.Objects, options classes.Options) map[routing.Key][]members.Member {
+	out := map[routing.Key][]members.Member{}
+	for key, snapshot := range split(o, options).snapshots {
+		if len(snapshot.Refused) > 0 {
+			out[key] = snapshot.Refused
+		}
+	}
+	return out
+}
+
+// place finds the load balancer of an Ingress: the one that it asks for, or, where what it asks
+// for is refused, the one that remembers a version of it that was accepted.
+func (s *splitter) place(ing *networkingv1.Ingress) {
+	trail, remembered := s.trails[objects.NameOf(ing).String()]
+	whose := s.classes.Of(ing, remembered)
+	found := whose.Found
+	switch {
+	case whose.NotOurs != nil:
+		s.depart(ing, *whose.NotOurs, found)
+		return
+	case whose.Problem != nil:
+		found = append(found, *whose.Problem)
+	default:
+		key, member, more := s.admit(ing, whose.Class, trail.Home())
+		found = append(found, more...)
+		if !objects.HasError(found) {
+			found = append(found, s.overreach(member, whose.Class, trail)...)
+		}
+		if !objects.HasError(found) {
+			s.move(ing, member, s.snapshot(key, whose.Class), found)
+			return
+		}
+		if key.AcrossNamespaces() { // elsewhere hosts have no owners
+			snapshot := s.snapshot(key, whose.Class)
+			snapshot.Refused = append(snapshot.Refused, member)
+		}
+	}
+	snapshot := s.keepLastGood(ing, found)
+	if snapshot != nil && whose.Problem != nil && whose.Asked == snapshot.Key.Class() {
+		snapshot.ClassLost = whose.Problem.Message
+	}
+}
+
+// admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
+// that. An error among the diagnostics means that it is refused.
+func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class, home memory.Home) (routing.Key, members.Member, []diag.Diagnostic) {
+	given, found := annotations.Read(ing, class)
+	if errs := validate.Ingress(ing); len(errs) > 0 {
+		found = validate.Refusals(objects.SourceOf(ing), errs)
+	} else {
+		if r := home.Rejection(ing); r != nil {
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: objects.SourceOf(ing), Message: r.Message})
+		}
+		if refused := members.TooComplex(class, ing, given); refused != nil {
+			found = append(found, *refused)
+		}
+	}
+	key, refused := keyOf(class, ing, given, s.NamespaceLabels(ing.Namespace))
+	if refused != nil && !objects.HasError(found) {
+		found = append(found, *refused)
+	}
+	return key, members.New(ing, given), found
+}
+
+// finish sorts a snapshot and adds what its members depend on.
+func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
+	slices.SortFunc(snapshot.Members, func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
+	needed := objects.NewIndex(objects.Objects{SecretsWithheld: s.SecretsWithheld, PodsKnown: s.PodsKnown, Awaited: s.Awaited})
+	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
+		needed.CopyDependencies(s.Index, m.Ingress)
+	}
+	if snapshot.NeedsNodes() {
+		needed.Nodes = s.Nodes
+	}
+	snapshot.ResolveOwners(s.Index, s.memories)
+	ingresses := snapshot.Ingresses
+	needed.Judged = s.judgements(snapshot, needed)
+	snapshot.Objects = needed.Objects()
+	snapshot.Ingresses = ingresses
+	return *snapshot
+}
+
+// judgements are those of the Secrets that members take certificates from, so that each is judged
+// once however often the snapshot is compiled.
+func (s *splitter) judgements(snapshot *snapshots.Snapshot, needed *objects.Index) map[*corev1.Secret]secrets.Certificate {
+	out := map[*corev1.Secret]secrets.Certificate{}
+	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
+		for _, t := range m.Spec.TLS {
+			if secret := needed.Secrets[objects.Name{Namespace: m.Namespace, Name: t.SecretName}]; secret != nil && t.SecretName != "" {
+				if _, known := out[secret]; !known {
+					out[secret] = s.CertificateOf(secret)
+				}
+			}
+		}
+	}
+	return out
+}

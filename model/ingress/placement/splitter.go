@@ -1,0 +1,168 @@
+package placement
+
+import (
+	"fmt"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file gathers the members of load balancers, and keeps those that were accepted before where
+// the class still permits it.
+
+type splitter struct {
+	*objects.Index
+	classes   *classes.Lookup
+	memories  map[routing.Key]memory.LoadBalancer
+	trails    map[string]memory.Trail
+	snapshots map[routing.Key]*snapshots.Snapshot
+	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
+}
+
+// snapshot is that of a load balancer, as far as it has been gathered.
+func (s *splitter) snapshot(key routing.Key, class *classes.Class) *snapshots.Snapshot {
+	snapshot := s.snapshots[key]
+	if snapshot == nil {
+		snapshot = &snapshots.Snapshot{Key: key, Class: *class, Memory: s.memories[key]}
+		s.snapshots[key] = snapshot
+	}
+	return snapshot
+}
+
+// classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
+func (s *splitter) classOf(key routing.Key) *classes.Class {
+	class := key.Class()
+	if c := s.classes.Named(class); c != nil {
+		return c
+	}
+	if spec := s.memories[key].Class; spec != nil {
+		return &classes.Class{Name: class, LoadBalancerClassSpec: *spec}
+	}
+	return nil
+}
+
+// move makes an Ingress a member of a load balancer, and keeps it in those that it moves away from:
+// its old home, and where it has yet to leave another one for that, there too.
+func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapshots.Snapshot, found []diag.Diagnostic) {
+	trail := s.trails[objects.NameOf(ing).String()]
+	before := trail.Before(to.Key)
+	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
+		m.Move++
+	}
+	if len(before) > 0 {
+		m.From = before[0].Key
+	}
+	if at := trail.At(to.Key); at >= 0 {
+		m.Earlier = slices.DeleteFunc(trail[at].Leaving(), func(k routing.Key) bool { return k == m.From })
+	}
+	to.Add(ing, m, found)
+	for _, home := range before {
+		class := s.classOf(home.Key)
+		if class == nil {
+			continue
+		}
+		leaving, withdrawn, ok := s.leaving(m, home, class)
+		to.Diagnostics = append(to.Diagnostics, withdrawn...)
+		if ok {
+			leaving.Vanished = m.Vanished
+			s.snapshot(home.Key, class).Add(ing, leaving, nil)
+		}
+	}
+}
+
+// keepLastGood falls back to the version of an Ingress that was last accepted, and returns where;
+// nil if none was. In the middle of a move that may be where it comes from.
+func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *snapshots.Snapshot {
+	for _, home := range s.trails[objects.NameOf(ing).String()] {
+		class := s.classOf(home.Key)
+		if home.LastAccepted == nil || class == nil {
+			continue
+		}
+		last, withdrawn, ok := s.stillGood(ing, home, class)
+		found = append(found, withdrawn...)
+		if ok {
+			snapshot := s.snapshot(home.Key, class)
+			snapshot.TellKept(ing)
+			s.move(ing, last, snapshot, found)
+			return snapshot
+		}
+	}
+	s.homeless = append(s.homeless, found...)
+	return nil
+}
+
+// stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class
+// has withdrawn its consent it is none, what is served of it ends, and its author is told.
+func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
+	labels := s.NamespaceLabels(ing.Namespace)
+	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
+	if withdrawn == "" {
+		m, withdrawn, ok = snapshots.LastAccepted(class, home.Key, ing, home.LastAccepted)
+	}
+	if ok && snapshots.Denies(class, m, labels) != nil {
+		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts", class.Name, ing.Namespace)
+	}
+	if withdrawn != "" {
+		s.end(home, class)
+		told = []diag.Diagnostic{snapshots.TellWithdrawn(ing, home.Key, withdrawn)}
+	}
+	return m, told, ok
+}
+
+// leaving makes a member of an Ingress that moves away from a load balancer, which serves it
+// meanwhile as the class of that load balancer reads it. Where that class does not let it be served
+// so, the version stays that was last accepted there. Where the class excludes the namespace,
+// nothing of it stays.
+func (s *splitter) leaving(m members.Member, home memory.Home, class *classes.Class) (out members.Member, told []diag.Diagnostic, ok bool) {
+	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
+		s.end(home, class)
+		d := snapshots.TellWithdrawn(m.Ingress, home.Key, why)
+		d.Severity = diag.Warning
+		return members.Member{}, []diag.Diagnostic{d}, false
+	}
+	given, _, ok := snapshots.ReadServed(class, home.Key, m.Ingress)
+	out = members.New(m.Ingress, given)
+	if !ok && home.LastAccepted != nil {
+		out, told, ok = s.stillGood(m.Ingress, home, class)
+	}
+	if !ok {
+		return members.Member{}, told, false
+	}
+	out.Leaving = true
+	return out, nil, true
+}
+
+// overreach says of an Ingress of which the class permits nothing what it does not permit, if a
+// version of it was accepted before of which the class permits something: that one stays.
+func (s *splitter) overreach(m members.Member, class *classes.Class, t memory.Trail) []diag.Diagnostic {
+	denied := snapshots.Denies(class, m, s.NamespaceLabels(m.Namespace))
+	if denied == nil {
+		return nil
+	}
+	for _, home := range t {
+		before := s.classOf(home.Key)
+		if home.LastAccepted == nil || before == nil {
+			continue
+		}
+		last, _, ok := snapshots.LastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
+		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" && snapshots.Denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
+			return denied
+		}
+	}
+	return nil
+}
+
+// end has a load balancer serve nothing any more that the class has withdrawn its consent to.
+func (s *splitter) end(home memory.Home, class *classes.Class) {
+	if home.Served {
+		s.snapshot(home.Key, class).Withdrawn = true
+	}
+}

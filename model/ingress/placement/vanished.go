@@ -1,0 +1,76 @@
+package placement
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/memory"
+)
+
+// This file is about Ingresses that are served and are gone without having been let go of: our
+// finalizer was taken by force, or the API server was restored from an older state. They are served
+// on as they were last accepted.
+
+// placeVanished makes members of the Ingresses that have vanished.
+func (s *splitter) placeVanished(there []*networkingv1.Ingress) {
+	present := map[string]bool{}
+	for _, ing := range there {
+		present[objects.NameOf(ing).String()] = true
+	}
+	for _, ing := range slices.Sorted(maps.Keys(s.trails)) {
+		if home := s.trails[ing].Home(); home.Vanished != nil && !present[ing] {
+			s.serveOn(ing)
+		}
+	}
+}
+
+// serveOn has an Ingress that has vanished served as it was last accepted. What the class does not
+// permit any more goes at once.
+func (s *splitter) serveOn(vanished string) {
+	var found []diag.Diagnostic
+	for _, home := range s.trails[vanished] {
+		class := s.classOf(home.Key)
+		if !home.Memorable() || class == nil {
+			continue
+		}
+		ing := home.Ingress(vanished)
+		member, withdrawn, ok := s.asAccepted(ing, home, class)
+		found = append(found, withdrawn...)
+		if !ok {
+			continue
+		}
+		member.Vanished = true
+		s.move(ing, member, s.snapshot(home.Key, class), append(found, tellVanished(ing, home)))
+		return
+	}
+	s.homeless = append(s.homeless, found...)
+}
+
+// asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the
+// namespace, too: where that vanished with the Ingress, only the annotations are judged.
+func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home, class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
+	if s.Namespaces[objects.Name{Name: ing.Namespace}] != nil {
+		return s.stillGood(ing, home, class)
+	}
+	m, _, ok = snapshots.LastAccepted(class, home.Key, ing, home.LastAccepted)
+	return m, nil, ok
+}
+
+func tellVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
+	until := "the vanished grace is over"
+	if home.Vanished.Unconfirmed {
+		until = "that is confirmed, for many have vanished"
+	}
+	return diag.Diagnostic{
+		Severity: diag.Warning, Reason: diag.Vanished, Source: objects.SourceOf(ing),
+		Message: fmt.Sprintf("it is gone, and was not let go of: %s serves it as it was last accepted until it is back or %s", home.Key, until),
+	}
+}

@@ -1,0 +1,105 @@
+package policies
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/annotations"
+	"fairlead.dev/fairlead/model/ingress/foreign"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+)
+
+// WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
+// an annotation that restricts who is answered and is not read. What was served before the Service
+// had it stays; its owner is told, too. What was served because the class let such annotations
+// pass, and the class does not any more, does not stay.
+func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+	services := objects.ByName(s.Services)
+	backends := objects.ByName(s.Backends)
+	var found []diag.Diagnostic
+	annotated := s.ServiceAnnotations
+	if annotated == nil {
+		annotated = map[*corev1.Service]*foreign.Annotations{}
+	}
+	restricted := map[objects.Name]bool{}
+	for _, m := range s.Members {
+		if m.Leaving {
+			continue
+		}
+		for _, r := range referredTo(m.Ingress, backends) {
+			service := services[r.service]
+			if service == nil || len(service.Annotations) == 0 {
+				continue
+			}
+			source := m.Source().At(r.at)
+			if annotated[service] == nil {
+				annotated[service] = foreign.OfService(service.Annotations)
+			}
+			more := annotations.TellForeign(&s.Class, annotated[service].Settings(annotations.ServedAs(&s.Class, m.Ingress, m.Settings)),
+				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
+			more = append(more, annotations.Misplaced(source, r.service, service.Annotations, m.Settings)...)
+			restricted[objects.NameOf(m.Ingress)] = restricted[objects.NameOf(m.Ingress)] || objects.HasError(more)
+			found = append(found, more...)
+		}
+	}
+	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
+	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !restricted[objects.NameOf(m.Ingress)] })
+	var withdrawn []members.Member
+	for _, m := range s.Members {
+		switch {
+		case !restricted[objects.NameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[objects.NameOf(m.Ingress).String()].Served:
+			withdrawn = append(withdrawn, m)
+			found = append(found, snapshots.TellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+		case !slices.ContainsFunc(refused, func(r members.Member) bool { return r.Ingress == m.Ingress }):
+			found = append(found, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
+				Message: "it was served before a Service of it was annotated so, and goes on being served",
+			})
+		}
+	}
+	if len(withdrawn) > 0 {
+		s.Withdrawn = true
+		s = s.Without(withdrawn)
+		refused = slices.DeleteFunc(refused, func(m members.Member) bool { return members.Among(m, withdrawn) })
+	}
+	if len(refused) == 0 {
+		return s, found
+	}
+	return s.Refuse(refused), found
+}
+
+// A serviceReference is a Service and the field of an Ingress that names it.
+type serviceReference struct {
+	service objects.Name
+	at      string
+}
+
+// referredTo are the Services that an Ingress names, itself or by Backends, each once.
+func referredTo(ing *networkingv1.Ingress, backends map[objects.Name]*v1alpha1.Backend) []serviceReference {
+	var out []serviceReference
+	seen := map[objects.Name]bool{}
+	add := func(service, at string) {
+		if n := (objects.Name{Namespace: ing.Namespace, Name: service}); !seen[n] {
+			seen[n] = true
+			out = append(out, serviceReference{n, at})
+		}
+	}
+	for place, b := range objects.PlacedBackends(&ing.Spec) {
+		switch {
+		case b.Service != nil:
+			add(b.Service.Name, place.Field()+".service")
+		case b.Resource != nil && backends[objects.Name{Namespace: ing.Namespace, Name: b.Resource.Name}] != nil:
+			for _, s := range backends[objects.Name{Namespace: ing.Namespace, Name: b.Resource.Name}].Spec.Services {
+				add(s.Name, place.Field()+".resource")
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,34 @@
+package policies
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+)
+
+// This file refuses changes under a class whose spec.provider the provider does not take.
+
+// WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
+// whose class has settings that the provider does not take. What is served already stays; its
+// owners are told, too.
+func WithoutRefusedSettings(s snapshots.Snapshot, refused map[string]string) (snapshots.Snapshot, []diag.Diagnostic) {
+	if !RefusesSettings(s, refused) {
+		return s, nil
+	}
+	why := refused[classes.ProviderSettingsText(s.Class.Provider)]
+	changes := s.Changes()
+	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused, Source: s.Class.Source().At("spec.provider"), Message: why}}
+	for _, m := range changes {
+		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: objects.SourceOf(m.Ingress),
+			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider does not take spec.provider of class %s: %s", s.Class.Name, why)})
+	}
+	return s.Refuse(changes), found
+}
+
+// RefusesSettings reports whether the provider does not take the settings of the class.
+func RefusesSettings(s snapshots.Snapshot, refused map[string]string) bool {
+	return refused[classes.ProviderSettingsText(s.Class.Provider)] != ""
+}

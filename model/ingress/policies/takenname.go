@@ -1,0 +1,33 @@
+package policies
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// WithoutTakenName returns the snapshot without the changes that ask for a name that something else
+// in the account has. Taken says what has it; "" if nothing has. What is served already stays; its
+// owner is told, too.
+func WithoutTakenName(s snapshots.Snapshot, taken string) (snapshots.Snapshot, []diag.Diagnostic) {
+	if taken == "" {
+		return s, nil
+	}
+	changes := s.Changes()
+	var found []diag.Diagnostic
+	for _, m := range s.Members {
+		if m.Leaving {
+			continue
+		}
+		severity, message := diag.Warning, taken
+		if slices.ContainsFunc(changes, func(c members.Member) bool { return c.Ingress == m.Ingress }) {
+			severity, message = diag.Error, taken+", and the Ingress is not served by a load balancer of another name"
+		}
+		found = append(found, objects.AboutAnnotation(m.Ingress, settings.LoadBalancerName, severity, diag.NameTaken, message))
+	}
+	return s.Refuse(changes), found
+}

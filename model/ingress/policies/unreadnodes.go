@@ -1,0 +1,39 @@
+package policies
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
+// these could not be read. The owners are told. The members of target groups that exist stay, as
+// nothing is registered and nothing is deregistered without Nodes.
+func WithoutUnreadNodes(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+	if s.NodesUnread == "" {
+		return s, nil
+	}
+	var found []diag.Diagnostic
+	var refused []members.Member
+	changes := s.Changes()
+	for _, m := range s.Members {
+		if m.Leaving || m.Settings.TargetType != v1alpha1.TargetTypeInstance {
+			continue
+		}
+		severity, outcome := diag.Warning, "the targets stay as they are"
+		if members.Among(m, changes) {
+			refused = append(refused, m)
+			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
+		}
+		found = append(found, objects.AboutAnnotation(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
+	}
+	if len(refused) > 0 {
+		s = s.Refuse(refused)
+	}
+	return s, found
+}

@@ -1,0 +1,86 @@
+package policies
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
+// that stands before the load balancer, or for one that there is not, unless it was served before
+// that went missing. A change that asks for such a one is taken back. The owners are told.
+func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Snapshot, []diag.Diagnostic) {
+	var found []diag.Diagnostic
+	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !g.lacks(m) })
+	for _, m := range s.Members {
+		if m.Leaving || !g.lacks(m) {
+			continue
+		}
+		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.Settings.WebACL)
+		if members.Among(m, refused) {
+			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
+		} else {
+			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
+		}
+	}
+	if len(refused) > 0 {
+		s = s.Refuse(refused)
+	}
+	for {
+		inForce := webACLInForce(s)
+		changes := s.Changes()
+		var back, out []members.Member
+		for _, m := range s.Members {
+			asked := m.Settings.WebACLAsked()
+			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.same(asked, inForce) {
+				continue
+			}
+			if members.Among(m, changes) {
+				back = append(back, m)
+			} else {
+				out = append(out, m)
+			}
+			if !m.Leaving {
+				found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
+			}
+		}
+		if len(back)+len(out) == 0 {
+			return s, found
+		}
+		s = s.Refuse(back).Without(out)
+	}
+}
+
+// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
+// for whose version is served, and else the oldest that asks for one. It is "" where no member asks
+// for one that may.
+func webACLInForce(s snapshots.Snapshot) string {
+	changes := s.Changes()
+	asks := func(m members.Member) bool { return settings.IsWebACL(m.Settings.WebACL) }
+	at := slices.IndexFunc(s.Members, func(m members.Member) bool { return asks(m) && !members.Among(m, changes) })
+	if at < 0 {
+		at = slices.IndexFunc(s.Members, asks)
+	}
+	if at < 0 {
+		return ""
+	}
+	return s.Members[at].Settings.WebACL
+}
+
+// differs says why a member is not served behind the web ACL in force.
+func differs(s snapshots.Snapshot, m members.Member, inForce string) string {
+	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.Settings.WebACLAsked())
+	if inForce != "" {
+		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.Settings.WebACLAsked())
+	}
+	if m.Settings.Uncounted != nil {
+		out += ": only the class and the owner of the group decide"
+	}
+	return out
+}

@@ -1,0 +1,74 @@
+package snapshots
+
+import (
+	"fmt"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ownership"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
+// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts
+// that a namespace asks for does not raise the number of sentences to its neighbours.
+func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	disputes, told := owners.Disputes(), map[routing.Owner]int{}
+	for _, d := range disputes {
+		if told[d.By]++; told[d.By] <= MostToldHosts {
+			out = append(out, tellClaimant(d))
+		}
+	}
+	for _, d := range disputes {
+		if n := told[d.By]; n > MostToldHosts {
+			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source.At("spec"),
+				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-MostToldHosts)})
+			told[d.By] = 0
+		}
+	}
+	return append(out, tellOwners(disputes)...)
+}
+
+// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has
+// hosts of its own answers there.
+func tellClaimant(d ownership.Dispute) diag.Diagnostic {
+	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
+	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"
+	switch {
+	case d.Host == routing.Any && d.Source.Field == objects.DefaultBackendField && d.HasHosts:
+		told.Severity = diag.Warning
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so this default backend answers on this Ingress's own hosts only", d.Owner)
+	case d.Host == routing.Any:
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so what is for any host is not served here%s", d.Owner, remedy)
+	case d.Host == d.Taken:
+		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host, d.Owner, remedy)
+	default:
+		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not served here%s", d.Host, d.Taken, d.Owner, remedy)
+	}
+	return told
+}
+
+// tellOwners tells the Ingresses that name the hosts which are refused to others.
+func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
+	type pair struct{ owner, claimant string }
+	hosts, at := map[pair]*hostrules.NameList{}, map[pair]diag.Source{}
+	var pairs []pair
+	for _, d := range disputes {
+		if d.Against == nil {
+			continue
+		}
+		p := pair{d.Against.By.String(), d.By.Namespace}
+		if hosts[p] == nil {
+			hosts[p], pairs, at[p] = &hostrules.NameList{}, append(pairs, p), d.Against.Source
+		}
+		hosts[p].Add(hostrules.DescribeClaim(d.Host))
+	}
+	var out []diag.Diagnostic
+	for _, p := range pairs {
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, hostrules.ListFirst(hosts[p].List))})
+	}
+	return out
+}

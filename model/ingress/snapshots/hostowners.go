@@ -1,0 +1,183 @@
+package snapshots
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/ingress/classes"
+	"fairlead.dev/fairlead/model/ingress/hostrules"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/memory"
+	"fairlead.dev/fairlead/model/ownership"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file finds out which namespaces own the hosts of a load balancer that namespaces share, and
+// tells both sides of each claim that is refused. Package ownership has the rules.
+
+// OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and
+// the class does not say otherwise.
+func (s *Snapshot) OwnsHosts() bool {
+	return s.Key.AcrossNamespaces() && s.Class.Hosts != v1alpha1.HostsShared
+}
+
+// OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
+func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.Owners.Owned() }
+
+// ResolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
+// out later keeps these owners: a member for which there is no room must not lose its hosts.
+func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memory.LoadBalancer) {
+	if !s.OwnsHosts() {
+		return
+	}
+	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]hostrules.Allowance{}, named: map[namedHost]bool{}}
+	for i := range s.Members {
+		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
+	}
+	for _, m := range s.Refused {
+		c.claimVersion(m.Owner, m.Ingress, false)
+	}
+	s.Owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
+	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.Owners)...)
+}
+
+// A heldHost is who is remembered as the owner of a host.
+type heldHost struct {
+	namespace string
+	from      routing.Key // where that is remembered; "" for here
+}
+
+// rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
+// members bring from the load balancers that they move away from.
+func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer, claims []ownership.Claim) map[routing.Host]heldHost {
+	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
+	for host, namespace := range s.Memory.Hosts {
+		held[host] = heldHost{namespace: namespace}
+	}
+	from := map[routing.Owner]routing.Key{}
+	for _, m := range s.Members {
+		if m.From != "" {
+			from[m.Owner] = m.From
+		}
+	}
+	for _, c := range claims {
+		_, known := held[c.Host]
+		if key := from[c.By]; !known && c.By.Namespace == memories[key].Hosts[c.Host] {
+			held[c.Host] = heldHost{c.By.Namespace, key}
+		}
+	}
+	return held
+}
+
+// A claimant collects what the members of a load balancer claim.
+type claimant struct {
+	key   routing.Key
+	class *classes.Class
+	*objects.Index
+	allowances map[string]hostrules.Allowance // by namespace
+	claims     []ownership.Claim
+	named      map[namedHost]bool // those that are among the claims
+}
+
+// A namedHost is a host that an Ingress names.
+type namedHost struct {
+	ingress string
+	host    routing.Host
+}
+
+func (c *claimant) allowance(namespace string) hostrules.Allowance {
+	a, known := c.allowances[namespace]
+	if !known {
+		a = hostrules.AllowanceOf(c.class, c.NamespaceLabels(namespace))
+		c.allowances[namespace] = a
+	}
+	return a
+}
+
+// claim collects the hosts that a member names, as it is and as it was last accepted: that version
+// is what is served where the present one does not fit.
+func (c *claimant) claim(m *members.Member, accepted *memory.Accepted) {
+	c.claimVersion(m.Owner, m.Ingress, false)
+	if accepted != nil {
+		c.claimVersion(m.Owner, accepted.Version(m.Ingress), true)
+	}
+}
+
+// claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one
+// or a default backend, unless they are named already.
+func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
+	allowance := c.allowance(by.Namespace)
+	claim := func(host routing.Host, field string) {
+		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.Permits(host) {
+			c.named[named] = true
+			c.claims = append(c.claims, ownership.Claim{
+				Host: host, By: by, Granted: allowance.Grants(host), Former: former, Source: objects.SourceOf(ing).At(field),
+			})
+		}
+	}
+	for i, r := range ing.Spec.Rules {
+		claim(routing.Host(r.Host), fmt.Sprintf("spec.rules[%d].host", i))
+	}
+	for i, t := range ing.Spec.TLS {
+		for j, host := range t.Hosts {
+			claim(routing.Host(host), fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j))
+		}
+	}
+	if ing.Spec.DefaultBackend != nil {
+		claim(routing.Any, objects.DefaultBackendField)
+	}
+}
+
+// holdings are the remembered owners that may still serve their hosts. A namespace that is being
+// made again is not there, so that its labels are not known: it keeps what it holds. A host that is
+// not remembered here, but comes with a member that moves, is new beside the certificates that are
+// served here.
+func (c *claimant) holdings(held map[routing.Host]heldHost, here *memory.LoadBalancer) []ownership.Holding {
+	var out []ownership.Holding
+	for _, host := range slices.Sorted(maps.Keys(held)) {
+		owner, from := held[host].namespace, held[host].from
+		if c.Namespaces[objects.Name{Name: owner}] != nil && c.class.Excludes(c.key, owner, c.NamespaceLabels(owner)) != "" {
+			continue
+		}
+		if a := c.allowance(owner); a.Permits(host) {
+			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.Grants(host), Settled: from == "" && !here.Yielding[host], From: from})
+		}
+	}
+	return out
+}
+
+// OwnedRules are the rules for hosts that the namespace of a member owns. The others are told already.
+func (s *Snapshot) OwnedRules(m members.Member, rules []hostrules.Rule) []hostrules.Rule {
+	if s.Owners == nil {
+		return rules
+	}
+	out := slices.DeleteFunc(slices.Clone(rules), func(r hostrules.Rule) bool { return s.Owners.Refuses(m.Namespace, r.Host) != nil })
+	for i, r := range out {
+		out[i].Below = r.Listed != "" && s.Owners.Below(m.Namespace, r.Host)
+	}
+	return out
+}
+
+// The bounds of what is told of refused hosts.
+const (
+	MostToldHosts = 20 // hosts of one Ingress, one by one
+
+)
+
+// NamedHosts are the hosts that rules of members name and their namespaces may serve.
+func (s Snapshot) NamedHosts() map[routing.Host]bool {
+	out := map[routing.Host]bool{}
+	for _, m := range s.Members {
+		for _, r := range m.Spec.Rules {
+			if host := routing.Host(r.Host); host != routing.Any && s.Owners.Refuses(m.Namespace, host) == nil {
+				out[host] = true
+			}
+		}
+	}
+	return out
+}
