@@ -35,7 +35,6 @@ const (
 var rooms = map[string]room{
 	"controllers/loadbalancer":   {15, 0},
 	"model/endpoints":            {8, 5},
-	"model/ingress":              {39, 4},
 	"model/ingress/foreign":      {19, 0},
 	"model/settings":             {15, 5},
 	"providers/aws":              {40, 23},

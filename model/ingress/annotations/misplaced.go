@@ -11,6 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file reports annotations on a Service that would have to be on the Ingress.
+
 // Misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
 // meant as ours.
 func Misplaced(at diag.Source, service objects.Name, annotations map[string]string, given settings.Values) []diag.Diagnostic {

@@ -12,6 +12,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file limits the endpoints and target ports that the backends of one namespace use on a load
+// balancer. Older Ingresses come first, so that their backends keep their targets.
+
 // MostEndpoints is how many endpoints are looked at for the backends of one namespace on a load
 // balancer, with the ports of their EndpointSlices: 1,000 backends of 500 endpoints. A load
 // balancer of AWS has 1,000 targets unless its quota is raised:

@@ -8,6 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file has the backends of one member while they are translated.
+
 // told reports whether this Ingress was told of the problem at a path before: once is enough.
 func (v *MemberBackends) told(p endpoints.Problem) bool {
 	before := v.problems[p]

@@ -10,6 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file holds the backends of a load balancer, which its members share.
+
 func NewPool(c *classes.Class, clients map[string]string) *Pool {
 	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
 }

@@ -10,8 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file limits on how many ports load balancers reach the targets of a namespace. The firewalls
-// of nodes are opened for each, for all load balancers alike, and take a limited number of rules.
+// This file decides whether health checks of a member may go to a port of their own.
 
 // mayCheck reports whether health checks for a member may go to a port, and tells it if they may
 // not. The Ingress as it was last accepted is served with such an annotation, but without such

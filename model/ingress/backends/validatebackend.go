@@ -14,6 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file validates Backend objects.
+
 // longestBackend is how many bytes of JSON the spec of a Backend has.
 const longestBackend = 16 << 10
 

@@ -10,6 +10,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
+// This file validates spec.authenticate of Backend objects.
+
 // validateAuthenticate is what is wrong with a sign-in.
 func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorList {
 	var errs field.ErrorList

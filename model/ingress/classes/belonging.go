@@ -12,6 +12,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file decides whether an Ingress is Fairlead's, by the class that it names or that counts for
+// those that name none.
+
 // ClassName is the class that an Ingress names, in the way that decides; or "".
 func ClassName(ing *networkingv1.Ingress) string {
 	return cmp.Or(ing.Annotations[settings.IngressClass], classField(ing))

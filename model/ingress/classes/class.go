@@ -11,10 +11,11 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides which Ingresses are ours, as the API means it: spec.ingressClassName names an
-// IngressClass, whose spec.controller names us and whose spec.parameters is the class's spec. The
-// annotation from before there were classes takes priority and means the same: the IngressClass of
-// that name, with its parameters. No class is made up, unless Options.Literal says so.
+// This file has an IngressClass of Fairlead with its parameters, as the Ingress API defines it:
+// spec.ingressClassName of an Ingress names an IngressClass, spec.controller of the IngressClass
+// names Fairlead, and spec.parameters refers to the spec of the class. The older annotation
+// kubernetes.io/ingress.class takes precedence, and names an IngressClass as well. A class without
+// an IngressClass exists only under Options.Literal and Options.AssumeClass.
 
 // Controller is what the spec.controller of our IngressClasses says.
 const Controller = "fairlead.dev/ingress"

@@ -17,6 +17,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file sorts IngressClasses into those that are Fairlead's and can be used, those that are
+// Fairlead's and cannot, and those of other controllers.
+
 // Lookup are all IngressClasses, by what they are to us.
 type Lookup struct {
 	usable  map[string]*Class

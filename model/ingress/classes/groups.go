@@ -17,7 +17,7 @@ import (
 // balancer of one namespace they are those of every member. In a group across namespaces they are
 // those of the class, and of the Ingresses of the namespace that the class names as the owner of
 // the group. What another member asks for does not count; where it would be exposed without it, it
-// is not served (port.go, protection.go).
+// is not served (packages listeners and policies).
 
 // sharedGroup is a group across namespaces of the class, or nil.
 func (c *Class) sharedGroup(name string) *v1alpha1.SharedGroup {

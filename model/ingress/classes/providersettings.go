@@ -11,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
+// This file checks spec.provider of classes and Backends, which only the provider of a load balancer
+// understands, and puts it in one form.
+
 // The bounds of such settings.
 const (
 	longestSettings = 16 << 10 // bytes of JSON

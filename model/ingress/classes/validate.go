@@ -18,6 +18,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file validates the parameters of a class: fields that are lists or maps. Fields with a single
+// value are rows of the table in package settings.
+
 // ValidateSpec is what is wrong with the parameters of a class.
 func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	errs := settings.ValidateClass(spec, at)

@@ -7,6 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file names hosts in messages.
+
 const mostListed = 3 // hosts in one sentence to an owner
 
 // A NameList is names, each once, in the order in which they were added.

@@ -12,6 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file lists the certificates that the cloud is asked for, and holds its answers.
+
 // Certificates are those that the cloud has.
 type Certificates struct {
 	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best

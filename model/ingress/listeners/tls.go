@@ -21,7 +21,7 @@ import (
 //
 // Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
 // hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
-// that it lists, whether or not a rule names them (listed.go), a wildcard among them the hosts of
+// that it lists, whether or not a rule names them (package hostrules), a wildcard among them the hosts of
 // one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
 // host, and its default backend.
 

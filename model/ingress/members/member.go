@@ -12,6 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file has the Ingress of a load balancer, with its settings and the ports that it asks for.
+
 // Among reports whether an Ingress is that of one of some members.
 func Among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })

@@ -8,6 +8,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
+// This file finds the backends that an Ingress names, with their places in it.
+
 // backendsOf are the backends that an Ingress names.
 func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {

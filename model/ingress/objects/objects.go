@@ -12,6 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/secrets"
 )
 
+// This file lists the Kubernetes objects that the compiler reads.
+
 // Objects are what the compiler reads, in any order.
 type Objects struct {
 	Ingresses                  []*networkingv1.Ingress

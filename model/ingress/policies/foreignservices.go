@@ -15,6 +15,9 @@ import (
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 )
 
+// This file refuses changes that refer to a Service with an annotation of another controller that
+// restricts who is answered.
+
 // WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
 // an annotation that restricts who is answered and is not read. What was served before the Service
 // had it stays; its owner is told, too. What was served because the class let such annotations

@@ -13,9 +13,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides what stands before a load balancer: the web ACL of AWS WAF that looks at
-// requests, and Shield Advanced. One holds for all members. An Ingress that asks for a web ACL is
-// served behind that one, or not at all.
+// This file decides which web ACL of AWS WAF is associated with a load balancer, and whether it has
+// Shield Advanced. One decision holds for all members. An Ingress that asks for a web ACL is served
+// behind that one, or not at all.
 
 // CloudProtection is what the cloud has to protect a load balancer with.
 type CloudProtection struct {

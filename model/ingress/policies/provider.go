@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 )
 
-// This file refuses changes under a class whose spec.provider the provider does not take.
+// This file refuses changes under a class with a spec.provider that the provider does not accept.
 
 // WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
 // whose class has settings that the provider does not take. What is served already stays; its

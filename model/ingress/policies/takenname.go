@@ -10,6 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file refuses changes that ask for a name that another resource in the account has.
+
 // WithoutTakenName returns the snapshot without the changes that ask for a name that something else
 // in the account has. Taken says what has it; "" if nothing has. What is served already stays; its
 // owner is told, too.

@@ -11,6 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file refuses changes that need Nodes as targets while Nodes cannot be read.
+
 // WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
 // these could not be read. The owners are told. The members of target groups that exist stay, as
 // nothing is registered and nothing is deregistered without Nodes.

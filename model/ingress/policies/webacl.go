@@ -12,6 +12,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
+// This file refuses Ingresses that ask for another web ACL than the one that is associated with the
+// load balancer.
+
 // WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
 // that stands before the load balancer, or for one that there is not, unless it was served before
 // that went missing. A change that asks for such a one is taken back. The owners are told.

@@ -14,7 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file takes changes back that cannot be served: the cloud has no room, or Nodes are unread.
+// This file finds the members that are not served yet as they are, and takes such changes back: the
+// last accepted version of the member is served, or the member is left out.
 
 // Changes are the members whose present version is not served yet: those that never were,
 // newest first, then those that changed, newest first.

@@ -10,6 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file tells both sides of each claim to a host that is refused.
+
 // tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
 // host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts
 // that a namespace asks for does not raise the number of sentences to its neighbours.

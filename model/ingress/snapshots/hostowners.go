@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds out which namespaces own the hosts of a load balancer that namespaces share, and
-// tells both sides of each claim that is refused. Package ownership has the rules.
+// This file finds which namespaces own the hosts of a load balancer that namespaces share. Package
+// ownership has the rules.
 
 // OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and
 // the class does not say otherwise.

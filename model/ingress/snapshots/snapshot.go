@@ -17,6 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
+// This file has everything that one load balancer depends on.
+
 // A Snapshot is everything that one load balancer depends on. Split makes them.
 type Snapshot struct {
 	Key     routing.Key

@@ -1,0 +1,2 @@
+// Package backends makes actions and backends of Services and Backend objects.
+package backends

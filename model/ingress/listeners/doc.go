@@ -1,0 +1,3 @@
+// Package listeners decides on which ports, with which certificates, and for which clients each
+// member of a load balancer is served.
+package listeners
