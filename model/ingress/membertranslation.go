@@ -22,7 +22,8 @@ type translation struct {
 	pool      *backends.Pool
 	config    routing.Config
 	found     []diag.Diagnostic
-	named     map[routing.Host]bool // by rules of members, or as listed hosts that are not answered as any other host
+	// by rules of members, or as listed hosts that are not answered as any other host
+	named map[routing.Host]bool
 }
 
 // A memberTranslation is the translation of one member.

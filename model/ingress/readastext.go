@@ -18,10 +18,12 @@ import (
 // classes, groups that repeat or are alternatives, escapes, and characters that clients send only
 // escaped. Brackets, plus signs and dollar signs alone are characters of paths like others
 // (RFC 3986, section 3.3).
-var expression = regexp.MustCompile(`[\\^\[\]{}|]|\.[*+]|\)[*+?$]|\([^)]*[*+?]|/\([^)]*\)/?$|[+*?]\$$|[^/]\$$`)
+var expression = regexp.MustCompile(
+	`[\\^\[\]{}|]|\.[*+]|\)[*+?$]|\([^)]*[*+?]|/\([^)]*\)/?$|[+*?]\$$|[^/]\$$`)
 
 // tellText tells of a path that looks like a regular expression and is compared as it is written.
-func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routing.Path, field string) {
+func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routing.Path,
+	field string) {
 	if read.Type == routing.Regex || !expression.MatchString(p.Path) {
 		return
 	}
@@ -29,29 +31,35 @@ func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routi
 	if read.Type == routing.Glob {
 		how = "as a glob, in which only * and ? are special"
 	}
-	advice := "a class with implementationSpecific: Regex reads regular expressions, and compares them with the whole path"
+	advice := "a class with implementationSpecific: Regex reads regular expressions, and compares " +
+		"them with the whole path"
 	if *p.PathType != networkingv1.PathTypeImplementationSpecific {
-		advice = "regular expressions have the type ImplementationSpecific, and a class with implementationSpecific: Regex"
+		advice = "regular expressions have the type ImplementationSpecific, and a class with " +
+			"implementationSpecific: Regex"
 	}
 	what := "a regular expression"
 	if !expression.MatchString(strings.NewReplacer("{", "", "}", "").Replace(p.Path)) {
 		what = "a template"
 	}
-	v.Tell(diag.Warning, diag.PathReadAsText, field+".path", fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
+	v.Tell(diag.Warning, diag.PathReadAsText, field+".path",
+		fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
 }
 
 // tellAnchors tells of a regular expression that no path can match, since something comes before
 // its beginning or behind its end, and reports whether the path is one. The AWS Load Balancer
 // Controller takes the leading slash away before it compares (docs/guide/ingress/annotations.md,
 // use-regex-path-match), so its expressions begin with "/^/".
-func (v *memberTranslation) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path, field string) bool {
+func (v *memberTranslation) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path,
+	field string) bool {
 	if read.Type != routing.Regex || !strings.ContainsAny(p.Path, "^$\\") {
 		return false
 	}
-	if _, found := language.Find([]string{read.Pattern(), language.PathUniverse}, nil); found != language.None {
+	if _, found := language.Find([]string{read.Pattern(), language.PathUniverse},
+		nil); found != language.None {
 		return false
 	}
-	message := "no request has a path that matches " + quotedPath(p.Path) + ": a regular expression is compared with the whole path, the leading slash included"
+	message := "no request has a path that matches " + quotedPath(p.Path) +
+		": a regular expression is compared with the whole path, the leading slash included"
 	if rest, doubled := strings.CutPrefix(p.Path, "/^/"); doubled {
 		message += "; write " + quotedPath("/"+strings.TrimSuffix(rest, "$"))
 	}

@@ -18,7 +18,8 @@ import (
 // This file makes routes, named hosts and defaults of the members of a load balancer.
 
 // Translate makes a routing.Config of a snapshot and the certificates that the cloud has.
-func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routing.Config, []diag.Diagnostic) {
+func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routing.Config,
+	[]diag.Diagnostic) {
 	t := &translation{
 		Index:     objects.NewIndex(s.Objects),
 		snapshot:  &s,
@@ -71,9 +72,9 @@ func (t *translation) nameListed(visits []*memberTranslation) {
 	}
 }
 
-// addMember has an Ingress ask for its ports and certificates. Members come oldest first, so what is
-// taken stays taken. One of which the class permits nothing asks for nothing, and is no reason for
-// there to be a load balancer.
+// addMember has an Ingress ask for its ports and certificates. Members come oldest first, so what
+// is taken stays taken. One of which the class permits nothing asks for nothing, and is no reason
+// for there to be a load balancer.
 func (t *translation) addMember(m members.Member) *memberTranslation {
 	allowance := hostrules.AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
 	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
@@ -83,8 +84,10 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 	t.found = append(t.found, refused...)
 	rules := t.snapshot.OwnedRules(m, permitted)
 
-	v := &memberTranslation{MemberBackends: backends.ForMember(t.Index, t.pool, m), translation: t, rules: rules}
-	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) && t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
+	v := &memberTranslation{MemberBackends: backends.ForMember(t.Index, t.pool, m), translation: t,
+		rules: rules}
+	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) &&
+		t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.listeners.AddMember(t.Index, m, allowance, rules, v.forAnyHost)
 	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
 	v.permitted = len(permitted) > 0
@@ -101,9 +104,11 @@ func (v *memberTranslation) serve() {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
 		case !allowed && len(v.Spec.Rules) == 0 && !v.permitted:
-			v.Tell(diag.Error, diag.HostNotAllowed, objects.DefaultBackendField, hostrules.NotForAnyHost(v.Member))
+			v.Tell(diag.Error, diag.HostNotAllowed, objects.DefaultBackendField,
+				hostrules.NotForAnyHost(v.Member))
 		case !allowed:
-			v.Tell(diag.Warning, diag.HostNotAllowed, objects.DefaultBackendField, hostrules.NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
+			v.Tell(diag.Warning, diag.HostNotAllowed, objects.DefaultBackendField,
+				hostrules.NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
 		v.fallback(v.forAnyHost)
 	}
@@ -143,7 +148,8 @@ func (v *memberTranslation) names() {
 		}
 		named[r.Host] = true
 		v.translation.config.Names = append(v.translation.config.Names, routing.Name{
-			Host: r.Host, Listed: r.Listing(), Owner: v.Owner, Ports: v.ports.Of(r), Beside: r.Below, Source: v.Source().At(r.NamedBy()),
+			Host: r.Host, Listed: r.Listing(), Owner: v.Owner, Ports: v.ports.Of(r), Beside: r.Below,
+			Source: v.Source().At(r.NamedBy()),
 		})
 	}
 }
@@ -167,7 +173,8 @@ func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := v.translation.class.PathOf(p)
 	if err != nil {
-		v.Tell(diag.Error, diag.Invalid, field+".path", fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
+		v.Tell(diag.Error, diag.Invalid, field+".path",
+			fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
 	if v.tellAnchors(p, path, field) {
@@ -175,9 +182,11 @@ func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 	}
 	v.tellText(p, path, field)
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
-		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p), Ports: v.ports.Of(r),
-		Action: v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host, v.ports.ForSignIn(r.Host), field+".backend"),
-		Owner:  v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
+		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p),
+		Ports: v.ports.Of(r),
+		Action: v.RequireSignIn(v.ActionOf(&p.Backend, field+".backend"), r.Host,
+			v.ports.ForSignIn(r.Host), field+".backend"),
+		Owner: v.Owner, Index: index, Spelt: p.Path, Source: v.Source().At(field),
 	})
 }
 
@@ -185,7 +194,8 @@ func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 // Requests for hosts that no rule names are a claim of their own, which has to be allowed.
 func (v *memberTranslation) fallback(forAnyHost bool) {
 	const field = objects.DefaultBackendField
-	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any, v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
+	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any,
+		v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
 	if forAnyHost {
 		d.Ports = v.ports.Of(hostrules.Rule{Host: routing.Any})
 	}

@@ -21,8 +21,9 @@ import (
 // ServedAs is how an Ingress is served, as far as annotations of others depend on it.
 func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
-		Internal:       s.Scheme == v1alpha1.SchemeInternal,
-		DualStack:      c.IPFamily == v1alpha1.IPFamilyDualStack || c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
+		Internal: s.Scheme == v1alpha1.SchemeInternal,
+		DualStack: c.IPFamily == v1alpha1.IPFamilyDualStack ||
+			c.IPFamily == v1alpha1.IPFamilyDualStackPrivateIPv4,
 		TargetType:     s.TargetType,
 		TLS:            len(ing.Spec.TLS) > 0,
 		Inbound:        s.Inbound,
@@ -43,7 +44,8 @@ func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) fo
 // itself.
 func wider(c *classes.Class, ing *networkingv1.Ingress) bool {
 	for _, r := range ing.Spec.Rules {
-		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths, func(p networkingv1.HTTPIngressPath) bool { return isWider(c, p) }) {
+		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths,
+			func(p networkingv1.HTTPIngressPath) bool { return isWider(c, p) }) {
 			return true
 		}
 	}
@@ -57,23 +59,26 @@ func isWider(c *classes.Class, p networkingv1.HTTPIngressPath) bool {
 	case *p.PathType == networkingv1.PathTypeExact:
 		return false
 	}
-	plain := c.ImplementationSpecific == v1alpha1.ReadGlob || c.ImplementationSpecific == v1alpha1.ReadRegex
+	plain := c.ImplementationSpecific == v1alpha1.ReadGlob ||
+		c.ImplementationSpecific == v1alpha1.ReadRegex
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 
 // Foreign are the diagnostics about an Ingress's annotations of other controllers.
 func Foreign(c *classes.Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
-	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "", func(found []foreign.Setting) diag.Source {
-		if len(found) == 1 {
-			return objects.AnnotationSource(ing, found[0].Key())
-		}
-		return objects.SourceOf(ing).At("metadata.annotations")
-	})
+	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "",
+		func(found []foreign.Setting) diag.Source {
+			if len(found) == 1 {
+				return objects.AnnotationSource(ing, found[0].Key())
+			}
+			return objects.SourceOf(ing).At("metadata.annotations")
+		})
 }
 
 // TellForeign tells of settings that are not read: for each prefix, those that restrict and those
 // that change, each time in as few diagnostics as their text has room in.
-func TellForeign(c *classes.Class, settings []foreign.Setting, of string, at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
+func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
+	at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
 		return nil
 	}
@@ -105,7 +110,8 @@ func consequence(effect foreign.Effect, severity diag.Severity, several bool) st
 	case effect == foreign.Changes:
 		return "; requests are answered without " + it
 	case severity == diag.Error:
-		return ". " + restricts + " who is answered: more would be exposed without " + it + ", so the Ingress is not served as it is"
+		return ". " + restricts + " who is answered: more would be exposed without " + it +
+			", so the Ingress is not served as it is"
 	}
 	return ". " + restricts + " who is answered: more may be exposed without " + it
 }
@@ -200,7 +206,9 @@ func instead(s foreign.Setting) string {
 	var notes []string
 	switch {
 	case s.More > 0:
-		notes = append(notes, fmt.Sprintf("the first of %d that are not looked up, since the object has more than %d", s.More, foreign.MostOnService))
+		notes = append(notes, fmt.Sprintf(
+			"the first of %d that are not looked up, since the object has more than %d", s.More,
+			foreign.MostOnService))
 		return " (" + strings.Join(notes, "; ") + ")"
 	case s.Meant != "":
 		notes = append(notes, "perhaps "+s.Meant+", misspelt")
@@ -221,5 +229,6 @@ func instead(s foreign.Setting) string {
 // Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one
 // of Fairlead's or may have been meant as one, or it is one of another controller's.
 func Heeds(key string) bool {
-	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) || meantAsOurs(key) || foreign.Matters(key)
+	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) ||
+		meantAsOurs(key) || foreign.Matters(key)
 }

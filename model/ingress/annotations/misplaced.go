@@ -15,7 +15,8 @@ import (
 
 // Misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
 // meant as ours.
-func Misplaced(at diag.Source, service objects.Name, annotations map[string]string, given settings.Values) []diag.Diagnostic {
+func Misplaced(at diag.Source, service objects.Name, annotations map[string]string,
+	given settings.Values) []diag.Diagnostic {
 	var names []string
 	severity, misspelt := diag.Warning, ""
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
@@ -39,9 +40,11 @@ func Misplaced(at diag.Source, service objects.Name, annotations map[string]stri
 	if len(names) > most {
 		listed += fmt.Sprintf(" and %d more", len(names)-most)
 	}
-	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service %s: put %s on the Ingress%s", service, listed, misspelt)
+	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service "+
+		"%s: put %s on the Ingress%s", service, listed, misspelt)
 	if severity == diag.Error {
 		message += "; more would be exposed without, so the Ingress is not served as it is"
 	}
-	return []diag.Diagnostic{{Severity: severity, Reason: diag.AnnotationMisplaced, Source: at, Message: message}}
+	return []diag.Diagnostic{{Severity: severity, Reason: diag.AnnotationMisplaced, Source: at,
+		Message: message}}
 }

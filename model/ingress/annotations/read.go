@@ -21,8 +21,10 @@ func Read(ing *networkingv1.Ingress, c *classes.Class) (settings.Values, []diag.
 
 // read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
 // no such group.
-func ReadOn(c *classes.Class, ing *networkingv1.Ingress, group string) (settings.Values, []diag.Diagnostic) {
-	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec, c.CountsSettingsOf(ing.Namespace, group))
+func ReadOn(c *classes.Class, ing *networkingv1.Ingress, group string) (settings.Values,
+	[]diag.Diagnostic) {
+	given, wrong := settings.Read(ing.Annotations, &c.LoadBalancerClassSpec,
+		c.CountsSettingsOf(ing.Namespace, group))
 	var found []diag.Diagnostic
 	for _, w := range wrong {
 		found = append(found, objects.AboutAnnotation(ing, w.Annotation, w.Severity, w.Reason, w.Message))
@@ -33,15 +35,20 @@ func ReadOn(c *classes.Class, ing *networkingv1.Ingress, group string) (settings
 		return given, found
 	}
 	if err := given.Conditions.Check(&ing.Spec); err != nil {
-		found = append(found, objects.AboutAnnotation(ing, settings.RequestConditions, diag.Error, diag.AnnotationInvalid, err.Error()))
+		found = append(found, objects.AboutAnnotation(ing, settings.RequestConditions, diag.Error,
+			diag.AnnotationInvalid, err.Error()))
 	}
-	if port := given.HealthSaid[settings.HealthPort]; port != "" && !settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
-		found = append(found, objects.AboutAnnotation(ing, settings.HealthPort, diag.Error, diag.TargetPortNotAllowed,
-			fmt.Sprintf("health checks cannot go to port %s: %s", port, settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
+	if port := given.HealthSaid[settings.HealthPort]; port != "" &&
+		!settings.AllowsCheckPort(&c.LoadBalancerClassSpec, port) {
+		found = append(found, objects.AboutAnnotation(ing, settings.HealthPort, diag.Error,
+			diag.TargetPortNotAllowed,
+			fmt.Sprintf("health checks cannot go to port %s: %s", port,
+				settings.TargetPortsSay(&c.LoadBalancerClassSpec))))
 	}
 	if given.HealthSaid != nil {
 		if err := settings.CheckHealth(given.HealthSaid, &c.LoadBalancerClassSpec); err != nil {
-			found = append(found, objects.AboutAnnotation(ing, settings.HealthTimeout, diag.Error, diag.AnnotationInvalid, err.Error()))
+			found = append(found, objects.AboutAnnotation(ing, settings.HealthTimeout, diag.Error,
+				diag.AnnotationInvalid, err.Error()))
 		}
 	}
 	return given, found

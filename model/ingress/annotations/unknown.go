@@ -27,7 +27,8 @@ const MostUnknown = 10
 // own.
 func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
-	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown, Source: objects.SourceOf(ing).At("metadata.annotations")}
+	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown,
+		Source: objects.SourceOf(ing).At("metadata.annotations")}
 	more := 0
 	for _, key := range slices.Sorted(maps.Keys(ing.Annotations)) {
 		if settings.Of(key) != nil || !strings.HasPrefix(key, settings.Prefix) && !meantAsOurs(key) {
@@ -54,12 +55,14 @@ func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic
 
 // unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
 // without it would expose more than its author seems to ask for.
-func unknown(key, value string, given settings.Values) (message string, severity diag.Severity, said bool) {
+func unknown(key, value string, given settings.Values) (message string, severity diag.Severity,
+	said bool) {
 	_, short, prefixed := cutPrefix(key)
 	m := meaningOf(short, prefixed)
 	message, severity = "no annotation has this name", diag.Warning
 	switch {
-	case !prefixed && (m.annotation == nil || len(value) > settings.Longest || m.annotation.Check(value) != nil):
+	case !prefixed && (m.annotation == nil || len(value) > settings.Longest ||
+		m.annotation.Check(value) != nil):
 		return "", "", false // a name of the author's own
 	case m.annotation != nil:
 		message += "; did you mean " + m.annotation.Annotation + "?"
@@ -73,7 +76,8 @@ func unknown(key, value string, given settings.Values) (message string, severity
 		if !strings.HasSuffix(message, "?") {
 			message += "."
 		}
-		message += " Without it more may be exposed than is asked for, so the Ingress is not served as it is"
+		message += " Without it more may be exposed than is asked for, so the Ingress is not served " +
+			"as it is"
 	}
 	return message, severity, true
 }
@@ -86,7 +90,8 @@ func cutPrefix(key string) (p, short string, prefixed bool) {
 		return p, short, true
 	}
 	for _, ours := range []string{v1alpha1.Group, "fairlead"} {
-		if n := len(ours); len(key) > n+1 && strings.EqualFold(key[:n], ours) && strings.ContainsRune(".-_", rune(key[n])) {
+		if n := len(ours); len(key) > n+1 && strings.EqualFold(key[:n], ours) &&
+			strings.ContainsRune(".-_", rune(key[n])) {
 			return key[:n], key[n+1:], true
 		}
 	}
@@ -130,7 +135,8 @@ var otherWords = func() map[string]string {
 }()
 
 // narrowing are the fields that say who is answered.
-var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true, "mutualAuthentication": true, "authenticate": true}
+var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true,
+	"mutualAuthentication": true, "authenticate": true}
 
 // ours are the annotations that have our prefix, and ourNames their names without it, squeezed.
 var ours, ourNames = func() (names, squeezed []string) {
@@ -220,7 +226,8 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 	case !m.annotation.Restricts:
 		return false
 	}
-	return len(value) > settings.Longest || m.annotation.Check(value) != nil || m.annotation.Exposes(value, given)
+	return len(value) > settings.Longest || m.annotation.Check(value) != nil ||
+		m.annotation.Exposes(value, given)
 }
 
 // narrowingWords are parts of names that say of an annotation of ours that it narrows who is
@@ -247,11 +254,14 @@ func seemsToNarrow(short, value string, given settings.Values) bool {
 	off := off(value)
 	switch {
 	case has("ssl") || has("tls"):
-		return !off && (has("policy") || has("version") || has("min") || has("minimum") || has("protocols") || has("ciphers"))
+		return !off && (has("policy") || has("version") || has("min") || has("minimum") ||
+			has("protocols") || has("ciphers"))
 	case has("http") && !has("methods") && !has("method") && off && lower != "":
 		return plain(given.Ports) // such as allow-http: "false"
-	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") || has("protocols"):
-		return !has("backend") && strings.Contains(lower, "https") && !strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.Ports)
+	case has("port") || has("ports") || has("listen") || has("listeners") || has("protocol") ||
+		has("protocols"):
+		return !has("backend") && strings.Contains(lower, "https") &&
+			!strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.Ports)
 	case foreign.SoundsInternal(short, value):
 		return given.Scheme != v1alpha1.SchemeInternal
 	}

@@ -19,7 +19,8 @@ import (
 // This file has users sign in. Whatever is in the way of that has requests answered 503.
 
 // signInBefore puts the sign-in of a Backend in front of what it does.
-func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate, field string) routing.Action {
+func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate,
+	field string) routing.Action {
 	if with == nil {
 		return a
 	}
@@ -29,7 +30,9 @@ func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authentic
 		return routing.Status(503)
 	}
 	if a.Auth = auth; auth.KeepsClientSecret {
-		v.Tell(diag.Warning, diag.SecretUnread, field, v.WhySecretUnread(objects.Name{Namespace: v.Namespace, Name: with.OIDC.SecretName})+"; users sign in as before")
+		v.Tell(diag.Warning, diag.SecretUnread, field,
+			v.WhySecretUnread(objects.Name{Namespace: v.Namespace,
+				Name: with.OIDC.SecretName})+"; users sign in as before")
 	}
 	return a
 }
@@ -41,13 +44,16 @@ func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error
 	case with.Cognito != nil:
 		c := with.Cognito
 		out := session(c.Session)
-		out.Kind, out.UserPool, out.ClientID, out.UserPoolDomain = routing.Cognito, c.UserPoolARN, c.UserPoolClientID, c.UserPoolDomain
+		out.Kind, out.UserPool = routing.Cognito, c.UserPoolARN
+		out.ClientID, out.UserPoolDomain = c.UserPoolClientID, c.UserPoolDomain
 		out.Cookie = v.cookie(out)
 		return out, nil
 	}
-	out := &routing.Auth{Kind: routing.JWT, Issuer: with.JWT.Issuer, KeysEndpoint: with.JWT.KeysEndpoint}
+	out := &routing.Auth{Kind: routing.JWT, Issuer: with.JWT.Issuer,
+		KeysEndpoint: with.JWT.KeysEndpoint}
 	for _, c := range with.JWT.Claims {
-		out.Claims = append(out.Claims, routing.Claim{Name: c.Name, Format: cmp.Or(c.Format, "single-string"), Values: c.Values})
+		out.Claims = append(out.Claims,
+			routing.Claim{Name: c.Name, Format: cmp.Or(c.Format, "single-string"), Values: c.Values})
 	}
 	return out, nil
 }
@@ -59,13 +65,17 @@ func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	case object == nil && v.WhySecretUnread(n) != "":
 		return v.lastSignIn(o, n)
 	case object == nil && v.SecretsWithheld != "":
-		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()), v.SecretsWithheld)
+		return nil, fmt.Errorf("there is no Secret %s that may be served: %s", diag.Cut(n.String()),
+			v.SecretsWithheld)
 	case object == nil:
 		return nil, fmt.Errorf("there is no Secret %s", diag.Cut(n.String()))
 	case len(object.Data[secrets.ClientIDKey]) == 0 || len(object.Data[secrets.ClientSecretKey]) == 0:
-		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, secrets.ClientIDKey, secrets.ClientSecretKey)
-	case len(object.Data[secrets.ClientIDKey]) > secrets.LongestClient || len(object.Data[secrets.ClientSecretKey]) > secrets.LongestClient:
-		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes", secrets.ClientIDKey, secrets.ClientSecretKey, n, secrets.LongestClient)
+		return nil, fmt.Errorf("Secret %s does not have the keys %s and %s", n, secrets.ClientIDKey,
+			secrets.ClientSecretKey)
+	case len(object.Data[secrets.ClientIDKey]) > secrets.LongestClient ||
+		len(object.Data[secrets.ClientSecretKey]) > secrets.LongestClient:
+		return nil, fmt.Errorf("a value of %s or %s in Secret %s has more than %d bytes",
+			secrets.ClientIDKey, secrets.ClientSecretKey, n, secrets.LongestClient)
 	}
 	out := v.signInWith(o, strings.TrimSpace(string(object.Data[secrets.ClientIDKey])))
 	out.ClientSecret = routing.Secret(strings.TrimSpace(string(object.Data[secrets.ClientSecretKey])))
@@ -75,8 +85,10 @@ func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 // signInWith signs users in as a client, whose secret is missing yet.
 func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 	out := session(o.Session)
-	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, objects.Name{Namespace: v.Namespace, Name: o.SecretName}.String()
-	out.AuthorizationEndpoint, out.TokenEndpoint, out.UserInfoEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint, o.UserInfoEndpoint
+	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, objects.Name{
+		Namespace: v.Namespace, Name: o.SecretName}.String()
+	out.AuthorizationEndpoint, out.TokenEndpoint = o.AuthorizationEndpoint, o.TokenEndpoint
+	out.UserInfoEndpoint = o.UserInfoEndpoint
 	out.Cookie = v.cookie(out)
 	return out
 }
@@ -92,7 +104,8 @@ const longestCookie = 200
 // can have the same one.
 func (v *MemberBackends) cookie(a *routing.Auth) string {
 	from := sha256.Sum256([]byte(strings.Join([]string{
-		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint, a.UserPool, a.UserPoolDomain, a.ClientID,
+		v.Namespace, a.Kind, a.Issuer, a.AuthorizationEndpoint, a.TokenEndpoint, a.UserInfoEndpoint,
+		a.UserPool, a.UserPoolDomain, a.ClientID,
 	}, "\x00")))
 	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
 }
@@ -101,7 +114,8 @@ func (v *MemberBackends) cookie(a *routing.Auth) string {
 func session(s v1alpha1.Session) *routing.Auth {
 	out := &routing.Auth{
 		OnMissing: cmp.Or(s.OnUnauthenticatedRequest, "authenticate"), Scope: cmp.Or(s.Scope, "openid"),
-		Cookie: cmp.Or(s.CookieName, "AWSELBAuthSessionCookie"), TimeoutSeconds: cmp.Or(s.TimeoutSeconds, 604800),
+		Cookie:         cmp.Or(s.CookieName, "AWSELBAuthSessionCookie"),
+		TimeoutSeconds: cmp.Or(s.TimeoutSeconds, 604800),
 	}
 	if len(s.Parameters) > 0 {
 		out.Parameters = s.Parameters
@@ -109,14 +123,17 @@ func session(s v1alpha1.Session) *routing.Auth {
 	return out
 }
 
-// RequireSignIn finds the port where users of a host sign in. A token is not to be sent in the clear
-// first, so whoever did so is not helped on.
-func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32, field string) routing.Action {
+// RequireSignIn finds the port where users of a host sign in. A token is not to be sent in the
+// clear first, so whoever did so is not helped on.
+func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32,
+	field string) routing.Action {
 	if a.Auth == nil {
 		return a
 	}
 	if len(secure) == 0 {
-		v.Tell(diag.Error, diag.AuthUnavailable, field, hostrules.DescribeHost(h)+" is not served over HTTPS, without which nobody can sign in; requests are answered 503")
+		v.Tell(diag.Error, diag.AuthUnavailable, field,
+			hostrules.DescribeHost(h)+" is not served over HTTPS, without which nobody can sign in; "+
+				"requests are answered 503")
 		return a
 	}
 	if a.Auth.Kind != routing.JWT {

@@ -31,10 +31,13 @@ func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) 
 }
 
 // reference is a Service port, with what the Ingress says about its targets.
-func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort, provider string) endpoints.Reference {
+func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort,
+	provider string) endpoints.Reference {
 	return endpoints.Reference{
-		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number, TargetType: v.Settings.TargetType,
-		Speech: endpoints.Speech{Protocol: v.Settings.Protocol, Version: v.Settings.Version}, Provider: provider,
+		Service: v.Namespace + "/" + service, PortName: port.Name, PortNumber: port.Number,
+		TargetType: v.Settings.TargetType,
+		Speech:     endpoints.Speech{Protocol: v.Settings.Protocol, Version: v.Settings.Version},
+		Provider:   provider,
 	}
 }
 
@@ -49,7 +52,8 @@ func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.
 	}
 	if r.Unverified && !v.pool.toldPodsUnknown {
 		v.pool.toldPodsUnknown = true
-		v.Tell(diag.Info, diag.EndpointForeign, field, "there are no Pods among the objects, so endpoints that name one are taken for what they say")
+		v.Tell(diag.Info, diag.EndpointForeign, field,
+			"there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.Problems {
 		if !v.told(p) {
@@ -107,21 +111,25 @@ func (v *MemberBackends) claimHealth(b *pooled) {
 // already.
 func (v *MemberBackends) claimAttributes(b *pooled) {
 	for _, name := range slices.Sorted(maps.Keys(v.Settings.Attributes)) {
-		mine := routing.Attribute{Name: name, Value: v.Settings.Attributes[name], Owner: v.Owner, Source: objects.AnnotationSource(v.Ingress, settings.GroupAttributes)}
-		at, claimed := slices.BinarySearchFunc(b.Attributes, name, func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
+		mine := routing.Attribute{Name: name, Value: v.Settings.Attributes[name], Owner: v.Owner,
+			Source: objects.AnnotationSource(v.Ingress, settings.GroupAttributes)}
+		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
+			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {
 		case !claimed:
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
 			v.Found = append(v.Found, members.SettingConflict(v.Member, settings.GroupAttributes,
-				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name), b.ID, diag.Cut(b.Attributes[at].Value))))
+				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name),
+					b.ID, diag.Cut(b.Attributes[at].Value))))
 		}
 	}
 }
 
 // resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left
 // to look at.
-func (v *MemberBackends) resolve(service objects.Name, ref endpoints.Reference) *endpoints.Resolution {
+func (v *MemberBackends) resolve(service objects.Name,
+	ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints
 	takes, known := budget.of[service]
 	if !known {
@@ -135,10 +143,13 @@ func (v *MemberBackends) resolve(service objects.Name, ref endpoints.Reference) 
 		budget.spent[namespace] += takes
 		return endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, v.EndpointsOf(service))
 	}
-	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref, endpoints.Objects{Service: v.Services[service]})
+	r := endpoints.Resolve(&v.pool.class.LoadBalancerClassSpec, ref,
+		endpoints.Objects{Service: v.Services[service]})
 	r.Problems = nil
 	r.Tell(diag.Error, diag.TooComplex, fmt.Sprintf(
-		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer backends, or fewer ports or endpoints of a Service",
+		"the backends of namespace %s on this load balancer have more than %d endpoints and ports of "+
+			"EndpointSlices in all, each backend for itself, so nothing is sent to Service %s: have fewer "+
+			"backends, or fewer ports or endpoints of a Service",
 		namespace, MostEndpoints, ref.Service))
 	return r
 }

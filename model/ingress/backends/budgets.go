@@ -71,8 +71,11 @@ func (b portBudget) afford(r *endpoints.Resolution) {
 	if len(over) == 0 {
 		return
 	}
-	r.Backend.Targets = slices.DeleteFunc(slices.Clone(r.Backend.Targets), func(t routing.Target) bool { return slices.Contains(over, t.Port) })
-	r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service, over[0], tooMany(namespace)))
+	r.Backend.Targets = slices.DeleteFunc(slices.Clone(r.Backend.Targets),
+		func(t routing.Target) bool { return slices.Contains(over, t.Port) })
+	r.Tell(diag.Error, diag.TargetPortNotAllowed,
+		fmt.Sprintf("Service %s has targets on port %d, which are left out: %s", r.Backend.Service,
+			over[0], tooMany(namespace)))
 }
 
 // WithinPorts is what of the targets that a backend is to have its namespace has ports for, beside
@@ -94,5 +97,6 @@ func WithinPorts(want, have []routing.Target, others map[int32]bool) []routing.T
 }
 
 func tooMany(namespace string) string {
-	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer already, which is all that it may have; let Services share ports", namespace, MostTargetPorts)
+	return fmt.Sprintf("namespace %s has targets on %d different ports of this load balancer "+
+		"already, which is all that it may have; let Services share ports", namespace, MostTargetPorts)
 }

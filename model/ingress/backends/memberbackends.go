@@ -28,10 +28,12 @@ type MemberBackends struct {
 }
 
 func ForMember(x *objects.Index, p *Pool, m members.Member) *MemberBackends {
-	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[objects.Name]routing.Action{}, problems: map[endpoints.Problem]bool{}}
+	return &MemberBackends{Index: x, Member: m, pool: p, resources: map[objects.Name]routing.Action{},
+		problems: map[endpoints.Problem]bool{}}
 }
 
 // Tell adds a diagnostic about a field of the member.
 func (m *MemberBackends) Tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	m.Found = append(m.Found, diag.Diagnostic{Severity: severity, Reason: reason, Source: m.Source().At(field), Message: message})
+	m.Found = append(m.Found, diag.Diagnostic{Severity: severity, Reason: reason,
+		Source: m.Source().At(field), Message: message})
 }

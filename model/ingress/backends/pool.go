@@ -13,7 +13,9 @@ import (
 // This file holds the backends of a load balancer, which its members share.
 
 func NewPool(c *classes.Class, clients map[string]string) *Pool {
-	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{}, entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]bool{}, ports: portBudget{}, endpoints: newEndpointBudget()}
+	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{},
+		entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]bool{}, ports: portBudget{},
+		endpoints: newEndpointBudget()}
 }
 
 // Backends are all of the pool, with their health checks decided.
@@ -24,7 +26,8 @@ func (p *Pool) Backends() map[routing.BackendID]routing.Backend {
 		b := e.Backend
 		of := endpoints.Speech{Protocol: b.Protocol, Version: b.Version}
 		if len(e.health) > 0 {
-			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)
+			b.Health = settings.HealthCheck(values(e.health), &p.class.LoadBalancerClassSpec, of.Protocol,
+				of.Version)
 		} else {
 			if _, known := usual[of]; !known {
 				usual[of] = settings.HealthCheck(nil, &p.class.LoadBalancerClassSpec, of.Protocol, of.Version)

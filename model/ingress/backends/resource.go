@@ -19,24 +19,30 @@ import (
 // its requests must not fall to a route that was not meant for them.
 
 // resource is the action of a resource backend.
-func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference, field string) routing.Action {
+func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
+	field string) routing.Action {
 	group := ""
 	if ref.APIGroup != nil {
 		group = *ref.APIGroup
 	}
 	if group != v1alpha1.Group || ref.Kind != v1alpha1.KindBackend {
 		kind := strings.TrimPrefix(group+"/"+ref.Kind, "/")
-		v.Tell(diag.Error, diag.ResourceUnknown, field, fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
+		v.Tell(diag.Error, diag.ResourceUnknown, field,
+			fmt.Sprintf("%s is not a kind of backend; requests are answered 503", diag.Cut(kind)))
 		return routing.Status(503)
 	}
 	n := objects.Name{Namespace: v.Namespace, Name: ref.Name}
 	object := v.Backends[n]
 	if object == nil {
-		v.Tell(diag.Error, diag.ResourceMissing, field, fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace, diag.Cut(ref.Name)))
+		v.Tell(diag.Error, diag.ResourceMissing, field,
+			fmt.Sprintf("there is no Backend %s/%s; requests are answered 503", v.Namespace,
+				diag.Cut(ref.Name)))
 		return routing.Status(503)
 	}
 	if !v.pool.valid(object) {
-		v.Tell(diag.Error, diag.Invalid, field, fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace, object.Name))
+		v.Tell(diag.Error, diag.Invalid, field,
+			fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace,
+				object.Name))
 		return routing.Status(503)
 	}
 	done, known := v.resources[n]
@@ -53,7 +59,8 @@ func (p *Pool) valid(b *v1alpha1.Backend) bool {
 	valid, known := p.checked[objects.NameOf(b)]
 	if !known {
 		errs := validateBackend(&b.Spec)
-		p.Found = append(p.Found, validate.Refusals(diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
+		p.Found = append(p.Found, validate.Refusals(
+			diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
 		valid = len(errs) == 0
 		p.checked[objects.NameOf(b)] = valid
 	}
@@ -69,16 +76,19 @@ func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing
 		if status == 0 {
 			status = 302
 		}
-		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}}
+		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host,
+			Port: redirectPort(r), Path: r.Path, Query: r.Query}}
 	case spec.FixedResponse != nil:
 		f := spec.FixedResponse
 		contentType := f.ContentType
 		if contentType == "" && f.Body != "" {
 			contentType = "text/plain"
 		}
-		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType, Body: f.Body}}
+		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType,
+			Body: f.Body}}
 	}
-	out := routing.Action{Forward: v.shares(spec.Services, classes.ProviderSettingsText(spec.Provider), field), Rewrite: rewriteOf(spec.Rewrite)}
+	out := routing.Action{Forward: v.shares(spec.Services, classes.ProviderSettingsText(spec.Provider),
+		field), Rewrite: rewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds
 	}
@@ -100,14 +110,16 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 }
 
 // shares are the backends of weighted Services, sorted; two entries for one backend are one.
-func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider, field string) []routing.Weighted {
+func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider,
+	field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
 		ref := v.reference(s.Name, s.Port, provider)
 		share := routing.Weighted{Backend: v.forward(ref, field), Weight: weightOf(s)}
-		at, found := slices.BinarySearchFunc(out, share.Backend, func(w routing.Weighted, id routing.BackendID) int {
-			return strings.Compare(string(w.Backend), string(id))
-		})
+		at, found := slices.BinarySearchFunc(out, share.Backend,
+			func(w routing.Weighted, id routing.BackendID) int {
+				return strings.Compare(string(w.Backend), string(id))
+			})
 		if found {
 			out[at].Weight += share.Weight
 		} else {

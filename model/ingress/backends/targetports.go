@@ -20,7 +20,8 @@ func (v *MemberBackends) mayCheck(port string) bool {
 		v.tellCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
 		return false
 	}
-	if number, err := strconv.ParseInt(port, 10, 32); err == nil && len(v.pool.ports.spend(v.Namespace, int32(number))) > 0 {
+	if number, err := strconv.ParseInt(port, 10, 32); err == nil &&
+		len(v.pool.ports.spend(v.Namespace, int32(number))) > 0 {
 		v.tellCheck(port, tooMany(v.Namespace))
 		return false
 	}
@@ -28,8 +29,10 @@ func (v *MemberBackends) mayCheck(port string) bool {
 }
 
 func (v *MemberBackends) tellCheck(port, why string) {
-	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed, Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
+	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed,
+		Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
 	if !v.told(p) {
-		v.Found = append(v.Found, objects.AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity, p.Reason, p.Text))
+		v.Found = append(v.Found, objects.AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity,
+			p.Reason, p.Text))
 	}
 }

@@ -34,7 +34,8 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	if f := spec.FixedResponse; f != nil {
 		kinds++
 		if f.StatusCode < 200 || f.StatusCode > 599 {
-			errs = append(errs, field.Invalid(at.Child("fixedResponse", "statusCode"), f.StatusCode, validation.InclusiveRangeError(200, 599)))
+			errs = append(errs, field.Invalid(at.Child("fixedResponse", "statusCode"), f.StatusCode,
+				validation.InclusiveRangeError(200, 599)))
 		}
 	}
 	if len(spec.Services) > 0 {
@@ -42,7 +43,8 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 		errs = append(errs, validateServices(spec.Services, at.Child("services"))...)
 	}
 	if kinds != 1 {
-		errs = append(errs, field.Invalid(at, "", "exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
+		errs = append(errs, field.Invalid(at, "",
+			"exactly one of `redirect`, `fixedResponse` and `services` must be specified"))
 	}
 	if len(spec.Services) == 0 && (spec.Stickiness != nil || spec.Rewrite != nil) {
 		errs = append(errs, field.Invalid(at, "", "`stickiness` and `rewrite` need `services`"))
@@ -52,7 +54,8 @@ func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	}
 	errs = append(errs, classes.ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
 	if s := spec.Stickiness; s != nil && (s.DurationSeconds < 1 || s.DurationSeconds > 604800) {
-		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds, validation.InclusiveRangeError(1, 604800)))
+		errs = append(errs, field.Invalid(at.Child("stickiness", "durationSeconds"), s.DurationSeconds,
+			validation.InclusiveRangeError(1, 604800)))
 	}
 	if spec.Authenticate != nil {
 		errs = append(errs, validateAuthenticate(spec.Authenticate, at.Child("authenticate"))...)
@@ -70,15 +73,18 @@ func validateRewrite(r *v1alpha1.Rewrite, at *field.Path) field.ErrorList {
 	}
 	check := func(r *v1alpha1.Replacement, at *field.Path) {
 		if r.Replacement == "" || len(r.Pattern) > 1024 || len(r.Replacement) > 1024 {
-			errs = append(errs, field.Invalid(at, r.Pattern, "pattern and replacement must have 1 to 1024 characters"))
+			errs = append(errs, field.Invalid(at, r.Pattern,
+				"pattern and replacement must have 1 to 1024 characters"))
 		} else if err := routing.CheckReplacement(r.Pattern, r.Replacement); err != nil {
 			errs = append(errs, field.Invalid(at, r.Pattern, err.Error()))
 		}
 	}
 	if r.URL != nil {
 		check(r.URL, at.Child("url"))
-		if first := strings.TrimLeft(r.URL.Replacement, "/"); first == r.URL.Replacement && !strings.HasPrefix(first, "$") {
-			errs = append(errs, field.Invalid(at.Child("url", "replacement"), r.URL.Replacement, "must begin with a slash or with a group"))
+		if first := strings.TrimLeft(r.URL.Replacement, "/"); first == r.URL.Replacement &&
+			!strings.HasPrefix(first, "$") {
+			errs = append(errs, field.Invalid(at.Child("url", "replacement"), r.URL.Replacement,
+				"must begin with a slash or with a group"))
 		}
 	}
 	if r.Host != nil {
@@ -92,17 +98,21 @@ func validateRedirect(r *v1alpha1.Redirect, at *field.Path) field.ErrorList {
 	if r.Scheme != "" && r.Scheme != "http" && r.Scheme != "https" {
 		errs = append(errs, field.NotSupported(at.Child("scheme"), r.Scheme, []string{"http", "https"}))
 	}
-	if n, err := strconv.Atoi(r.Port); r.Port != "" && r.Port != "#{port}" && (err != nil || len(validation.IsValidPortNum(n)) > 0) {
-		errs = append(errs, field.Invalid(at.Child("port"), r.Port, validation.InclusiveRangeError(1, 65535)))
+	if n, err := strconv.Atoi(r.Port); r.Port != "" && r.Port != "#{port}" &&
+		(err != nil || len(validation.IsValidPortNum(n)) > 0) {
+		errs = append(errs, field.Invalid(at.Child("port"), r.Port,
+			validation.InclusiveRangeError(1, 65535)))
 	}
 	if r.Path != "" && !strings.HasPrefix(r.Path, "/") {
 		errs = append(errs, field.Invalid(at.Child("path"), r.Path, "must be an absolute path"))
 	}
 	if r.StatusCode != 0 && r.StatusCode != 301 && r.StatusCode != 302 {
-		errs = append(errs, field.NotSupported(at.Child("statusCode"), r.StatusCode, []string{"301", "302"}))
+		errs = append(errs, field.NotSupported(at.Child("statusCode"), r.StatusCode,
+			[]string{"301", "302"}))
 	}
 	if *r == (v1alpha1.Redirect{StatusCode: r.StatusCode}) {
-		errs = append(errs, field.Invalid(at, "", "must change a part of the URL, or it redirects to itself"))
+		errs = append(errs, field.Invalid(at, "",
+			"must change a part of the URL, or it redirects to itself"))
 	}
 	return errs
 }
@@ -115,13 +125,16 @@ func validateServices(services []v1alpha1.WeightedService, at *field.Path) field
 			errs = append(errs, field.Required(at.Index(i).Child("name"), ""))
 		}
 		if (s.Port.Name == "") == (s.Port.Number == 0) {
-			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "", "exactly one of `name` and `number` must be specified"))
+			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "",
+				"exactly one of `name` and `number` must be specified"))
 		}
 		if n := s.Port.Number; n != 0 {
-			errs = append(errs, validate.Invalid(at.Index(i).Child("port", "number"), n, validation.IsValidPortNum(int(n)))...)
+			errs = append(errs, validate.Invalid(at.Index(i).Child("port", "number"), n,
+				validation.IsValidPortNum(int(n)))...)
 		}
 		if w := weightOf(s); w < 0 || w > 999 {
-			errs = append(errs, field.Invalid(at.Index(i).Child("weight"), w, validation.InclusiveRangeError(0, 999)))
+			errs = append(errs, field.Invalid(at.Index(i).Child("weight"), w,
+				validation.InclusiveRangeError(0, 999)))
 		}
 		total += weightOf(s)
 	}

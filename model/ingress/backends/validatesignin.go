@@ -57,18 +57,22 @@ func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorL
 		}
 	}
 	if kinds != 1 {
-		errs = append(errs, field.Invalid(at, "", "exactly one of `oidc`, `cognito` and `jwt` must be specified"))
+		errs = append(errs, field.Invalid(at, "",
+			"exactly one of `oidc`, `cognito` and `jwt` must be specified"))
 	}
 	return errs
 }
 
 func validateSession(s v1alpha1.Session, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if known := []string{"", "authenticate", "deny", "allow"}; !slices.Contains(known, s.OnUnauthenticatedRequest) {
-		errs = append(errs, field.NotSupported(at.Child("onUnauthenticatedRequest"), s.OnUnauthenticatedRequest, known[1:]))
+	if known := []string{"", "authenticate", "deny", "allow"}; !slices.Contains(known,
+		s.OnUnauthenticatedRequest) {
+		errs = append(errs, field.NotSupported(at.Child("onUnauthenticatedRequest"),
+			s.OnUnauthenticatedRequest, known[1:]))
 	}
 	if s.TimeoutSeconds < 0 || s.TimeoutSeconds > 604800 {
-		errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), s.TimeoutSeconds, validation.InclusiveRangeError(1, 604800)))
+		errs = append(errs, field.Invalid(at.Child("timeoutSeconds"), s.TimeoutSeconds,
+			validation.InclusiveRangeError(1, 604800)))
 	}
 	if len(s.Parameters) > 10 {
 		errs = append(errs, field.TooMany(at.Child("parameters"), len(s.Parameters), 10))
@@ -79,9 +83,11 @@ func validateSession(s v1alpha1.Session, at *field.Path) field.ErrorList {
 func validateClaim(c v1alpha1.Claim, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if c.Name == "" || slices.Contains([]string{"exp", "iss", "nbf", "iat"}, c.Name) {
-		errs = append(errs, field.Invalid(at.Child("name"), c.Name, "must be a claim that is not validated anyway"))
+		errs = append(errs, field.Invalid(at.Child("name"), c.Name,
+			"must be a claim that is not validated anyway"))
 	}
-	if known := []string{"", "single-string", "string-array", "space-separated-values"}; !slices.Contains(known, c.Format) {
+	if known := []string{"", "single-string", "string-array",
+		"space-separated-values"}; !slices.Contains(known, c.Format) {
 		errs = append(errs, field.NotSupported(at.Child("format"), c.Format, known[1:]))
 	}
 	if len(c.Values) < 1 || len(c.Values) > 10 {

@@ -45,8 +45,11 @@ func (cs *Lookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 		b := cs.byAnnotation(ing, annotation, remembered)
 		if class != "" && class != annotation && (b.Class != nil || cs.Named(class) != nil) {
 			b.Found = append(b.Found, diag.Diagnostic{
-				Severity: diag.Warning, Reason: diag.ClassConflict, Source: objects.AnnotationSource(ing, settings.IngressClass),
-				Message: fmt.Sprintf("the annotation says %s, spec.ingressClassName says %s; the annotation decides", diag.Quote(annotation), diag.Quote(class)),
+				Severity: diag.Warning, Reason: diag.ClassConflict,
+				Source: objects.AnnotationSource(ing, settings.IngressClass),
+				Message: fmt.Sprintf(
+					"the annotation says %s, spec.ingressClassName says %s; the annotation decides",
+					diag.Quote(annotation), diag.Quote(class)),
 			})
 		}
 		return b
@@ -63,7 +66,8 @@ func (cs *Lookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 		}
 		return b
 	}
-	return Belonging{NotOurs: &diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassUnset, Source: source, Message: "it names no class"}}
+	return Belonging{NotOurs: &diag.Diagnostic{Severity: diag.Info, Reason: diag.ClassUnset,
+		Source: source, Message: "it names no class"}}
 }
 
 // byName looks up the IngressClass of a name.
@@ -103,7 +107,8 @@ func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remember
 	case !remembered && !cs.isOurName(class):
 		return Belonging{Asked: class, NotOurs: &diag.Diagnostic{
 			Severity: diag.Info, Reason: diag.ClassUnknown, Source: source,
-			Message: fmt.Sprintf("there is no IngressClass %q, and another controller may go by that name", class),
+			Message: fmt.Sprintf("there is no IngressClass %q, and another controller may go by that name",
+				class),
 		}}
 	}
 	return b
@@ -111,5 +116,6 @@ func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remember
 
 // isOurName reports whether a name means Fairlead, even where no IngressClass has it.
 func (cs *Lookup) isOurName(class string) bool {
-	return class == DefaultClass || class == cs.options.WithoutClass || class == cs.options.ManagedClass || class == cs.options.AssumeClass
+	return class == DefaultClass || class == cs.options.WithoutClass ||
+		class == cs.options.ManagedClass || class == cs.options.AssumeClass
 }

@@ -76,9 +76,11 @@ func (c *Class) HostMissMeaning() routing.HostMiss {
 	return routing.MissAnswers
 }
 
-// LoadBalancerSettings are what the class says of a whole load balancer. The scheme is part of its key.
+// LoadBalancerSettings are what the class says of a whole load balancer. The scheme is part of its
+// key.
 func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
-	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes, Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
+	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes,
+		Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
 }
 
 // PortSettings is what the class says of a single port.
@@ -95,9 +97,11 @@ func (c *Class) DiscoversCertificates() bool {
 	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
 }
 
-// ServesForeignRestrictions reports whether annotations of other controllers that restrict are let pass.
+// ServesForeignRestrictions reports whether annotations of other controllers that restrict are let
+// pass.
 func (c *Class) ServesForeignRestrictions() bool {
-	return c.ForeignAnnotations == v1alpha1.ForeignWarn || c.ForeignAnnotations == v1alpha1.ForeignIgnore
+	return c.ForeignAnnotations == v1alpha1.ForeignWarn ||
+		c.ForeignAnnotations == v1alpha1.ForeignIgnore
 }
 
 // TLSPolicyOf is the TLS policy that the class has for a port, or "".

@@ -53,7 +53,8 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	}
 	source := (&Class{Name: c.Name}).Source()
 	if errs := validate.Class(c); len(errs) > 0 {
-		cs.broken[c.Name] = classProblem(diag.ClassMissing, "IngressClass %s is invalid: %s", c.Name, errs.ToAggregate())
+		cs.broken[c.Name] = classProblem(diag.ClassMissing, "IngressClass %s is invalid: %s", c.Name,
+			errs.ToAggregate())
 		return validate.Refusals(source, errs)
 	}
 	if c.Spec.Parameters == nil {
@@ -62,18 +63,22 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	}
 	spec, at, err := from.find(c.Spec.Parameters, field.NewPath("spec", "parameters"))
 	if err != nil {
-		d := classProblem(diag.ParametersMissing, "the parameters of IngressClass %s: %s", c.Name, err.ErrorBody())
+		d := classProblem(diag.ParametersMissing, "the parameters of IngressClass %s: %s", c.Name,
+			err.ErrorBody())
 		cs.broken[c.Name] = d
 		d.Source = source.At(err.Field)
 		return []diag.Diagnostic{d}
 	}
-	if errs := append(ValidateSpec(spec, field.NewPath("spec")), cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
-		cs.broken[c.Name] = classProblem(diag.ParametersMissing, "the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
+	if errs := append(ValidateSpec(spec, field.NewPath("spec")),
+		cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
+		cs.broken[c.Name] = classProblem(diag.ParametersMissing,
+			"the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
 		return validate.Refusals(at, errs)
 	}
 	class := &Class{c.Name, *spec}
 	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
-		class.ProviderName = "" // the same as if it named none: a class that begins to say so moves nothing
+		// the same as if it named none: a class that begins to say so moves nothing
+		class.ProviderName = ""
 	}
 	cs.usable[c.Name] = class
 	return nil
@@ -84,7 +89,8 @@ func (o Options) checkProvider(name string) field.ErrorList {
 	if name == "" || len(o.Providers) == 0 || slices.Contains(o.Providers, name) {
 		return nil
 	}
-	return field.ErrorList{field.NotSupported(field.NewPath("spec", "providerName"), name, o.Providers)}
+	return field.ErrorList{field.NotSupported(field.NewPath("spec", "providerName"), name,
+		o.Providers)}
 }
 
 func classProblem(reason diag.Reason, format string, args ...any) diag.Diagnostic {
@@ -111,7 +117,8 @@ func standardClass(all []*networkingv1.IngressClass) string {
 // pinned reports whether a load balancer is remembered that was served under parameters of a class.
 func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	for key, m := range memories {
-		if class != "" && key.Class() == class && m.Class != nil && !equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
+		if class != "" && key.Class() == class && m.Class != nil &&
+			!equality.Semantic.DeepEqual(*m.Class, v1alpha1.LoadBalancerClassSpec{}) {
 			return true
 		}
 	}

@@ -39,14 +39,15 @@ func (c *Class) OwnerOf(group string) string {
 // SharedGroupOf is the group across namespaces that an Ingress asks for, or "".
 func (c *Class) SharedGroupOf(ing *networkingv1.Ingress) string {
 	group := ing.Annotations[settings.Group]
-	if c.sharedGroup(group) == nil || !settings.Of(settings.Group).Allows(&c.LoadBalancerClassSpec, group) {
+	if c.sharedGroup(group) == nil ||
+		!settings.Of(settings.Group).Allows(&c.LoadBalancerClassSpec, group) {
 		return ""
 	}
 	return group
 }
 
-// CountsSettingsOf reports whether the settings of a namespace count for the whole of a load balancer and its
-// ports: that of a group across namespaces, or of no such group.
+// CountsSettingsOf reports whether the settings of a namespace count for the whole of a load
+// balancer and its ports: that of a group across namespaces, or of no such group.
 func (c *Class) CountsSettingsOf(namespace, group string) bool {
 	return group == "" || c.OwnerOf(group) == namespace
 }
@@ -66,5 +67,6 @@ func (c *Class) Excludes(key routing.Key, namespace string, labels map[string]st
 	if group == nil || Selects(&group.NamespaceSelector, labels) {
 		return ""
 	}
-	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace, group.Name)
+	return fmt.Sprintf("class %s does not let namespace %s be in its group %s", c.Name, namespace,
+		group.Name)
 }

@@ -22,12 +22,14 @@ type parameters struct {
 }
 
 func newParameters(o objects.Objects) parameters {
-	return parameters{objects.ByName(o.LoadBalancerClasses), objects.ByName(o.ClusterLoadBalancerClasses)}
+	return parameters{objects.ByName(o.LoadBalancerClasses),
+		objects.ByName(o.ClusterLoadBalancerClasses)}
 }
 
 // find is the spec that a class refers to and the object that it is in, or what is wrong with the
 // reference.
-func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *field.Path) (*v1alpha1.LoadBalancerClassSpec, diag.Source, *field.Error) {
+func (p parameters) find(ref *networkingv1.IngressClassParametersReference,
+	at *field.Path) (*v1alpha1.LoadBalancerClassSpec, diag.Source, *field.Error) {
 	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
 	if ref.Namespace != nil {
 		source.Namespace = *ref.Namespace
@@ -35,13 +37,16 @@ func (p parameters) find(ref *networkingv1.IngressClassParametersReference, at *
 	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
 	switch {
 	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
-		return nil, source, field.NotSupported(at.Child("apiGroup"), ref.APIGroup, []string{v1alpha1.Group})
+		return nil, source, field.NotSupported(at.Child("apiGroup"), ref.APIGroup,
+			[]string{v1alpha1.Group})
 	case !slices.Contains(kinds, ref.Kind):
 		return nil, source, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
 	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
-		return nil, source, field.Required(at.Child("namespace"), "a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
+		return nil, source, field.Required(at.Child("namespace"),
+			"a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
 	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
-		return nil, source, field.Forbidden(at.Child("namespace"), "a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
+		return nil, source, field.Forbidden(at.Child("namespace"),
+			"a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
 	}
 	n := objects.Name{Namespace: source.Namespace, Name: source.Name}
 	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {

@@ -10,7 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the path of a rule by its pathType. The class decides about ImplementationSpecific.
+// This file reads the path of a rule by its pathType. The class decides about
+// ImplementationSpecific.
 
 // PathOf is the requests that a path stands for.
 func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// This file checks spec.provider of classes and Backends, which only the provider of a load balancer
-// understands, and puts it in one form.
+// This file checks spec.provider of classes and Backends, which only the provider of a load
+// balancer understands, and puts it in one form.
 
 // The bounds of such settings.
 const (

@@ -18,24 +18,27 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file validates the parameters of a class: fields that are lists or maps. Fields with a single
-// value are rows of the table in package settings.
+// This file validates the parameters of a class: fields that are lists or maps. Fields with a
+// single value are rows of the table in package settings.
 
 // ValidateSpec is what is wrong with the parameters of a class.
 func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	errs := settings.ValidateClass(spec, at)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
-		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags, "subnets are either named or selected by tags"))
+		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags,
+			"subnets are either named or selected by tags"))
 	}
 	if len(spec.SecurityGroups) > 0 && len(spec.Inbound) > 0 {
-		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound, "security groups of one's own say themselves who may connect"))
+		errs = append(errs, field.Invalid(at.Child("inbound"), spec.Inbound,
+			"security groups of one's own say themselves who may connect"))
 	}
 	errs = append(errs, ValidateProviderSettings(spec.Provider, at.Child("provider"))...)
 	errs = append(errs, settings.ValidateTargetPorts(spec.TargetPorts, at.Child("targetPorts"))...)
 	errs = append(errs, validateTags(spec.Tags, at.Child("tags"))...)
 	errs = append(errs, validatePorts(spec.Ports, at.Child("ports"))...)
 	if spec.ValuesPerCondition < 0 {
-		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition, "must not be negative"))
+		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
+			"must not be negative"))
 	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
@@ -48,11 +51,13 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 		if p.Port < 1 || p.Port > 65535 {
 			errs = append(errs, field.Invalid(at.Index(i).Child("port"), p.Port, "ports are 1 to 65535"))
 		}
-		if slices.ContainsFunc(ports[:i], func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
+		if slices.ContainsFunc(ports[:i],
+			func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("port"), p.Port))
 		}
 		if p.TLSPolicy != "" {
-			if err := settings.Of(settings.TLSPolicy).Type.Validate(p.TLSPolicy, at.Index(i).Child("tlsPolicy")); err != nil {
+			if err := settings.Of(settings.TLSPolicy).Type.Validate(p.TLSPolicy,
+				at.Index(i).Child("tlsPolicy")); err != nil {
 				errs = append(errs, err)
 			}
 		}
@@ -60,14 +65,17 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 		if m == nil {
 			continue
 		}
-		if known := []string{v1alpha1.MutualOff, v1alpha1.MutualPassthrough, v1alpha1.MutualVerify}; !slices.Contains(known, m.Mode) {
+		if known := []string{v1alpha1.MutualOff, v1alpha1.MutualPassthrough,
+			v1alpha1.MutualVerify}; !slices.Contains(known, m.Mode) {
 			errs = append(errs, field.NotSupported(under.Child("mode"), m.Mode, known))
 		}
 		if (m.Mode == v1alpha1.MutualVerify) != (m.TrustStore != "") {
-			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore, "a trust store is what `verify` needs, and nothing else does"))
+			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore,
+				"a trust store is what `verify` needs, and nothing else does"))
 		}
 		if m.Mode != v1alpha1.MutualVerify && (m.IgnoreExpiry || m.AdvertiseCANames) {
-			errs = append(errs, field.Invalid(under, m.Mode, "`ignoreExpiry` and `advertiseCANames` are for `verify`"))
+			errs = append(errs, field.Invalid(under, m.Mode,
+				"`ignoreExpiry` and `advertiseCANames` are for `verify`"))
 		}
 	}
 	return errs
@@ -76,12 +84,16 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range groups {
-		errs = append(errs, validate.Invalid(at.Index(i).Child("name"), g.Name, validation.IsDNS1123Label(g.Name))...)
-		errs = append(errs, validateSelector(&g.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
+		errs = append(errs, validate.Invalid(at.Index(i).Child("name"), g.Name,
+			validation.IsDNS1123Label(g.Name))...)
+		errs = append(errs, validateSelector(&g.NamespaceSelector,
+			at.Index(i).Child("namespaceSelector"))...)
 		if g.Owner != "" {
-			errs = append(errs, validate.Invalid(at.Index(i).Child("owner"), g.Owner, validation.IsDNS1123Label(g.Owner))...)
+			errs = append(errs, validate.Invalid(at.Index(i).Child("owner"), g.Owner,
+				validation.IsDNS1123Label(g.Owner))...)
 		}
-		if slices.ContainsFunc(groups[:i], func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
+		if slices.ContainsFunc(groups[:i],
+			func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
 		}
 	}
@@ -91,10 +103,12 @@ func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorLi
 func validateAllowedHosts(allowed []v1alpha1.AllowedHosts, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, a := range allowed {
-		errs = append(errs, validateSelector(&a.NamespaceSelector, at.Index(i).Child("namespaceSelector"))...)
+		errs = append(errs, validateSelector(&a.NamespaceSelector,
+			at.Index(i).Child("namespaceSelector"))...)
 		for j, host := range a.Hosts {
 			if host != AnyHost {
-				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host, validate.Host(host))...)
+				errs = append(errs, validate.Invalid(at.Index(i).Child("hosts").Index(j), host,
+					validate.Host(host))...)
 			}
 		}
 	}

@@ -104,7 +104,8 @@ func (a Allowance) permittedRules(m members.Member) ([]Rule, []diag.Diagnostic) 
 			what = "rules without a host"
 		}
 		found = append(found, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(allowed.Field() + ".host"),
+			Severity: diag.Error, Reason: diag.HostNotAllowed,
+			Source:  m.Source().At(allowed.Field() + ".host"),
 			Message: fmt.Sprintf("the class does not let namespace %s serve %s", m.Namespace, what),
 		})
 	}
@@ -113,7 +114,8 @@ func (a Allowance) permittedRules(m members.Member) ([]Rule, []diag.Diagnostic) 
 
 // NotForAnyHost says that a default backend is for no hosts but those of its Ingress.
 func NotForAnyHost(m members.Member) string {
-	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names", m.Namespace)
+	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names",
+		m.Namespace)
 }
 
 // HostsOf are the hosts of rules, each once, with Any among them if there is more for any host.

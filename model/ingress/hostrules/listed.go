@@ -28,7 +28,8 @@ func mostListedRoutes(m members.Member) int {
 // listedRules are the rules that answer for listed hosts, each with its listed host in place of its
 // own. It is the listed host that the class has to allow. A rule without a host that it does not
 // allow answers for the hosts that it does.
-func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
+func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
+	[]diag.Diagnostic) {
 	var out []Rule
 	var found []diag.Diagnostic
 	done := map[routing.Host]bool{}
@@ -66,8 +67,12 @@ func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
 			if routes > most {
 				return nil, append(found, diag.Diagnostic{
 					Severity: diag.Error, Reason: diag.TooComplex, Source: m.Source().At(objects.TLSField),
-					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for them, are more than %d routes on each of its %d ports, of which it has %d in all with those of its rules, so none of these hosts is served over HTTPS: name them in rules, list a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports), members.MostRoutes),
-					Ports:   diag.PortsOf(m.SecurePorts()...),
+					Message: fmt.Sprintf("the hosts that it lists without a rule, and the paths that answer for "+
+						"them, are more than %d routes on each of its %d ports, of which it has %d in all with "+
+						"those of its rules, so none of these hosts is served over HTTPS: name them in rules, list "+
+						"a wildcard, list no hosts, or listen on fewer ports", most, len(m.Settings.Ports),
+						members.MostRoutes),
+					Ports: diag.PortsOf(m.SecurePorts()...),
 				})
 			}
 			out = append(out, answers...)
@@ -80,7 +85,8 @@ func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
 // the wildcard that stands for it, or else those without a host. A default backend alone is like a
 // rule without paths. What a wildcard misses goes on to the rules without a host only if the class
 // says so.
-func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool, miss routing.HostMiss) []Rule {
+func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool,
+	miss routing.HostMiss) []Rule {
 	var out []Rule
 	if parent, ok := host.Parent(); ok && !host.Wildcard() {
 		out = append(out, byHost[parent]...)

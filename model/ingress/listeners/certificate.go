@@ -52,7 +52,8 @@ func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 // used all together or not at all: without one of them its hosts would be served with another one.
 func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
-		e.tellSecure(diag.Error, reason, objects.AnnotationSource(e.Ingress, settings.CertificateARN).Field,
+		e.tellSecure(diag.Error, reason,
+			objects.AnnotationSource(e.Ingress, settings.CertificateARN).Field,
 			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.list(covered), remedy(reason)))
 		return nil
 	}
@@ -63,7 +64,8 @@ func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	for _, c := range covered {
-		uses[c.host] = certificateUse{e.Settings.Certificates[0], objects.AnnotationSource(e.Ingress, settings.CertificateARN), e.Settings.Certificates[1:]}
+		uses[c.host] = certificateUse{e.Settings.Certificates[0],
+			objects.AnnotationSource(e.Ingress, settings.CertificateARN), e.Settings.Certificates[1:]}
 	}
 	return uses
 }
@@ -73,16 +75,21 @@ func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(objects.Name{Namespace: e.Namespace, Name: e.SecretName})
-	if refused := e.members[e.Owner.String()].RejectionOf(string(s.id)); refused != nil && e.find(s.id) == nil {
-		s = secret{e.lastOf(objects.Name{Namespace: e.Namespace, Name: e.SecretName}), diag.CertificateRefused, errors.New(refused.Message)}
+	if refused := e.members[e.Owner.String()].RejectionOf(string(s.id)); refused != nil &&
+		e.find(s.id) == nil {
+		s = secret{e.lastOf(objects.Name{Namespace: e.Namespace, Name: e.SecretName}),
+			diag.CertificateRefused, errors.New(refused.Message)}
 	}
 	s = e.allowed(s, objects.Name{Namespace: e.Namespace, Name: e.SecretName})
 	switch {
 	case s.id == "":
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), remedy(s.reason)))
+		e.tellSecure(diag.Error, s.reason, field,
+			fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), remedy(s.reason)))
 		return nil
 	case s.err != nil:
-		e.tellSecure(diag.Error, s.reason, field, fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err, e.list(covered), s.id, remedy(s.reason)))
+		e.tellSecure(diag.Error, s.reason, field,
+			fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err,
+				e.list(covered), s.id, remedy(s.reason)))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -94,7 +101,8 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	}
 	if unnamed != nil {
 		e.tell(diag.Warning, diag.CertificateInvalid, field,
-			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there", hostrules.ListFirst(e.known[s.id].Hosts), hostrules.ListFirst(unnamed)))
+			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there",
+				hostrules.ListFirst(e.known[s.id].Hosts), hostrules.ListFirst(unnamed)))
 	}
 	return uses
 }
@@ -128,19 +136,22 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		if len(e.inCloud[listed]) == 0 {
 			holds := "the cloud holds no certificate for " + listed
 			if e.Builder.unread != "" {
-				holds = "none was chosen for " + listed + " before the cloud could not be asked: " + e.Builder.unread
+				holds = "none was chosen for " + listed + " before the cloud could not be asked: " +
+					e.Builder.unread
 			}
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
 			}
 			e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
-				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds, hostrules.DescribeHost(host)))
+				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds,
+					hostrules.DescribeHost(host)))
 			continue
 		}
 		id, why := e.choose(listed)
 		if why != "" {
 			e.tellSecure(diag.Error, diag.CertificateForeign, e.field,
-				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s", id, listed, why, hostrules.DescribeHost(host), ofItsOwn))
+				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s",
+					id, listed, why, hostrules.DescribeHost(host), ofItsOwn))
 			continue
 		}
 		use := certificateUse{id: id, source: source}
@@ -154,7 +165,8 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 		uses[routing.Any] = *found
 	} else if forAnyHost {
 		e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
-			"it names no Secret, and there is no host to find a certificate for, so "+hostrules.DescribeHost(routing.Any)+" is left out of HTTPS")
+			"it names no Secret, and there is no host to find a certificate for, so "+hostrules.DescribeHost(
+				routing.Any)+" is left out of HTTPS")
 	}
 	return uses
 }
@@ -196,7 +208,8 @@ func (d *Builder) parseSecret(n objects.Name, among *objects.Index) secret {
 		return secret{d.lastOf(n), diag.SecretUnread, errors.New(why)}
 	}
 	if object == nil && among.SecretsWithheld != "" {
-		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.SecretsWithheld)}
+		return secret{reason: diag.CertificateMissing,
+			err: fmt.Errorf("there is no Secret %s that may be served: %s", n, among.SecretsWithheld)}
 	}
 	if object == nil {
 		return secret{reason: diag.CertificateMissing, err: fmt.Errorf("there is no Secret %s", n)}
@@ -204,10 +217,12 @@ func (d *Builder) parseSecret(n objects.Name, among *objects.Index) secret {
 	judged := among.CertificateOf(object)
 	c, until, err := judged.Certificate, judged.Until, judged.Err
 	if err != nil {
-		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
+		return secret{d.lastOf(n), diag.CertificateInvalid,
+			fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
 	}
 	if until.Before(d.now) && d.find(c.ID) == nil { // what is served already stays
-		return secret{d.lastOf(n), diag.CertificateInvalid, fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
+		return secret{d.lastOf(n), diag.CertificateInvalid,
+			fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
 	d.bring(judged.WithKey(object), n)
 	d.namesIn[c.ID] = judged.Hosts

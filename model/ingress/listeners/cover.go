@@ -7,14 +7,16 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says which certificates the cloud is asked for, and which hosts entries of spec.tls cover.
+// This file says which certificates the cloud is asked for, and which hosts entries of spec.tls
+// cover.
 
 // maxCovered is how many hosts the entries of spec.tls of one Ingress may cover, each entry
 // counted.
 const maxCovered = 100_000
 
 func newCover(hosts []routing.Host) cover {
-	c := cover{hosts: hosts, at: make(map[routing.Host]int, len(hosts)), below: map[routing.Host][]int{}}
+	c := cover{hosts: hosts, at: make(map[routing.Host]int, len(hosts)),
+		below: map[routing.Host][]int{}}
 	for i, h := range hosts {
 		c.at[h] = i
 		if parent, ok := h.Parent(); ok && !h.Wildcard() {

@@ -27,7 +27,9 @@ import (
 // ports. Two namespaces that bring the same certificate do not disturb each other.
 
 func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisputes {
-	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{}, brought: map[string]map[routing.CertificateID]routing.Owner{}, recent: map[string]map[routing.CertificateID]bool{}}
+	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{},
+		brought: map[string]map[routing.CertificateID]routing.Owner{},
+		recent:  map[string]map[routing.CertificateID]bool{}}
 	if s.Owners == nil {
 		return r
 	}
@@ -37,11 +39,13 @@ func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisput
 			r.bring(m.Owner, id)
 		}
 		for _, t := range m.Spec.TLS {
-			if n := (objects.Name{Namespace: m.Namespace, Name: t.SecretName}).String(); x.SecretsUnread[n] != "" && d.remembered[n] != "" {
+			if n := (objects.Name{Namespace: m.Namespace,
+				Name: t.SecretName}).String(); x.SecretsUnread[n] != "" && d.remembered[n] != "" {
 				r.bring(m.Owner, d.remembered[n])
 				put(r.recent, m.Namespace, d.remembered[n], true)
 			}
-			if object := x.Secrets[objects.Name{Namespace: m.Namespace, Name: t.SecretName}]; object != nil && t.SecretName != "" {
+			if object := x.Secrets[objects.Name{Namespace: m.Namespace,
+				Name: t.SecretName}]; object != nil && t.SecretName != "" {
 				if c := x.CertificateOf(object).Certificate; c != nil {
 					r.bring(m.Owner, c.ID)
 				}
@@ -125,7 +129,8 @@ func (o *MemberListeners) allowed(s secret, n objects.Name) secret {
 	if why == "" {
 		return s
 	}
-	refused := secret{reason: diag.CertificateForeign, err: fmt.Errorf("the certificate in Secret %s %s", n, why)}
+	refused := secret{reason: diag.CertificateForeign,
+		err: fmt.Errorf("the certificate in Secret %s %s", n, why)}
 	if last := o.lastOf(n); last != s.id && last != "" && o.foreign(last) == "" {
 		refused.id = last
 	}
@@ -142,7 +147,9 @@ func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 	}
 	for _, id := range o.Settings.Certificates {
 		if _, known := o.reported[id]; !known {
-			return diag.CertificateMissing, fmt.Sprintf("certificate %s is not there, or is none whose names the cloud tells, and without them it cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
+			return diag.CertificateMissing, fmt.Sprintf(
+				"certificate %s is not there, or is none whose names the cloud tells, and without them it "+
+					"cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
 		}
 		if why := o.foreign(id); why != "" {
 			return diag.CertificateForeign, fmt.Sprintf("certificate %s %s", id, why)
@@ -181,13 +188,15 @@ func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 	if !o.Allowance.Everything || o.owners != nil {
 		for _, n := range names {
 			if !plainName(n) {
-				return fmt.Sprintf("has the name %s, which cannot be compared with hosts", diag.Quote(string(n)))
+				return fmt.Sprintf("has the name %s, which cannot be compared with hosts",
+					diag.Quote(string(n)))
 			}
 		}
 	}
 	for _, n := range names {
 		if !o.Allowance.Permits(n) {
-			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n, o.Namespace)
+			return fmt.Sprintf("has the name %s, which the class does not let namespace %s serve", n,
+				o.Namespace)
 		}
 	}
 	return o.against(id, names)
@@ -201,7 +210,8 @@ func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host
 		return ""
 	}
 	o.overlaps = append(o.overlaps, *first)
-	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name, hostrules.DescribeHost(first.Host), first.Owner)
+	return fmt.Sprintf("has the name %s, and %s belongs to namespace %s", first.Name,
+		hostrules.DescribeHost(first.Host), first.Owner)
 }
 
 // rival is a host of another namespace that goes before a certificate of a member, or nil.
@@ -231,13 +241,15 @@ func plainName(n routing.Host) bool {
 
 // overlapping are the hosts of other namespaces that a certificate of a member has names for,
 // without those of namespaces that bring the same certificate.
-func (o *MemberListeners) overlapping(id routing.CertificateID, names []routing.Host) iter.Seq[overlap] {
+func (o *MemberListeners) overlapping(id routing.CertificateID,
+	names []routing.Host) iter.Seq[overlap] {
 	served := o.certificateDisputes.served[o.Namespace]
 	by := o.Owner
 	if oldest, known := o.brought[o.Namespace][id]; known {
 		by = oldest
 	}
-	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id), Granted: o.Allowance.Grants, Held: func(n routing.Host) bool { return served[n] }}
+	of := ownership.Certificate{Names: names, By: by, Served: o.serves(id),
+		Granted: o.Allowance.Grants, Held: func(n routing.Host) bool { return served[n] }}
 	return func(yield func(overlap) bool) {
 		for found := range o.owners.Overlaps(of) {
 			if _, same := o.brought[found.Owner][id]; !same && !yield(overlap{found, o.Member, id}) {
@@ -251,12 +263,13 @@ func (o *MemberListeners) overlapping(id routing.CertificateID, names []routing.
 // remembered, that says nothing of who was first.
 func (o *MemberListeners) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
-	return len(o.certificateDisputes.served) > 0 && (o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
+	return len(o.certificateDisputes.served) > 0 &&
+		(o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
 }
 
-// Yielding takes hosts off HTTPS for which clients could be shown a certificate of another namespace
-// that was there first, and returns all of those hosts, whether or not their Ingresses ask for
-// HTTPS.
+// Yielding takes hosts off HTTPS for which clients could be shown a certificate of another
+// namespace that was there first, and returns all of those hosts, whether or not their Ingresses
+// ask for HTTPS.
 func (d *Builder) Yielding() []routing.Host {
 	if d.owners == nil {
 		return nil
@@ -287,7 +300,8 @@ func (d *Builder) Yielding() []routing.Host {
 	for _, o := range d.openings {
 		o.yieldTo(first, kept)
 	}
-	return slices.DeleteFunc(slices.Sorted(maps.Keys(first)), func(h routing.Host) bool { return kept[h] })
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(first)),
+		func(h routing.Host) bool { return kept[h] })
 }
 
 // inUse are the certificates that a member brings, sorted.
@@ -316,13 +330,15 @@ func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routi
 			o.uses[host] = certificateUse{id: found.id, source: source}
 			kept[host] = true
 			o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
-				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the owner of the class to grant the host in `allowedHosts`",
+				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the "+
+					"owner of the class to grant the host in `allowedHosts`",
 				found.by.Namespace, found.id, found.Name, hostrules.DescribeHost(host)))
 			continue
 		}
 		delete(o.uses, host)
 		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
-			"a certificate of namespace %s has the name %s and was there before %s, which is left out of HTTPS: ask the owner of the class to grant it in `allowedHosts`",
+			"a certificate of namespace %s has the name %s and was there before %s, which is left out of "+
+				"HTTPS: ask the owner of the class to grant it in `allowedHosts`",
 			found.by.Namespace, found.Name, hostrules.DescribeHost(host)))
 	}
 }
@@ -333,7 +349,8 @@ func (o *MemberListeners) keeps(id routing.CertificateID) bool {
 	keeps := false
 	for _, t := range o.Spec.TLS {
 		n := objects.Name{Namespace: o.Namespace, Name: t.SecretName}
-		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id && o.Builder.secrets[n].id != "" {
+		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id &&
+			o.Builder.secrets[n].id != "" {
 			keeps = true
 			if !slices.Contains(o.known[id].Secrets, n.String()) {
 				o.bring(*last, n)
@@ -368,11 +385,15 @@ func (d *Builder) TellOwners() []diag.Diagnostic {
 	}
 	var out []diag.Diagnostic
 	for to, of := range hosts {
-		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of this Ingress has names for that and was there first", to.namespace, hostrules.ListFirst(of.List))
+		message := fmt.Sprintf("namespace %s asks for HTTPS for %s, and is refused: a certificate of "+
+			"this Ingress has names for that and was there first", to.namespace,
+			hostrules.ListFirst(of.List))
 		if to.first {
-			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: that belongs to this namespace", to.namespace, hostrules.ListFirst(of.List))
+			message = fmt.Sprintf("namespace %s brings a certificate with names for %s, which is refused: "+
+				"that belongs to this namespace", to.namespace, hostrules.ListFirst(of.List))
 		}
-		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign, Source: to.source, Message: message})
+		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.CertificateForeign,
+			Source: to.source, Message: message})
 	}
 	return out
 }

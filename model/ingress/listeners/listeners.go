@@ -19,19 +19,21 @@ import (
 // Builder are the ports of a load balancer with their certificates, as they are opened member by
 // member.
 type Builder struct {
-	class     *classes.Class
-	group     string                             // the group across namespaces, or ""
-	unread    string                             // why the cloud could not be asked for all of it; "" if it could
+	class *classes.Class
+	group string // the group across namespaces, or ""
+	// why the cloud could not be asked for all of it; "" if it could
+	unread    string
 	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
 	discovers bool                               // whether the cloud was asked
 	members   map[string]memory.Member           // which certificates of theirs it refused
 	ports     map[int32]*listener
 	secrets   map[objects.Name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
-	namesIn   map[routing.CertificateID][]routing.Host // the names in those that Secrets hold, and the common ones
-	names     names
-	reported  map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
-	shown     []routing.CertificateID            // those that listeners have
+	// the names in those that Secrets hold, and the common ones
+	namesIn  map[routing.CertificateID][]routing.Host
+	names    names
+	reported map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
+	shown    []routing.CertificateID            // those that listeners have
 	certificateDisputes
 
 	held       []routing.Certificate            // what Secrets have brought to this load balancer
@@ -57,7 +59,8 @@ type certificateUse struct {
 type ServedPorts struct {
 	plain  []int32
 	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
-	listed map[routing.Host][]int32 // the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
+	// the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
+	listed map[routing.Host][]int32
 }
 
 // A MemberListeners is the opening of one member's ports.
@@ -67,29 +70,35 @@ type MemberListeners struct {
 	members.Member
 	Allowance hostrules.Allowance
 	covers    cover
-	plain     []int32                          // the HTTP ports on which it is served
-	claimed   []int32                          // the HTTPS ports
-	uses      map[routing.Host]certificateUse  // on these
-	refused   map[routing.CertificateID]string // why it may not bring these certificates; "" where it may
-	found     []diag.Diagnostic
+	plain     []int32                         // the HTTP ports on which it is served
+	claimed   []int32                         // the HTTPS ports
+	uses      map[routing.Host]certificateUse // on these
+	// why it may not bring these certificates; "" where it may
+	refused map[routing.CertificateID]string
+	found   []diag.Diagnostic
 }
 
 func (o *MemberListeners) tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason, Source: o.Source().At(field), Message: message})
+	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason,
+		Source: o.Source().At(field), Message: message})
 }
 
 // tellSecure tells what is not served over HTTPS.
-func (o *MemberListeners) tellSecure(severity diag.Severity, reason diag.Reason, field, message string) {
+func (o *MemberListeners) tellSecure(severity diag.Severity, reason diag.Reason, field,
+	message string) {
 	o.tell(severity, reason, field, message)
 	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
 }
 
-// A certificateDisputes is what is known of the certificates of namespaces that share a load balancer.
+// A certificateDisputes is what is known of the certificates of namespaces that share a load
+// balancer.
 type certificateDisputes struct {
-	owners   *ownership.Owners
-	served   map[string]map[routing.Host]bool                   // the names of certificates that are served, by namespace
-	brought  map[string]map[routing.CertificateID]routing.Owner // by the namespace and its oldest member that does
-	recent   map[string]map[routing.CertificateID]bool          // that Secrets of a namespace held last
+	owners *ownership.Owners
+	// the names of certificates that are served, by namespace
+	served map[string]map[routing.Host]bool
+	// by the namespace and its oldest member that does
+	brought  map[string]map[routing.CertificateID]routing.Owner
+	recent   map[string]map[routing.CertificateID]bool // that Secrets of a namespace held last
 	openings []*MemberListeners
 	overlaps []overlap // that are refused
 }
@@ -113,7 +122,9 @@ type listener struct {
 	protocol routing.Protocol
 	opener   string // who has decided the protocol
 	inbound  []string
-	narrower string // who has decided which clients may connect; "" if it is the class, or neither it nor the owner has
+	// who has decided which clients may connect; "" if it is the class, or neither it nor the owner
+	// has
+	narrower string
 	policy   string // the TLS policy that an author asks for
 	decided  string // who asked for it
 	served   []members.Member
@@ -130,7 +141,8 @@ type names struct {
 }
 
 func newNames() names {
-	return names{map[routing.CertificateID][]routing.Host{}, map[routing.CertificateID]map[routing.Host]bool{}}
+	return names{map[routing.CertificateID][]routing.Host{},
+		map[routing.CertificateID]map[routing.Host]bool{}}
 }
 
 // forget has the names of a certificate put in order anew: more became known of it.
@@ -141,7 +153,8 @@ func (n names) forget(id routing.CertificateID) {
 
 // secureOf are the HTTPS ports of a host, ascending.
 func (s ServedPorts) secureOf(h routing.Host) []int32 {
-	return slices.DeleteFunc(slices.Clone(s.secure[h]), func(p int32) bool { return slices.Contains(s.plain, p) })
+	return slices.DeleteFunc(slices.Clone(s.secure[h]),
+		func(p int32) bool { return slices.Contains(s.plain, p) })
 }
 
 // ForSignIn are the HTTPS ports on which users of a host can sign in.

@@ -26,17 +26,19 @@ import (
 // 443 are always there.
 
 func newListener(protocol routing.Protocol, opener string, inbound []string) *listener {
-	return &listener{protocol: protocol, opener: opener, inbound: inbound, by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
+	return &listener{protocol: protocol, opener: opener, inbound: inbound,
+		by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
-// openSharedPorts has the class and the members of the group's owner decide about the ports of a group across
-// namespaces.
+// openSharedPorts has the class and the members of the group's owner decide about the ports of a
+// group across namespaces.
 func (d *Builder) openSharedPorts(owner string, members []members.Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
 		d.ports[p.Port] = newListener(routing.Protocol(p.Protocol), "the class", everywhere)
 	}
-	for _, p := range []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80}, {Protocol: v1alpha1.ProtocolHTTPS, Port: 443}} {
+	for _, p := range []v1alpha1.ListenPort{{Protocol: v1alpha1.ProtocolHTTP, Port: 80},
+		{Protocol: v1alpha1.ProtocolHTTPS, Port: 443}} {
 		if d.ports[p.Port] == nil {
 			d.ports[p.Port] = newListener(routing.Protocol(p.Protocol), "the group", everywhere)
 		}
@@ -64,7 +66,8 @@ func (d *Builder) openSharedPorts(owner string, members []members.Member) {
 
 // narrow lets only those clients connect that a member asks for, if all of them may now.
 func (d *listener) narrow(m members.Member) {
-	if asked := m.Settings.Inbound; settings.Within(asked, d.inbound) && !settings.Within(d.inbound, asked) {
+	if asked := m.Settings.Inbound; settings.Within(asked, d.inbound) &&
+		!settings.Within(d.inbound, asked) {
 		d.inbound, d.narrower = asked, m.Owner.String()
 	}
 }
@@ -81,10 +84,14 @@ func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int3
 		}
 		switch {
 		case at == nil:
-			o.refuse(port, settings.ListenPorts, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which the group does not have: "+
-				"the class and the owner of the group decide which ports there are besides HTTP on 80 and HTTPS on 443", protocol, port))
+			o.refuse(port, settings.ListenPorts, diag.PortUnavailable,
+				fmt.Sprintf("it is not served over %s on port %d, which the group does not have: "+
+					"the class and the owner of the group decide which ports there are besides HTTP on 80 and "+
+					"HTTPS on 443", protocol, port))
 		case at.protocol != protocol:
-			o.refuse(port, settings.ListenPorts, diag.PortUnavailable, fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port, at.protocol, at.opener))
+			o.refuse(port, settings.ListenPorts, diag.PortUnavailable,
+				fmt.Sprintf("it is not served over %s on port %d, which speaks %s for %s", protocol, port,
+					at.protocol, at.opener))
 		case o.admits(port, at) && o.accepts(port, at):
 			at.served = append(at.served, o.Member)
 			claimed = append(claimed, port)
@@ -95,12 +102,15 @@ func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int3
 
 // leave has a member not served on a port after all.
 func (d *listener) leave(m members.Member) {
-	d.served = slices.DeleteFunc(d.served, func(o members.Member) bool { return o.Ingress == m.Ingress })
+	d.served = slices.DeleteFunc(d.served,
+		func(o members.Member) bool { return o.Ingress == m.Ingress })
 }
 
 // refuse tells a member that it is not served on a port.
-func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason, message string) {
-	o.found = append(o.found, objects.AboutAnnotation(o.Ingress, annotation, diag.Error, reason, message).On(port))
+func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason,
+	message string) {
+	o.found = append(o.found, objects.AboutAnnotation(o.Ingress, annotation, diag.Error, reason,
+		message).On(port))
 }
 
 // admits reports whether no more clients may connect to a port than a member asks for.
@@ -111,8 +121,10 @@ func (o *MemberListeners) admits(port int32, at *listener) bool {
 	if settings.Within(at.inbound, o.Settings.InboundAsked()) {
 		return true
 	}
-	o.refuse(port, settings.Inbound, diag.Exposed, fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks for: %s, as %s",
-		port, settings.DescribeInbound(at.inbound), at.decision()))
+	o.refuse(port, settings.Inbound, diag.Exposed,
+		fmt.Sprintf("it is not served on port %d, because more clients may connect there than it asks "+
+			"for: %s, as %s",
+			port, settings.DescribeInbound(at.inbound), at.decision()))
 	return false
 }
 
@@ -129,16 +141,21 @@ func (d *listener) decision() string {
 // accept older versions of TLS.
 func (o *MemberListeners) accepts(port int32, at *listener) bool {
 	asked := o.Settings.TLSPolicyAsked()
-	if fixed := o.class.TLSPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS && settings.StricterPolicy(asked, fixed) {
-		o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
-			"that accepts older versions of TLS than the one that it asks for", port, fixed))
+	if fixed := o.class.TLSPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS &&
+		settings.StricterPolicy(asked, fixed) {
+		o.refuse(port, settings.TLSPolicy, diag.Exposed,
+			fmt.Sprintf("it is not served on port %d, for which the class has the TLS policy %s: "+
+				"that accepts older versions of TLS than the one that it asks for", port, fixed))
 		return false
 	}
-	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS || o.class.CountsSettingsOf(o.Namespace, o.group) || asked == "" || asked == at.policy || o.class.TLSPolicyOf(port) != "" {
+	if o.group == "" || at.protocol != v1alpha1.ProtocolHTTPS ||
+		o.class.CountsSettingsOf(o.Namespace, o.group) || asked == "" || asked == at.policy ||
+		o.class.TLSPolicyOf(port) != "" {
 		return true
 	}
-	o.refuse(port, settings.TLSPolicy, diag.Exposed, fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
-		"only the class and the owner of the group decide", port, describePolicy(at)))
+	o.refuse(port, settings.TLSPolicy, diag.Exposed,
+		fmt.Sprintf("it is not served on port %d, which has %s and not the one that it asks for: "+
+			"only the class and the owner of the group decide", port, describePolicy(at)))
 	return false
 }
 
@@ -162,11 +179,13 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 		}
 		switch {
 		case fixed != "" && fixed != policy:
-			o.found = append(o.found, objects.AboutAnnotation(o.Ingress, settings.TLSPolicy, diag.Warning, diag.AnnotationNotAllowed,
+			o.found = append(o.found, objects.AboutAnnotation(o.Ingress, settings.TLSPolicy, diag.Warning,
+				diag.AnnotationNotAllowed,
 				fmt.Sprintf("the class decides about the TLS policy of port %d: %s", port, fixed)).On(port))
 		case fixed == "" && at.policy != policy:
 			o.found = append(o.found, members.SettingConflict(o.Member, settings.TLSPolicy,
-				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy, at.decided)).On(port))
+				fmt.Sprintf("port %d has the policy %s of %s already, which is kept", port, at.policy,
+					at.decided)).On(port))
 		}
 	}
 }
@@ -191,7 +210,8 @@ func (d *listener) tellAdmitted(port int32) []diag.Diagnostic {
 			reason = diag.NotGroupOwner
 		}
 		found = append(found, objects.AboutAnnotation(m.Ingress, settings.Inbound, diag.Warning, reason,
-			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port, settings.DescribeInbound(d.inbound))).On(port))
+			fmt.Sprintf("%s decides who may connect to port %d: %s", cmp.Or(d.narrower, "the class"), port,
+				settings.DescribeInbound(d.inbound))).On(port))
 	}
 	return found
 }

@@ -66,7 +66,8 @@ func CertificateHosts(s snapshots.Snapshot) []string {
 		if len(m.Settings.Certificates) > 0 {
 			continue
 		}
-		permitted, _ := hostrules.AllowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m, s.Class.HostMissMeaning())
+		permitted, _ := hostrules.AllowanceOf(&s.Class, x.NamespaceLabels(m.Namespace)).Permitted(m,
+			s.Class.HostMissMeaning())
 		covers := newCover(hostrules.HostsOf(s.OwnedRules(m, permitted), false))
 		for _, t := range m.Spec.TLS {
 			if t.SecretName != "" {

@@ -21,14 +21,15 @@ import (
 //
 // Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
 // hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
-// that it lists, whether or not a rule names them (package hostrules), a wildcard among them the hosts of
-// one more label, and an entry that lists none covers all hosts of the Ingress, its rules without a
-// host, and its default backend.
+// that it lists, whether or not a rule names them (package hostrules), a wildcard among them the
+// hosts of one more label, and an entry that lists none covers all hosts of the Ingress, its rules
+// without a host, and its default backend.
 
 func NewBuilder(s *snapshots.Snapshot, c Certificates) *Builder {
 	d := &Builder{
 		class: &s.Class, group: s.Key.SharedGroup(),
-		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown, discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
+		unread: c.Unread, inCloud: c.ByHost, reported: c.Names, shown: c.Shown,
+		discovers: s.Class.DiscoversCertificates(), members: s.Memory.Members,
 		ports:   map[int32]*listener{},
 		secrets: map[objects.Name]secret{},
 		known:   map[routing.CertificateID]*routing.Certificate{},
@@ -84,17 +85,22 @@ func (s *ServedPorts) Needs(r hostrules.Rule, named map[routing.Host]bool) bool 
 	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
 }
 
-// AddMember has a member ask for its ports and certificates. Its default backend counts as one of its
-// rules without a host if it answers for hosts that nobody names. What is asked for is served by
-// finish, once all members have asked.
-func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allowance, rules []hostrules.Rule, forAnyHost bool) *MemberListeners {
-	o := &MemberListeners{Builder: d, Index: x, Member: m, Allowance: a, covers: newCover(hostrules.HostsOf(rules, forAnyHost)), refused: map[routing.CertificateID]string{}}
+// AddMember has a member ask for its ports and certificates. Its default backend counts as one of
+// its rules without a host if it answers for hosts that nobody names. What is asked for is served
+// by finish, once all members have asked.
+func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allowance,
+	rules []hostrules.Rule, forAnyHost bool) *MemberListeners {
+	o := &MemberListeners{Builder: d, Index: x, Member: m, Allowance: a,
+		covers:  newCover(hostrules.HostsOf(rules, forAnyHost)),
+		refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
 		return o // it opens no port for nothing
 	}
-	if forAnyHost || slices.ContainsFunc(rules, func(r hostrules.Rule) bool { return r.Listed == "" }) {
-		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), v1alpha1.ProtocolHTTP)
+	if forAnyHost || slices.ContainsFunc(rules,
+		func(r hostrules.Rule) bool { return r.Listed == "" }) {
+		o.plain = o.claim(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP),
+			v1alpha1.ProtocolHTTP)
 	}
 	listed := settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
 	if listed == nil {
@@ -141,7 +147,10 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 			continue
 		}
 		if o.covers.given += len(covered); o.covers.given > maxCovered {
-			o.tellSecure(diag.Error, diag.TooComplex, e.field, fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that two of them cover: this one and those behind it are left out; list the hosts of each, or have fewer entries", maxCovered))
+			o.tellSecure(diag.Error, diag.TooComplex, e.field,
+				fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that "+
+					"two of them cover: this one and those behind it are left out; list the hosts of each, or "+
+					"have fewer entries", maxCovered))
 			break
 		}
 		found := e.certificates(covered)
@@ -194,7 +203,8 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 func (o *MemberListeners) tellSecond(host routing.Host, second, first certificateUse) {
 	o.found = append(o.found, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
-		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept", hostrules.DescribeHost(host), first.source),
+		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept",
+			hostrules.DescribeHost(host), first.source),
 	})
 }
 
@@ -214,7 +224,8 @@ func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
 	for _, r := range rules {
 		if !covered[r.Host] {
 			o.tellSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
-				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS", hostrules.DescribeHost(r.Host)))
+				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS",
+					hostrules.DescribeHost(r.Host)))
 		}
 	}
 }
@@ -229,7 +240,8 @@ func (d *Builder) Build(c *classes.Class) ([]routing.Listener, []routing.Certifi
 			continue
 		}
 		own := c.PortSettings(port)
-		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes, Inbound: at.inbound}
+		l := routing.Listener{Port: port, Protocol: at.protocol, Attributes: own.Attributes,
+			Inbound: at.inbound}
 		if at.protocol == v1alpha1.ProtocolHTTPS {
 			l.TLSPolicy = cmp.Or(c.TLSPolicyOf(port), at.policy)
 			l.Mutual = (*routing.MutualAuthentication)(own.MutualAuthentication)

@@ -70,12 +70,18 @@ func secretsOf(ing *networkingv1.Ingress) int {
 // TooComplex is the refusal of an Ingress that takes too many steps, or nil.
 func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
 	if routes := RoutesOf(ing) * len(s.Ports); routes > MostRoutes {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing).At("spec.rules"),
-			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and more than %d are not served: have fewer paths, have fewer rules without paths, or listen on fewer ports", len(s.Ports), routes, MostRoutes)}
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
+			Source: objects.SourceOf(ing).At("spec.rules"),
+			Message: fmt.Sprintf("its rules and their paths on each of its %d ports are %d routes, and "+
+				"more than %d are not served: have fewer paths, have fewer rules without paths, or listen on "+
+				"fewer ports", len(s.Ports), routes, MostRoutes)}
 	}
 	if secrets := secretsOf(ing); secrets > mostSecrets {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing).At(objects.TLSField),
-			Message: fmt.Sprintf("its entries name %d Secrets, and more than %d are not served: have certificates for several hosts or for wildcards, or divide the hosts among several Ingresses", secrets, mostSecrets)}
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
+			Source: objects.SourceOf(ing).At(objects.TLSField),
+			Message: fmt.Sprintf("its entries name %d Secrets, and more than %d are not served: have "+
+				"certificates for several hosts or for wildcards, or divide the hosts among several Ingresses",
+				secrets, mostSecrets)}
 	}
 	var worst routing.Path
 	var field string
@@ -94,16 +100,21 @@ func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) 
 			steps := stepsOf(path)
 			sum += steps
 			if steps > most {
-				most, worst, field = steps, path, "spec.rules["+strconv.Itoa(i)+"].http.paths["+strconv.Itoa(j)+"].path"
+				most, worst, field = steps, path, "spec.rules["+strconv.Itoa(i)+"].http.paths["+strconv.Itoa(
+					j)+"].path"
 			}
 			if sum > mostSteps {
-				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
+				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
+					Source: objects.SourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
 			}
 		}
 	}
 	if pairs := len(counted) * RoutesOf(ing) * max(1, len(s.Ports)); pairs > mostPairs {
-		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing).At("spec.rules"),
-			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, or listen on fewer ports", len(counted), pairs, mostPairs)}
+		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
+			Source: objects.SourceOf(ing).At("spec.rules"),
+			Message: fmt.Sprintf("its %d globs or regular expressions are beside its paths %d times on "+
+				"all of its ports, and more than %d are not compared: have fewer of them, have fewer paths, "+
+				"or listen on fewer ports", len(counted), pairs, mostPairs)}
 	}
 	return nil
 }
@@ -112,13 +123,16 @@ func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) 
 func complexity(worst routing.Path, steps, paths int) string {
 	kind, advice := "glob", `write fewer "?" behind a "*", or use the type Prefix or Exact`
 	if worst.Type == routing.Regex {
-		kind, advice = "regular expression", "write it shorter, with fewer repetitions that are counted or that follow others, or use the type Prefix or Exact"
+		kind, advice = "regular expression", "write it shorter, with fewer repetitions that are "+
+			"counted or that follow others, or use the type Prefix or Exact"
 	}
 	value := printable.Word(diag.Cut(worst.Value))
 	if steps > mostSteps {
-		return fmt.Sprintf("comparing the %s %s with other paths takes more than the %d steps that an Ingress has: %s", kind, value, mostSteps, advice)
+		return fmt.Sprintf("comparing the %s %s with other paths takes more than the %d steps that an "+
+			"Ingress has: %s", kind, value, mostSteps, advice)
 	}
-	return fmt.Sprintf("comparing its paths takes more than the %d steps that an Ingress has, those of %d globs or regular expressions: the %s %s alone takes %d: %s, or have fewer such paths",
+	return fmt.Sprintf("comparing its paths takes more than the %d steps that an Ingress has, those "+
+		"of %d globs or regular expressions: the %s %s alone takes %d: %s, or have fewer such paths",
 		mostSteps, paths, kind, value, steps, advice)
 }
 

@@ -28,14 +28,16 @@ func SettingConflict(m Member, annotation, message string) diag.Diagnostic {
 type LoadBalancerSetting struct {
 	Annotation string
 	Said       func(settings.Values) string // "" where a member says nothing
-	Asks       func(value string) bool      // whether a value asks for something: that goes before one that does not
-	Same       func(a, b string) bool
+	// whether a value asks for something: that goes before one that does not
+	Asks func(value string) bool
+	Same func(a, b string) bool
 }
 
 // Decide returns the value that holds, and the member that decides: the oldest that asks for
 // something, and else the oldest that says anything. The others are told, and those whose setting
 // does not count.
-func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member, found []diag.Diagnostic) {
+func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member,
+	found []diag.Diagnostic) {
 	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })
 	if at < 0 {
 		at = slices.IndexFunc(members, func(m Member) bool { return f.Said(m.Settings) != "" })
@@ -52,9 +54,11 @@ func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member,
 		switch mine := f.Said(m.Settings); {
 		case m.Leaving:
 		case uncounted != "" && !f.Same(uncounted, value):
-			found = append(found, objects.AboutAnnotation(m.Ingress, f.Annotation, diag.Warning, diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
+			found = append(found, objects.AboutAnnotation(m.Ingress, f.Annotation, diag.Warning,
+				diag.NotGroupOwner, "it does not count: only the class and the owner of the group decide"))
 		case mine != "" && !f.Same(mine, value):
-			found = append(found, SettingConflict(m, f.Annotation, fmt.Sprintf("%s decides: %s", by.Owner, value)))
+			found = append(found, SettingConflict(m, f.Annotation,
+				fmt.Sprintf("%s decides: %s", by.Owner, value)))
 		}
 	}
 	return value, by, found

@@ -19,7 +19,8 @@ func Among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
-// AskedListeners are the ports that a member asks to be served on, whether or not there are certificates.
+// AskedListeners are the ports that a member asks to be served on, whether or not there are
+// certificates.
 func (m Member) AskedListeners() []v1alpha1.ListenPort {
 	var out []v1alpha1.ListenPort
 	for _, port := range settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP) {
@@ -65,8 +66,9 @@ type Member struct {
 
 func New(ing *networkingv1.Ingress, s settings.Values) Member {
 	return Member{
-		Ingress:  ing,
-		Owner:    routing.Owner{Namespace: ing.Namespace, Name: ing.Name, Created: ing.CreationTimestamp.Time, Order: s.Order},
+		Ingress: ing,
+		Owner: routing.Owner{Namespace: ing.Namespace, Name: ing.Name,
+			Created: ing.CreationTimestamp.Time, Order: s.Order},
 		Settings: s,
 	}
 }

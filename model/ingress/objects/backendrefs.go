@@ -11,7 +11,8 @@ import (
 // This file finds the backends that an Ingress names, with their places in it.
 
 // backendsOf are the backends that an Ingress names.
-func backendsOf(spec *networkingv1.IngressSpec) func(yield func(*networkingv1.IngressBackend) bool) {
+func backendsOf(spec *networkingv1.IngressSpec) func(
+	yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {
 		for _, b := range PlacedBackends(spec) {
 			if !yield(b) {
@@ -34,7 +35,8 @@ func (p BackendPlace) Field() string {
 }
 
 // PlacedBackends are the backends that an Ingress names, each with its place.
-func PlacedBackends(spec *networkingv1.IngressSpec) func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
+func PlacedBackends(spec *networkingv1.IngressSpec) func(
+	yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
 	return func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
 		if spec.DefaultBackend != nil && !yield(BackendPlace{-1, -1}, spec.DefaultBackend) {
 			return

@@ -31,7 +31,8 @@ type Index struct {
 	pods            map[Name]*corev1.Pod
 	PodsKnown       bool
 	Awaited         map[endpoints.Claim]bool
-	taken           map[Name]bool // Services that were taken over from another index, with what is behind them
+	// Services that were taken over from another index, with what is behind them
+	taken map[Name]bool
 }
 
 func NewIndex(o Objects) *Index {
@@ -74,7 +75,8 @@ func (x *Index) Objects() Objects {
 	for _, slicesOfService := range sorted(x.EndpointSlices) {
 		o.EndpointSlices = append(o.EndpointSlices, slicesOfService...)
 	}
-	slices.SortFunc(o.EndpointSlices, func(a, b *discoveryv1.EndpointSlice) int { return CompareNames(NameOf(a), NameOf(b)) })
+	slices.SortFunc(o.EndpointSlices,
+		func(a, b *discoveryv1.EndpointSlice) int { return CompareNames(NameOf(a), NameOf(b)) })
 	return o
 }
 
@@ -99,8 +101,8 @@ func (x *Index) podsOf(service Name) map[Name]*corev1.Pod {
 	return out
 }
 
-// NamespaceLabels are those of a namespace. The API server labels every namespace with its name, so that
-// much is known of one that is not among the objects.
+// NamespaceLabels are those of a namespace. The API server labels every namespace with its name, so
+// that much is known of one that is not among the objects.
 func (x *Index) NamespaceLabels(namespace string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}
 	if n := x.Namespaces[Name{Name: namespace}]; n != nil {

@@ -61,8 +61,10 @@ func AnnotationSource(ing *networkingv1.Ingress, name string) diag.Source {
 	return SourceOf(ing).At("metadata.annotations[" + name + "]")
 }
 
-func AboutAnnotation(ing *networkingv1.Ingress, name string, severity diag.Severity, reason diag.Reason, message string) diag.Diagnostic {
-	return diag.Diagnostic{Severity: severity, Reason: reason, Source: AnnotationSource(ing, name), Message: message}
+func AboutAnnotation(ing *networkingv1.Ingress, name string, severity diag.Severity,
+	reason diag.Reason, message string) diag.Diagnostic {
+	return diag.Diagnostic{Severity: severity, Reason: reason, Source: AnnotationSource(ing, name),
+		Message: message}
 }
 
 const TLSField = "spec.tls"

@@ -24,13 +24,14 @@ type Objects struct {
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
-	Judged                     map[*corev1.Secret]secrets.Certificate // of Secrets that have been judged before
-	SecretsWithheld            string                                 // which of those that are there are not among these; "" for none
-	SecretsUnread              map[string]string                      // why a Secret could not be read, by namespace/name
-	Namespaces                 []*corev1.Namespace
-	Nodes                      []*corev1.Node // read only where targets are instances
-	NodesUnread                string         // why they could not be read; "" if they were
-	Pods                       []*corev1.Pod  // behind endpoints
+	// of Secrets that have been judged before
+	Judged          map[*corev1.Secret]secrets.Certificate
+	SecretsWithheld string            // which of those that are there are not among these; "" for none
+	SecretsUnread   map[string]string // why a Secret could not be read, by namespace/name
+	Namespaces      []*corev1.Namespace
+	Nodes           []*corev1.Node // read only where targets are instances
+	NodesUnread     string         // why they could not be read; "" if they were
+	Pods            []*corev1.Pod  // behind endpoints
 	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not
 	// among them is taken for what it says.
 	PodsKnown bool

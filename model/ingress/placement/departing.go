@@ -33,7 +33,8 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 			continue
 		}
 		why.Severity = diag.Warning
-		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and then lets it go", home.Key, class.Name, class.Grace())
+		why.Message += fmt.Sprintf("; %s serves it until the moveGrace of class %s, %s, is over, and "+
+			"then lets it go", home.Key, class.Name, class.Grace())
 		snapshot := s.snapshot(home.Key, class)
 		snapshot.TellKept(ing)
 		member.Leaving, member.Departing = true, true
@@ -46,7 +47,8 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 // LeftAlone tells of each Ingress why it is not ours, unless a snapshot has it all the same. Only
 // somebody who asks about all Ingresses is to be told that: in a cluster they are their own
 // controllers'.
-func LeftAlone(o objects.Objects, options classes.Options, snapshots []snapshots.Snapshot) []diag.Diagnostic {
+func LeftAlone(o objects.Objects, options classes.Options,
+	snapshots []snapshots.Snapshot) []diag.Diagnostic {
 	served := map[string]bool{}
 	for _, s := range snapshots {
 		for _, ing := range s.Ingresses {
@@ -59,7 +61,8 @@ func LeftAlone(o objects.Objects, options classes.Options, snapshots []snapshots
 	for _, ing := range o.Ingresses {
 		name := objects.NameOf(ing).String()
 		_, remembered := known[name]
-		if why := cs.Of(ing, remembered).NotOurs; why != nil && !served[name] && ing.DeletionTimestamp.IsZero() {
+		if why := cs.Of(ing, remembered).NotOurs; why != nil && !served[name] &&
+			ing.DeletionTimestamp.IsZero() {
 			d := *why
 			d.Message += ", so Fairlead leaves it alone"
 			if d.Reason == diag.ClassUnset {

@@ -21,7 +21,8 @@ import (
 
 // keyOf is the load balancer of an Ingress of the class, whose namespace has the given labels; a
 // diagnostic says that it may not join its group.
-func keyOf(c *classes.Class, ing *networkingv1.Ingress, s settings.Values, namespace map[string]string) (routing.Key, *diag.Diagnostic) {
+func keyOf(c *classes.Class, ing *networkingv1.Ingress, s settings.Values,
+	namespace map[string]string) (routing.Key, *diag.Diagnostic) {
 	whose := []string{c.Name, ing.Namespace, ing.Name}
 	if s.Group != "" {
 		whose[2] = "@" + s.Group
@@ -31,7 +32,8 @@ func keyOf(c *classes.Class, ing *networkingv1.Ingress, s settings.Values, names
 			}
 			if !classes.Selects(&g.NamespaceSelector, namespace) {
 				d := objects.AboutAnnotation(ing, settings.Group, diag.Error, diag.GroupNotAllowed,
-					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace, s.Group))
+					fmt.Sprintf("class %s does not let namespace %s join its group %s", c.Name, ing.Namespace,
+						s.Group))
 				return "", &d
 			}
 			whose = []string{c.Name, "@" + s.Group}
@@ -55,15 +57,19 @@ func tellGroups(snapshots map[routing.Key]*snapshots.Snapshot) {
 }
 
 // tellOthers tells the members of one load balancer of a group which others there are.
-func tellOthers(s *snapshots.Snapshot, keys []routing.Key, snapshots map[routing.Key]*snapshots.Snapshot) {
+func tellOthers(s *snapshots.Snapshot, keys []routing.Key,
+	snapshots map[routing.Key]*snapshots.Snapshot) {
 	for _, other := range keys {
-		staying := slices.IndexFunc(snapshots[other].Members, func(m members.Member) bool { return !m.Leaving })
+		staying := slices.IndexFunc(snapshots[other].Members,
+			func(m members.Member) bool { return !m.Leaving })
 		if other == s.Key || staying < 0 {
 			continue
 		}
-		annotation, why := settings.Scheme, fmt.Sprintf("%s is %s", snapshots[other].Members[staying].Owner, other.Scheme())
+		annotation, why := settings.Scheme, fmt.Sprintf("%s is %s",
+			snapshots[other].Members[staying].Owner, other.Scheme())
 		if s.Key.Scheme() == other.Scheme() {
-			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s", snapshots[other].Members[staying].Owner, inWords(other.Name()))
+			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s",
+				snapshots[other].Members[staying].Owner, inWords(other.Name()))
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {

@@ -54,7 +54,8 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 			need[namespace] += sizeOf(m)
 		}
 	}
-	namespaces := slices.SortedFunc(maps.Keys(all), func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
+	namespaces := slices.SortedFunc(maps.Keys(all),
+		func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
 	var stays, arrives []members.Member
 	for i, namespace := range namespaces {
 		share := room / (len(namespaces) - i)
@@ -66,7 +67,9 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 		})
 		for at, m := range all[namespace] {
 			if share -= sizeOf(m); share < 0 && rankOf(s, m) > leaves {
-				leaveOut(s, all[namespace][at:], fmt.Sprintf("namespace %s has more Ingresses on this load balancer than there is room for beside those of others", namespace))
+				leaveOut(s, all[namespace][at:],
+					fmt.Sprintf("namespace %s has more Ingresses on this load balancer than there is room for "+
+						"beside those of others", namespace))
 				break
 			}
 			room -= sizeOf(m)
@@ -85,7 +88,8 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 	slices.SortFunc(arrives, func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
 	for at, m := range arrives {
 		if used += sizeOf(m); used > most {
-			leaveOut(s, arrives[at:], "there is no room on this load balancer until Ingresses of others are let go of")
+			leaveOut(s, arrives[at:], "there is no room on this load balancer until Ingresses of others "+
+				"are let go of")
 			break
 		}
 		s.Members = append(s.Members, m)
@@ -142,7 +146,8 @@ func leaveOut(s *snapshots.Snapshot, members []members.Member, why string) {
 		s.LeftOut = append(s.LeftOut, ing)
 		s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 			Severity: diag.Error, Reason: diag.TooComplex, Source: objects.SourceOf(ing),
-			Message: why + ", so this one is not served: have fewer Ingresses with more rules each, give them shorter names, or put some in another group",
+			Message: why + ", so this one is not served: have fewer Ingresses with more rules each, give " +
+				"them shorter names, or put some in another group",
 		})
 		return true
 	})

@@ -42,11 +42,13 @@ func Split(o objects.Objects, options classes.Options) ([]snapshots.Snapshot, []
 
 // split finds the load balancer of each Ingress.
 func split(o objects.Objects, options classes.Options) *splitter {
-	s := &splitter{Index: objects.NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories), snapshots: map[routing.Key]*snapshots.Snapshot{}}
+	s := &splitter{Index: objects.NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
+		snapshots: map[routing.Key]*snapshots.Snapshot{}}
 	s.classes, s.homeless = classes.NewLookup(o, options)
-	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), func(a, b *networkingv1.Ingress) int {
-		return objects.CompareNames(objects.NameOf(a), objects.NameOf(b))
-	}) {
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses),
+		func(a, b *networkingv1.Ingress) int {
+			return objects.CompareNames(objects.NameOf(a), objects.NameOf(b))
+		}) {
 		if ing.DeletionTimestamp.IsZero() {
 			s.place(ing)
 		}
@@ -101,13 +103,15 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 
 // admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
 // that. An error among the diagnostics means that it is refused.
-func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class, home memory.Home) (routing.Key, members.Member, []diag.Diagnostic) {
+func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class,
+	home memory.Home) (routing.Key, members.Member, []diag.Diagnostic) {
 	given, found := annotations.Read(ing, class)
 	if errs := validate.Ingress(ing); len(errs) > 0 {
 		found = validate.Refusals(objects.SourceOf(ing), errs)
 	} else {
 		if r := home.Rejection(ing); r != nil {
-			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: objects.SourceOf(ing), Message: r.Message})
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected,
+				Source: objects.SourceOf(ing), Message: r.Message})
 		}
 		if refused := members.TooComplex(class, ing, given); refused != nil {
 			found = append(found, *refused)
@@ -122,8 +126,10 @@ func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class, home m
 
 // finish sorts a snapshot and adds what its members depend on.
 func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
-	slices.SortFunc(snapshot.Members, func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
-	needed := objects.NewIndex(objects.Objects{SecretsWithheld: s.SecretsWithheld, PodsKnown: s.PodsKnown, Awaited: s.Awaited})
+	slices.SortFunc(snapshot.Members,
+		func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
+	needed := objects.NewIndex(objects.Objects{SecretsWithheld: s.SecretsWithheld,
+		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
 	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
 		needed.CopyDependencies(s.Index, m.Ingress)
 	}
@@ -140,11 +146,13 @@ func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 
 // judgements are those of the Secrets that members take certificates from, so that each is judged
 // once however often the snapshot is compiled.
-func (s *splitter) judgements(snapshot *snapshots.Snapshot, needed *objects.Index) map[*corev1.Secret]secrets.Certificate {
+func (s *splitter) judgements(snapshot *snapshots.Snapshot,
+	needed *objects.Index) map[*corev1.Secret]secrets.Certificate {
 	out := map[*corev1.Secret]secrets.Certificate{}
 	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
 		for _, t := range m.Spec.TLS {
-			if secret := needed.Secrets[objects.Name{Namespace: m.Namespace, Name: t.SecretName}]; secret != nil && t.SecretName != "" {
+			if secret := needed.Secrets[objects.Name{Namespace: m.Namespace,
+				Name: t.SecretName}]; secret != nil && t.SecretName != "" {
 				if _, known := out[secret]; !known {
 					out[secret] = s.CertificateOf(secret)
 				}

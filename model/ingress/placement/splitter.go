@@ -51,7 +51,8 @@ func (s *splitter) classOf(key routing.Key) *classes.Class {
 
 // move makes an Ingress a member of a load balancer, and keeps it in those that it moves away from:
 // its old home, and where it has yet to leave another one for that, there too.
-func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapshots.Snapshot, found []diag.Diagnostic) {
+func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapshots.Snapshot,
+	found []diag.Diagnostic) {
 	trail := s.trails[objects.NameOf(ing).String()]
 	before := trail.Before(to.Key)
 	if m.Move = trail.Home().Move; len(trail) > 0 && trail.Home().Key != to.Key {
@@ -61,7 +62,8 @@ func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapsho
 		m.From = before[0].Key
 	}
 	if at := trail.At(to.Key); at >= 0 {
-		m.Earlier = slices.DeleteFunc(trail[at].Leaving(), func(k routing.Key) bool { return k == m.From })
+		m.Earlier = slices.DeleteFunc(trail[at].Leaving(),
+			func(k routing.Key) bool { return k == m.From })
 	}
 	to.Add(ing, m, found)
 	for _, home := range before {
@@ -80,7 +82,8 @@ func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapsho
 
 // keepLastGood falls back to the version of an Ingress that was last accepted, and returns where;
 // nil if none was. In the middle of a move that may be where it comes from.
-func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnostic) *snapshots.Snapshot {
+func (s *splitter) keepLastGood(ing *networkingv1.Ingress,
+	found []diag.Diagnostic) *snapshots.Snapshot {
 	for _, home := range s.trails[objects.NameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if home.LastAccepted == nil || class == nil {
@@ -101,14 +104,16 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress, found []diag.Diagnost
 
 // stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class
 // has withdrawn its consent it is none, what is served of it ends, and its author is told.
-func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
+func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
+	class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
 	labels := s.NamespaceLabels(ing.Namespace)
 	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
 	if withdrawn == "" {
 		m, withdrawn, ok = snapshots.LastAccepted(class, home.Key, ing, home.LastAccepted)
 	}
 	if ok && snapshots.Denies(class, m, labels) != nil {
-		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts", class.Name, ing.Namespace)
+		ok, withdrawn = false, fmt.Sprintf("class %s does not let namespace %s serve any of its hosts",
+			class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
 		s.end(home, class)
@@ -121,7 +126,8 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home, class 
 // meanwhile as the class of that load balancer reads it. Where that class does not let it be served
 // so, the version stays that was last accepted there. Where the class excludes the namespace,
 // nothing of it stays.
-func (s *splitter) leaving(m members.Member, home memory.Home, class *classes.Class) (out members.Member, told []diag.Diagnostic, ok bool) {
+func (s *splitter) leaving(m members.Member, home memory.Home,
+	class *classes.Class) (out members.Member, told []diag.Diagnostic, ok bool) {
 	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
 		s.end(home, class)
 		d := snapshots.TellWithdrawn(m.Ingress, home.Key, why)
@@ -142,7 +148,8 @@ func (s *splitter) leaving(m members.Member, home memory.Home, class *classes.Cl
 
 // overreach says of an Ingress of which the class permits nothing what it does not permit, if a
 // version of it was accepted before of which the class permits something: that one stays.
-func (s *splitter) overreach(m members.Member, class *classes.Class, t memory.Trail) []diag.Diagnostic {
+func (s *splitter) overreach(m members.Member, class *classes.Class,
+	t memory.Trail) []diag.Diagnostic {
 	denied := snapshots.Denies(class, m, s.NamespaceLabels(m.Namespace))
 	if denied == nil {
 		return nil
@@ -153,7 +160,8 @@ func (s *splitter) overreach(m members.Member, class *classes.Class, t memory.Tr
 			continue
 		}
 		last, _, ok := snapshots.LastAccepted(before, home.Key, m.Ingress, home.LastAccepted)
-		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" && snapshots.Denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
+		if ok && before.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)) == "" &&
+			snapshots.Denies(before, last, s.NamespaceLabels(m.Namespace)) == nil {
 			return denied
 		}
 	}

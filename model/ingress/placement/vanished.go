@@ -56,7 +56,8 @@ func (s *splitter) serveOn(vanished string) {
 
 // asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the
 // namespace, too: where that vanished with the Ingress, only the annotations are judged.
-func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home, class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
+func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home,
+	class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
 	if s.Namespaces[objects.Name{Name: ing.Namespace}] != nil {
 		return s.stillGood(ing, home, class)
 	}
@@ -71,6 +72,7 @@ func tellVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
 	}
 	return diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.Vanished, Source: objects.SourceOf(ing),
-		Message: fmt.Sprintf("it is gone, and was not let go of: %s serves it as it was last accepted until it is back or %s", home.Key, until),
+		Message: fmt.Sprintf("it is gone, and was not let go of: %s serves it as it was last accepted "+
+			"until it is back or %s", home.Key, until),
 	}
 }

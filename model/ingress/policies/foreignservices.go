@@ -44,22 +44,26 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 			if annotated[service] == nil {
 				annotated[service] = foreign.OfService(service.Annotations)
 			}
-			more := annotations.TellForeign(&s.Class, annotated[service].Settings(annotations.ServedAs(&s.Class, m.Ingress, m.Settings)),
+			more := annotations.TellForeign(&s.Class,
+				annotated[service].Settings(annotations.ServedAs(&s.Class, m.Ingress, m.Settings)),
 				"Service "+r.service.String()+": ", func([]foreign.Setting) diag.Source { return source })
 			more = append(more, annotations.Misplaced(source, r.service, service.Annotations, m.Settings)...)
-			restricted[objects.NameOf(m.Ingress)] = restricted[objects.NameOf(m.Ingress)] || objects.HasError(more)
+			restricted[objects.NameOf(m.Ingress)] = restricted[objects.NameOf(m.Ingress)] ||
+				objects.HasError(more)
 			found = append(found, more...)
 		}
 	}
 	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
-	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !restricted[objects.NameOf(m.Ingress)] })
+	refused := slices.DeleteFunc(s.Changes(),
+		func(m members.Member) bool { return !restricted[objects.NameOf(m.Ingress)] })
 	var withdrawn []members.Member
 	for _, m := range s.Members {
 		switch {
 		case !restricted[objects.NameOf(m.Ingress)] || m.Leaving:
 		case ends && s.Memory.Members[objects.NameOf(m.Ingress).String()].Served:
 			withdrawn = append(withdrawn, m)
-			found = append(found, snapshots.TellWithdrawn(m.Ingress, s.Key, "class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+			found = append(found, snapshots.TellWithdrawn(m.Ingress, s.Key,
+				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
 		case !slices.ContainsFunc(refused, func(r members.Member) bool { return r.Ingress == m.Ingress }):
 			found = append(found, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
@@ -70,7 +74,8 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 	if len(withdrawn) > 0 {
 		s.Withdrawn = true
 		s = s.Without(withdrawn)
-		refused = slices.DeleteFunc(refused, func(m members.Member) bool { return members.Among(m, withdrawn) })
+		refused = slices.DeleteFunc(refused,
+			func(m members.Member) bool { return members.Among(m, withdrawn) })
 	}
 	if len(refused) == 0 {
 		return s, found
@@ -85,7 +90,8 @@ type serviceReference struct {
 }
 
 // referredTo are the Services that an Ingress names, itself or by Backends, each once.
-func referredTo(ing *networkingv1.Ingress, backends map[objects.Name]*v1alpha1.Backend) []serviceReference {
+func referredTo(ing *networkingv1.Ingress,
+	backends map[objects.Name]*v1alpha1.Backend) []serviceReference {
 	var out []serviceReference
 	seen := map[objects.Name]bool{}
 	add := func(service, at string) {
@@ -98,8 +104,10 @@ func referredTo(ing *networkingv1.Ingress, backends map[objects.Name]*v1alpha1.B
 		switch {
 		case b.Service != nil:
 			add(b.Service.Name, place.Field()+".service")
-		case b.Resource != nil && backends[objects.Name{Namespace: ing.Namespace, Name: b.Resource.Name}] != nil:
-			for _, s := range backends[objects.Name{Namespace: ing.Namespace, Name: b.Resource.Name}].Spec.Services {
+		case b.Resource != nil && backends[objects.Name{Namespace: ing.Namespace,
+			Name: b.Resource.Name}] != nil:
+			for _, s := range backends[objects.Name{Namespace: ing.Namespace,
+				Name: b.Resource.Name}].Spec.Services {
 				add(s.Name, place.Field()+".resource")
 			}
 		}

@@ -40,7 +40,8 @@ func WebACLs(s snapshots.Snapshot) []string {
 
 // Shielded reports whether a member asks for a shield.
 func Shielded(s snapshots.Snapshot) bool {
-	return slices.ContainsFunc(s.Members, func(m members.Member) bool { return m.Settings.Shield == "true" })
+	return slices.ContainsFunc(s.Members,
+		func(m members.Member) bool { return m.Settings.Shield == "true" })
 }
 
 // lacks reports whether a member asks for a web ACL that there is not.
@@ -70,7 +71,8 @@ func nameInARN(webACL string) string {
 // Protect is what stands before the load balancer of a snapshot.
 func Protect(s snapshots.Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
 	webACL, by, found := members.LoadBalancerSetting{
-		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL }, Asks: settings.IsWebACL, Same: g.same,
+		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL },
+		Asks: settings.IsWebACL, Same: g.same,
 	}.Decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
 	if by != nil && settings.IsWebACL(webACL) {
@@ -79,7 +81,8 @@ func Protect(s snapshots.Snapshot, g CloudProtection) (routing.Protection, []dia
 		}
 	}
 	shield, by, told := members.LoadBalancerSetting{
-		Annotation: settings.ShieldAdvanced, Said: func(v settings.Values) string { return v.Shield }, Asks: func(v string) bool { return v == "true" },
+		Annotation: settings.ShieldAdvanced, Said: func(v settings.Values) string { return v.Shield },
+		Asks: func(v string) bool { return v == "true" },
 		Same: func(a, b string) bool { return a == b },
 	}.Decide(s.Members)
 	found = append(found, told...)
@@ -90,7 +93,8 @@ func Protect(s snapshots.Snapshot, g CloudProtection) (routing.Protection, []dia
 		out.Shield = routing.ShieldOn
 	case shield == "true":
 		out.Shield = routing.Unsettled
-		found = append(found, objects.AboutAnnotation(by.Ingress, settings.ShieldAdvanced, diag.Warning, diag.NoShield, g.NoShield))
+		found = append(found, objects.AboutAnnotation(by.Ingress, settings.ShieldAdvanced, diag.Warning,
+			diag.NoShield, g.NoShield))
 	}
 	return out, found
 }

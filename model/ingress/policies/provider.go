@@ -14,16 +14,20 @@ import (
 // WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
 // whose class has settings that the provider does not take. What is served already stays; its
 // owners are told, too.
-func WithoutRefusedSettings(s snapshots.Snapshot, refused map[string]string) (snapshots.Snapshot, []diag.Diagnostic) {
+func WithoutRefusedSettings(s snapshots.Snapshot, refused map[string]string) (snapshots.Snapshot,
+	[]diag.Diagnostic) {
 	if !RefusesSettings(s, refused) {
 		return s, nil
 	}
 	why := refused[classes.ProviderSettingsText(s.Class.Provider)]
 	changes := s.Changes()
-	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused, Source: s.Class.Source().At("spec.provider"), Message: why}}
+	found := []diag.Diagnostic{{Severity: diag.Error, Reason: diag.SettingsRefused,
+		Source: s.Class.Source().At("spec.provider"), Message: why}}
 	for _, m := range changes {
-		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: objects.SourceOf(m.Ingress),
-			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider does not take spec.provider of class %s: %s", s.Class.Name, why)})
+		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused,
+			Source: objects.SourceOf(m.Ingress),
+			Message: fmt.Sprintf("not served by a new load balancer, or as it was changed: the provider "+
+				"does not take spec.provider of class %s: %s", s.Class.Name, why)})
 	}
 	return s.Refuse(changes), found
 }

@@ -27,9 +27,11 @@ func WithoutTakenName(s snapshots.Snapshot, taken string) (snapshots.Snapshot, [
 		}
 		severity, message := diag.Warning, taken
 		if slices.ContainsFunc(changes, func(c members.Member) bool { return c.Ingress == m.Ingress }) {
-			severity, message = diag.Error, taken+", and the Ingress is not served by a load balancer of another name"
+			severity, message = diag.Error, taken+", and the Ingress is not served by a load balancer of "+
+				"another name"
 		}
-		found = append(found, objects.AboutAnnotation(m.Ingress, settings.LoadBalancerName, severity, diag.NameTaken, message))
+		found = append(found, objects.AboutAnnotation(m.Ingress, settings.LoadBalancerName, severity,
+			diag.NameTaken, message))
 	}
 	return s.Refuse(changes), found
 }

@@ -32,7 +32,8 @@ func WithoutUnreadNodes(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagno
 			refused = append(refused, m)
 			severity, outcome = diag.Error, "the Ingress is served as it was last accepted, or waits"
 		}
-		found = append(found, objects.AboutAnnotation(m.Ingress, settings.TargetType, severity, diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
+		found = append(found, objects.AboutAnnotation(m.Ingress, settings.TargetType, severity,
+			diag.NodesUnread, fmt.Sprintf("Nodes could not be read, so %s: %s", outcome, s.NodesUnread)))
 	}
 	if len(refused) > 0 {
 		s = s.Refuse(refused)

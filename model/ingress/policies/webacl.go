@@ -18,7 +18,8 @@ import (
 // WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
 // that stands before the load balancer, or for one that there is not, unless it was served before
 // that went missing. A change that asks for such a one is taken back. The owners are told.
-func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Snapshot, []diag.Diagnostic) {
+func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Snapshot,
+	[]diag.Diagnostic) {
 	var found []diag.Diagnostic
 	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !g.lacks(m) })
 	for _, m := range s.Members {
@@ -27,9 +28,11 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 		}
 		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.Settings.WebACL)
 		if members.Among(m, refused) {
-			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLMissing, why+", and the Ingress is not served without it"))
+			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
+				diag.WebACLMissing, why+", and the Ingress is not served without it"))
 		} else {
-			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning, diag.WebACLMissing, why+"; what stands before the load balancer stays"))
+			found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Warning,
+				diag.WebACLMissing, why+"; what stands before the load balancer stays"))
 		}
 	}
 	if len(refused) > 0 {
@@ -50,7 +53,8 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 				out = append(out, m)
 			}
 			if !m.Leaving {
-				found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error, diag.WebACLDiffers, differs(s, m, inForce)))
+				found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
+					diag.WebACLDiffers, differs(s, m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -66,7 +70,8 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 func webACLInForce(s snapshots.Snapshot) string {
 	changes := s.Changes()
 	asks := func(m members.Member) bool { return settings.IsWebACL(m.Settings.WebACL) }
-	at := slices.IndexFunc(s.Members, func(m members.Member) bool { return asks(m) && !members.Among(m, changes) })
+	at := slices.IndexFunc(s.Members,
+		func(m members.Member) bool { return asks(m) && !members.Among(m, changes) })
 	if at < 0 {
 		at = slices.IndexFunc(s.Members, asks)
 	}
@@ -78,9 +83,11 @@ func webACLInForce(s snapshots.Snapshot) string {
 
 // differs says why a member is not served behind the web ACL in force.
 func differs(s snapshots.Snapshot, m members.Member, inForce string) string {
-	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it", m.Settings.WebACLAsked())
+	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it",
+		m.Settings.WebACLAsked())
 	if inForce != "" {
-		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and is not served without it", inForce, m.Settings.WebACLAsked())
+		out = fmt.Sprintf("web ACL %s stands before the load balancer, and the Ingress asks for %s and "+
+			"is not served without it", inForce, m.Settings.WebACLAsked())
 	}
 	if m.Settings.Uncounted != nil {
 		out += ": only the class and the owner of the group decide"

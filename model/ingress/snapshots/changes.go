@@ -27,7 +27,8 @@ func (s Snapshot) Changes() []members.Member {
 		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
-		case r.LastAccepted != nil && memory.Version(r.LastAccepted.Version(m.Ingress)) != memory.Version(m.Ingress):
+		case r.LastAccepted != nil && memory.Version(r.LastAccepted.Version(m.Ingress)) != memory.Version(
+			m.Ingress):
 			changed = append(changed, m)
 		}
 	}
@@ -46,7 +47,8 @@ func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	for _, m := range members {
 		if !refused[objects.NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if r := s.Memory.Members[objects.NameOf(m.Ingress).String()]; r.Served && r.LastAccepted != nil {
+		} else if r := s.Memory.Members[objects.NameOf(m.Ingress).String()]; r.Served &&
+			r.LastAccepted != nil {
 			last, withdrawn, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
@@ -73,7 +75,8 @@ func (s Snapshot) Without(members []members.Member) Snapshot {
 	for _, m := range all {
 		if !out[objects.NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if group := s.Key.SharedGroup(); group != "" && s.Class.CountsSettingsOf(m.Namespace, group) {
+		} else if group := s.Key.SharedGroup(); group != "" &&
+			s.Class.CountsSettingsOf(m.Namespace, group) {
 			m.Unserved = true
 			s.Members = append(s.Members, m)
 		}
@@ -85,7 +88,8 @@ func (s Snapshot) Without(members []members.Member) Snapshot {
 // consent to: of an Ingress that is no member any more, or of all members, so that none is left in
 // what was made of them.
 func (s Snapshot) Ends(made routing.Config) bool {
-	return s.Withdrawn || len(made.Members) == 0 && slices.ContainsFunc(s.Members, func(m members.Member) bool { return !m.Unserved })
+	return s.Withdrawn || len(made.Members) == 0 &&
+		slices.ContainsFunc(s.Members, func(m members.Member) bool { return !m.Unserved })
 }
 
 // TellKept tells the owner of an Ingress that its last accepted version is a member.
@@ -96,11 +100,12 @@ func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	})
 }
 
-// LastAcceptedMembers are the members as they were last accepted. What these depend on has to be at hand, too:
-// what is served stays, where a change of it does not fit.
+// LastAcceptedMembers are the members as they were last accepted. What these depend on has to be at
+// hand, too: what is served stays, where a change of it does not fit.
 func (s Snapshot) LastAcceptedMembers() []members.Member { return s.Refuse(s.Changes()).Members }
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	return slices.ContainsFunc(slices.Concat(s.Members, s.LastAcceptedMembers()), func(m members.Member) bool { return m.Settings.TargetType == v1alpha1.TargetTypeInstance })
+	return slices.ContainsFunc(slices.Concat(s.Members, s.LastAcceptedMembers()),
+		func(m members.Member) bool { return m.Settings.TargetType == v1alpha1.TargetTypeInstance })
 }

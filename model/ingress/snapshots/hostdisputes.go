@@ -25,8 +25,10 @@ func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 	}
 	for _, d := range disputes {
 		if n := told[d.By]; n > MostToldHosts {
-			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source.At("spec"),
-				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here", n-MostToldHosts)})
+			out = append(out, diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken,
+				Source: d.Source.At("spec"),
+				Message: fmt.Sprintf("%d more of its hosts belong to other namespaces and are not served here",
+					n-MostToldHosts)})
 			told[d.By] = 0
 		}
 	}
@@ -37,17 +39,22 @@ func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 // hosts of its own answers there.
 func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
-	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or `hosts: Shared`"
+	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or " +
+		"`hosts: Shared`"
 	switch {
 	case d.Host == routing.Any && d.Source.Field == objects.DefaultBackendField && d.HasHosts:
 		told.Severity = diag.Warning
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so this default backend answers on this Ingress's own hosts only", d.Owner)
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+			"this default backend answers on this Ingress's own hosts only", d.Owner)
 	case d.Host == routing.Any:
-		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so what is for any host is not served here%s", d.Owner, remedy)
+		told.Message = fmt.Sprintf("requests for hosts that no rule names belong to namespace %s, so "+
+			"what is for any host is not served here%s", d.Owner, remedy)
 	case d.Host == d.Taken:
-		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host, d.Owner, remedy)
+		told.Message = fmt.Sprintf("host %s belongs to namespace %s, so it is not served here%s", d.Host,
+			d.Owner, remedy)
 	default:
-		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not served here%s", d.Host, d.Taken, d.Owner, remedy)
+		told.Message = fmt.Sprintf("host %s is below %s, which belongs to namespace %s, so it is not "+
+			"served here%s", d.Host, d.Taken, d.Owner, remedy)
 	}
 	return told
 }
@@ -70,7 +77,8 @@ func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, p := range pairs {
 		out = append(out, diag.Diagnostic{Severity: diag.Info, Reason: diag.HostTaken, Source: at[p],
-			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this namespace", p.claimant, hostrules.ListFirst(hosts[p].List))})
+			Message: fmt.Sprintf("namespace %s also asks for %s, and is refused: that belongs to this "+
+				"namespace", p.claimant, hostrules.ListFirst(hosts[p].List))})
 	}
 	return out
 }

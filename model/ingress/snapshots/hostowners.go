@@ -35,14 +35,16 @@ func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memo
 	if !s.OwnsHosts() {
 		return
 	}
-	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]hostrules.Allowance{}, named: map[namedHost]bool{}}
+	c := claimant{key: s.Key, class: &s.Class, Index: x, allowances: map[string]hostrules.Allowance{},
+		named: map[namedHost]bool{}}
 	for i := range s.Members {
 		c.claim(&s.Members[i], s.Memory.Members[s.Members[i].Owner.String()].LastAccepted)
 	}
 	for _, m := range s.Refused {
 		c.claimVersion(m.Owner, m.Ingress, false)
 	}
-	s.Owners = ownership.Resolve(c.claims, c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
+	s.Owners = ownership.Resolve(c.claims,
+		c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
 	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.Owners)...)
 }
 
@@ -54,7 +56,8 @@ type heldHost struct {
 
 // rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
 // members bring from the load balancers that they move away from.
-func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer, claims []ownership.Claim) map[routing.Host]heldHost {
+func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
+	claims []ownership.Claim) map[routing.Host]heldHost {
 	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
 	for host, namespace := range s.Memory.Hosts {
 		held[host] = heldHost{namespace: namespace}
@@ -116,7 +119,8 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 		if named := (namedHost{by.String(), host}); !c.named[named] && allowance.Permits(host) {
 			c.named[named] = true
 			c.claims = append(c.claims, ownership.Claim{
-				Host: host, By: by, Granted: allowance.Grants(host), Former: former, Source: objects.SourceOf(ing).At(field),
+				Host: host, By: by, Granted: allowance.Grants(host), Former: former,
+				Source: objects.SourceOf(ing).At(field),
 			})
 		}
 	}
@@ -137,26 +141,31 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 // made again is not there, so that its labels are not known: it keeps what it holds. A host that is
 // not remembered here, but comes with a member that moves, is new beside the certificates that are
 // served here.
-func (c *claimant) holdings(held map[routing.Host]heldHost, here *memory.LoadBalancer) []ownership.Holding {
+func (c *claimant) holdings(held map[routing.Host]heldHost,
+	here *memory.LoadBalancer) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
 		owner, from := held[host].namespace, held[host].from
-		if c.Namespaces[objects.Name{Name: owner}] != nil && c.class.Excludes(c.key, owner, c.NamespaceLabels(owner)) != "" {
+		if c.Namespaces[objects.Name{Name: owner}] != nil &&
+			c.class.Excludes(c.key, owner, c.NamespaceLabels(owner)) != "" {
 			continue
 		}
 		if a := c.allowance(owner); a.Permits(host) {
-			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.Grants(host), Settled: from == "" && !here.Yielding[host], From: from})
+			out = append(out, ownership.Holding{Host: host, Namespace: owner, Granted: a.Grants(host),
+				Settled: from == "" && !here.Yielding[host], From: from})
 		}
 	}
 	return out
 }
 
-// OwnedRules are the rules for hosts that the namespace of a member owns. The others are told already.
+// OwnedRules are the rules for hosts that the namespace of a member owns. The others are told
+// already.
 func (s *Snapshot) OwnedRules(m members.Member, rules []hostrules.Rule) []hostrules.Rule {
 	if s.Owners == nil {
 		return rules
 	}
-	out := slices.DeleteFunc(slices.Clone(rules), func(r hostrules.Rule) bool { return s.Owners.Refuses(m.Namespace, r.Host) != nil })
+	out := slices.DeleteFunc(slices.Clone(rules),
+		func(r hostrules.Rule) bool { return s.Owners.Refuses(m.Namespace, r.Host) != nil })
 	for i, r := range out {
 		out[i].Below = r.Listed != "" && s.Owners.Below(m.Namespace, r.Host)
 	}
@@ -174,7 +183,8 @@ func (s Snapshot) NamedHosts() map[routing.Host]bool {
 	out := map[routing.Host]bool{}
 	for _, m := range s.Members {
 		for _, r := range m.Spec.Rules {
-			if host := routing.Host(r.Host); host != routing.Any && s.Owners.Refuses(m.Namespace, host) == nil {
+			if host := routing.Host(r.Host); host != routing.Any &&
+				s.Owners.Refuses(m.Namespace, host) == nil {
 				out[host] = true
 			}
 		}

@@ -27,11 +27,13 @@ import (
 // withdrawn says why. A version with an annotation that cannot be read any more is no member
 // either, because it would be served without what that asks for, and one that takes too many steps
 // to compile is none.
-func LastAccepted(c *classes.Class, key routing.Key, ing *networkingv1.Ingress, accepted *memory.Accepted) (m members.Member, withdrawn string, ok bool) {
+func LastAccepted(c *classes.Class, key routing.Key, ing *networkingv1.Ingress,
+	accepted *memory.Accepted) (m members.Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
 	group := key.SharedGroup()
 	if group != "" && c.SharedGroupOf(version) != group {
-		return members.Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name, group), false
+		return members.Member{}, fmt.Sprintf("class %s has no group %s for it any more", c.Name,
+			group), false
 	}
 	given, withdrawn, ok := ReadServed(c, key, version)
 	ok = ok && members.TooComplex(c, version, given) == nil
@@ -41,14 +43,17 @@ func LastAccepted(c *classes.Class, key routing.Key, ing *networkingv1.Ingress, 
 	return members.New(version, given), withdrawn, ok && withdrawn == ""
 }
 
-// ReadServed reads the annotations of an Ingress that is served by a load balancer, whether or not it
-// would be put there today. It is not ok where an annotation cannot be read, or the class forbids
-// one, and forbidden says which, without which more would be exposed.
-func ReadServed(c *classes.Class, key routing.Key, ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
+// ReadServed reads the annotations of an Ingress that is served by a load balancer, whether or not
+// it would be put there today. It is not ok where an annotation cannot be read, or the class
+// forbids one, and forbidden says which, without which more would be exposed.
+func ReadServed(c *classes.Class, key routing.Key,
+	ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
 	given, found := annotations.ReadOn(c, ing, key.SharedGroup())
 	there := given
 	there.Scheme = key.Scheme() // which annotations of other controllers may ask for
-	found = append(slices.DeleteFunc(found, func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), annotations.Foreign(c, ing, there)...)
+	found = append(slices.DeleteFunc(found,
+		func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), annotations.Foreign(
+		c, ing, there)...)
 	ok = true
 	for _, d := range found {
 		switch {
@@ -65,12 +70,15 @@ func ReadServed(c *classes.Class, key routing.Key, ing *networkingv1.Ingress) (g
 // moves says why the class does not let a version be served by a load balancer of this scheme or
 // name: it has another scheme for it that more can be kept from, or it does not allow the
 // annotation that asked for it.
-func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress, read settings.Values) string {
+func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
+	read settings.Values) string {
 	_, asked := version.Annotations[settings.Scheme]
-	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() && (asked || c.Scheme != "") {
+	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() &&
+		(asked || c.Scheme != "") {
 		return fmt.Sprintf("class %s does not let it be %s any more", c.Name, key.Scheme())
 	}
-	if name, asked := version.Annotations[settings.LoadBalancerName]; asked && read.LoadBalancerName != name {
+	if name, asked := version.Annotations[settings.LoadBalancerName]; asked &&
+		read.LoadBalancerName != name {
 		return fmt.Sprintf("class %s does not let it be on the load balancer %s any more", c.Name, name)
 	}
 	return ""
@@ -89,15 +97,17 @@ func Denies(c *classes.Class, m members.Member, labels map[string]string) []diag
 	}
 	if m.Spec.DefaultBackend != nil {
 		found = append(found, diag.Diagnostic{
-			Severity: diag.Error, Reason: diag.HostNotAllowed, Source: m.Source().At(objects.DefaultBackendField),
+			Severity: diag.Error, Reason: diag.HostNotAllowed,
+			Source:  m.Source().At(objects.DefaultBackendField),
 			Message: hostrules.NotForAnyHost(m),
 		})
 	}
 	return found
 }
 
-// ServedForeignRestrictions reports whether the class let such annotations pass when something was last
-// accepted.
+// ServedForeignRestrictions reports whether the class let such annotations pass when something was
+// last accepted.
 func (s Snapshot) ServedForeignRestrictions() bool {
-	return s.Memory.Class != nil && (&classes.Class{LoadBalancerClassSpec: *s.Memory.Class}).ServesForeignRestrictions()
+	return s.Memory.Class != nil &&
+		(&classes.Class{LoadBalancerClassSpec: *s.Memory.Class}).ServesForeignRestrictions()
 }

@@ -69,7 +69,8 @@ func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.
 
 // NetworkOf is where the load balancer of a snapshot is to stand.
 func NetworkOf(s Snapshot) routing.Network {
-	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
+	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets,
+		SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
 // Routes is how many routes the rules of all members are on all of their ports.

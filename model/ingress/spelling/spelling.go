@@ -29,7 +29,8 @@ func Words(name string) []string {
 		case r == '-' || r == '_' || r == '.':
 			end(i)
 			start = i + 1
-		case i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
+		case i > 0 && unicode.IsUpper(r) &&
+			(!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])):
 			end(i)
 		}
 	}

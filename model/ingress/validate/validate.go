@@ -44,7 +44,8 @@ func Class(class *networkingv1.IngressClass) field.ErrorList {
 
 // standardFinalizers are the finalizers without a slash.
 var standardFinalizers = []string{
-	string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents, metav1.FinalizerDeleteDependents,
+	string(corev1.FinalizerKubernetes), metav1.FinalizerOrphanDependents,
+	metav1.FinalizerDeleteDependents,
 }
 
 func validateMetadata(meta *metav1.ObjectMeta, namespaced bool, at *field.Path) field.ErrorList {
@@ -68,7 +69,8 @@ func validateSpec(spec *networkingv1.IngressSpec, at *field.Path) field.ErrorLis
 		errs = append(errs, field.Invalid(at, spec.Rules, message))
 	}
 	if class := spec.IngressClassName; class != nil {
-		errs = append(errs, Invalid(at.Child("ingressClassName"), *class, validation.IsDNS1123Subdomain(*class))...)
+		errs = append(errs, Invalid(at.Child("ingressClassName"), *class,
+			validation.IsDNS1123Subdomain(*class))...)
 	}
 	if spec.DefaultBackend != nil {
 		errs = append(errs, validateIngressBackend(spec.DefaultBackend, at.Child("defaultBackend"))...)
@@ -105,7 +107,8 @@ func validateRule(rule *networkingv1.IngressRule, at *field.Path) field.ErrorLis
 
 // pathTypes are the types of paths of the API, in its order.
 var pathTypes = []networkingv1.PathType{
-	networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific, networkingv1.PathTypePrefix,
+	networkingv1.PathTypeExact, networkingv1.PathTypeImplementationSpecific,
+	networkingv1.PathTypePrefix,
 }
 
 func validatePath(path *networkingv1.HTTPIngressPath, at *field.Path) field.ErrorList {
@@ -173,7 +176,8 @@ func validateService(service *networkingv1.IngressServiceBackend, at *field.Path
 	case p.Name != "":
 		errs = append(errs, Invalid(port.Child("name"), p.Name, validation.IsValidPortName(p.Name))...)
 	case p.Number != 0:
-		errs = append(errs, Invalid(port.Child("number"), p.Number, validation.IsValidPortNum(int(p.Number)))...)
+		errs = append(errs, Invalid(port.Child("number"), p.Number,
+			validation.IsValidPortNum(int(p.Number)))...)
 	default:
 		errs = append(errs, field.Required(at, "port name or number is required"))
 	}
@@ -194,7 +198,8 @@ func validateTLS(tls *networkingv1.IngressTLS, at *field.Path) field.ErrorList {
 func validateReference(group *string, kind, name string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	if group != nil {
-		errs = append(errs, Invalid(at.Child("apiGroup"), *group, validation.IsDNS1123Subdomain(*group))...)
+		errs = append(errs, Invalid(at.Child("apiGroup"), *group,
+			validation.IsDNS1123Subdomain(*group))...)
 	}
 	for _, part := range []struct{ child, value string }{{"kind", kind}, {"name", name}} {
 		child := at.Child(part.child)
@@ -213,7 +218,8 @@ const (
 	clusterWide = networkingv1.IngressClassParametersReferenceScopeCluster
 )
 
-func validateParameters(ref *networkingv1.IngressClassParametersReference, at *field.Path) field.ErrorList {
+func validateParameters(ref *networkingv1.IngressClassParametersReference,
+	at *field.Path) field.ErrorList {
 	errs := validateReference(ref.APIGroup, ref.Kind, ref.Name, at)
 	scope := clusterWide // what the API server fills in
 	if ref.Scope != nil {
@@ -224,9 +230,11 @@ func validateParameters(ref *networkingv1.IngressClassParametersReference, at *f
 	case scope == namespaced && ref.Namespace == nil:
 		errs = append(errs, field.Required(namespace, "`parameters.scope` is set to 'Namespace'"))
 	case scope == namespaced:
-		errs = append(errs, Invalid(namespace, *ref.Namespace, validation.IsDNS1123Label(*ref.Namespace))...)
+		errs = append(errs, Invalid(namespace, *ref.Namespace,
+			validation.IsDNS1123Label(*ref.Namespace))...)
 	case scope != clusterWide:
-		errs = append(errs, field.NotSupported(at.Child("scope"), scope, []string{clusterWide, namespaced}))
+		errs = append(errs, field.NotSupported(at.Child("scope"), scope,
+			[]string{clusterWide, namespaced}))
 	case ref.Namespace != nil:
 		errs = append(errs, field.Forbidden(namespace, "`parameters.scope` is set to 'Cluster'"))
 	}
