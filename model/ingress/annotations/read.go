@@ -19,7 +19,7 @@ func Read(ing *networkingv1.Ingress, c *classes.Class) (settings.Values, []diag.
 	return ReadOn(c, ing, c.SharedGroupOf(ing))
 }
 
-// read reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
+// ReadOn reads the annotations of an Ingress on a load balancer of a group across namespaces, or of
 // no such group.
 func ReadOn(c *classes.Class, ing *networkingv1.Ingress, group string) (settings.Values,
 	[]diag.Diagnostic) {

@@ -33,7 +33,7 @@ func ForMember(x *objects.Index, p *Pool, m members.Member) *MemberBackends {
 }
 
 // Tell adds a diagnostic about a field of the member.
-func (m *MemberBackends) Tell(severity diag.Severity, reason diag.Reason, field, message string) {
-	m.Found = append(m.Found, diag.Diagnostic{Severity: severity, Reason: reason,
-		Source: m.Source().At(field), Message: message})
+func (v *MemberBackends) Tell(severity diag.Severity, reason diag.Reason, field, message string) {
+	v.Found = append(v.Found, diag.Diagnostic{Severity: severity, Reason: reason,
+		Source: v.Source().At(field), Message: message})
 }

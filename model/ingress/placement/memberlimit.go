@@ -32,10 +32,10 @@ const (
 	arriving = 13
 )
 
-// size is about how much is remembered of a member.
+// sizeOf is about how much is remembered of a member.
 func sizeOf(m members.Member) int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
 
-// crowd leaves out the members for which there is no room in so many bytes, and tells them. Every
+// limitMembers leaves out the members for which there is no room in so many bytes, and tells them. Every
 // namespace has an equal share, and what it does not need is the others'. One with more members
 // than fit loses those that came last.
 func limitMembers(s *snapshots.Snapshot, room int) {
@@ -103,7 +103,7 @@ const (
 	isNew
 )
 
-// rank is that of a member.
+// rankOf is that of a member.
 func rankOf(s *snapshots.Snapshot, m members.Member) int {
 	_, known := s.Memory.Members[m.Owner.String()]
 	switch {

@@ -54,7 +54,7 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 			}
 			if !m.Leaving {
 				found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
-					diag.WebACLDiffers, differs(s, m, inForce)))
+					diag.WebACLDiffers, differs(m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -82,7 +82,7 @@ func webACLInForce(s snapshots.Snapshot) string {
 }
 
 // differs says why a member is not served behind the web ACL in force.
-func differs(s snapshots.Snapshot, m members.Member, inForce string) string {
+func differs(m members.Member, inForce string) string {
 	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it",
 		m.Settings.WebACLAsked())
 	if inForce != "" {

@@ -22,7 +22,7 @@ import (
 // Ingress stands in where its author made a mistake, and while the class is missing. It does not
 // stand in where the class has withdrawn its consent since: then it is served no longer, at once.
 
-// lastGood makes a member of an Ingress as it was last accepted on a load balancer, read as the
+// LastAccepted makes a member of an Ingress as it was last accepted on a load balancer, read as the
 // class reads it today. Where the class does not let it be served so any more it is no member, and
 // withdrawn says why. A version with an annotation that cannot be read any more is no member
 // either, because it would be served without what that asks for, and one that takes too many steps
@@ -67,7 +67,7 @@ func ReadServed(c *classes.Class, key routing.Key,
 	return given, "", ok
 }
 
-// moves says why the class does not let a version be served by a load balancer of this scheme or
+// movesFrom says why the class does not let a version be served by a load balancer of this scheme or
 // name: it has another scheme for it that more can be kept from, or it does not allow the
 // annotation that asked for it.
 func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
