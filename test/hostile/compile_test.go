@@ -219,7 +219,7 @@ func (w *compiled) loadBalancers() ([]string, error) {
 func (w *compiled) printed() (string, error) {
 	var out bytes.Buffer
 	for _, p := range w.plans {
-		if err := p.Text(&out, false); err != nil {
+		if err := p.Text(&out, plan.Form{}); err != nil {
 			return "", err
 		}
 	}
