@@ -88,11 +88,11 @@ func Compile(
 	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.Capabilities)
 	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {
-		strangers := planner.Strangers(seen, p.LoadBalancer, planner.Among(ours))
+		strangers := planner.ForeignRules(seen, p.LoadBalancer, planner.HasDigest(ours))
 		for _, stranger := range strangers {
 			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
 		}
-		p.LoadBalancer = planner.Keep(p.LoadBalancer, seen, strangers)
+		p.LoadBalancer = planner.KeepForeignRules(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.After = p.Plan.Fold(seen)

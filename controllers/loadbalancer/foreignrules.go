@@ -29,12 +29,12 @@ type foreignRules struct {
 type ruleView struct {
 	seen    *lb.Observed
 	want    lb.LoadBalancer
-	foreign []planner.Stranger
+	foreign []planner.ForeignRule
 }
 
 // applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
 // load balancer that is wanted.
-func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []planner.Stranger {
+func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []planner.ForeignRule {
 	foreign, news := b.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
@@ -45,26 +45,26 @@ func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Sna
 		}
 	}
 	if stay {
-		built.LoadBalancer = planner.Keep(built.LoadBalancer, seen, foreign)
+		built.LoadBalancer = planner.KeepForeignRules(built.LoadBalancer, seen, foreign)
 	}
 	return foreign
 }
 
 // find returns the foreign rules of a load balancer, and whether they were found just now.
-func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []planner.Stranger, news bool) {
+func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []planner.ForeignRule, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last, known := b.views[g.Key]
 	if found = last.foreign; last.seen != seen {
-		ours := planner.Among(g.Memory.Rules)
+		ours := planner.HasDigest(g.Memory.Rules)
 		switch {
 		case known:
-			ours = planner.Among(outcome.OwnRules(last.seen, last.want, last.foreign))
+			ours = planner.HasDigest(outcome.OwnRules(last.seen, last.want, last.foreign))
 		case len(g.Memory.Rules) > 0:
-		case g.HasChanges() || planner.Lacks(seen, want): // rules that are not wanted may be left over from an earlier plan
+		case g.HasChanges() || planner.MissesRules(seen, want): // rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
-		found, news = planner.Strangers(seen, want, ours), true
+		found, news = planner.ForeignRules(seen, want, ours), true
 	}
 	if b.views == nil {
 		b.views = map[lb.Key]ruleView{}

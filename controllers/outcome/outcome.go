@@ -26,7 +26,7 @@ type Outcome struct {
 	Observed     *lb.Observed // after the plan
 	Plan         plan.Plan
 	// ForeignRules are the rules that another writer has made.
-	ForeignRules []planner.Stranger
+	ForeignRules []planner.ForeignRule
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
 	// Dispute is what another writer undoes; nil if there is none.

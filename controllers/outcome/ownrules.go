@@ -11,10 +11,10 @@ import (
 
 // OwnRules returns the digests of the rules that exist, or were about to be made, without foreign
 // ones.
-func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.Stranger) []string {
+func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.ForeignRule) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {
-		if !slices.ContainsFunc(foreign, func(s planner.Stranger) bool { return s.Port == port && s.Key() == r.Key() }) {
+		if !slices.ContainsFunc(foreign, func(s planner.ForeignRule) bool { return s.Port == port && s.Key() == r.Key() }) {
 			out = append(out, planner.RuleDigest(port, r))
 		}
 	}

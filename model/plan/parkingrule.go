@@ -14,7 +14,7 @@ var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "source", Values: []string{"192.0.2.1/32"}},
 }}
 
-// Parked reports whether a rule only keeps target groups warm.
+// Parked reports whether a rule only has the health of target groups checked.
 func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
 
 // ParkingRule returns the rule that names some target groups. It keeps the clients that it never

@@ -58,7 +58,7 @@ type (
 		Shield string
 	}
 
-	// DeleteFirewall removes what said who may connect, once nothing stands behind it any more.
+	// DeleteFirewall removes the security group in front of a load balancer that does not use it any more.
 	DeleteFirewall struct{ Key lb.Key }
 
 	// ImportCertificate gives the provider a certificate and its key.

@@ -3,8 +3,8 @@ package plan
 import "fairlead.dev/fairlead/model/lb"
 
 // Suspicious reports whether a plan deletes so much of what is there that a failed reading is
-// likelier than the wish: more than half of 20 or more rules. Whoever runs plans makes such a
-// one twice before believing it, unless somebody deleted what it deletes.
+// likelier than the wish: more than half of 20 or more rules. The reconciler makes such a
+// plan twice before it runs it, unless an Ingress behind the rules was deleted.
 func Suspicious(p Plan, seen *lb.Observed) bool {
 	const many = 20
 	if seen == nil || seen.RuleCount() < many {

@@ -12,19 +12,25 @@ import (
 // This file brings certificates to listeners and takes them away, so that a host that keeps
 // being served never lacks one.
 
-// renew finds certificates that are missing and can take the place of one that is not wanted any
-// more, as when a Secret is rotated: one step then, and nothing is attached or detached. Seen is
-// returned as if they had done so. Of several it is first the one for the same hosts.
-func renew(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed, []plan.ReplaceCertificate) {
-	missing := slices.DeleteFunc(slices.Clone(want.Certificates), func(c lb.Certificate) bool { return seen.Certificate(c.ID) != nil })
-	unwanted := slices.DeleteFunc(slices.Clone(seen.Certificates), func(c lb.ObservedCertificate) bool {
-		return slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID })
+// replaceCertificates finds certificates that are missing and can take the place of one that is not
+// wanted any more, as when a Secret is rotated: one step then, and nothing is attached or detached.
+// Seen is returned as if they had done so. Of several it is first the one for the same hosts.
+func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
+	[]plan.ReplaceCertificate) {
+	missing := slices.DeleteFunc(slices.Clone(want.Certificates), func(c lb.Certificate) bool {
+		return seen.Certificate(c.ID) != nil
 	})
+	unwanted := slices.DeleteFunc(slices.Clone(seen.Certificates),
+		func(c lb.ObservedCertificate) bool {
+			return slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID })
+		})
 	after := seen
 	var renewed []plan.ReplaceCertificate
 	pair := func(fits func(next, last lb.Certificate) bool) {
 		for _, next := range missing {
-			at := slices.IndexFunc(unwanted, func(last lb.ObservedCertificate) bool { return fits(next, last.Certificate) })
+			at := slices.IndexFunc(unwanted, func(last lb.ObservedCertificate) bool {
+				return fits(next, last.Certificate)
+			})
 			if at < 0 || after.Certificate(next.ID) != nil {
 				continue
 			}
@@ -59,20 +65,20 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 	}
 }
 
-// show brings the certificates that a listener lacks, ahead of the rules for their hosts. Where its
-// default certificate is another one, it gets its settings in the same step; a default action that
-// changes, too, follows in a step of its own, behind the rules.
-func (d *difference) show(ch *change) {
+// addCertificates brings the certificates that a listener lacks, ahead of the rules for their
+// hosts. Where its default certificate is another one, it gets its settings in the same step; a
+// default action that changes, too, follows in a step of its own, behind the rules.
+func (d *difference) addCertificates(ch *change) {
 	seen, want := ch.seen, ch.want
-	ch.shown = map[lb.CertificateID]int{}
+	ch.servedAfter = map[lb.CertificateID]int{}
 	for _, id := range want.Certificates {
 		if t, ok := d.imported[id]; ok {
-			ch.shown[id] = t // in the place of another one that is served
+			ch.servedAfter[id] = t // in the place of another one that is served
 		}
 	}
 	ch.attached = d.attach(ch)
 	for _, t := range ch.attached {
-		ch.shown[d.tasks[t].Step.(plan.AttachCertificate).Certificate] = t
+		ch.servedAfter[d.tasks[t].Step.(plan.AttachCertificate).Certificate] = t
 	}
 	if slices.Equal(standard(seen.Certificates), standard(want.Certificates)) {
 		return
@@ -82,19 +88,21 @@ func (d *difference) show(ch *change) {
 	if !ch.elsewhere() {
 		next.Default = want.Default
 	}
-	ch.swapped = d.add(plan.ModifyListener{Listener: next}, ch.verification(), append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
-	ch.shown[want.Certificates[0]] = ch.swapped
+	ch.defaultReplaced = d.add(plan.ModifyListener{Listener: next}, ch.verification(),
+		append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
+	ch.servedAfter[want.Certificates[0]] = ch.defaultReplaced
 }
 
-// shownTo are the tasks after which a port has the certificates that clients of a rule need.
-func (d *difference) shownTo(ch *change, r lb.Rule) []int {
+// certificatesFor are the tasks after which a port has the certificates that clients of a rule
+// need.
+func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	var tasks []int
 	for _, c := range d.want.Certificates {
-		if t, ok := ch.shown[c.ID]; ok && d.concerns(c.Hosts, r) {
+		if t, ok := ch.servedAfter[c.ID]; ok && d.mayServe(c.Hosts, r) {
 			tasks = append(tasks, t)
 		}
 	}
-	for id, t := range ch.shown {
+	for id, t := range ch.servedAfter {
 		if !slices.ContainsFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }) {
 			tasks = append(tasks, t) // the cloud's own, for hosts that nobody told
 		}
@@ -103,10 +111,11 @@ func (d *difference) shownTo(ch *change, r lb.Rule) []int {
 	return tasks
 }
 
-// concerns reports whether clients of a rule may ask for one of the hosts of a certificate. One
+// mayServe reports whether clients of a rule may ask for one of the hosts of a certificate. One
 // that names none may be for any.
-func (d *difference) concerns(hosts []string, r lb.Rule) bool {
-	return len(hosts) == 0 || d.pairs.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: hosts}}})
+func (d *difference) mayServe(hosts []string, r lb.Rule) bool {
+	return len(hosts) == 0 || d.overlaps.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host",
+		Values: hosts}}})
 }
 
 // attach adds certificates that a listener lacks besides its default one.
@@ -114,8 +123,11 @@ func (d *difference) attach(ch *change) []int {
 	var tasks []int
 	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
 		if !slices.Contains(ch.seen.Certificates, id) {
-			t := d.add(plan.AttachCertificate{Port: ch.port, Certificate: id}, schedule.Places{schedule.Certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
-			if at := slices.IndexFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }); at >= 0 {
+			t := d.add(plan.AttachCertificate{Port: ch.port, Certificate: id},
+				schedule.Places{schedule.Certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
+			if at := slices.IndexFunc(d.want.Certificates, func(c lb.Certificate) bool {
+				return c.ID == id
+			}); at >= 0 {
 				d.tasks[t].Origin = d.want.Certificates[at].Origin
 			}
 			tasks = append(tasks, t)
@@ -124,26 +136,28 @@ func (d *difference) attach(ch *change) []int {
 	return tasks
 }
 
-// hide takes away certificates that are not wanted, after others have been attached and the rules
-// for their hosts are gone. One that was the default goes with the step that replaces it; where
-// rules for its hosts outlast that step, it is served beside the new one until they are gone, if
-// there is room for both.
-func (d *difference) hide(ch *change) {
+// removeCertificates takes away certificates that are not wanted, after others have been attached
+// and the rules for their hosts are gone. One that was the default goes with the step that replaces
+// it; where rules for its hosts outlast that step, it is served beside the new one until they are
+// gone, if there is room for both.
+func (d *difference) removeCertificates(ch *change) {
 	for i, id := range ch.seen.Certificates {
 		if slices.Contains(ch.want.Certificates, id) {
 			continue
 		}
 		last := d.lastClients(ch, id)
-		t := ch.swapped
+		t := ch.defaultReplaced
 		switch {
 		case i > 0:
 			t = d.detach(ch, id)
-		case slices.ContainsFunc(last, func(client int) bool { return d.waits(client, t) }) && d.spare(schedule.Certificates):
+		case slices.ContainsFunc(last, func(client int) bool {
+			return d.waits(client, t)
+		}) && d.hasRoom(schedule.Certificates):
 			both := d.tasks[t].Step.(plan.ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
 			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both}, 1
 			t = d.detach(ch, id)
-			d.tasks[t].After = append(d.tasks[t].After, ch.swapped)
+			d.tasks[t].After = append(d.tasks[t].After, ch.defaultReplaced)
 		}
 		for _, client := range last {
 			if !d.waits(client, t) {
@@ -156,16 +170,17 @@ func (d *difference) hide(ch *change) {
 
 // detach takes a certificate away that is not the default one.
 func (d *difference) detach(ch *change, id lb.CertificateID) int {
-	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id}, schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
+	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id},
+		schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
 	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
-	if ch.swapped != absent {
-		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.swapped)
+	if ch.defaultReplaced != absent {
+		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.defaultReplaced)
 	}
 	return t
 }
 
-// spare reports whether there is a place besides all that are taken and needed.
-func (d *difference) spare(kind int) bool {
+// hasRoom reports whether there is a place besides all that are taken and needed.
+func (d *difference) hasRoom(kind int) bool {
 	limit, places := schedule.Limits(d.caps)[kind], schedule.InUse(d.seen)[kind]+1
 	for _, t := range d.tasks {
 		places += max(0, t.Places[kind])
@@ -181,14 +196,14 @@ func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
 	}
 	var tasks []int
 	for _, m := range ch.steps {
-		if (m.fate == rulelist.Removed || m.fate == rulelist.Narrowed) && d.concerns(hosts, m.rule) {
+		if (m.fate == rulelist.Removed || m.fate == rulelist.Narrowed) && d.mayServe(hosts, m.rule) {
 			tasks = append(tasks, m.at)
 		}
 	}
 	return tasks
 }
 
-// waits reports whether a task comes behind another in any case.
+// waits reports whether a task always comes after another one.
 func (d *difference) waits(later, earlier int) bool {
 	passed := map[int]bool{later: true}
 	for stack := []int{later}; len(stack) > 0; {

@@ -12,20 +12,22 @@ import (
 // A change is what happens to one listener.
 type change struct {
 	comparison
-	ready int    // what its rule steps wait for: the listener, then its new numbers; or absent
-	steps []move // everything that changes where requests go
-	parks []park // the parking rules on it
+	// what its rule steps wait for: the listener, then its new numbers; or absent
+	ready        int
+	steps        []move        // everything that changes where requests go
+	parkingRules []parkingRule // the parking rules on it
 
-	attached []int                    // these add certificates to those that a port serves
-	swapped  int                      // replaces the default certificate, or absent
-	shown    map[lb.CertificateID]int // after it, a port that has others serves the certificate
+	attached        []int                    // these add certificates to those that a port serves
+	defaultReplaced int                      // replaces the default certificate, or absent
+	servedAfter     map[lb.CertificateID]int // after it, a port that has others serves the certificate
 
-	before, after, moved func() *index // lines by their old and by their new rules, steps by their requests
+	// lines by their old and by their new rules, steps by their requests
+	before, after, moved func() *index
 }
 
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
-func newChange(co comparison, p *pairs) *change {
-	ch := &change{comparison: co, ready: absent, swapped: absent}
+func newChange(co comparison, p *overlapCache) *change {
+	ch := &change{comparison: co, ready: absent, defaultReplaced: absent}
 	ch.before = lazily(func() *index { return co.oldRules(p) })
 	ch.after = lazily(func() *index { return co.newRules(p) })
 	ch.moved = lazily(func() *index { return ch.movedRules(p) })
@@ -44,7 +46,7 @@ func lazily(build func() *index) func() *index {
 }
 
 // movedRules finds the tasks that change where requests go by the requests.
-func (ch *change) movedRules(p *pairs) *index {
+func (ch *change) movedRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for _, m := range ch.steps {
 		x.add(m.entry)
@@ -78,13 +80,14 @@ func (ch *change) elsewhere() bool {
 	return ch.seen.Protocol != ch.want.Protocol || !lb.SameAction(ch.seen.Default, ch.want.Default)
 }
 
-// A park is a parking rule that is there or is made.
-type park struct {
+// A parkingRule is a parking rule that is there or is made.
+type parkingRule struct {
 	priority int
 	rule     lb.Rule
 }
 
-// secure reports whether a listener speaks TLS, and goes on doing so.
-func (ch *change) secure() bool {
-	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS && ch.want.Protocol == routing.HTTPS
+// staysHTTPS reports whether a listener speaks TLS, and goes on doing so.
+func (ch *change) staysHTTPS() bool {
+	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS &&
+		ch.want.Protocol == routing.HTTPS
 }

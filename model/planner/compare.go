@@ -30,7 +30,9 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 	reopened := reopens(seen, want, c)
 	for i := range seen.Listeners {
 		s := &seen.Listeners[i]
-		if reopened[s.Port] || !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == s.Port }) {
+		if reopened[s.Port] || !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
+			return w.Port == s.Port
+		}) {
 			out = append(out, comparison{port: s.Port, seen: s, old: served(s), fits: true})
 		}
 	}
@@ -59,13 +61,18 @@ func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int
 		versions[g.ID] = g.Version
 	}
 	bound := func(a lb.Action) bool {
-		return c.NeedsProtocol(a) || slices.ContainsFunc(a.Groups(), func(id lb.GroupID) bool { return c.NeedsTLS(versions[id]) })
+		return c.NeedsProtocol(a) || slices.ContainsFunc(a.Groups(), func(id lb.GroupID) bool {
+			return c.NeedsTLS(versions[id])
+		})
 	}
 	out := map[int32]bool{}
 	for _, w := range want.Listeners {
 		if s := seen.Listener(w.Port); s != nil && s.Protocol != w.Protocol {
-			rules := slices.Concat(s.Plain().Rules, w.Rules, []lb.Rule{{Action: s.Default}, {Action: w.Default}})
-			out[w.Port] = further(w.Certificates) > 0 || slices.ContainsFunc(rules, func(r lb.Rule) bool { return bound(r.Action) })
+			rules := slices.Concat(s.Plain().Rules, w.Rules,
+				[]lb.Rule{{Action: s.Default}, {Action: w.Default}})
+			out[w.Port] = further(w.Certificates) > 0 || slices.ContainsFunc(rules, func(r lb.Rule) bool {
+				return bound(r.Action)
+			})
 		}
 	}
 	return out
@@ -91,11 +98,13 @@ func (co comparison) crowded() bool { return !co.fits }
 
 // served are the rules that answer requests, which parking rules do not.
 func served(l *lb.ObservedListener) []lb.ObservedRule {
-	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool { return plan.Parked(r.Rule) })
+	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool {
+		return plan.Parked(r.Rule)
+	})
 }
 
 // oldRules finds lines by their old rules.
-func (co comparison) oldRules(p *pairs) *index {
+func (co comparison) oldRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
 		if l.Old != absent {
@@ -106,7 +115,7 @@ func (co comparison) oldRules(p *pairs) *index {
 }
 
 // newRules finds lines by their new rules.
-func (co comparison) newRules(p *pairs) *index {
+func (co comparison) newRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
 		if l.New != absent {

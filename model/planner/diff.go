@@ -21,9 +21,9 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 	}
 	p := plan.Plan{Key: cmp.Or(want.Key, seen.Key)}
 	for _, why := range seen.Unread {
-		p.Diagnostics = append(p.Diagnostics, unread(p.Key, why))
+		p.Diagnostics = append(p.Diagnostics, settingsUnread(p.Key, why))
 	}
-	if d, kept := protected(seen, want, c); kept {
+	if d, kept := keptByProtection(seen, want, c); kept {
 		p.Diagnostics = append(p.Diagnostics, d)
 		if !want.Withdrawn {
 			return p
@@ -33,9 +33,9 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 	if !seen.Exists && len(want.Listeners) == 0 {
 		want = lb.LoadBalancer{Key: want.Key}
 	}
-	known := newPairs(c.Dialect)
+	known := newOverlapCache(c.Dialect)
 	for now := seen; ; now = p.Fold(seen) {
-		next := attempt(now, want, c, known)
+		next := planWithinLimits(now, want, c, known)
 		if !seen.Exists {
 			next.ClearEarly() // no request has been answered yet
 		}
@@ -44,63 +44,69 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 			return p
 		}
 		now = p.Fold(seen)
-		v, found := sacrifice(now, want, c, next.Lacking)
+		v, found := chooseEarlyDeletion(now, want, c, next.Lacking)
 		if !found {
-			return appendSteps(p, beyond(now, want, c, known))
+			return appendSteps(p, planBeyondLimits(now, want, c, known))
 		}
-		p = appendSteps(p, schedule.Sequence{Steps: []plan.Planned{{Step: v.step, Early: v.diagnostic.Reason}}})
+		p = appendSteps(p, schedule.Sequence{Steps: []plan.Planned{{Step: v.step,
+			Early: v.diagnostic.Reason}}})
 		p.Diagnostics = append(p.Diagnostics, v.diagnostic)
 	}
 }
 
-// attempt plans as far as the limits permit. Parking, which takes places itself, is given up
-// where it is in the way.
-func attempt(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) schedule.Sequence {
-	seen, renewed := renew(seen, want)
+// planWithinLimits plans as far as the limits permit. Parking, which takes places itself, is given
+// up where it is in the way.
+func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
+	known *overlapCache) schedule.Sequence {
+	seen, renewed := replaceCertificates(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return schedule.Sequence{}
 	}
-	with := func(l lot) (*difference, schedule.Sequence) {
+	with := func(l parkingMode) (*difference, schedule.Sequence) {
 		d := differences(seen, want, c, compared, known, renewed, l)
 		return d, schedule.Order(d.tasks, schedule.InUse(seen), schedule.Limits(c))
 	}
-	d, next := with(lot{open: true})
-	if len(d.torn) > 0 {
-		d, next = with(lot{open: true, hold: d.torn})
+	d, next := with(parkingMode{allowed: true})
+	if len(d.brieflyUnnamed) > 0 {
+		d, next = with(parkingMode{allowed: true, healthyToo: d.brieflyUnnamed})
 	}
-	if lapsed := d.lapsed(next); len(lapsed) > 0 {
+	if lapsed := d.uncheckedMeanwhile(next); len(lapsed) > 0 {
 		next.Unparked = true
-		if held, other := with(lot{open: true, hold: append(d.torn, lapsed...)}); other.Complete && len(held.lapsed(other)) == 0 {
+		if held, other := with(parkingMode{allowed: true,
+			healthyToo: append(d.brieflyUnnamed, lapsed...)}); other.Complete &&
+			len(held.uncheckedMeanwhile(other)) == 0 {
 			d, next = held, other
 		}
 	}
 	if d.parked && !next.Complete {
-		_, next = with(lot{})
+		_, next = with(parkingMode{})
 		next.Unparked = true
 	}
 	return next
 }
 
-// beyond plans without regard to limits, where what is wanted exceeds them itself. The cloud
-// will refuse a step, and its refusal names the routes. More rules than there are priorities
+// planBeyondLimits plans without regard to limits, where what is wanted exceeds them itself. The
+// cloud will refuse a step, and its refusal names the routes. More rules than there are priorities
 // cannot even be planned.
-func beyond(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, known *pairs) schedule.Sequence {
-	seen, renewed := renew(seen, want)
+func planBeyondLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
+	known *overlapCache) schedule.Sequence {
+	seen, renewed := replaceCertificates(seen, want)
 	compared := compare(seen, want, c)
 	if slices.ContainsFunc(compared, comparison.crowded) {
 		return schedule.Sequence{}
 	}
-	return schedule.Order(differences(seen, want, c, compared, known, renewed, lot{}).tasks, schedule.Places{}, schedule.Places{})
+	return schedule.Order(differences(seen, want, c, compared, known, renewed, parkingMode{}).tasks,
+		schedule.Places{}, schedule.Places{})
 }
 
 // appendSteps returns the plan followed by steps that wait for all of it.
 func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
 	for _, s := range next.EarlySteps {
-		p.Diagnostics = append(p.Diagnostics, haste(p.Key, s))
+		p.Diagnostics = append(p.Diagnostics, stepComesEarly(p.Key, s))
 	}
-	if next.Unparked && !slices.Contains(p.Diagnostics, noParking(p.Key)) {
-		p.Diagnostics = append(p.Diagnostics, noParking(p.Key))
+	if next.Unparked && !slices.Contains(p.Diagnostics, targetsUnchecked(p.Key)) {
+		p.Diagnostics = append(p.Diagnostics, targetsUnchecked(p.Key))
 	}
 	base := len(p.Steps)
 	followed := make([]bool, base)
@@ -129,60 +135,63 @@ func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
 	return p
 }
 
-// differences are all steps between two load balancers. Target groups are parked as the lot
-// permits.
-func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison, known *pairs, renewed []plan.ReplaceCertificate, parking lot) *difference {
+// differences are all steps between two load balancers. Target groups are parked as the parking
+// mode says.
+func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison,
+	known *overlapCache, renewed []plan.ReplaceCertificate, parking parkingMode) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, pairs: known, inUse: plan.GroupsInUse(seen), balancer: absent, guarded: absent, bare: absent,
-		imported: map[lb.CertificateID]int{}, usable: map[lb.GroupID]int{}, warm: map[lb.GroupID]int{},
-		clings: map[lb.GroupID]int{}, yields: map[lb.GroupID]int{},
-		unnamed: map[lb.GroupID][]int{}, named: map[lb.GroupID][]int{}, held: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
+		seen: seen, want: want, caps: c, overlaps: known, inUse: plan.GroupsInUse(seen), loadBalancerReady: absent, webACLReady: absent, firewallUnused: absent,
+		imported: map[lb.CertificateID]int{}, registered: map[lb.GroupID]int{}, healthy: map[lb.GroupID]int{},
+		sticky: map[lb.GroupID]int{}, notSticky: map[lb.GroupID]int{},
+		stopNaming: map[lb.GroupID][]int{}, startNaming: map[lb.GroupID][]int{}, parkedHealthy: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
 	}
 	if want.Empty() {
-		d.tearDown()
-		d.leftovers(lb.LoadBalancer{})
+		d.deleteAll()
+		d.deleteUnused(lb.LoadBalancer{})
 		return d
 	}
 	d.origins = origins(want)
 	d.certificates(renewed)
 	d.groups()
 	d.loadBalancer()
-	d.protect()
+	d.addProtection()
 	for _, co := range compared {
 		d.changes = append(d.changes, newChange(co, known))
 	}
 	for _, ch := range d.changes {
-		d.open(ch)
+		d.openPort(ch)
 	}
-	if parking.open {
-		d.parked = d.park(parking.hold)
+	if parking.allowed {
+		d.parked = d.addParkingRules(parking.healthyToo)
 	}
 	for _, ch := range d.changes {
-		d.listener(ch)
+		d.changeListener(ch)
 	}
 	d.redirects()
 	for _, ch := range d.changes {
-		if ch.secure() {
-			d.hide(ch)
+		if ch.staysHTTPS() {
+			d.removeCertificates(ch)
 		}
 	}
-	d.unpark()
-	d.torn = d.handOver()
-	d.expose()
-	d.leftovers(want)
+	d.removeParkingRules()
+	d.brieflyUnnamed = d.handOver()
+	d.removeWebACL()
+	d.deleteUnused(want)
 	return d
 }
 
-// tearDown deletes the load balancer and everything in it in one step.
-func (d *difference) tearDown() {
+// deleteAll deletes the load balancer and everything in it in one step.
+func (d *difference) deleteAll() {
 	if !d.seen.Exists {
 		return
 	}
 	taken := schedule.InUse(d.seen)
-	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key}, schedule.Places{schedule.Rules: -taken[schedule.Rules], schedule.Certificates: -taken[schedule.Certificates], schedule.Listeners: -taken[schedule.Listeners], schedule.Verifying: -taken[schedule.Verifying]})
-	d.bare = t
+	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key},
+		schedule.Places{schedule.Rules: -taken[schedule.Rules],
+			schedule.Certificates: -taken[schedule.Certificates], schedule.Listeners: -taken[schedule.Listeners], schedule.Verifying: -taken[schedule.Verifying]})
+	d.firewallUnused = t
 	for _, g := range d.seen.TargetGroups {
-		d.unnamed[g.ID] = []int{t}
+		d.stopNaming[g.ID] = []int{t}
 	}
 	for _, c := range d.seen.Certificates {
 		d.detached[c.ID] = []int{t}
@@ -209,9 +218,9 @@ func (d *difference) groups() {
 			t := d.add(plan.ModifyTargetGroup{Group: g}, schedule.Places{})
 			d.tasks[t].Origin = d.origins[g.ID]
 			if d.caps.Sticks(g) {
-				d.clings[g.ID] = t
+				d.sticky[g.ID] = t
 			} else {
-				d.yields[g.ID] = t
+				d.notSticky[g.ID] = t
 			}
 		}
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
@@ -220,7 +229,7 @@ func (d *difference) groups() {
 			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, schedule.Places{}, at)
 			d.tasks[at].Origin = d.origins[g.ID]
 		}
-		d.usable[g.ID] = at
+		d.registered[g.ID] = at
 	}
 }
 
@@ -229,21 +238,25 @@ func (d *difference) groups() {
 func (d *difference) loadBalancer() {
 	switch {
 	case !d.seen.Exists:
-		first := slices.IndexFunc(d.tasks, func(t schedule.Task) bool { _, creates := t.Step.(plan.CreateTargetGroup); return creates })
-		d.balancer = d.add(plan.CreateLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, first)
+		first := slices.IndexFunc(d.tasks, func(t schedule.Task) bool {
+			_, creates := t.Step.(plan.CreateTargetGroup)
+			return creates
+		})
+		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: d.want}, schedule.Places{},
+			first)
 	case differ(d.seen.Digest, d.want.Digest):
-		d.bare = d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{})
+		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{})
 		if d.seen.Digest == "" { // it was never finished
-			d.balancer = d.bare
+			d.loadBalancerReady = d.firewallUnused
 		}
 	}
 }
 
-// leftovers deletes target groups, certificates and the firewall where they are not wanted, once
+// deleteUnused deletes target groups, certificates and the firewall where they are not wanted, once
 // nothing names them.
-func (d *difference) leftovers(want lb.LoadBalancer) {
+func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
-		d.add(plan.DeleteFirewall{Key: d.seen.Key}, schedule.Places{}, d.bare)
+		d.add(plan.DeleteFirewall{Key: d.seen.Key}, schedule.Places{}, d.firewallUnused)
 	}
 	wanted := map[lb.GroupID]bool{}
 	for _, g := range want.TargetGroups {
@@ -251,7 +264,8 @@ func (d *difference) leftovers(want lb.LoadBalancer) {
 	}
 	for _, g := range d.seen.TargetGroups {
 		if !wanted[g.ID] {
-			d.add(plan.DeleteTargetGroup{Group: g.ID}, schedule.Places{schedule.Groups: -1}, d.unnamed[g.ID]...)
+			d.add(plan.DeleteTargetGroup{Group: g.ID}, schedule.Places{schedule.Groups: -1},
+				d.stopNaming[g.ID]...)
 		}
 	}
 	for _, c := range d.seen.Certificates {

@@ -16,11 +16,11 @@ import (
 //
 //	step                    waits for                               or else
 //	------------------------------------------------------------------------------------------
-//	create load balancer    its first target group                  it is made for nobody, where
-//	                                                                the account has no room
+//	create load balancer    its first target group                  it is made although the account
+//	                                                                has no room for target groups
 //	guard load balancer     the load balancer, or, where there      requests are answered without
 //	                        is to be no web ACL any more, all       the web ACL that was asked for
-//	                        that goes or changes
+//	                        that is removed or changed
 //	shield load balancer    the load balancer                       -
 //	import certificate      -
 //	replace certificate     -
@@ -31,12 +31,12 @@ import (
 //	create listener         load balancer with all its settings,    the cloud refuses, or it serves
 //	                        its web ACL, its certificates, the      without what guards it
 //	                        default's groups
-//	                        the one of another protocol goes        the cloud refuses
+//	                        the one of another protocol is deleted  the cloud refuses
 //	park (create rule)      its groups' first targets, listener     the health check never starts
 //	await targets           its parking rule                        it waits for ever
 //	respace rules           its listener                            -
-//	rule comes, grows,      its listener, the new numbers           the cloud refuses
-//	or turns                the load balancer's web ACL             it is answered without it
+//	rule added, widened,    its listener, the new numbers           the cloud refuses
+//	or switched             the load balancer's web ACL             it is answered without it
 //	                        its groups' first targets               503 where there was an answer
 //	                        await, if it takes served requests      503 where there was an answer
 //	                        groups that it shares keep no clients   the cloud refuses
@@ -48,22 +48,22 @@ import (
 //	modify listener         rules that come or grow, if the         404 for requests whose rule
 //	                        default action changes                  is not there yet
 //	                        attached certificates                   a host loses its certificate
-//	                        rules that go, if it drops the          clients are shown another one
+//	                        rules to remove, if it drops the        clients are shown another one
 //	                        default certificate of their hosts
-//	rule shrinks or goes    modify listener, if the default changes the old default answers
-//	                        overlapping ones that come or grow,     404, or a rule that neither
+//	rule narrowed, removed  modify listener, if the default changes the old default answers
+//	                        overlapping ones added or widened,      404, or a rule that neither
 //	                        overlapping ones below it               table sends the request to
 //	detach certificate      attached ones, modify listener          a host loses its certificate
-//	                        rules of its hosts that go              clients are shown another one
+//	                        removal of rules of its hosts           clients are shown another one
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer
 //	what changes at a port  redirects that leave it alone from now  a redirect to a new answer
 //	unpark (delete rule)    the rules that take its groups over     targets lose their health
 //	what stops naming a     what begins to name it                  targets lose their health
 //	healthy group
-//	delete listener         redirects to it that go                 a redirect to a closed port
+//	delete listener         removal of redirects to it              a redirect to a closed port
 //	delete target group     whatever named it                       the cloud refuses
 //	delete certificate      whatever named it                       the cloud refuses
-//	delete firewall         the load balancer goes, or its          the cloud refuses
+//	delete firewall         the load balancer is deleted, or its    the cloud refuses
 //	                        settings name others
 //
 // Besides, at a limit whatever takes a place waits for what makes it (package schedule).
@@ -85,30 +85,35 @@ func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
 
 // A difference is the steps between two load balancers, in the making.
 type difference struct {
-	seen  *lb.Observed
-	want  lb.LoadBalancer
-	caps  lb.Capabilities
-	pairs *pairs
-	tasks []schedule.Task
+	seen     *lb.Observed
+	want     lb.LoadBalancer
+	caps     lb.Capabilities
+	overlaps *overlapCache
+	tasks    []schedule.Task
 
-	balancer int                          // creates the load balancer or finishes it, or absent
-	guarded  int                          // after it, the web ACL that is wanted stands there, or absent
-	bare     int                          // after it, nothing stands behind the firewall, or absent
-	imported map[lb.CertificateID]int     // brings the certificate: imports it, or replaces another one with it
-	usable   map[lb.GroupID]int           // after it, a group has its first targets
-	warm     map[lb.GroupID]int           // after it, a group has a healthy target
-	clings   map[lb.GroupID]int           // has a group keep clients with a target from now on
-	yields   map[lb.GroupID]int           // has a group keep no clients, if it did
-	unnamed  map[lb.GroupID][]int         // these stop naming a group
-	named    map[lb.GroupID][]int         // these begin to name a group
-	detached map[lb.CertificateID][]int   // these stop naming a certificate
-	origins  map[lb.GroupID][]diag.Source // the routes behind a group
-	changes  []*change
+	// creates the load balancer or finishes it, or absent
+	loadBalancerReady int
+	// after it, the web ACL that is wanted stands there, or absent
+	webACLReady int
+	// after it, nothing stands behind the firewall, or absent
+	firewallUnused int
+	// brings the certificate: imports it, or replaces another one with it
+	imported   map[lb.CertificateID]int
+	registered map[lb.GroupID]int // after it, a group has its first targets
+	healthy    map[lb.GroupID]int // after it, a group has a healthy target
+	// has a group keep clients with a target from now on
+	sticky      map[lb.GroupID]int
+	notSticky   map[lb.GroupID]int           // has a group keep no clients, if it did
+	stopNaming  map[lb.GroupID][]int         // these stop naming a group
+	startNaming map[lb.GroupID][]int         // these begin to name a group
+	detached    map[lb.CertificateID][]int   // these stop naming a certificate
+	origins     map[lb.GroupID][]diag.Source // the routes behind a group
+	changes     []*change
 
-	inUse  map[lb.GroupID]bool // a rule names the group before the plan
-	parked bool                // some steps park target groups
-	held   map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
-	torn   []lb.GroupID        // healthy groups that no rule would name for a moment
+	inUse          map[lb.GroupID]bool // a rule names the group before the plan
+	parked         bool                // some steps park target groups
+	parkedHealthy  map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
+	brieflyUnnamed []lb.GroupID        // healthy groups that no rule would name for a moment
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have
@@ -117,33 +122,33 @@ type difference struct {
 func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 	var tasks []int
 	for _, g := range a.Groups() {
-		t, ok := d.warm[g]
+		t, ok := d.healthy[g]
 		if !ok || !answered {
-			t, ok = d.usable[g]
+			t, ok = d.registered[g]
 		}
 		if ok {
 			tasks = append(tasks, t)
 		}
-		if t, ok := d.yields[g]; ok && a.Shares() && d.caps.StickyAttribute != "" {
+		if t, ok := d.notSticky[g]; ok && a.Shares() && d.caps.StickyAttribute != "" {
 			tasks = append(tasks, t)
 		}
 	}
 	return tasks
 }
 
-// names notes that a task makes a rule or default name its target groups.
-func (d *difference) names(t int, a lb.Action) {
+// addNaming notes that a task makes a rule or default name its target groups.
+func (d *difference) addNaming(t int, a lb.Action) {
 	for _, g := range a.Groups() {
-		d.named[g] = append(d.named[g], t)
+		d.startNaming[g] = append(d.startNaming[g], t)
 	}
 }
 
-// unnames notes that a task makes a rule or default stop naming its target groups. A group that has
-// been shared without keeping clients can do so from then on.
-func (d *difference) unnames(t int, a lb.Action) {
+// removeNaming notes that a task makes a rule or default stop naming its target groups. A group
+// that has been shared without keeping clients can do so from then on.
+func (d *difference) removeNaming(t int, a lb.Action) {
 	for _, g := range a.Groups() {
-		d.unnamed[g] = append(d.unnamed[g], t)
-		if clings, ok := d.clings[g]; ok && a.Shares() {
+		d.stopNaming[g] = append(d.stopNaming[g], t)
+		if clings, ok := d.sticky[g]; ok && a.Shares() {
 			d.tasks[clings].After = append(d.tasks[clings].After, t)
 		}
 	}

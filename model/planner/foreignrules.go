@@ -12,19 +12,20 @@ import (
 	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
-// This file is about strangers: rules in listeners of ours that are neither wanted nor were made
-// for what was wanted before. Somebody has put them there by hand, or another tool has. They are
-// told, and go like any rule that is not wanted, unless they are to stay.
+// This file finds foreign rules: rules in listeners of the operator that are neither wanted nor
+// were made for an earlier plan. A person or another tool created them. They are reported, and
+// deleted like any unwanted rule, unless the class says that they stay.
 
-// A Stranger is such a rule.
-type Stranger struct {
+// A ForeignRule is such a rule.
+type ForeignRule struct {
 	Port int32
 	lb.ObservedRule
 }
 
-// Strangers are the rules that are there, not wanted, and not known to be ours.
-func Strangers(seen *lb.Observed, want lb.LoadBalancer, ours func(port int32, r lb.Rule) bool) []Stranger {
-	var out []Stranger
+// ForeignRules are the rules that are there, not wanted, and not known to be ours.
+func ForeignRules(seen *lb.Observed, want lb.LoadBalancer,
+	ours func(port int32, r lb.Rule) bool) []ForeignRule {
+	var out []ForeignRule
 	for _, l := range seen.Listeners {
 		wanted := map[string]bool{}
 		for _, r := range rulesAt(want, l.Port) {
@@ -32,7 +33,7 @@ func Strangers(seen *lb.Observed, want lb.LoadBalancer, ours func(port int32, r 
 		}
 		for _, r := range l.Rules {
 			if !plan.Parked(r.Rule) && !wanted[r.Key()] && !ours(l.Port, r.Rule) {
-				out = append(out, Stranger{l.Port, r})
+				out = append(out, ForeignRule{l.Port, r})
 			}
 		}
 	}
@@ -45,8 +46,8 @@ func RuleDigest(port int32, r lb.Rule) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// Among reports whether a rule is one of those that some digests stand for.
-func Among(digests []string) func(port int32, r lb.Rule) bool {
+// HasDigest reports whether a rule is one of those that some digests stand for.
+func HasDigest(digests []string) func(port int32, r lb.Rule) bool {
 	set := make(map[string]bool, len(digests))
 	for _, d := range digests {
 		set[d] = true
@@ -54,9 +55,9 @@ func Among(digests []string) func(port int32, r lb.Rule) bool {
 	return func(port int32, r lb.Rule) bool { return set[RuleDigest(port, r)] }
 }
 
-// Lacks reports whether a rule that is wanted is not there. Then something has changed since rules
-// were last written, and some that are not wanted any more may be ours.
-func Lacks(seen *lb.Observed, want lb.LoadBalancer) bool {
+// MissesRules reports whether a rule that is wanted is not there. Then something has changed since
+// rules were last written, and some that are not wanted any more may be ours.
+func MissesRules(seen *lb.Observed, want lb.LoadBalancer) bool {
 	return slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
 		there := map[string]bool{}
 		if l := seen.Listener(w.Port); l != nil {
@@ -68,9 +69,10 @@ func Lacks(seen *lb.Observed, want lb.LoadBalancer) bool {
 	})
 }
 
-// Keep makes strangers something that is wanted, on ports that are. Each stays behind the rule
-// behind which it stands, as far as that one stays.
-func Keep(want lb.LoadBalancer, seen *lb.Observed, strangers []Stranger) lb.LoadBalancer {
+// KeepForeignRules returns the wanted load balancer with foreign rules added, on ports that it has.
+// Each stays behind the rule that it follows now, if that rule stays.
+func KeepForeignRules(want lb.LoadBalancer, seen *lb.Observed,
+	foreign []ForeignRule) lb.LoadBalancer {
 	want.Listeners = slices.Clone(want.Listeners)
 	for i := range want.Listeners {
 		w := &want.Listeners[i]
@@ -78,15 +80,18 @@ func Keep(want lb.LoadBalancer, seen *lb.Observed, strangers []Stranger) lb.Load
 		if there == nil || there.Protocol != w.Protocol {
 			continue
 		}
-		w.Rules = amid(w.Rules, there.Rules, func(r lb.ObservedRule) bool {
-			return slices.ContainsFunc(strangers, func(s Stranger) bool { return s.Port == w.Port && s.Key() == r.Key() })
+		w.Rules = mergeForeignRules(w.Rules, there.Rules, func(r lb.ObservedRule) bool {
+			return slices.ContainsFunc(foreign, func(s ForeignRule) bool {
+				return s.Port == w.Port && s.Key() == r.Key()
+			})
 		})
 	}
 	return want
 }
 
-// amid puts the strangers among rules that are there into those that are wanted.
-func amid(want []lb.Rule, there []lb.ObservedRule, strange func(lb.ObservedRule) bool) []lb.Rule {
+// mergeForeignRules puts the foreign ones of the existing rules among those that are wanted.
+func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
+	foreign func(lb.ObservedRule) bool) []lb.Rule {
 	old := make([]lb.Rule, len(there))
 	for i, r := range there {
 		old[i] = r.Rule
@@ -99,21 +104,23 @@ func amid(want []lb.Rule, there []lb.ObservedRule, strange func(lb.ObservedRule)
 			out = append(out, want[done:stay[0].New+1]...)
 			done, stay = stay[0].New+1, stay[1:]
 		}
-		if strange(r) {
+		if foreign(r) {
 			out = append(out, r.Rule)
 		}
 	}
 	return append(out, want[done:]...)
 }
 
-// Notice says what becomes of a stranger.
-func (s Stranger) Notice(key lb.Key, stays bool) diag.Diagnostic {
-	fate := "it is removed, for it lies in a listener of ours; unknownRules: Keep of the class has such rules stay"
+// Notice says whether a foreign rule stays or is deleted.
+func (s ForeignRule) Notice(key lb.Key, stays bool) diag.Diagnostic {
+	fate := "it is removed, for it lies in a listener of ours; unknownRules: Keep of the class has " +
+		"such rules stay"
 	if stays {
 		fate = "it stays, as the class says, and answers before the rules behind it"
 	}
-	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownRule, Source: plan.SourceOf(key), Message: fmt.Sprintf(
-		"Rule %d of port %d (%s) was made by somebody else: %s.", s.Priority, s.Port, s.Rule, fate)}
+	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownRule,
+		Source: plan.SourceOf(key), Message: fmt.Sprintf(
+			"Rule %d of port %d (%s) was made by somebody else: %s.", s.Priority, s.Port, s.Rule, fate)}
 }
 
 func rulesAt(b lb.LoadBalancer, port int32) []lb.Rule {

@@ -26,7 +26,7 @@ func TestStrangersStayWhereTheyStand(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			seen, want := built(letters(tc.there), c), letters(tc.want)
-			kept := Keep(want, seen, Strangers(seen, want, func(_ int32, r lb.Rule) bool { return !foreign(r) }))
+			kept := KeepForeignRules(want, seen, ForeignRules(seen, want, func(_ int32, r lb.Rule) bool { return !foreign(r) }))
 			var got strings.Builder
 			for _, r := range kept.Listeners[0].Rules {
 				got.WriteString(strings.TrimPrefix(r.Conditions[0].Values[0], "/"))
@@ -80,7 +80,7 @@ func TestLacks(t *testing.T) {
 		"nothing is there":  {"", "a", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := Lacks(built(letters(tc.there), c), letters(tc.want)); got != tc.lacks {
+			if got := MissesRules(built(letters(tc.there), c), letters(tc.want)); got != tc.lacks {
 				t.Errorf("%t, want %t", got, tc.lacks)
 			}
 		})
@@ -97,7 +97,7 @@ func TestStrangersAreToldByPort(t *testing.T) {
 	), lb.ALB())
 	want := balancer(listener(81), listener(80, rule("", "/wanted", fixed(200))))
 	var got []string
-	for _, s := range Strangers(seen, want, Among([]string{RuleDigest(80, ours), "0"})) {
+	for _, s := range ForeignRules(seen, want, HasDigest([]string{RuleDigest(80, ours), "0"})) {
 		got = append(got, fmt.Sprint(s.Port, s.Conditions[0].Values[0]))
 	}
 	slices.Sort(got)
@@ -111,7 +111,7 @@ func TestStrangersAreToldByPort(t *testing.T) {
 func TestStrangersStayOnTheirPort(t *testing.T) {
 	x, y := rule("", "/X", fixed(200)), rule("", "/Y", fixed(200))
 	seen := built(balancer(listener(80, x, y), listener(81, x)), lb.ALB())
-	strangers := []Stranger{{80, seen.Listener(80).Rules[0]}}
+	strangers := []ForeignRule{{80, seen.Listener(80).Rules[0]}}
 	secure := listener(80)
 	secure.Protocol = "HTTPS"
 	for name, c := range map[string]struct {
@@ -124,7 +124,7 @@ func TestStrangersStayOnTheirPort(t *testing.T) {
 		"in whatever order":  {balancer(listener(82), listener(81), listener(80)), []int{0, 0, 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kept := Keep(c.want, seen, strangers)
+			kept := KeepForeignRules(c.want, seen, strangers)
 			for i, l := range kept.Listeners {
 				if len(l.Rules) != c.kept[i] || len(c.want.Listeners[i].Rules) > 0 {
 					t.Errorf("port %d has %d rules, want %d; what was given has %d", l.Port, len(l.Rules), c.kept[i], len(c.want.Listeners[i].Rules))
@@ -135,7 +135,7 @@ func TestStrangersStayOnTheirPort(t *testing.T) {
 }
 
 func TestAStrangerIsToldWhatBecomesOfIt(t *testing.T) {
-	s := Stranger{80, lb.ObservedRule{Priority: 7, Rule: rule("", "/x", fixed(200))}}
+	s := ForeignRule{80, lb.ObservedRule{Priority: 7, Rule: rule("", "/x", fixed(200))}}
 	for stays, says := range map[bool]string{true: "Rule 7 of port 80 (path = /x → fixed 200) was made by somebody else: it stays", false: "it is removed"} {
 		if got := s.Notice("k", stays).Message; !strings.Contains(got, says) {
 			t.Errorf("where it stays: %t, it says %q", stays, got)

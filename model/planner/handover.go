@@ -12,27 +12,29 @@ import (
 // This file keeps what a cloud knows of the health of a target group while the rules change that
 // name it. A cloud checks the health of a group only while a rule names it, and begins anew with
 // one that was named by none, however briefly: requests are answered 503 meanwhile. So the last
-// rules that name a healthy group go once another rule names it.
+// rules that name a healthy group are deleted once another rule names it.
 
 // handOver has the tasks that stop naming a healthy group wait for one that begins to. It returns
 // the groups of which each task of the one kind waits for one of the other, as where two paths
 // exchange their groups.
 func (d *difference) handOver() []lb.GroupID {
 	var torn []lb.GroupID
-	kept := d.kept()
+	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
-		leave, take := d.unnamed[g.ID], d.named[g.ID]
+		leave, take := d.stopNaming[g.ID], d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] {
 			continue
 		}
-		if held, ok := d.held[g.ID]; ok {
-			d.follow(leave, held)
+		if held, ok := d.parkedHealthy[g.ID]; ok {
+			d.waitFor(leave, held)
 			continue
 		}
-		at := slices.IndexFunc(take, func(next int) bool { return !slices.ContainsFunc(leave, d.before(next)) })
+		at := slices.IndexFunc(take, func(next int) bool {
+			return !slices.ContainsFunc(leave, d.predecessors(next))
+		})
 		switch {
 		case at >= 0:
-			d.follow(leave, take[at])
+			d.waitFor(leave, take[at])
 		case len(take) > 0:
 			torn = append(torn, g.ID)
 		}
@@ -40,24 +42,27 @@ func (d *difference) handOver() []lb.GroupID {
 	return torn
 }
 
-// lapsed are the healthy groups that no rule names for a while, as limits do not permit another
-// order, and that take over requests which targets answer now.
-func (d *difference) lapsed(by schedule.Sequence) []lb.GroupID {
+// uncheckedMeanwhile are the healthy groups that no rule names for a while, as limits do not permit
+// another order, and that take over requests which targets answer now.
+func (d *difference) uncheckedMeanwhile(by schedule.Sequence) []lb.GroupID {
 	var out []lb.GroupID
-	kept := d.kept()
+	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
-		leave, take := d.unnamed[g.ID], d.named[g.ID]
-		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 {
+		leave, take := d.stopNaming[g.ID], d.startNaming[g.ID]
+		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
+			len(leave) == 0 || len(take) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(leave, func(t int) bool { return !by.Has(t) }) {
 			continue // it is named yet
 		}
-		if held, ok := d.held[g.ID]; ok {
+		if held, ok := d.parkedHealthy[g.ID]; ok {
 			take = append(slices.Clip(take), held)
 		}
 		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) })
-		if !slices.ContainsFunc(take, func(t int) bool { return by.Has(t) && by.Index[t] < by.Index[last] }) && d.takesOver(g.ID) {
+		if !slices.ContainsFunc(take, func(t int) bool {
+			return by.Has(t) && by.Index[t] < by.Index[last]
+		}) && d.takesOver(g.ID) {
 			out = append(out, g.ID)
 		}
 	}
@@ -70,11 +75,13 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 		if ch.seen == nil || ch.want == nil {
 			continue
 		}
-		if slices.Contains(ch.want.Default.Groups(), g) && d.takesDefault(ch) {
+		if slices.Contains(ch.want.Default.Groups(), g) && d.defaultTakesServedRequests(ch) {
 			return true
 		}
 		for i, l := range ch.lines {
-			if (l.Change == rulelist.Added || l.Change == rulelist.Widened || l.Change == rulelist.Switched) && slices.Contains(ch.want.Rules[l.New].Action.Groups(), g) && d.takes(ch, i) {
+			if (l.Change == rulelist.Added || l.Change == rulelist.Widened ||
+				l.Change == rulelist.Switched) && slices.Contains(ch.want.Rules[l.New].Action.Groups(), g) &&
+				d.takesServedRequests(ch, i) {
 				return true
 			}
 		}
@@ -82,8 +89,8 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 	return false
 }
 
-// follow has tasks wait for another one, as far as limits permit.
-func (d *difference) follow(tasks []int, before int) {
+// waitFor has tasks wait for another one, as far as limits permit.
+func (d *difference) waitFor(tasks []int, before int) {
 	for _, t := range tasks {
 		if t != before {
 			d.tasks[t].Optional = append(d.tasks[t].Optional, before)
@@ -91,8 +98,8 @@ func (d *difference) follow(tasks []int, before int) {
 	}
 }
 
-// kept are the groups that a rule or a default action names all the time.
-func (d *difference) kept() map[lb.GroupID]bool {
+// alwaysNamed are the groups that a rule or a default action names all the time.
+func (d *difference) alwaysNamed() map[lb.GroupID]bool {
 	out := map[lb.GroupID]bool{}
 	both := func(old, next lb.Action) {
 		groups := next.Groups()
@@ -116,8 +123,8 @@ func (d *difference) kept() map[lb.GroupID]bool {
 	return out
 }
 
-// before tells which tasks a task waits for, itself included.
-func (d *difference) before(task int) func(int) bool {
+// predecessors tells which tasks a task waits for, itself included.
+func (d *difference) predecessors(task int) func(int) bool {
 	known := map[int]bool{task: true}
 	for open := []int{task}; len(open) > 0; {
 		t := d.tasks[open[len(open)-1]]

@@ -53,7 +53,7 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 				"create rule 80/24992 < delete rule 80/33323",
 				"modify rule 80/16661 < create rule 80/24992",
 			},
-			told: []diag.Diagnostic{noParking("fairlead/shop/web/internal")},
+			told: []diag.Diagnostic{targetsUnchecked("fairlead/shop/web/internal")},
 		},
 		"in the place of another": {
 			reason: "a rule whose group goes makes room, so that the old one goes last",

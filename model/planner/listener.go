@@ -11,32 +11,34 @@ import (
 
 // This file turns what differs about one listener into steps.
 
-// open opens a port that is missing.
-func (d *difference) open(ch *change) {
+// openPort opens a port that is missing.
+func (d *difference) openPort(ch *change) {
 	if ch.seen != nil || ch.want == nil {
 		return
 	}
-	after := append([]int{d.balancer, d.guarded}, d.importsOf(ch.want.Certificates)...)
+	after := append([]int{d.loadBalancerReady, d.webACLReady}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
-	ch.ready = d.add(plan.CreateListener{Listener: *ch.want}, schedule.Places{schedule.Listeners: 1, schedule.Certificates: further(ch.want.Certificates), schedule.Verifying: one(ch.want.Verifies)}, after...)
+	ch.ready = d.add(plan.CreateListener{Listener: *ch.want},
+		schedule.Places{schedule.Listeners: 1, schedule.Certificates: further(ch.want.Certificates),
+			schedule.Verifying: one(ch.want.Verifies)}, after...)
 	d.tasks[ch.ready].Origin = askers(*ch.want)
-	d.names(ch.ready, ch.want.Default)
+	d.addNaming(ch.ready, ch.want.Default)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, rulelist.Added})
 }
 
-// listener plans everything else about a port.
-func (d *difference) listener(ch *change) {
+// changeListener plans everything else about a port.
+func (d *difference) changeListener(ch *change) {
 	switch {
 	case ch.want == nil:
-		d.close(ch)
+		d.closePort(ch)
 		return
 	case len(ch.Moves) > 0:
 		ch.ready = d.add(plan.RespaceRules{Port: ch.port, To: ch.Moves}, schedule.Places{}, ch.ready)
 	}
-	if ch.secure() {
-		d.show(ch)
+	if ch.staysHTTPS() {
+		d.addCertificates(ch)
 	}
-	order := newLanes(d.pairs)
+	order := newRuleOrder(d.overlaps)
 	turned := d.topDown(ch, order)
 	if ch.seen != nil {
 		d.settings(ch, order)
@@ -45,32 +47,36 @@ func (d *difference) listener(ch *change) {
 }
 
 // topDown is the pass that makes new rules answer. It returns the lines that have turned.
-func (d *difference) topDown(ch *change, order *lanes) map[int]entry {
+func (d *difference) topDown(ch *change, order *ruleOrder) map[int]entry {
 	turned := map[int]entry{}
 	for i, l := range ch.lines {
 		if l.Change != rulelist.Added && l.Change != rulelist.Widened && l.Change != rulelist.Switched {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.want.Rules[l.New]}
-		after := append(d.targetsOf(e.rule.Action, d.warms(e.rule.Action) && d.takes(ch, i)), d.shownTo(ch, e.rule)...)
-		after = append(after, d.guarded)
+		after := append(d.targetsOf(e.rule.Action,
+			d.waitsForHealth(e.rule.Action) &&
+				d.takesServedRequests(ch, i)), d.certificatesFor(ch, e.rule)...)
+		after = append(after, d.webACLReady)
 		if l.Change == rulelist.Switched {
 			turned[i] = e
-			after = append(after, order.pass(e.rule)...)
+			after = append(after, order.predecessors(e.rule)...)
 		} else {
-			after = append(after, order.enter(e)...)
+			after = append(after, order.place(e)...)
 		}
 		if l.Change == rulelist.Added {
-			d.rule(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{schedule.Rules: 1}, after)
+			d.rule(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+				schedule.Places{schedule.Rules: 1}, after)
 		} else {
-			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{}, after)
+			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+				schedule.Places{}, after)
 		}
 	}
 	return turned
 }
 
 // bottomUp is the pass that takes old rules away.
-func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
+func (d *difference) bottomUp(ch *change, order *ruleOrder, turned map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
 		if l.Change == rulelist.Switched {
@@ -80,11 +86,13 @@ func (d *difference) bottomUp(ch *change, order *lanes, turned map[int]entry) {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
-		after := order.enter(e)
+		after := order.place(e)
 		if l.Change == rulelist.Removed {
-			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule}, schedule.Places{schedule.Rules: -1}, after)
+			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+				schedule.Places{schedule.Rules: -1}, after)
 		} else {
-			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: ch.want.Rules[l.New]}, schedule.Places{}, after)
+			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i],
+				Rule: ch.want.Rules[l.New]}, schedule.Places{}, after)
 		}
 	}
 }
@@ -95,20 +103,22 @@ func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Pl
 	d.add(s, u, append(after, ch.ready)...)
 	if l.New != absent {
 		d.tasks[e.at].Origin = ch.want.Rules[l.New].Origin
-		d.names(e.at, ch.want.Rules[l.New].Action)
+		d.addNaming(e.at, ch.want.Rules[l.New].Action)
 	}
 	if l.Old != absent {
-		d.unnames(e.at, ch.old[l.Old].Action)
+		d.removeNaming(e.at, ch.old[l.Old].Action)
 	}
 	ch.steps = append(ch.steps, move{e, i, l.Change})
 }
 
-// close deletes the listener, and its rules with it.
-func (d *difference) close(ch *change) {
-	t := d.add(plan.DeleteListener{Port: ch.port}, schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1, schedule.Certificates: -further(ch.seen.Certificates), schedule.Verifying: -one(ch.seen.Verifies)})
-	d.unnames(t, ch.seen.Default)
+// closePort deletes the listener, and its rules with it.
+func (d *difference) closePort(ch *change) {
+	t := d.add(plan.DeleteListener{Port: ch.port},
+		schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1,
+			schedule.Certificates: -further(ch.seen.Certificates), schedule.Verifying: -one(ch.seen.Verifies)})
+	d.removeNaming(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
-		d.unnames(t, r.Action)
+		d.removeNaming(t, r.Action)
 	}
 	for _, id := range ch.seen.Certificates {
 		d.detached[id] = append(d.detached[id], t)
@@ -123,26 +133,26 @@ func (d *difference) close(ch *change) {
 
 // settings corrects a listener's protocol, settings and default action. It comes between the two
 // passes over the rules if requests are answered differently for it.
-func (d *difference) settings(ch *change, order *lanes) {
+func (d *difference) settings(ch *change, order *ruleOrder) {
 	seen, want := ch.seen, ch.want
 	elsewhere := ch.elsewhere()
 	at := absent
-	if elsewhere || ch.swapped == absent && differ(seen.Digest, want.Digest) {
-		after := append(d.importsOf(standard(want.Certificates)), ch.swapped)
+	if elsewhere || ch.defaultReplaced == absent && differ(seen.Digest, want.Digest) {
+		after := append(d.importsOf(standard(want.Certificates)), ch.defaultReplaced)
 		if elsewhere {
-			after = append(after, order.bar(len(d.tasks))...)
-			after = append(after, d.targetsOf(want.Default, d.takesDefault(ch))...)
-			after = append(after, d.guarded)
+			after = append(after, order.placeBarrier(len(d.tasks))...)
+			after = append(after, d.targetsOf(want.Default, d.defaultTakesServedRequests(ch))...)
+			after = append(after, d.webACLReady)
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, rulelist.Switched})
 		}
 		u := schedule.Places{}
-		if ch.swapped == absent {
+		if ch.defaultReplaced == absent {
 			u = ch.verification()
 		}
 		at = d.add(plan.ModifyListener{Listener: *want}, u, after...)
 		d.tasks[at].Origin = askers(*want)
-		d.names(at, want.Default)
-		d.unnames(at, seen.Default)
+		d.addNaming(at, want.Default)
+		d.removeNaming(at, seen.Default)
 	}
 	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
 		d.tasks[at].Places[schedule.Certificates] = -further(seen.Certificates)

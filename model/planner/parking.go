@@ -14,22 +14,22 @@ import (
 // over such requests is therefore parked: a rule that no request can meet names it until it is
 // healthy, and only then do the rules change.
 
-// A lot says whether target groups may be parked, and which healthy ones are to be.
-type lot struct {
-	open bool
-	hold []lb.GroupID
+// A parkingMode says whether target groups may be parked, and which healthy ones are to be.
+type parkingMode struct {
+	allowed    bool
+	healthyToo []lb.GroupID
 }
 
-// park parks the target groups that are to take over answered requests, and makes their steps wait
-// until they are healthy. It parks some healthy ones, too, whose rules let go of them before others
-// name them. It reports whether it needed to create a rule for that.
-func (d *difference) park(hold []lb.GroupID) bool {
+// addParkingRules parks the target groups that are to take over answered requests, and makes their
+// steps wait until they are healthy. It also parks some healthy ones, which for a moment no other
+// rule names. It reports whether it needed to create a rule for that.
+func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 	created := false
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
 			continue
 		}
-		parked := append(d.takers(ch), d.toHold(ch, hold)...)
+		parked := append(d.groupsToPark(ch), d.healthyGroupsToPark(ch, hold)...)
 		free := plan.ParkingPriorities(d.caps)
 		for _, r := range ch.seen.Rules {
 			free = slices.DeleteFunc(free, func(p int) bool { return p == r.Priority })
@@ -45,13 +45,14 @@ func (d *difference) park(hold []lb.GroupID) bool {
 			priority := free[len(free)-1]
 			free = free[:len(free)-1]
 			r := plan.ParkingRule(chunk)
-			t := d.add(plan.CreateRule{Port: ch.port, Priority: priority, Rule: r}, schedule.Places{schedule.Rules: 1}, d.targetsOf(r.Action, false)...)
-			ch.parks = append(ch.parks, park{priority: priority, rule: r})
+			t := d.add(plan.CreateRule{Port: ch.port, Priority: priority, Rule: r},
+				schedule.Places{schedule.Rules: 1}, d.targetsOf(r.Action, false)...)
+			ch.parkingRules = append(ch.parkingRules, parkingRule{priority: priority, rule: r})
 			for _, g := range chunk {
 				if slices.Contains(hold, g) {
-					d.held[g] = t
+					d.parkedHealthy[g] = t
 				} else {
-					d.await(g, t)
+					d.awaitHealthy(g, t)
 				}
 				d.tasks[t].Origin = append(d.tasks[t].Origin, d.origins[g]...)
 			}
@@ -61,63 +62,70 @@ func (d *difference) park(hold []lb.GroupID) bool {
 	return created
 }
 
-// toHold are those of some healthy groups that a listener names and none before it held.
-func (d *difference) toHold(ch *change, hold []lb.GroupID) []lb.GroupID {
+// healthyGroupsToPark are those of some healthy groups that a listener names and none before it
+// held.
+func (d *difference) healthyGroupsToPark(ch *change, hold []lb.GroupID) []lb.GroupID {
 	return slices.DeleteFunc(slices.Clone(hold), func(g lb.GroupID) bool {
-		_, held := d.held[g]
-		return held || !slices.ContainsFunc(ch.old, func(r lb.ObservedRule) bool { return slices.Contains(r.Action.Groups(), g) }) &&
+		_, held := d.parkedHealthy[g]
+		return held || !slices.ContainsFunc(ch.old, func(r lb.ObservedRule) bool {
+			return slices.Contains(r.Action.Groups(), g)
+		}) &&
 			!slices.Contains(ch.seen.Default.Groups(), g)
 	})
 }
 
-// await makes what takes a group into service wait until it is healthy.
-func (d *difference) await(g lb.GroupID, after int) {
-	d.warm[g] = d.add(plan.AwaitTargets{Group: g}, schedule.Places{}, after, d.usable[g])
-	d.tasks[d.warm[g]].Origin = d.origins[g]
+// awaitHealthy makes what takes a group into service wait until it is healthy.
+func (d *difference) awaitHealthy(g lb.GroupID, after int) {
+	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, schedule.Places{}, after, d.registered[g])
+	d.tasks[d.healthy[g]].Origin = d.origins[g]
 }
 
-// takers are the groups to be parked on a listener. A group that a rule names already, and will
-// go on to name or which is a parking rule, is waited for where it is.
-func (d *difference) takers(ch *change) []lb.GroupID {
+// groupsToPark are the groups to be parked on a listener. A group that a rule names already, and
+// will go on to name, or that is a parking rule, is waited for without another rule.
+func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 	var out []lb.GroupID
 	need := func(a lb.Action) {
 		for _, to := range a.Targets {
 			g := to.Group
-			if _, waiting := d.warm[g]; waiting || to.Weight == 0 || slices.Contains(out, g) || !d.cold(g) {
+			if _, waiting := d.healthy[g]; waiting || to.Weight == 0 || slices.Contains(out, g) ||
+				!d.lacksHealthyTarget(g) {
 				continue
 			}
-			if d.checked(g) {
-				d.await(g, absent)
+			if d.staysChecked(g) {
+				d.awaitHealthy(g, absent)
 				continue
 			}
 			out = append(out, g)
 		}
 	}
 	for i, l := range ch.lines {
-		if (l.Change == rulelist.Added || l.Change == rulelist.Widened || l.Change == rulelist.Switched) && slices.ContainsFunc(ch.want.Rules[l.New].Action.Groups(), d.cold) && d.takes(ch, i) {
+		if (l.Change == rulelist.Added || l.Change == rulelist.Widened ||
+			l.Change == rulelist.Switched) &&
+			slices.ContainsFunc(ch.want.Rules[l.New].Action.Groups(), d.lacksHealthyTarget) &&
+			d.takesServedRequests(ch, i) {
 			need(ch.want.Rules[l.New].Action)
 		}
 	}
-	if d.takesDefault(ch) {
+	if d.defaultTakesServedRequests(ch) {
 		need(ch.want.Default)
 	}
 	return out
 }
 
-// cold reports whether a group has no healthy target yet. One without any may be about to get some:
-// a Deployment, its Service and the rule that leads there are often made at once. One that no rule
-// names is not checked, and is checked from the beginning once a rule names it, however healthy it
-// was
+// lacksHealthyTarget reports whether a group has no healthy target yet. One without any may be
+// about to get some: a Deployment, its Service and the rule that leads there are often made at
+// once. One that no rule names is not checked, and is checked from the beginning once a rule names
+// it, however healthy it was
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html,
 // "unused").
-func (d *difference) cold(g lb.GroupID) bool {
+func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 	seen := d.seen.TargetGroup(g)
 	return seen == nil || !seen.Ready || !d.inUse[g]
 }
 
-// checked reports whether the cloud checks a group's health all the time until the plan is done:
-// a rule that stays names it, or one that parks it.
-func (d *difference) checked(g lb.GroupID) bool {
+// staysChecked reports whether the cloud checks a group's health all the time until the plan is
+// done: a rule that stays names it, or one that parks it.
+func (d *difference) staysChecked(g lb.GroupID) bool {
 	for _, ch := range d.changes {
 		for _, l := range ch.lines {
 			if l.Change == rulelist.Kept && slices.Contains(ch.old[l.Old].Action.Groups(), g) {
@@ -136,75 +144,81 @@ func (d *difference) checked(g lb.GroupID) bool {
 	return false
 }
 
-// warms reports whether a plan waits for one of an action's groups.
-func (d *difference) warms(a lb.Action) bool {
-	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool { _, waits := d.warm[g]; return waits })
+// waitsForHealth reports whether a plan waits for one of an action's groups.
+func (d *difference) waitsForHealth(a lb.Action) bool {
+	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
+		_, waits := d.healthy[g]
+		return waits
+	})
 }
 
-// reaches reports whether requests are forwarded to targets now: where there never were any,
-// nothing is lost by changing at once.
-func (d *difference) reaches(a lb.Action) bool {
+// forwardsToTargets reports whether requests are forwarded to targets now: where there never were
+// any, nothing is lost by changing at once.
+func (d *difference) forwardsToTargets(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
 		seen := d.seen.TargetGroup(g)
 		return seen != nil && (seen.Registered || seen.Ready)
 	})
 }
 
-// takes reports whether a line that comes or grows can meet requests that are answered by targets
-// now.
-func (d *difference) takes(ch *change, i int) bool {
+// takesServedRequests reports whether a line that is added or widened can match requests that
+// targets answer now.
+func (d *difference) takesServedRequests(ch *change, i int) bool {
 	if ch.seen == nil {
 		return false
 	}
-	if d.reaches(ch.seen.Default) {
+	if d.forwardsToTargets(ch.seen.Default) {
 		return true
 	}
 	x := ch.before()
 	r := ch.want.Rules[ch.lines[i].New]
-	return slices.ContainsFunc(x.near(r), func(position int) bool {
+	return slices.ContainsFunc(x.candidates(r), func(position int) bool {
 		old := x.entries[position].rule
-		return d.reaches(old.Action) && d.pairs.overlap(old, r)
+		return d.forwardsToTargets(old.Action) && d.overlaps.overlap(old, r)
 	})
 }
 
-// takesDefault reports whether a new default action can meet requests that are answered by targets
-// now: those of the old one, or of a rule that goes or is about fewer requests.
-func (d *difference) takesDefault(ch *change) bool {
+// defaultTakesServedRequests reports whether a new default action can meet requests that are
+// answered by targets now: those of the old one, or of a rule that is removed or narrowed.
+func (d *difference) defaultTakesServedRequests(ch *change) bool {
 	if lb.SameAction(ch.seen.Default, ch.want.Default) {
 		return false
 	}
-	return d.reaches(ch.seen.Default) || slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool {
-		return (l.Change == rulelist.Removed || l.Change == rulelist.Narrowed) && d.reaches(ch.old[l.Old].Action)
-	})
+	return d.forwardsToTargets(ch.seen.Default) ||
+		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool {
+			return (l.Change == rulelist.Removed || l.Change == rulelist.Narrowed) &&
+				d.forwardsToTargets(ch.old[l.Old].Action)
+		})
 }
 
-// unpark deletes the parking rules: those that are needed once their groups are in service, the
-// others at once.
-func (d *difference) unpark() {
+// removeParkingRules deletes the parking rules: those that are needed once their groups are in
+// service, the others at once.
+func (d *difference) removeParkingRules() {
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
 			continue
 		}
 		for _, r := range ch.seen.Rules {
 			if plan.Parked(r.Rule) {
-				ch.parks = append(ch.parks, park{r.Priority, r.Rule})
+				ch.parkingRules = append(ch.parkingRules, parkingRule{r.Priority, r.Rule})
 			}
 		}
-		for _, p := range ch.parks {
-			t := d.add(plan.DeleteRule{Port: ch.port, Priority: p.priority, Rule: p.rule}, schedule.Places{schedule.Rules: -1}, d.served(p.rule)...)
-			d.unnames(t, p.rule.Action)
+		for _, p := range ch.parkingRules {
+			t := d.add(plan.DeleteRule{Port: ch.port, Priority: p.priority, Rule: p.rule},
+				schedule.Places{schedule.Rules: -1}, d.startOfService(p.rule)...)
+			d.removeNaming(t, p.rule.Action)
 		}
 	}
 }
 
-// served are the tasks that take a parking rule's groups into service.
-func (d *difference) served(parked lb.Rule) []int {
+// startOfService are the tasks that take a parking rule's groups into service.
+func (d *difference) startOfService(parked lb.Rule) []int {
 	var tasks []int
 	for _, g := range parked.Action.Groups() {
-		if _, held := d.held[g]; held {
-			tasks = append(tasks, d.named[g]...)
+		if _, held := d.parkedHealthy[g]; held {
+			tasks = append(tasks, d.startNaming[g]...)
 		}
-		w, waiting := d.warm[g]
+		w, waiting := d.healthy[g]
 		if !waiting {
 			continue
 		}

@@ -7,15 +7,17 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file puts what protects a load balancer before it. What asks for a web ACL comes behind it,
-// and goes before it does. Nothing waits for a shield. A load balancer that is protected from being
+// This file attaches a web ACL and AWS Shield. Rules that need the web ACL are added after it, and
+// removed before it. No step waits for Shield. A load balancer that is protected from being
 // deleted stays as it is, with all that is in it, unless its class has withdrawn its consent to
 // that.
 
-// protected says why a load balancer stays that nobody asks for any more, if it does. What its
-// class alone protects goes once the class does not any more.
-func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic, bool) {
-	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected, Source: plan.SourceOf(seen.Key)}
+// keptByProtection says why a load balancer without Ingresses is not deleted, and whether that is
+// so. One that only its class protects is deleted once the class does not protect it any more.
+func keptByProtection(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic,
+	bool) {
+	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected,
+		Source: plan.SourceOf(seen.Key)}
 	stays := ", so it stays as it is"
 	if want.Withdrawn {
 		stays = ", so it stays, and answers nothing that its class does not permit any more"
@@ -24,7 +26,8 @@ func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag
 	case !want.Empty() || !seen.Exists:
 		return said, false
 	case seen.Protected == lb.ByOthers:
-		said.Message = "nobody asks for it any more, but somebody has the cloud refuse to delete it" + stays
+		said.Message = "nobody asks for it any more, but somebody has the cloud refuse to delete it" +
+			stays
 		return said, true
 	case seen.Protected == lb.ByClass && want.Protected:
 		said.Message = "nobody asks for it any more, but its class says " + c.DeletionProtection + stays
@@ -33,28 +36,33 @@ func protected(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag
 	return said, false
 }
 
-// protect puts up what is wanted.
-func (d *difference) protect() {
+// addProtection attaches the web ACL and Shield where they are wanted.
+func (d *difference) addProtection() {
 	seen, want := d.seen.Protection, d.want.Protection
 	if want.Shield != seen.Shield && want.Shield != lb.Unsettled {
-		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, schedule.Places{}, d.balancer)
+		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, schedule.Places{},
+			d.loadBalancerReady)
 	}
-	settled := want.WebACL != lb.Unsettled || !d.seen.Exists // a new load balancer has nothing that could stay
+	// a new load balancer has nothing that could stay
+	settled := want.WebACL != lb.Unsettled || !d.seen.Exists
 	if want.Guarded() && want.WebACL != seen.WebACL && settled {
-		d.guarded = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL}, schedule.Places{}, d.balancer)
+		d.webACLReady = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL},
+			schedule.Places{}, d.loadBalancerReady)
 	}
 }
 
-// expose takes away a web ACL that nobody asks for any more, once what changes for it has changed.
-func (d *difference) expose() {
+// removeWebACL detaches a web ACL that no Ingress asks for any more, after all other changes of
+// rules.
+func (d *difference) removeWebACL() {
 	if want := d.want.Protection; want.Guarded() || want.WebACL == d.seen.Protection.WebACL {
 		return
 	}
-	after := []int{d.balancer}
+	after := []int{d.loadBalancerReady}
 	for _, ch := range d.changes {
 		for _, m := range ch.steps {
 			after = append(after, m.at)
 		}
 	}
-	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, schedule.Places{}, after...)
+	d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: d.want.Protection.WebACL}, schedule.Places{},
+		after...)
 }

@@ -30,7 +30,7 @@ func TestWhyALoadBalancerStays(t *testing.T) {
 		"others do, and somebody asks for it":   {protectedBy: lb.ByOthers, want: asked},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, stays := protected(&lb.Observed{Key: "k", Exists: !x.gone, Protected: x.protectedBy}, x.want, c)
+			got, stays := keptByProtection(&lb.Observed{Key: "k", Exists: !x.gone, Protected: x.protectedBy}, x.want, c)
 			if stays != (x.says != "") || !strings.Contains(got.Message, x.says) {
 				t.Errorf("it stays: %t, and says %q, want %q", stays, got.Message, x.says)
 			}

@@ -9,8 +9,8 @@ import (
 
 // This file orders what happens at ports that redirect to each other. A client that follows a
 // redirect meets two listeners, and must find both as they were or both as they will be: what
-// changes at a port comes before new redirects to it, and after redirects to it that go. A port
-// that closes answers nobody afterwards: new redirects to it wait for nothing.
+// changes at a port comes before new redirects to it, and after the removal of redirects to it. A
+// port that closes answers no requests afterwards: new redirects to it do not wait.
 
 // redirects adds those orders, where a load balancer redirects to itself.
 func (d *difference) redirects() {
@@ -21,14 +21,15 @@ func (d *difference) redirects() {
 		for _, m := range ch.steps {
 			from, to := d.answers(ch, m)
 			for _, a := range to {
-				if a.Redirect != nil && !onlyAnswer(from, a, d.opens(ch.target(a))) && !d.closes(ch.target(a)) {
+				if a.Redirect != nil && !onlyAnswer(from, a, d.portOpens(ch.target(a))) &&
+					!d.portCloses(ch.target(a)) {
 					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(m.at, t)
 					}
 				}
 			}
 			for _, a := range from {
-				if a.Redirect != nil && !onlyAnswer(to, a, d.closes(ch.target(a))) {
+				if a.Redirect != nil && !onlyAnswer(to, a, d.portCloses(ch.target(a))) {
 					for _, t := range d.landing(ch, m.rule, a) {
 						d.prefer(t, m.at)
 					}
@@ -38,14 +39,18 @@ func (d *difference) redirects() {
 	}
 }
 
-// closes reports whether a port is open now and will not be.
-func (d *difference) closes(port int32) bool {
-	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.want == nil })
+// portCloses reports whether a port is open now and will not be.
+func (d *difference) portCloses(port int32) bool {
+	return slices.ContainsFunc(d.changes, func(ch *change) bool {
+		return ch.port == port && ch.want == nil
+	})
 }
 
-// opens reports whether a port will be open and is not yet.
-func (d *difference) opens(port int32) bool {
-	return slices.ContainsFunc(d.changes, func(ch *change) bool { return ch.port == port && ch.seen == nil })
+// portOpens reports whether a port will be open and is not yet.
+func (d *difference) portOpens(port int32) bool {
+	return slices.ContainsFunc(d.changes, func(ch *change) bool {
+		return ch.port == port && ch.seen == nil
+	})
 }
 
 // onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a
@@ -59,8 +64,8 @@ func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 }
 
 // answers are the actions of the requests that a move sends elsewhere, before it and after it. A
-// rule that comes or grows takes requests from old rules below it, one that goes or shrinks
-// leaves them to new rules below it.
+// rule that is added or widened takes requests from old rules below it, one that is removed or
+// narrowed leaves them to new rules below it.
 func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 	if m.line == absent {
 		if ch.seen != nil {
@@ -90,9 +95,9 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 // first are the actions that the lines below a move may have for its requests.
 func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
-	for _, position := range x.near(m.rule) {
+	for _, position := range x.candidates(m.rule) {
 		e := x.entries[position]
-		if e.at <= m.line || !d.pairs.overlap(e.rule, m.rule) {
+		if e.at <= m.line || !d.overlaps.overlap(e.rule, m.rule) {
 			continue
 		}
 		out = append(out, e.rule.Action)
@@ -116,9 +121,9 @@ func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int
 		if to.port != port {
 			continue
 		}
-		tasks = append(tasks, to.moved().meeting(there)...)
+		tasks = append(tasks, to.moved().overlapping(there)...)
 		for _, next := range to.redirects() {
-			if d.pairs.overlap(next, there) {
+			if d.overlaps.overlap(next, there) {
 				tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
 			}
 		}
@@ -160,7 +165,8 @@ func (ch *change) target(a lb.Action) int32 {
 // arriving is the rule of the requests that a redirect makes of those of another rule. Where the
 // redirect changes a part of the request, the old condition on it says nothing any more.
 func arriving(r lb.Rule, a lb.Action) lb.Rule {
-	changed := map[string]string{"host": a.Redirect.Host, "path": a.Redirect.Path, "query": a.Redirect.Query}
+	changed := map[string]string{"host": a.Redirect.Host, "path": a.Redirect.Path,
+		"query": a.Redirect.Query}
 	var out lb.Rule
 	for _, c := range r.Conditions {
 		if changed[c.Field] == "" {

@@ -200,7 +200,7 @@ func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
 }
 
 // longestAscent is the longest part of the pairs whose second positions ascend, as the first
-// ones do already. It deals them into piles as in a game of patience.
+// ones do already. It is patience sorting: https://en.wikipedia.org/wiki/Patience_sorting.
 func longestAscent(pairs []Anchor) []Anchor {
 	var tops []int // of each pile, the pair on top
 	// of each pair, the one on top of the pile before when it was dealt

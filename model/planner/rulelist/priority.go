@@ -133,7 +133,7 @@ func (n *numbers) widenLeft(from int) (int, int) {
 	return from, 0
 }
 
-// widenRight does the same at the other end, and goes on to a line that has its number.
+// widenRight does the same at the other end, and continues to a line that has its number.
 func (n *numbers) widenRight(until int) (int, int) {
 	if until == len(n.lines) {
 		return until, 0

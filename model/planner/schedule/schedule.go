@@ -14,21 +14,21 @@ import (
 // steps that take none run as early as they can, and of the others first those that stand before
 // the deletion that is cheapest to reach.
 
-// nowhere is the place of a task that is not in the order, and the task of a place that was there.
-const nowhere = -1
+// unplaced is the place of a task that is not in the order, and the task of a place that was there.
+const unplaced = -1
 
 // A schedule is an order in the making.
 type schedule struct {
-	tasks  []Task
-	waits  []int        // by task, how many tasks it still waits for
-	behind [][]int      // by task, those that wait for it
-	ready  queue        // those that wait for nothing
-	early  map[int]bool // tasks that do not wait for all that they should rather wait for
+	tasks     []Task
+	waits     []int        // by task, how many tasks it still waits for
+	followers [][]int      // by task, those that wait for it
+	ready     queue        // those that wait for nothing
+	early     map[int]bool // tasks that do not wait for all that they should rather wait for
 
-	limit Places
-	need  Places       // places that the tasks not yet done take
-	free  [Kinds][]int // a place each: the task that made it, or nowhere for one that was there
-	owed  Places       // places taken beyond the limit
+	limit     Places
+	need      Places       // places that the tasks not yet done take
+	free      [Kinds][]int // a place each: the task that made it, or nowhere for one that was there
+	overLimit Places       // places taken beyond the limit
 
 	Sequence
 }
@@ -53,13 +53,13 @@ func (s *Sequence) ClearEarly() {
 
 // Order returns the tasks in order, as far as the limits permit.
 func Order(tasks []Task, taken, limit Places) Sequence {
-	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), behind: make([][]int, len(tasks)),
+	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), followers: make([][]int, len(tasks)),
 		early: map[int]bool{}, limit: limit}
 	for i, t := range tasks {
-		s.Index = append(s.Index, nowhere)
+		s.Index = append(s.Index, unplaced)
 		for _, before := range s.before(i) {
 			s.waits[i]++
-			s.behind[before] = append(s.behind[before], i)
+			s.followers[before] = append(s.followers[before], i)
 		}
 		if s.waits[i] == 0 {
 			s.ready = append(s.ready, i)
@@ -70,9 +70,9 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 	}
 	heap.Init(&s.ready)
 	for k := range limit {
-		s.owed[k] = max(0, taken[k]-limit[k])
+		s.overLimit[k] = max(0, taken[k]-limit[k])
 		for range limit[k] - taken[k] {
-			s.free[k] = append(s.free[k], nowhere)
+			s.free[k] = append(s.free[k], unplaced)
 		}
 	}
 	for s.next() {
@@ -92,25 +92,25 @@ func (s *schedule) before(i int) []int {
 // next does one more task, and reports whether there was one that could be done.
 func (s *schedule) next() bool {
 	anyTask := func(Task) bool { return true }
-	if len(s.ready) == 0 && !s.loosen(anyTask) && !s.hasten(anyTask) {
+	if len(s.ready) == 0 && !s.dropOptional(anyTask) && !s.startEarly(anyTask) {
 		return false
 	}
-	if !s.short() {
+	if !s.anyShort() {
 		s.do(heap.Pop(&s.ready).(int))
 		return true
 	}
 	at := s.ready.first(func(i int) bool { return !s.takesShort(i) })
 	if at < 0 {
-		errand := s.errand()
+		errand := s.cheapestDeletion()
 		at = s.ready.first(func(i int) bool { return errand[i] })
 	}
-	if at < 0 && s.loosen(func(t Task) bool {
+	if at < 0 && s.dropOptional(func(t Task) bool {
 		return t.Places[Rules] < 0 || t.Places[Listeners] < 0
 	}) {
 		return true
 	}
 	if at < 0 {
-		return s.isShort(Certificates) && s.hasten(func(t Task) bool {
+		return s.isShort(Certificates) && s.startEarly(func(t Task) bool {
 			return t.Places[Certificates] < 0
 		})
 	}
@@ -118,9 +118,9 @@ func (s *schedule) next() bool {
 	return true
 }
 
-// loosen has a task not wait any longer for those that it need not wait for, where nothing else
-// holds it up.
-func (s *schedule) loosen(which func(Task) bool) bool {
+// dropOptional has a task not wait any longer for those that it need not wait for, where nothing
+// else holds it up.
+func (s *schedule) dropOptional(which func(Task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
 			slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
@@ -134,9 +134,9 @@ func (s *schedule) loosen(which func(Task) bool) bool {
 	return false
 }
 
-// hasten makes a task ready that only waits for tasks that it should rather, but need not, wait
+// startEarly makes a task ready that only waits for tasks that it should rather, but need not, wait
 // for: where all wait for each other, or where there is no place for what it waits for.
-func (s *schedule) hasten(which func(Task) bool) bool {
+func (s *schedule) startEarly(which func(Task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.After, s.pending) {
 			s.tasks[i].Preferred = slices.DeleteFunc(slices.Clone(t.Preferred), s.pending)
@@ -150,10 +150,10 @@ func (s *schedule) hasten(which func(Task) bool) bool {
 	return false
 }
 
-func (s *schedule) pending(i int) bool { return s.Index[i] == nowhere }
+func (s *schedule) pending(i int) bool { return s.Index[i] == unplaced }
 
-// short reports whether more places are needed than there are.
-func (s *schedule) short() bool {
+// anyShort reports whether more places are needed than there are.
+func (s *schedule) anyShort() bool {
 	for k := range s.limit {
 		if s.isShort(k) {
 			return true
@@ -176,17 +176,17 @@ func (s *schedule) takesShort(i int) bool {
 	return false
 }
 
-// errand is the tasks before the deletion that takes the fewest places to reach, as far as there
-// are that many.
-func (s *schedule) errand() map[int]bool {
+// cheapestDeletion is the tasks before the deletion that takes the fewest places to reach, as far
+// as there are that many.
+func (s *schedule) cheapestDeletion() map[int]bool {
 	var best map[int]bool
 	cheapest := 0
 	for i := range s.tasks {
 		if !s.pending(i) || !s.makesShort(i) {
 			continue
 		}
-		way, cost := s.way(i)
-		if s.affords(cost) && (best == nil || cost.total() < cheapest) {
+		way, cost := s.predecessorsOf(i)
+		if s.hasPlacesFor(cost) && (best == nil || cost.total() < cheapest) {
 			best, cheapest = way, cost.total()
 		}
 	}
@@ -203,8 +203,8 @@ func (s *schedule) makesShort(i int) bool {
 	return false
 }
 
-// way is what must be done before a task, itself included, and the places that it takes.
-func (s *schedule) way(to int) (map[int]bool, Places) {
+// predecessorsOf is what must be done before a task, itself included, and the places that it takes.
+func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
 	way, cost := map[int]bool{to: true}, Places{}
 	for stack := []int{to}; len(stack) > 0; {
 		i := stack[len(stack)-1]
@@ -222,8 +222,8 @@ func (s *schedule) way(to int) (map[int]bool, Places) {
 	return way, cost
 }
 
-// affords reports whether there are places for a cost.
-func (s *schedule) affords(cost Places) bool {
+// hasPlacesFor reports whether there are places for a cost.
+func (s *schedule) hasPlacesFor(cost Places) bool {
 	for k := range s.limit {
 		if s.limit[k] > 0 && cost[k] > len(s.free[k]) {
 			return false
@@ -256,14 +256,14 @@ func (s *schedule) do(i int) {
 			continue
 		}
 		for range n {
-			if place := s.free[k][0]; place != nowhere {
+			if place := s.free[k][0]; place != unplaced {
 				planned.After = append(planned.After, s.Index[place])
 			}
 			s.free[k] = s.free[k][1:]
 		}
 		for range -n {
-			if s.owed[k] > 0 {
-				s.owed[k]--
+			if s.overLimit[k] > 0 {
+				s.overLimit[k]--
 				continue
 			}
 			s.free[k] = append(s.free[k], i)
@@ -273,7 +273,7 @@ func (s *schedule) do(i int) {
 	planned.After = slices.Compact(planned.After)
 	s.Index[i] = len(s.Steps)
 	s.Steps = append(s.Steps, planned)
-	for _, b := range s.behind[i] {
+	for _, b := range s.followers[i] {
 		if s.waits[b]--; s.waits[b] == 0 && s.pending(b) {
 			heap.Push(&s.ready, b)
 		}
@@ -314,4 +314,4 @@ func earlyReason(s plan.Step) diag.Reason {
 }
 
 // Has reports whether a task is in the order.
-func (s Sequence) Has(task int) bool { return s.Index[task] != nowhere }
+func (s Sequence) Has(task int) bool { return s.Index[task] != unplaced }
