@@ -113,13 +113,15 @@ func SameRule(a, b Rule) bool {
 // SameConditions compares conditions as they are written first, which is how most are described.
 func SameConditions(a, b Rule) bool {
 	return slices.EqualFunc(a.Conditions, b.Conditions, func(a, b Condition) bool {
-		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) && slices.Equal(a.Regex, b.Regex)
+		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) &&
+			slices.Equal(a.Regex, b.Regex)
 	}) || a.MatchKey() == b.MatchKey()
 }
 
 // SameAction compares what most actions are made of, and only asks those with more for their keys.
 func SameAction(a, b Action) bool {
-	if a.Kind != b.Kind || a.StickySeconds != b.StickySeconds || a.Status != b.Status || a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
+	if a.Kind != b.Kind || a.StickySeconds != b.StickySeconds || a.Status != b.Status ||
+		a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {
 		return a.Key() == b.Key()
 	}
 	plain := func(a Action) bool {

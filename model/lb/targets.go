@@ -41,10 +41,9 @@ func IsNamed(t Target) bool {
 	return err != nil
 }
 
-// Within is what of the targets that a group is to have the cloud takes: those that it has first,
-// for what is served stays, then the first of the others. Elsewhere are those of the load
-// balancer's other groups; where they leave no room at all, it is for the cloud to refuse the first
-// one.
+// Within returns the targets that there is room for: first those that the group has already, then
+// the first of the others. Elsewhere is how many targets the load balancer's other groups have. If
+// these take all room, one target is returned all the same, so that the cloud refuses it.
 func (c Capabilities) Within(want, have []Target, elsewhere int) []Target {
 	room := len(want)
 	if most := c.TargetsPerGroup; most > 0 {

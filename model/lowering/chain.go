@@ -32,7 +32,7 @@ func (b *block) indexed() *pathIndex {
 	return b.index
 }
 
-// origin is where a path of one of a block's hosts comes from. A guard that nobody asked for has
+// origin is where a path of one of a block's hosts comes from. A catch-all that no Ingress asked for has
 // none.
 type origin struct {
 	host   routing.Host

@@ -12,22 +12,23 @@ import (
 
 // A claim is one route as an ordered list of rules sees it: a host, a path and what to do. A
 // level's claims stand in precedence; the levels follow one another, the more specific first.
-// What a level does not let through is a claim too, a guard: it belongs to nobody.
+// The answer to requests that miss all paths of a level is a claim too, a catch-all, which belongs
+// to no Ingress.
 type claim struct {
-	path   routing.Path
-	when   routing.Conditions
-	action lb.Action
-	group  *group
-	guard  bool
-	origin diag.Source
+	path     routing.Path
+	when     routing.Conditions
+	action   lb.Action
+	group    *group
+	catchAll bool
+	origin   diag.Source
 }
 
 // A group is of claims that may share a rule: same Ingress, same action, same further
-// conditions. Guards share with guards. A port has one group of each kind, so groups are
+// conditions. Catch-alls share with catch-alls. A port has one group of each kind, so groups are
 // compared by address.
 type group struct{ owner, action, when string }
 
-// claims are what a port's levels ask for, with guards only where they make a difference and
+// claims are what a port's levels ask for, with catch-alls only where they make a difference and
 // without claims that a later one of the same group makes superfluous.
 type claims struct {
 	table    *precedence.Table
@@ -58,15 +59,15 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 
 // level is everything that one host's rules must say. Left out, from the last to the first, is
 // what makes no difference: a claim whose requests would meet the same group further down, a
-// guard whose requests would meet the same action, and what the host's own routes leave no
+// catch-all whose requests would meet the same action, and what the host's own routes leave no
 // request for.
 func (c *claims) level(l *precedence.Level) []claim {
 	all := c.whole(l)
 	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
 	later := c.below(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
-		index.dropped[i] = index.idle(i, later) ||
-			(all[i].guard || !index.ranked) && !index.reaches(i, all[i].path)
+		index.dropped[i] = index.redundant(i, later) ||
+			(all[i].catchAll || !index.ranked) && !index.reaches(i, all[i].path)
 	}
 	kept := make([]claim, 0, len(all))
 	for i, cl := range all {
@@ -188,9 +189,9 @@ func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *grou
 func (c *claims) miss(l *precedence.Level) claim {
 	if l == nil || l.Miss == nil {
 		action := lb.FromRouting(routing.NotFound())
-		return claim{path: routing.Root, action: action, guard: true, group: c.group("", action, nil)}
+		return claim{path: routing.Root, action: action, catchAll: true, group: c.group("", action, nil)}
 	}
 	action := lb.FromRouting(l.Miss.Action.On(c.protocol))
-	return claim{path: routing.Root, action: action, guard: true, origin: l.Miss.Source,
+	return claim{path: routing.Root, action: action, catchAll: true, origin: l.Miss.Source,
 		group: c.group(l.Miss.Owner.String(), action, nil)}
 }

@@ -50,7 +50,7 @@ func (s *pathSets) join(chains []*chain) []*block {
 	for {
 		g := s.newGraph(chains, apart)
 		ordered := g.order()
-		circle := g.circle()
+		circle := g.cycle()
 		if len(circle) == 0 {
 			return ordered
 		}
@@ -176,7 +176,7 @@ func (n *node) before(m *node) {
 	}
 }
 
-// order takes the nodes that wait for nothing, by host and key. Those in a circle are left.
+// order takes the nodes that wait for nothing, by host and key. Those on a cycle are left.
 func (g *graph) order() []*block {
 	free := &nodeHeap{}
 	for _, n := range g.nodes {
@@ -199,9 +199,9 @@ func (g *graph) order() []*block {
 	return ordered
 }
 
-// circle is, once order has taken what it could, the joined blocks that wait for each other: of
-// those left, without those that only come behind.
-func (g *graph) circle() []*node {
+// cycle returns the joined blocks that are left on dependency cycles after order. Blocks that only
+// follow a cycle are dropped.
+func (g *graph) cycle() []*node {
 	left := map[*node]bool{}
 	for _, n := range g.nodes {
 		if n.waits > 0 {

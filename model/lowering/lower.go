@@ -17,7 +17,7 @@ import (
 // Lower makes rules of a table, under what a cloud can express. It is exact: on every listener,
 // every request gets what the table without the refused parts says. Those parts are returned.
 //
-// A listener's rules are made in five steps: each level's reachable routes and its guard become
+// A listener's rules are made in five steps: each level's reachable routes and its catch-all become
 // claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of several
 // hosts are joined (join.go); each block becomes as few rules as its values allow (pack.go), in
 // the cloud's spelling (spell.go).
@@ -85,13 +85,13 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 // names with too many labels away from the wildcards of the next one, whose star would let them
 // in: they get what hosts that no rule names get.
 type section struct {
-	levels []*precedence.Level
-	guard  bool
+	levels   []*precedence.Level
+	catchAll bool
 }
 
 // sections are a port's levels in the order in which their rules must stand: precise hosts and
 // the wildcards that can be said exactly, the other wildcards from the longest to the shortest,
-// each behind its guard, and last what is for any host.
+// each behind its catch-all, and last what is for any host.
 func sections(levels []*precedence.Level, s *speller) []section {
 	var exact, rest section
 	overlapping := map[int]*section{}
@@ -99,7 +99,7 @@ func sections(levels []*precedence.Level, s *speller) []section {
 		switch {
 		case l.Host == routing.Any:
 			rest.levels = append(rest.levels, l)
-		case !s.needsGuard(l.Host):
+		case !s.needsCatchAll(l.Host):
 			exact.levels = append(exact.levels, l)
 		default:
 			depth := strings.Count(string(l.Host), ".")
@@ -111,7 +111,7 @@ func sections(levels []*precedence.Level, s *speller) []section {
 	}
 	out := []section{exact}
 	for _, depth := range slices.Backward(slices.Sorted(maps.Keys(overlapping))) {
-		out = append(out, section{levels: overlapping[depth].levels, guard: true}, *overlapping[depth])
+		out = append(out, section{levels: overlapping[depth].levels, catchAll: true}, *overlapping[depth])
 	}
 	return append(out, rest)
 }
@@ -122,8 +122,8 @@ func (s section) chains(c *claims) []*chain {
 	byHost := map[routing.Host]*chain{}
 	for _, l := range s.levels {
 		host, own := l.Host, c.level(l)
-		if s.guard && len(own) > 0 { // else there is nothing to keep other names away from
-			host, own = overwide(l.Host), c.unnamed()
+		if s.catchAll && len(own) > 0 { // else there is nothing to keep other names away from
+			host, own = deeperNames(l.Host), c.unnamed()
 		}
 		if len(own) > 0 {
 			byHost[host] = &chain{blocks: c.paths.blocks(host, own)}

@@ -17,7 +17,7 @@ import (
 func (s *speller) rules(b *block) []lb.Rule {
 	hosts := s.hostAtoms(b)
 	var out []lb.Rule
-	for _, when := range divided(s.caps, b.when) {
+	for _, when := range splitConditions(s.caps, b.when) {
 		out = append(out, s.rulesWhen(b, when, hosts, s.pathAtoms(b, wildcardsOf(when)))...)
 	}
 	return out

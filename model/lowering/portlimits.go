@@ -13,16 +13,18 @@ import (
 // This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets
 // only for clients that came over TLS, and send nobody from HTTPS to HTTP.
 
-// A reach knows which ports reach which backends, and where redirects lead to.
-type reach struct {
+// A portLimits knows which ports reach which backends, and where redirects lead to.
+type portLimits struct {
 	table     *precedence.Table
 	caps      lb.Capabilities
 	plain     map[int32]bool             // ports that do not reach backends that speak HTTP2 or GRPC
 	protocols map[int32]routing.Protocol // of ports that are strict about redirects
 }
 
-func newReach(t *precedence.Table, listeners []routing.Listener, c lb.Capabilities) reach {
-	r := reach{table: t, caps: c, plain: map[int32]bool{}, protocols: map[int32]routing.Protocol{}}
+func newPortLimits(t *precedence.Table, listeners []routing.Listener,
+	c lb.Capabilities) portLimits {
+	r := portLimits{table: t, caps: c, plain: map[int32]bool{},
+		protocols: map[int32]routing.Protocol{}}
 	for _, l := range listeners {
 		if c.StrictRedirects {
 			r.protocols[l.Port] = l.Protocol
@@ -35,7 +37,7 @@ func newReach(t *precedence.Table, listeners []routing.Listener, c lb.Capabiliti
 }
 
 // cannot says why an action cannot be carried out on a port, or "".
-func (r reach) cannot(a routing.Action, port int32) string {
+func (r portLimits) cannot(a routing.Action, port int32) string {
 	if protocol := r.protocols[port]; a.Redirect != nil && protocol != "" {
 		return r.cannotRedirect(*a.Redirect, protocol)
 	}
@@ -52,7 +54,7 @@ func (r reach) cannot(a routing.Action, port int32) string {
 }
 
 // cannotRedirect says why a redirect cannot be made of requests over a protocol, or "".
-func (r reach) cannotRedirect(to routing.Redirect, protocol routing.Protocol) string {
+func (r portLimits) cannotRedirect(to routing.Redirect, protocol routing.Protocol) string {
 	scheme := strings.ToUpper(to.Scheme)
 	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
 	switch {
@@ -68,7 +70,7 @@ func (r reach) cannotRedirect(to routing.Redirect, protocol routing.Protocol) st
 
 // cannotDefault says why a default cannot answer where it is to: on its own ports, and on those of
 // the hosts that its Ingress names.
-func (r reach) cannotDefault(d routing.Default) string {
+func (r portLimits) cannotDefault(d routing.Default) string {
 	ports := slices.Clone(d.Ports)
 	for _, n := range r.table.Names {
 		if n.Owner == d.Owner {

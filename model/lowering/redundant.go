@@ -7,8 +7,8 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file finds the claims of a level that make no difference: idle ones, whose requests would
-// get the same without them, and those that no request reaches.
+// This file finds the claims of a level that make no difference: redundant ones, whose requests
+// would get the same answer without them, and unreachable ones.
 
 // A claimIndex finds the claims of one level that may overlap a given one without looking at all
 // of them: exact paths and prefixes by walking up the path, the others one by one.
@@ -36,18 +36,18 @@ func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
 
 func isGlob(p routing.Path) bool { return p.Type == routing.Glob || p.Type == routing.Regex }
 
-// idle reports whether the requests that reach claim i would get the same without it.
-func (x *claimIndex) idle(i int, later [][]claim) bool {
-	for _, j := range x.above(x.all[i].path) {
+// redundant reports whether the requests that reach claim i would get the same without it.
+func (x *claimIndex) redundant(i int, later [][]claim) bool {
+	for _, j := range x.candidates(x.all[i].path) {
 		if j > i && !x.dropped[j] {
-			if same, decided := x.decides(i, &x.all[j]); decided {
+			if same, decided := x.settles(i, &x.all[j]); decided {
 				return same
 			}
 		}
 	}
 	for _, level := range later {
 		for j := range level {
-			if same, decided := x.decides(i, &level[j]); decided {
+			if same, decided := x.settles(i, &level[j]); decided {
 				return same
 			}
 		}
@@ -55,23 +55,24 @@ func (x *claimIndex) idle(i int, later [][]claim) bool {
 	return false
 }
 
-// decides reports whether next settles what the requests of claim i would get without it, and
-// whether that is the same. A guard is nobody's, so anybody may do what it does.
-func (x *claimIndex) decides(i int, next *claim) (same, decided bool) {
+// settles reports whether next settles what the requests of claim i would get without it, and
+// whether that is the same. A catch-all belongs to no Ingress, so a claim of any Ingress can
+// replace it.
+func (x *claimIndex) settles(i int, next *claim) (same, decided bool) {
 	cl := &x.all[i]
 	if !x.sets.overlap(cl.group.owner, cl.path, next.path) {
 		return false, false
 	}
-	if next.group.action == cl.group.action && (cl.guard || next.group.owner == cl.group.owner) {
+	if next.group.action == cl.group.action && (cl.catchAll || next.group.owner == cl.group.owner) {
 		covered := len(next.when) == 0 && x.sets.contains(cl.group.owner, next.path, cl.path)
 		return covered, covered
 	}
 	return false, x.reaches(i, next.path)
 }
 
-// above are the claims that may overlap a path without lying below it, in order: what a claim
-// of the level can meet further down.
-func (x *claimIndex) above(p routing.Path) []int {
+// candidates returns the claims that may overlap a path without lying below it, in order: what a
+// claim of the level can meet further down.
+func (x *claimIndex) candidates(p routing.Path) []int {
 	if !x.ranked || isGlob(p) {
 		all := make([]int, len(x.all))
 		for i := range all {

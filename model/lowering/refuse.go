@@ -67,15 +67,16 @@ type refuser struct {
 	open     []routing.Listener
 	closed   map[int32]string // by port, why it is not opened
 	spellers map[int32]*speller
-	guards   map[int32]int // by port, the wildcards of hosts that a rule for any host is repeated for
-	reach    reach
-	refusals []Refusal
-	told     map[string]bool // by owner and reason
+	// by port, the wildcards of hosts that a rule for any host is repeated for
+	hostWildcards map[int32]int
+	portLimits    portLimits
+	refusals      []Refusal
+	diagnosed     map[string]bool // by owner and reason
 }
 
 func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{},
-		guards: map[int32]int{}, told: map[string]bool{}}
+		hostWildcards: map[int32]int{}, diagnosed: map[string]bool{}}
 	for _, l := range t.Listeners {
 		if why := cannotProtect(c, l); why != "" {
 			r.closed[l.Port] = why
@@ -83,9 +84,9 @@ func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 		}
 		r.open = append(r.open, l)
 		r.spellers[l.Port] = newSpeller(c, l.Port)
-		r.guards[l.Port] = r.spellers[l.Port].guardWildcards(t.Levels(l.Port))
+		r.hostWildcards[l.Port] = r.spellers[l.Port].hostWildcardsOf(t.Levels(l.Port))
 	}
-	r.reach = newReach(t, r.open, c)
+	r.portLimits = newPortLimits(t, r.open, c)
 	return r
 }
 
@@ -114,8 +115,8 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
 // answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It
 // tells the owner of targets that cannot be reached.
 func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
-	if why := cannotReach(r.caps, r.table, a); why != "" && !r.told[owner.String()+why] {
-		r.told[owner.String()+why] = true
+	if why := cannotReach(r.caps, r.table, a); why != "" && !r.diagnosed[owner.String()+why] {
+		r.diagnosed[owner.String()+why] = true
 		r.refusals = append(r.refusals,
 			Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
 	}
@@ -131,8 +132,8 @@ func (r *refuser) routes() []routing.Route {
 	for _, route := range r.table.Routes {
 		route.Action = r.answerable(route.Action, route.Owner, route.Source)
 		kept := r.onPorts(route.Ports, route.Owner, route.Source, func(port int32) string {
-			return cmp.Or(r.reach.cannot(route.Action, port),
-				r.spellers[port].cannot(&route, r.guards[port]))
+			return cmp.Or(r.portLimits.cannot(route.Action, port),
+				r.spellers[port].cannot(&route, r.hostWildcards[port]))
 		})
 		// Where the host cannot be said, its name is refused.
 		route.Ports = slices.DeleteFunc(kept, func(port int32) bool {
@@ -186,7 +187,7 @@ func (r *refuser) defaults() []routing.Default {
 		}
 		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
 		d.Action = r.answerable(d.Action, d.Owner, d.Source)
-		if why := cmp.Or(cannotDo(r.caps, d.Action), r.reach.cannotDefault(d)); why != "" {
+		if why := cmp.Or(cannotDo(r.caps, d.Action), r.portLimits.cannotDefault(d)); why != "" {
 			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
 			continue
 		}
@@ -222,18 +223,18 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 	return out
 }
 
-// cannot says why a route has no rule on this port, its host apart, or "". Guards is how many
+// cannot says why a route has no rule on this port, its host apart, or "". WildcardsOfHosts is how many
 // wildcards the hosts have that it is repeated for if it is for any host.
-func (s *speller) cannot(r *routing.Route, guards int) string {
+func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
 	if why := cannotDo(s.caps, r.Action); why != "" {
 		return why
 	}
-	if why := cannotNarrow(s.caps, r.When); why != "" {
+	if why := cannotSplit(s.caps, r.When); why != "" {
 		return why
 	}
 	hosts := s.hostWildcards(r.Host)
 	if r.Host == routing.Any {
-		hosts = guards
+		hosts = wildcardsOfHosts
 	}
 	further := mostWildcards(s.caps, r.When)
 	if !allowsWildcards(s.caps, hosts+further) {
@@ -260,8 +261,8 @@ func (s *speller) cannot(r *routing.Route, guards int) string {
 }
 
 func (s *speller) cannotHost(h routing.Host) string {
-	if h == routing.Any || !s.host(h).impossible() && (!s.needsGuard(h) ||
-		!s.host(overwide(h)).impossible()) {
+	if h == routing.Any || !s.host(h).impossible() && (!s.needsCatchAll(h) ||
+		!s.host(deeperNames(h)).impossible()) {
 		return ""
 	}
 	if s.portInHost() && !s.caps.Regex {

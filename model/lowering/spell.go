@@ -40,13 +40,13 @@ func newSpeller(c lb.Capabilities, port int32) *speller {
 	return s
 }
 
-// overwide is the glob that stands for names too long for a wildcard, which a star that spans
+// deeperNames is the glob that stands for names too long for a wildcard, which a star that spans
 // dots would let in: "*.*.example.com" for "*.example.com".
-func overwide(wildcard routing.Host) routing.Host { return "*." + wildcard }
+func deeperNames(wildcard routing.Host) routing.Host { return "*." + wildcard }
 
-func isOverwide(h routing.Host) bool { return strings.HasPrefix(string(h), "*.*.") }
+func isDeeperNames(h routing.Host) bool { return strings.HasPrefix(string(h), "*.*.") }
 
-// host spells a host. A wildcard whose star would span dots is a value only behind a guard.
+// host spells a host. A wildcard whose star would span dots is a value only behind a catch-all.
 func (s *speller) host(h routing.Host) spelling {
 	out, known := s.hosts[h]
 	if !known {
@@ -62,7 +62,7 @@ func (s *speller) spellHost(h routing.Host) spelling {
 		(s.hostValues == nil || s.hostValues.MatchString(value)) {
 		out.values = []string{value}
 	}
-	if isOverwide(h) {
+	if isDeeperNames(h) {
 		return out
 	}
 	if s.caps.Regex {
@@ -76,8 +76,8 @@ func (s *speller) spellHost(h routing.Host) spelling {
 	return out
 }
 
-// needsGuard reports whether a wildcard can only be said with a star that spans dots.
-func (s *speller) needsGuard(h routing.Host) bool {
+// needsCatchAll reports whether a wildcard can only be said with a star that spans dots.
+func (s *speller) needsCatchAll(h routing.Host) bool {
 	return h.Wildcard() && !s.caps.HostStarIsLabel && s.host(h).regex == ""
 }
 
@@ -89,14 +89,14 @@ func (s *speller) hostWildcards(h routing.Host) int {
 	return wildcards(string(h))
 }
 
-// guardWildcards are the most wildcards that hosts bring into rules that repeat there what is for
+// hostWildcardsOf are the most wildcards that hosts bring into rules that repeat there what is for
 // any host.
-func (s *speller) guardWildcards(levels []*precedence.Level) int {
+func (s *speller) hostWildcardsOf(levels []*precedence.Level) int {
 	most := 0
 	for _, l := range levels {
 		most = max(most, s.hostWildcards(l.Host))
-		if s.needsGuard(l.Host) {
-			most = max(most, s.hostWildcards(overwide(l.Host)))
+		if s.needsCatchAll(l.Host) {
+			most = max(most, s.hostWildcards(deeperNames(l.Host)))
 		}
 	}
 	return most

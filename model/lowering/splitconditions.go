@@ -16,9 +16,9 @@ import (
 // them: so what a route's conditions become does not depend on where it is repeated.
 const hostAndPath = 2
 
-// divided are conditions of which always one holds where these do, each within what a rule has room
-// for besides host and path.
-func divided(c lb.Capabilities, when routing.Conditions) []routing.Conditions {
+// splitConditions splits conditions into alternatives that each fit one rule besides its host and
+// path. Together they match the same requests.
+func splitConditions(c lb.Capabilities, when routing.Conditions) []routing.Conditions {
 	if len(when) == 0 {
 		return []routing.Conditions{nil}
 	}
@@ -89,7 +89,7 @@ func wildcardsOf(when routing.Conditions) int {
 // mostWildcards are the most wildcards that conditions bring into a rule once they are divided.
 func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 	most := 0
-	for _, part := range divided(c, when) {
+	for _, part := range splitConditions(c, when) {
 		most = max(most, wildcardsOf(part))
 	}
 	return most
@@ -99,8 +99,8 @@ func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 var inProse = map[string]string{"header": "headers", "method": "methods",
 	"query": "query parameters", "source": "source addresses"}
 
-// cannotNarrow says why conditions do not go into rules beside host and path, or "".
-func cannotNarrow(c lb.Capabilities, when routing.Conditions) string {
+// cannotSplit says why conditions do not go into rules beside host and path, or "".
+func cannotSplit(c lb.Capabilities, when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
 		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path",
 			len(when), c.Name, room)
