@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has the state of a translation, and of the visit of each member.
+// This file has a translation while it is made, and the part of each member.
 
-// A translation is a Config in the making.
+// A translation makes the Config of a load balancer.
 type translation struct {
 	*objects.Index
 	snapshot  *snapshots.Snapshot

@@ -36,18 +36,18 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 		},
 	}
 	t.config.Routes = make([]routing.Route, 0, s.RoutesPerPort())
-	var visits []*memberTranslation
+	var translations []*memberTranslation
 	for _, m := range s.Members {
 		if !m.Unserved {
-			visits = append(visits, t.addMember(m))
+			translations = append(translations, t.addMember(m))
 		}
 	}
 	t.config.Yielding = t.listeners.Yielding()
-	for _, v := range visits {
+	for _, v := range translations {
 		v.ports, v.Found = v.opening.Finish()
 	}
-	t.nameListed(visits)
-	for _, v := range visits {
+	t.nameListed(translations)
+	for _, v := range translations {
 		v.serve()
 	}
 	t.config.Listeners, t.config.Certificates = t.listeners.Build(&s.Class)
@@ -59,10 +59,10 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 // nameListed adds the listed hosts that are not answered as any other host is: another Ingress that
 // lists one of them has to name it, too, to answer for it, and what it names then may be one more
 // of them.
-func (t *translation) nameListed(visits []*memberTranslation) {
+func (t *translation) nameListed(translations []*memberTranslation) {
 	for known := -1; known < len(t.named); {
 		known = len(t.named)
-		for _, v := range visits {
+		for _, v := range translations {
 			for _, r := range v.rules {
 				if r.Listed != "" && v.ports.Needs(r, t.named) {
 					t.named[r.Host] = true
@@ -94,7 +94,7 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 	return v
 }
 
-// serve adds what the Ingress asks for.
+// serve adds the names, routes and default backend of the member.
 func (v *memberTranslation) serve() {
 	v.Found = withoutUnused(v.Found, v.refused)
 	v.rules = v.ports.Needed(v.rules, v.translation.named)
@@ -127,8 +127,7 @@ func (t *translation) takenListed(m members.Member, rules []hostrules.Rule) []di
 	return out
 }
 
-// withoutUnused leaves out that nothing answers for a listed host where that host, or all, were
-// refused.
+// withoutUnused removes the diagnostics about unused certificates of hosts that were refused.
 func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 	at := make(map[diag.Source]bool, len(refused))
 	for _, d := range refused {
@@ -139,7 +138,7 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 	})
 }
 
-// names names each host once, whether or not its rules have paths.
+// names adds a name for each host, whether or not its rules have paths.
 func (v *memberTranslation) names() {
 	named := make(map[routing.Host]bool, len(v.rules))
 	for _, r := range v.rules {
@@ -167,7 +166,7 @@ func (v *memberTranslation) routes() {
 	}
 }
 
-// route adds the route of one path, unless there is no way to say which requests it means.
+// route adds the route of one path, unless the path is an invalid regular expression.
 func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 	p := &r.HTTP.Paths[i]
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"

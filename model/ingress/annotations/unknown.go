@@ -134,7 +134,7 @@ var otherWords = func() map[string]string {
 	return out
 }()
 
-// narrowing are the fields that say who is answered.
+// narrowingFields are the fields that restrict which requests are answered.
 var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true,
 	"mutualAuthentication": true, "authenticate": true}
 

@@ -16,9 +16,10 @@ import (
 	"fairlead.dev/fairlead/model/secrets"
 )
 
-// This file has users sign in. Whatever is in the way of that has requests answered 503.
+// This file translates spec.authenticate of Backends. If users cannot sign in, requests are
+// answered 503.
 
-// signInBefore puts the sign-in of a Backend in front of what it does.
+// signInBefore adds the authentication of a Backend to its action.
 func (v *MemberBackends) signInBefore(a routing.Action, with *v1alpha1.Authenticate,
 	field string) routing.Action {
 	if with == nil {
@@ -93,7 +94,7 @@ func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Au
 	return out
 }
 
-// longestCookie is how much of a cookie's name is what a Backend says.
+// longestCookie is the most characters of cookieName that are used.
 const longestCookie = 200
 
 // cookie is the name of the cookie that keeps a session. A load balancer takes a session for that
@@ -110,7 +111,7 @@ func (v *MemberBackends) cookie(a *routing.Auth) string {
 	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
 }
 
-// session is what holds if nothing is said, said.
+// session returns the session settings of a Backend, with defaults.
 func session(s v1alpha1.Session) *routing.Auth {
 	out := &routing.Auth{
 		OnMissing: cmp.Or(s.OnUnauthenticatedRequest, "authenticate"), Scope: cmp.Or(s.Scope, "openid"),

@@ -16,10 +16,10 @@ import (
 
 // This file validates Backend objects.
 
-// longestBackend is how many bytes of JSON the spec of a Backend has.
+// longestBackend is the most bytes that the spec of a Backend has as JSON.
 const longestBackend = 16 << 10
 
-// validateBackend is what is wrong with a Backend.
+// validateBackend returns the errors in a Backend.
 func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
 	at := field.NewPath("spec")
 	if text, err := json.Marshal(spec); err != nil || len(text) > longestBackend {

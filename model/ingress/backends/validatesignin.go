@@ -12,7 +12,7 @@ import (
 
 // This file validates spec.authenticate of Backend objects.
 
-// validateAuthenticate is what is wrong with a sign-in.
+// validateAuthenticate returns the errors in spec.authenticate.
 func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	kinds := 0

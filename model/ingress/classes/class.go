@@ -53,7 +53,7 @@ type Class struct {
 	v1alpha1.LoadBalancerClassSpec
 }
 
-// Grace is how long an Ingress that leaves a load balancer of the class is served by it.
+// Grace returns how long a load balancer of the class serves an Ingress that moves away from it.
 func (c *Class) Grace() time.Duration {
 	if c.MoveGrace != nil {
 		return c.MoveGrace.Duration
@@ -61,14 +61,14 @@ func (c *Class) Grace() time.Duration {
 	return settings.DefaultMoveGrace
 }
 
-// Retains reports whether load balancers of the class are there still when nobody asks for them any
+// Retains reports whether load balancers of the class are kept when no Ingress asks for them any
 // more.
 func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
 
-// Source is where diagnostics about a class point.
+// Source returns the class as the source of diagnostics.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 
-// HostMissMeaning is the class's reading of a miss.
+// HostMissMeaning returns which route answers if no path of a host matches.
 func (c *Class) HostMissMeaning() routing.HostMiss {
 	if c.HostMiss == v1alpha1.HostMissLessSpecific {
 		return routing.MissFallsThrough
@@ -83,7 +83,7 @@ func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
 		Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}
 }
 
-// PortSettings is what the class says of a single port.
+// PortSettings returns the settings of the class for one port.
 func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
 	at := slices.IndexFunc(c.Ports, func(p v1alpha1.PortSettings) bool { return p.Port == number })
 	if at < 0 {
@@ -92,7 +92,7 @@ func (c *Class) PortSettings(number int32) v1alpha1.PortSettings {
 	return c.Ports[at]
 }
 
-// DiscoversCertificates reports whether the cloud is searched for certificates.
+// DiscoversCertificates reports whether certificates are searched for in the cloud.
 func (c *Class) DiscoversCertificates() bool {
 	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
 }

@@ -20,7 +20,7 @@ const (
 	deepestSettings = 32       // objects and lists within one another
 )
 
-// ValidateProviderSettings is what is wrong with settings before their provider sees them.
+// ValidateProviderSettings returns the errors in spec.provider that any provider would report.
 func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) field.ErrorList {
 	if settings == nil {
 		return nil

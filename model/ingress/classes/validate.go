@@ -21,7 +21,7 @@ import (
 // This file validates the parameters of a class: fields that are lists or maps. Fields with a
 // single value are rows of the table in package settings.
 
-// ValidateSpec is what is wrong with the parameters of a class.
+// ValidateSpec returns the errors in the parameters of a class.
 func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	errs := settings.ValidateClass(spec, at)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
@@ -170,5 +170,5 @@ func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// AnyHost allows every host, and what is for no host in particular.
+// AnyHost allows every host, rules without a host, and default backends.
 const AnyHost = "*"

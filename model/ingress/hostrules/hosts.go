@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps namespaces to the hosts that the class lets them serve. A rule for another host
-// neither routes nor names it, so it cannot take the host from whoever may have it.
+// This file restricts namespaces to the hosts that the class allows them. A rule for another host
+// has no route and no name, so it does not take the host from the namespaces that may serve it.
 
-// An Allowance is the hosts that a namespace may serve.
+// An Allowance holds the hosts that the class allows a namespace.
 type Allowance struct {
 	Everything bool
 	hosts      []routing.Host

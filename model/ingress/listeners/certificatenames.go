@@ -2,8 +2,8 @@ package listeners
 
 import "fairlead.dev/fairlead/model/routing"
 
-// This file is the names in certificates. A certificate may have thousands, and many Ingresses may
-// use it, so they are put in order once for each certificate.
+// This file finds the names in certificates. A certificate may have thousands, and many Ingresses
+// may use it, so its names are sorted once.
 
 // namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
 // to them.

@@ -14,41 +14,43 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has the state of the ports of a load balancer, and of a member that opens them.
+// This file has the listeners of a load balancer while they are built, and those of one member.
 
-// Builder are the ports of a load balancer with their certificates, as they are opened member by
-// member.
+// A Builder makes the listeners of a load balancer and their certificates. Members are added one by
+// one, the oldest first.
 type Builder struct {
 	class *classes.Class
 	group string // the group across namespaces, or ""
-	// why the cloud could not be asked for all of it; "" if it could
+	// why certificates in the cloud could not be listed; "" if they could
 	unread    string
-	inCloud   map[string][]routing.CertificateID // what the cloud holds, by host
-	discovers bool                               // whether the cloud was asked
-	members   map[string]memory.Member           // which certificates of theirs it refused
+	inCloud   map[string][]routing.CertificateID // certificates in the cloud, by host
+	discovers bool                               // whether the cloud is searched for certificates
+	members   map[string]memory.Member           // remembered, with refused certificates
 	ports     map[int32]*listener
 	secrets   map[objects.Name]secret // read so far
 	known     map[routing.CertificateID]*routing.Certificate
-	// the names in those that Secrets hold, and the common ones
-	namesIn  map[routing.CertificateID][]routing.Host
-	names    names
-	reported map[routing.CertificateID][]string // the names in those that the cloud holds, as it says
-	shown    []routing.CertificateID            // those that listeners have
+	// the names in certificates of Secrets, common names included
+	namesIn map[routing.CertificateID][]routing.Host
+	names   names
+	// the names in certificates of the cloud, as it reports them
+	reported map[routing.CertificateID][]string
+	shown    []routing.CertificateID // certificates that listeners have
 	certificateDisputes
 
-	held       []routing.Certificate            // what Secrets have brought to this load balancer
-	remembered map[string]routing.CertificateID // which of it each Secret held last
-	asked      map[certificateOrigin]bool       // what is among the origins of certificates
-	now        time.Time                        // when what is new must not have expired
+	held       []routing.Certificate            // certificates that were imported from Secrets
+	remembered map[string]routing.CertificateID // the certificate that each Secret held last
+	// the certificates of the load balancer with their sources
+	asked map[certificateOrigin]bool
+	now   time.Time // certificates that are added must not have expired by then
 }
 
-// A certificateOrigin is a certificate and where it is asked for.
+// A certificateOrigin is a certificate and the field that asks for it.
 type certificateOrigin struct {
 	id     routing.CertificateID
 	source diag.Source
 }
 
-// A certificateUse is a certificate for a host, and where it is asked for.
+// A certificateUse is a certificate for a host, and the field that asks for it.
 type certificateUse struct {
 	id     routing.CertificateID
 	source diag.Source
@@ -58,86 +60,89 @@ type certificateUse struct {
 // ServedPorts are the ports on which one Ingress is served, ascending.
 type ServedPorts struct {
 	plain  []int32
-	secure map[routing.Host][]int32 // the plain ports too; only for hosts that have a certificate
+	secure map[routing.Host][]int32 // HTTP and HTTPS ports, of hosts with a certificate
 	// the HTTPS ports on which rules for a host answer for hosts that spec.tls lists
 	listed map[routing.Host][]int32
 }
 
-// A MemberListeners is the opening of one member's ports.
+// MemberListeners are the listeners that one member asks for.
 type MemberListeners struct {
 	*Builder
 	*objects.Index
 	members.Member
 	Allowance hostrules.Allowance
 	covers    cover
-	plain     []int32                         // the HTTP ports on which it is served
-	claimed   []int32                         // the HTTPS ports
-	uses      map[routing.Host]certificateUse // on these
-	// why it may not bring these certificates; "" where it may
+	plain     []int32                         // HTTP ports on which the member is served
+	claimed   []int32                         // HTTPS ports on which the member is served
+	uses      map[routing.Host]certificateUse // certificates on the HTTPS ports
+	// why the member may not use a certificate; "" if it may
 	refused map[routing.CertificateID]string
 	found   []diag.Diagnostic
 }
 
+// tell adds a diagnostic about a field of the member.
 func (o *MemberListeners) tell(severity diag.Severity, reason diag.Reason, field, message string) {
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason,
 		Source: o.Source().At(field), Message: message})
 }
 
-// tellSecure tells what is not served over HTTPS.
+// tellSecure adds a diagnostic about a field of the member, for the HTTPS ports that it asks for.
 func (o *MemberListeners) tellSecure(severity diag.Severity, reason diag.Reason, field,
 	message string) {
 	o.tell(severity, reason, field, message)
 	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
 }
 
-// A certificateDisputes is what is known of the certificates of namespaces that share a load
-// balancer.
+// certificateDisputes hold the certificates of namespaces that share a load balancer, and the hosts
+// for which two namespaces have certificates.
 type certificateDisputes struct {
 	owners *ownership.Owners
-	// the names of certificates that are served, by namespace
+	// the names in certificates on listeners, by namespace
 	served map[string]map[routing.Host]bool
-	// by the namespace and its oldest member that does
-	brought  map[string]map[routing.CertificateID]routing.Owner
-	recent   map[string]map[routing.CertificateID]bool // that Secrets of a namespace held last
+	// the oldest member of each namespace that uses a certificate
+	brought map[string]map[routing.CertificateID]routing.Owner
+	// certificates that Secrets of a namespace held last
+	recent   map[string]map[routing.CertificateID]bool
 	openings []*MemberListeners
-	overlaps []overlap // that are refused
+	// hosts that are not served over HTTPS because of another namespace's certificate
+	overlaps []overlap
 }
 
-// An overlap is a host of one namespace that a certificate of another one has a name for.
+// An overlap is a host of one namespace, and a certificate of another namespace with its name.
 type overlap struct {
 	ownership.Overlap
-	by members.Member // brings the certificate
+	by members.Member // uses the certificate
 	id routing.CertificateID
 }
 
-// A secret is what was read of one.
+// A secret is the result of reading a Secret.
 type secret struct {
-	id     routing.CertificateID // the certificate in it, or else the last one that was
+	id     routing.CertificateID // its certificate, or the last one that was valid
 	reason diag.Reason
-	err    error // there is no certificate in it, because
+	err    error // why it has no valid certificate
 }
 
-// A listener is one port.
+// A listener is a port of the load balancer.
 type listener struct {
 	protocol routing.Protocol
-	opener   string // who has decided the protocol
+	opener   string // the member, the class or the group that decided the protocol
 	inbound  []string
-	// who has decided which clients may connect; "" if it is the class, or neither it nor the owner
-	// has
+	// the member that decided which clients may connect; "" if the class did, or none
 	narrower string
-	policy   string // the TLS policy that an author asks for
-	decided  string // who asked for it
+	policy   string // the TLS policy that a member asks for
+	decided  string // the member that asks for the TLS policy
 	served   []members.Member
 
 	by    map[routing.Host]certificateUse // the certificate of each host
 	order []routing.CertificateID         // as they were attached
-	has   map[routing.CertificateID]bool  // what is in it
+	has   map[routing.CertificateID]bool  // certificates in order
 }
 
-// names are the names in the certificates of one load balancer, as far as they were asked for.
+// names are the names in certificates, which are sorted once for each certificate.
 type names struct {
-	shown     map[routing.CertificateID][]routing.Host        // by which clients may be shown them
-	certified map[routing.CertificateID]map[routing.Host]bool // that clients trust them for
+	shown map[routing.CertificateID][]routing.Host // names that clients may see
+	// hosts that clients accept the certificate for
+	certified map[routing.CertificateID]map[routing.Host]bool
 }
 
 func newNames() names {
@@ -145,7 +150,7 @@ func newNames() names {
 		map[routing.CertificateID]map[routing.Host]bool{}}
 }
 
-// forget has the names of a certificate put in order anew: more became known of it.
+// forget drops the names of a certificate, so that they are sorted again: there are more names now.
 func (n names) forget(id routing.CertificateID) {
 	delete(n.shown, id)
 	delete(n.certified, id)

@@ -31,7 +31,7 @@ type Index struct {
 	pods            map[Name]*corev1.Pod
 	PodsKnown       bool
 	Awaited         map[endpoints.Claim]bool
-	// Services that were taken over from another index, with what is behind them
+	// Services that were copied from another index, with their endpoints and Pods
 	taken map[Name]bool
 }
 
@@ -80,7 +80,7 @@ func (x *Index) Objects() Objects {
 	return o
 }
 
-// EndpointsOf is a Service with what stands behind it.
+// EndpointsOf returns a Service with its EndpointSlices, Pods and Nodes.
 func (x *Index) EndpointsOf(service Name) endpoints.Objects {
 	return endpoints.Objects{
 		Service: x.Services[service], Slices: x.EndpointSlices[service], Nodes: x.Nodes,
@@ -122,7 +122,7 @@ func (x *Index) CopyDependencies(from *Index, ing *networkingv1.Ingress) {
 	pick(x.Namespaces, from.Namespaces, Name{Name: ing.Namespace})
 }
 
-// CertificateOf is the judgement of a Secret, which those who made the objects may have kept.
+// CertificateOf returns the certificate in a Secret, from Judged if it was read before.
 func (x *Index) CertificateOf(s *corev1.Secret) secrets.Certificate {
 	if j, known := x.Judged[s]; known {
 		return j

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 )
 
-// This file is about Ingresses that are not ours: how long one is served on that was, and why
-// another is left alone.
+// This file handles Ingresses of other controllers: one that was Fairlead's is served for the
+// moveGrace of its class, and the others are left alone.
 
 // depart has an Ingress that is not ours any more served as it was last accepted, until the
 // moveGrace of the class is over: it may come back, and clients have to follow it. What the class

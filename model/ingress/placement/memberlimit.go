@@ -35,9 +35,9 @@ const (
 // sizeOf is about how much is remembered of a member.
 func sizeOf(m members.Member) int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
 
-// limitMembers leaves out the members for which there is no room in so many bytes, and tells them. Every
-// namespace has an equal share, and what it does not need is the others'. One with more members
-// than fit loses those that came last.
+// limitMembers leaves out the members for which there is no room in so many bytes, and tells them.
+// Every namespace has an equal share, and what it does not need is the others'. One with more
+// members than fit loses those that came last.
 func limitMembers(s *snapshots.Snapshot, room int) {
 	most := room + room/arriving
 	all, total := map[string][]members.Member{}, 0

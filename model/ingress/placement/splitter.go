@@ -18,6 +18,7 @@ import (
 // This file gathers the members of load balancers, and keeps those that were accepted before where
 // the class still permits it.
 
+// A splitter makes the snapshots of all load balancers.
 type splitter struct {
 	*objects.Index
 	classes   *classes.Lookup
@@ -27,7 +28,7 @@ type splitter struct {
 	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
 
-// snapshot is that of a load balancer, as far as it has been gathered.
+// snapshot returns the snapshot of a load balancer with the members so far.
 func (s *splitter) snapshot(key routing.Key, class *classes.Class) *snapshots.Snapshot {
 	snapshot := s.snapshots[key]
 	if snapshot == nil {

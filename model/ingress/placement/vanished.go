@@ -15,9 +15,9 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 )
 
-// This file is about Ingresses that are served and are gone without having been let go of: our
-// finalizer was taken by force, or the API server was restored from an older state. They are served
-// on as they were last accepted.
+// This file handles Ingresses that are gone although Fairlead did not remove its finalizer: the
+// finalizer was removed by force, or the API server was restored from an older state. Their last
+// accepted versions are still served.
 
 // placeVanished makes members of the Ingresses that have vanished.
 func (s *splitter) placeVanished(there []*networkingv1.Ingress) {

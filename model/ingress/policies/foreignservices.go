@@ -16,7 +16,7 @@ import (
 )
 
 // This file refuses changes that refer to a Service with an annotation of another controller that
-// restricts who is answered.
+// restricts which requests are answered.
 
 // WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
 // an annotation that restricts who is answered and is not read. What was served before the Service

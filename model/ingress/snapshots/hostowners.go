@@ -29,8 +29,9 @@ func (s *Snapshot) OwnsHosts() bool {
 // OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
 func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.Owners.Owned() }
 
-// ResolveOwners decides who owns the hosts of a snapshot. A snapshot from which members are left
-// out later keeps these owners: a member for which there is no room must not lose its hosts.
+// ResolveOwners finds the namespaces that own the hosts of a snapshot. A snapshot from which
+// members are left out later keeps these owners: a member for which there is no room must not lose
+// its hosts.
 func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memory.LoadBalancer) {
 	if !s.OwnsHosts() {
 		return
@@ -48,7 +49,7 @@ func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memo
 	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.Owners)...)
 }
 
-// A heldHost is who is remembered as the owner of a host.
+// A heldHost is the namespace that is remembered as the owner of a host.
 type heldHost struct {
 	namespace string
 	from      routing.Key // where that is remembered; "" for here

@@ -67,8 +67,8 @@ func ReadServed(c *classes.Class, key routing.Key,
 	return given, "", ok
 }
 
-// movesFrom says why the class does not let a version be served by a load balancer of this scheme or
-// name: it has another scheme for it that more can be kept from, or it does not allow the
+// movesFrom says why the class does not let a version be served by a load balancer of this scheme
+// or name: it has another scheme for it that more can be kept from, or it does not allow the
 // annotation that asked for it.
 func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
 	read settings.Values) string {
