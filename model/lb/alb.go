@@ -28,7 +28,8 @@ func ALB() Capabilities {
 			Rules: "L-7EED9B64", TargetGroups: "L-822D1B1B", Certificates: "L-9365A611", Listeners: "L-B6DF7632",
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
 		},
-		GroupAttributes: albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
+		BalancerAttributes: albBalancerAttributes(),
+		GroupAttributes:    albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
 		// RegisterTargets: "If the target type is ip, specify an IP address".
 		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
 		AddressesOnly: true,
@@ -44,6 +45,37 @@ func ALBGlob() Capabilities {
 	c := ALB()
 	c.Name, c.Regex = "alb-glob", false
 	return c
+}
+
+// albBalancerAttributes are the attributes that AWS documents for Application Load Balancers. That
+// of cross-zone load balancing cannot be changed: it is always on.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html
+func albBalancerAttributes() map[string]Attribute {
+	toggle := Attribute{Values: []string{"true", "false"}}
+	out := map[string]Attribute{
+		deletionProtection:                  toggle,
+		"client_keep_alive.seconds":         {Least: 60, Most: 604800},
+		"idle_timeout.timeout_seconds":      {Least: 1, Most: 4000},
+		"ipv6.deny_all_igw_traffic":         toggle,
+		"load_balancing.cross_zone.enabled": {Values: []string{"true"}},
+		"routing.http.desync_mitigation_mode": {
+			Values: []string{"monitor", "defensive", "strictest"}},
+		"routing.http.drop_invalid_header_fields.enabled":          toggle,
+		"routing.http.preserve_host_header.enabled":                toggle,
+		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": toggle,
+		"routing.http.xff_client_port.enabled":                     toggle,
+		"routing.http.xff_header_processing.mode": {
+			Values: []string{"append", "preserve", "remove"}},
+		"routing.http2.enabled":      toggle,
+		"waf.fail_open.enabled":      toggle,
+		"zonal_shift.config.enabled": toggle,
+	}
+	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
+		out[logs+".s3.enabled"] = toggle
+		out[logs+".s3.bucket"] = Attribute{Text: true}
+		out[logs+".s3.prefix"] = Attribute{Text: true}
+	}
+	return out
 }
 
 // albGroupAttributes are the attributes that AWS documents for target groups of Application Load

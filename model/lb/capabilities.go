@@ -58,6 +58,8 @@ type Capabilities struct {
 	// Quotas is what the cloud calls its limits where an account asks it to raise one.
 	Quotas Quotas
 
+	// BalancerAttributes are the attributes of load balancers that can be set, by name; nil: any.
+	BalancerAttributes map[string]Attribute
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
 	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with
@@ -190,6 +192,9 @@ func (a Attribute) Takes(value string) bool {
 
 func (a Attribute) String() string {
 	said := slices.Clone(a.Values)
+	if a.Text {
+		said = append(said, "text that is not empty")
+	}
 	if a.Most > 0 {
 		said = append(said, fmt.Sprintf("a number from %d to %d", a.Least, a.Most))
 	}
