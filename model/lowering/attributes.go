@@ -2,14 +2,44 @@ package lowering
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file holds attributes of target groups, which are in a cloud's own terms, against what the
-// cloud knows: one that it does not know would cost the target group everything else.
+// This file holds attributes of load balancers and of target groups, which are in a cloud's own
+// terms, against what the cloud knows: one that it does not know would cost everything else.
+
+// BalancerAttributes returns those of some attributes of a load balancer that the cloud has, and
+// why it does not have the others.
+func BalancerAttributes(
+	c lb.Capabilities, asked map[string]string,
+) (had map[string]string, problems []string) {
+	if c.BalancerAttributes == nil {
+		return asked, nil
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		known, ok := c.BalancerAttributes[name]
+		switch {
+		case !ok:
+			problems = append(problems,
+				fmt.Sprintf("load balancers of %s have no attribute %s", c.Name, diag.Cut(name)))
+		case !known.Takes(asked[name]):
+			problems = append(problems,
+				fmt.Sprintf("attribute %s of load balancers cannot be %s: it has to be %s", name,
+					diag.Quote(asked[name]), known))
+		default:
+			if had == nil {
+				had = map[string]string{}
+			}
+			had[name] = asked[name]
+		}
+	}
+	return had, problems
+}
 
 // attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is
 // who shares requests between the backend and others, and does not care which of them a client got
