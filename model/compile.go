@@ -94,6 +94,7 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	config.Protection = shielded
 	config.Settings.Subnets, config.Settings.SecurityGroups = f.Subnets, f.SecurityGroups
 	refused := refuseSettings(&config, f.SettingsRefused)
+	refused = append(refused, checkAttributes(&config, s, c)...)
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
@@ -110,6 +111,19 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	}
 	diagnostics = append(diagnostics, crowds(balancer, c)...)
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
+}
+
+// checkAttributes leaves out the attributes of the class that the cloud does not have, and says so.
+func checkAttributes(
+	config *routing.Config, s ingress.Snapshot, c lb.Capabilities,
+) (found []diag.Diagnostic) {
+	had, problems := lowering.BalancerAttributes(c, config.Settings.Attributes)
+	config.Settings.Attributes = had
+	for _, problem := range problems {
+		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible,
+			Source: s.Class.Source(), Message: problem + "; it is left out"})
+	}
+	return found
 }
 
 // unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not
