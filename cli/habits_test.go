@@ -379,3 +379,47 @@ spec: {attributes: {idle_timeout.timeout_seconds: "SECONDS"}, tags: {team: shop}
 		t.Errorf("the plan of a change:\n%s%s", second.out, second.err)
 	}
 }
+
+// TestAClassesAttributesAreChecked: H3. A wrong one is told, and the rest is planned without it.
+func TestAClassesAttributesAreChecked(t *testing.T) {
+	const class = `apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: ClusterLoadBalancerClass, name: c}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: ClusterLoadBalancerClass
+metadata: {name: c}
+spec: {attributes: {routing.http2.enabled: "false", NAME: "VALUE"}}
+---
+`
+	for attribute, want := range map[string]string{
+		"idle_timeout=60":                                "load balancers of alb have no attribute idle_timeout; it is left out",
+		"idle_timeout.timeout_seconds=4001":              `cannot be "4001": it has to be `,
+		"idle_timeout.timeout_seconds=0":                 `cannot be "0": it has to be `,
+		"client_keep_alive.seconds=59":                   `cannot be "59": it has to be `,
+		"deletion_protection.enabled=yes":                `cannot be "yes": it has to be `,
+		"routing.http.xff_header_processing.mode=add":    `cannot be "add": it has to be `,
+		"load_balancing.cross_zone.enabled=false":        `cannot be "false": it has to be `,
+		"idle_timeout.timeout_seconds=4000":              "",
+		"client_keep_alive.seconds=604800":               "",
+		"access_logs.s3.prefix=logs":                     "",
+		"routing.http.desync_mitigation_mode=strictest":  "",
+		"routing.http.xff_header_processing.mode=remove": "",
+	} {
+		name, value, _ := strings.Cut(attribute, "=")
+		text := strings.NewReplacer("NAME", name, "VALUE", value).Replace(class)
+		dir := directory(t, map[string]string{"a.yaml": text + serviceYAML + "---\n" + ingressYAML("web", "a.example.com", "/")})
+		got := fairlead(t, "plan", "--provider", "aws", dir)
+		if !strings.Contains(got.out, "routing.http2.enabled false\n") && want != "" || !strings.Contains(got.out, "create rule 80") {
+			t.Errorf("%s: the rest is not planned:\n%s", attribute, got.out)
+		}
+		told := strings.Contains(got.out, "error NotExpressible ")
+		if told != (want != "") || !strings.Contains(got.out, want) || (got.code == exitFail) != told || strings.Contains(got.out, name+" "+value) == told {
+			t.Errorf("%s: exit code %d, want %q in\n%s%s", attribute, got.code, want, got.out, got.err)
+		}
+		if got := fairlead(t, "plan", "--provider", "fake", dir); got.code != exitToDo {
+			t.Errorf("%s on the fake cloud, which takes any attribute:\n%s", attribute, got.out)
+		}
+	}
+}
