@@ -115,7 +115,7 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 
 // checkAttributes leaves out the attributes of the class that the cloud does not have, and says so.
 func checkAttributes(
-	config *routing.Config, s ingress.Snapshot, c lb.Capabilities,
+	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
 	had, problems := lowering.BalancerAttributes(c, config.Settings.Attributes)
 	config.Settings.Attributes = had
