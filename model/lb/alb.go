@@ -29,7 +29,8 @@ func ALB() Capabilities {
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
 		},
 		BalancerAttributes: albBalancerAttributes(),
-		GroupAttributes:    albGroupAttributes(), StickyAttribute: "stickiness.enabled", HTTP2NeedsTLS: true,
+		GroupAttributes:    albGroupAttributes(),
+		StickyAttribute:    "stickiness.enabled", HTTP2NeedsTLS: true,
 		// RegisterTargets: "If the target type is ip, specify an IP address".
 		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
 		AddressesOnly: true,
@@ -49,7 +50,8 @@ func ALBGlob() Capabilities {
 
 // albBalancerAttributes are the attributes that AWS documents for Application Load Balancers. That
 // of cross-zone load balancing cannot be changed: it is always on.
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
+// API_LoadBalancerAttribute.html
 func albBalancerAttributes() map[string]Attribute {
 	toggle := Attribute{Values: []string{"true", "false"}}
 	out := map[string]Attribute{
