@@ -69,7 +69,7 @@ type Capabilities struct {
 
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
-	// Inbound: it can be said of a listener who may connect.
+	// Inbound: a listener can be limited to sources that may connect.
 	Inbound bool
 	// NoClientCertificates: a listener cannot ask clients for certificates.
 	NoClientCertificates bool
@@ -135,7 +135,7 @@ func (c Capabilities) For(class Class) Capabilities {
 	if class.NoRegularExpressions && c.Regex {
 		c.Name, c.Regex = c.Name+"-glob", false
 	}
-	if class.OwnSecurityGroups { // their owner says who may connect
+	if class.OwnSecurityGroups { // their owner limits the sources
 		c.Inbound = false
 	}
 	if class.ValuesPerCondition > 0 {

@@ -44,7 +44,7 @@ type LoadBalancer struct {
 	Protection   Protection    `json:"protection,omitzero"`
 
 	Settings routing.Settings `json:"-"` // desired side only
-	// Protected says, on the desired side, that it is not to be deleted, whoever asks for it.
+	// Protected says, on the desired side, that the cloud refuses to delete it.
 	Protected bool `json:"-"`
 	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
 	// to serve for the moment, when the only certificate is missing.
@@ -96,7 +96,7 @@ type Listener struct {
 
 // ListenerSettings are what holds for a whole port.
 type ListenerSettings struct {
-	// who may connect, sorted; nil for everybody
+	// the sources that may connect, sorted; nil for all
 	Inbound    []string              `json:"inbound,omitempty"`
 	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string     `json:"attributes,omitempty"`

@@ -23,18 +23,18 @@ type Observed struct {
 	Handle       string                `json:"handle,omitempty"`
 	// Protection is what was put before the load balancer, and is there.
 	Protection Protection `json:"protection,omitzero"`
-	// Protected is who has the cloud refuse to delete it: ByClass, ByOthers, or "" for nobody, as far
-	// as is known.
+	// Protected says by whose setting the cloud refuses to delete it: ByClass, ByOthers, or "" if it
+	// does not, as far as is known.
 	Protected string `json:"protected,omitempty"`
-	// Firewall is the handle of what the provider keeps beside the load balancer to say who may
-	// connect, where the cloud has such a thing. It outlives the load balancer.
+	// Firewall is the handle of what the provider keeps beside the load balancer to limit its
+	// clients, such as a security group. It outlives the load balancer.
 	Firewall string `json:"firewall,omitempty"`
 	// Unread are the reasons why settings could not be read, in the cloud's words. These settings are
 	// assumed to be as they were written.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Those who can have a cloud refuse to delete a load balancer.
+// The origins of deletion protection.
 const (
 	ByClass  = "class"
 	ByOthers = "others"

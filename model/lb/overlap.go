@@ -59,7 +59,7 @@ type textSet struct {
 	patterns []string // the globs, precisely, and everything else, as regular expressions
 	universe *language.Language
 
-	compiled []*regexp.Regexp   // the patterns, once somebody needs them
+	compiled []*regexp.Regexp   // the patterns, once they are needed
 	whole    *language.Language // the set, likewise
 
 	// Made of many values once they are asked for.

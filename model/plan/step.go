@@ -58,7 +58,8 @@ type (
 		Shield string
 	}
 
-	// DeleteFirewall removes the security group in front of a load balancer that does not use it any more.
+	// DeleteFirewall removes the security group in front of a load balancer that does not use it any
+	// more.
 	DeleteFirewall struct{ Key lb.Key }
 
 	// ImportCertificate gives the provider a certificate and its key.

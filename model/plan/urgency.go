@@ -18,8 +18,8 @@ func (p Plan) Urgent() []bool {
 	return out
 }
 
-// urgent reports whether a step takes something away that is served or who may reach it, or changes
-// where requests that are served now go to.
+// urgent reports whether a step removes something that is served, changes which clients may
+// connect, or changes where requests that are served now go.
 func urgent(s Step) bool {
 	switch s.(type) {
 	case ModifyLoadBalancer, DeleteLoadBalancer, GuardLoadBalancer, ShieldLoadBalancer,

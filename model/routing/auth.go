@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is about users who have to be signed in. Where nobody can be, requests are answered
-// 503: nothing is let through for want of a way to ask.
+// This file is authentication of users. Where users cannot sign in, requests are answered 503: no
+// request passes without authentication.
 
 // The kinds of authentication.
 const (

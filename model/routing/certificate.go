@@ -84,7 +84,7 @@ func NamesHost(commonName string) bool {
 	return strings.Contains(commonName, ".") && !strings.ContainsAny(commonName, " /:@")
 }
 
-// KindOf is what of a certificate stays the same when it is renewed, whoever issues it: the
+// KindOf returns what of a certificate stays the same when it is renewed, with any issuer: the
 // algorithm and size of its key, and what the key is for. Clouds let a certificate take the place
 // of another one only if it is of the same kind.
 func KindOf(leaf *x509.Certificate) string {

@@ -10,7 +10,7 @@ import (
 )
 
 // Conditions are what a request must fulfil besides host and path: all of them, each by one of
-// its values. Whoever makes them sorts them by field and name, and their values, so that equal
+// its values. They are sorted by field and name, and so are their values, so that equal
 // ones have equal keys.
 type Conditions []Condition
 

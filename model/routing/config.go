@@ -51,7 +51,7 @@ type Listener struct {
 	TLSPolicy    string
 	Attributes   map[string]string
 	Mutual       *MutualAuthentication // nil for what the cloud does of itself
-	// who may connect: ranges of addresses and lists of them, sorted; nil for everybody
+	// the sources that may connect: ranges of addresses and prefix lists, sorted; nil for all
 	Inbound []string
 }
 
@@ -92,7 +92,7 @@ type Network struct {
 	SecurityGroups []string
 }
 
-// Protection is what was asked for of it; what is empty nobody asked about.
+// Protection is the protection that Ingresses ask for; an empty field is one that no Ingress sets.
 type Protection struct {
 	WebACL string `json:"webACL,omitempty"` // as the cloud calls it, or NoWebACL
 	Shield string `json:"shield,omitempty"` // ShieldOn or ShieldOff

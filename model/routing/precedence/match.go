@@ -12,10 +12,11 @@ import (
 // An Outcome is what becomes of a request, and why.
 type Outcome struct {
 	Action routing.Action
-	Owner  routing.Owner    // of what answers; zero for the 404 that nobody asked for
+	// of the route or default that answers; zero for a 404 that no Ingress asks for
+	Owner  routing.Owner
 	Source diag.Source      // likewise
 	Host   routing.Host     // the level that decided
-	Route  *routing.Route   // nil where a default answers, or nobody
+	Route  *routing.Route   // nil where a default backend or a 404 answers
 	Over   []*routing.Route // routes that match the request too and lost, the best first
 	Why    string
 }

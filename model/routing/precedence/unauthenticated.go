@@ -33,7 +33,7 @@ type signIn struct {
 	when   routing.Conditions
 }
 
-// An openRoute is one that asks nobody to sign in, and leads to Services.
+// An openRoute is one without authentication that leads to Services.
 type openRoute struct {
 	host   routing.Host
 	prefix string // a path that it matches, as everything below it; "" if it matches nothing below
