@@ -35,7 +35,7 @@ func (e *Errand) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, failed
 		}
 		e.tried = append(e.tried, e.with)
-		response, err := e.with.transport.RoundTrip(addressed(r, body, e.with))
+		response, err := e.with.connections().RoundTrip(addressed(r, body, e.with))
 		if err == nil {
 			body.release()
 			return response, nil

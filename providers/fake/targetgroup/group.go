@@ -231,7 +231,7 @@ func (p *Group) Targets() []lb.Target {
 // join returns a new member, and starts to check it.
 func (p *Group) join(t lb.Target) *member {
 	m := &member{
-		Target: t, transport: p.newTransport(), unwatch: func() {},
+		Target: t, newTransport: p.newTransport, unwatch: func() {},
 		busy: map[*context.CancelFunc]bool{}, warmAt: time.Now().Add(p.WarmUp),
 	}
 	m.health.Store(lb.HealthHealthy)

@@ -102,9 +102,9 @@ func (p *checker) ask(ctx context.Context, m *member, h routing.HealthCheck) err
 	}
 	at := strings.ToLower(cmp.Or(h.Protocol, p.Scheme)) + "://" + address + cmp.Or(h.Path, "/")
 	if p.version == routing.VersionGRPC {
-		return call(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "12"))
+		return call(ctx, m.connections(), at, cmp.Or(h.SuccessCodes, "12"))
 	}
-	return get(ctx, m.transport, at, cmp.Or(h.SuccessCodes, "200"))
+	return get(ctx, m.connections(), at, cmp.Or(h.SuccessCodes, "200"))
 }
 
 // call calls a gRPC method without a message. The status is in the trailer, or in the header of a

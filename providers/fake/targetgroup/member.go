@@ -15,21 +15,34 @@ import (
 // A member is a target of a group.
 type member struct {
 	lb.Target
-	transport *http.Transport // of this member alone
-	health    atomic.Value    // a string, one of the states
-	warmAt    time.Time       // when it is checked for the first time
-	unwatch   context.CancelFunc
+	newTransport func() *http.Transport
+	health       atomic.Value // a string, one of the states
+	warmAt       time.Time    // when it is checked for the first time
+	unwatch      context.CancelFunc
 
-	mu   sync.Mutex
-	busy map[*context.CancelFunc]bool // ends each request under way
-	left bool
-	late *time.Timer // calls cut; nil unless it has left
+	mu        sync.Mutex
+	transport *http.Transport              // of this member alone; nil before the first request
+	busy      map[*context.CancelFunc]bool // ends each request under way
+	left      bool
+	late      *time.Timer // calls cut; nil unless it has left
 }
 
 // warm reports whether the warm-up of a member is over.
 func (m *member) warm() bool { return !time.Now().Before(m.warmAt) }
 
 func (m *member) state() lb.HealthState { return m.health.Load().(lb.HealthState) }
+
+// connections returns the transport of the member. The first request makes it: a group may have
+// many members that get none.
+func (m *member) connections() *http.Transport {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.transport == nil {
+		m.transport = m.newTransport()
+		m.transport.DisableKeepAlives = m.left // leave has closed the idle connections already
+	}
+	return m.transport
+}
 
 // enter begins a request, unless the member has left.
 func (m *member) enter(cancel *context.CancelFunc) bool {
@@ -58,7 +71,9 @@ func (m *member) leave(within time.Duration) {
 	defer m.mu.Unlock()
 	m.left = true
 	m.late = time.AfterFunc(within, m.cut)
-	m.transport.CloseIdleConnections() // also those that become idle later
+	if m.transport != nil {
+		m.transport.CloseIdleConnections() // also those that become idle later
+	}
 }
 
 // cut ends all requests.
