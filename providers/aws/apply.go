@@ -65,7 +65,7 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 			return plan.Result{}, err
 		}
 		in, err := p.targetGroups.register(ctx, seen.Key, arn, s.Targets)
-		if err != nil || len(in.taken) > 0 { // then it serves; who keeps the members goes on with the others
+		if err != nil || len(in.taken) > 0 { // some are registered: the targets reconciler adds the others
 			return plan.Result{}, err
 		}
 		return plan.Result{}, in.err()
@@ -101,7 +101,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	}
 	name := p.tags.LoadBalancerName(want.Key)
 	subnets := want.Settings.Subnets
-	if len(subnets) == 0 { // there are none that fit, or nobody looked
+	if len(subnets) == 0 { // none fit, or Lookup was not asked for them
 		var err error
 		if subnets, err = p.subnets.choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
 			return plan.Result{}, err
@@ -127,7 +127,7 @@ func (p *Provider) createLoadBalancer(ctx context.Context, seen *lb.Observed, wa
 	err = p.role.explain(young, err)
 	made := &balancer{}
 	switch {
-	case awserr.Is(err, "DuplicateLoadBalancerName"): // made before, and changed since
+	case awserr.Is(err, "DuplicateLoadBalancerName"): // created before, with other settings
 		if made, err = p.balancers.own(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
@@ -164,18 +164,18 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	if !seen.Exists {
 		return nil
 	}
-	if seen.Protected == lb.ByClass { // which does not any more
+	if seen.Protected == lb.ByClass { // the class no longer asks for it
 		if err := balancerAttributes(p.elb).write(ctx, seen.Handle, []attribute{{Key: aws.String(deletionProtection), Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}
-	if seen.Protection.Shield == lb.ShieldOn { // which outlives what it protects
+	if seen.Protection.Shield == lb.ShieldOn { // AWS keeps a protection after its load balancer
 		if err := p.protections.remove(ctx, seen); err != nil {
 			return err
 		}
 	}
 	_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
-	if awserr.Is(err, "OperationNotPermitted") { // somebody protects it, most likely: whoever observes it next looks
+	if awserr.Is(err, "OperationNotPermitted") { // Observe reads its deletion protection next time
 		p.balancers.refuseDeletion(seen.Handle)
 	}
 	if err == nil {
@@ -227,8 +227,8 @@ func (p *Provider) createListener(ctx context.Context, seen *lb.Observed, want l
 	return plan.Result{Handle: arn}, listenerAttributes(p.elb).writeAll(ctx, p.tags, arn, want.Settings.Attributes, tags, p.listenerTags(seen.Key, want))
 }
 
-// makeListener makes a listener, or changes the one that was made before and not to the end. It
-// returns the tags that this has by then.
+// makeListener creates a listener, or modifies the one that an earlier, incomplete attempt created.
+// It returns the ARN of the listener, and its tags.
 func (p *Provider) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string) (string, map[string]string, error) {
 	port := aws.ToInt32(in.Port)
 	out, err := p.elb.CreateListener(ctx, in)
@@ -305,8 +305,8 @@ func (p *Provider) modifyListener(ctx context.Context, seen *lb.Observed, want l
 		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
 		Certificates: secure.certificates, SslPolicy: policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy), MutualAuthentication: secure.mutual,
 	}
-	// A default certificate that another one follows goes on being served by name, if it is to. If
-	// not, it may be served by name since before it was the default, and is no more.
+	// The former default certificate is attached by name (SNI) if the listener still wants it. If not,
+	// it is detached: it may have been attached by name before it was the default.
 	var former lb.CertificateID
 	if len(l.Certificates) > 0 && len(want.Certificates) > 0 && l.Certificates[0] != want.Certificates[0] {
 		former = l.Certificates[0]

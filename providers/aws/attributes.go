@@ -18,18 +18,17 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file writes attributes and reads them back. Load balancers, listeners and target groups have
-// them in the same way: what is wanted is written, what is not wanted any more goes back to AWS's
-// default, and what was never written is left to whoever did. A tag tells them apart: it lists what
-// was written.
+// This file writes the attributes of load balancers, listeners and target groups, and reads them
+// back. It sets attributes that are wanted, resets those that are no longer wanted to AWS's default,
+// and leaves those that this operator never wrote. A tag lists those that it wrote.
 
-// An attribute is a name and a value. The other kinds' have the same shape.
+// An attribute is a name and a value. The SDK's types for the other resources have the same fields.
 type attribute = elb.TargetGroupAttribute
 
-// attributes are those of one kind of resource.
+// attributes reads and writes the attributes of one kind of resource.
 type attributes struct {
-	usual map[string]string // AWS's defaults; what only counts beside another one has none
-	blank bool              // whether AWS's default is nothing for all others
+	usual map[string]string // AWS's defaults; an attribute that depends on another one has none
+	blank bool              // the default of all other attributes is the empty string
 	write func(ctx context.Context, arn string, some []attribute) error
 	read  func(ctx context.Context, arn string) ([]attribute, error)
 }
@@ -90,17 +89,18 @@ func groupAttributes(api *elbapi.Client) attributes {
 	}
 }
 
-// attributeBatch is how many attributes AWS takes at once.
+// attributeBatch is the number of attributes in one call.
 const attributeBatch = 20
 
-// isAttribute reports whether something that was written is an attribute: their names have dots.
+// isAttribute reports whether an entry of the tag is an attribute: the names of attributes have
+// dots.
 func isAttribute(written string) bool {
 	return strings.Contains(written, ".") && !strings.HasPrefix(written, resource.TagWritten)
 }
 
-// writeAttributes writes what is wanted, and the defaults of what the tags say was written and is
-// gone. Then it writes the tags that say so. What will have been written is listed before it is, so
-// that it can be put back whatever happens.
+// writeAll sets the attributes that are wanted, and resets those that the tag lists and that are no
+// longer wanted. It adds names to the tag before it sets the attributes, so that they can be reset
+// after a failure, and removes names afterwards.
 func (of attributes) writeAll(ctx context.Context, r resource.API, arn string, want map[string]string, before, after map[string]string) error {
 	listed := resource.WrittenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
@@ -111,12 +111,12 @@ func (of attributes) writeAll(ctx context.Context, r resource.API, arn string, w
 		}
 	}
 	if all := union(listed, slices.Sorted(maps.Keys(want))); len(all) > len(listed) {
-		noted := map[string]string{}
-		resource.ListWritten(noted, all)
-		if err := r.Tag(ctx, arn, noted); err != nil {
+		listing := map[string]string{}
+		resource.ListWritten(listing, all)
+		if err := r.Tag(ctx, arn, listing); err != nil {
 			return err
 		}
-		for name, value := range noted {
+		for name, value := range listing {
 			before = with(before, name, value)
 		}
 	}
@@ -132,14 +132,14 @@ func (of attributes) writeAll(ctx context.Context, r resource.API, arn string, w
 	return r.Retag(ctx, arn, before, after)
 }
 
-// union is what is in either list, sorted.
+// union returns the elements of both lists, sorted.
 func union(a, b []string) []string {
 	all := slices.Concat(a, b)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// readAttributes reads what a deep look compares, side by side: the attributes that were written.
+// readAttributes reads the attributes that this operator wrote, on a deep read, in parallel.
 func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
 	if !l.deep {
 		return nil
@@ -167,7 +167,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 			return failed[i]
 		})
 	}
-	_ = reads.Wait() // each is looked at below
+	_ = reads.Wait() // failed has the error of each
 	var unread []string
 	var first error
 	for i, arn := range arns {
@@ -186,7 +186,7 @@ func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map
 	return awserr.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
 }
 
-// with puts a value into a map, which may be nil.
+// with sets a value in a map, which may be nil, and returns the map.
 func with(m map[string]string, name, value string) map[string]string {
 	if m == nil {
 		m = map[string]string{}

@@ -12,14 +12,14 @@ import (
 
 // This file holds what an observation reads of one load balancer.
 
-// A look is the load balancer of a key, as an observation reads it. A deep look compares settings
-// with the digest in the tag, where another look trusts the tag.
+// A look is the load balancer of a key, as an observation reads it. A deep look computes the digest
+// of the live settings; any other look uses the digest in the tag.
 type look struct {
 	key             lb.Key
 	owns            func(tags map[string]string) bool
 	deep            bool
 	balancer        *elb.LoadBalancer
-	another         bool // a load balancer of others has the name
+	another         bool // a load balancer that is not ours has the name
 	listeners       []elb.Listener
 	rules           map[string][]elb.Rule             // by listener
 	served          map[string][]elb.Certificate      // by listener
@@ -30,7 +30,7 @@ type look struct {
 	protection      lb.Protection
 	protected       string // lb.ByClass or lb.ByOthers, where it has deletion protection
 	firewall        string
-	firewallMissing bool            // whether there is to be a firewall, and none is found
+	firewallMissing bool            // the load balancer should have a firewall, and none was found
 	unread          []string        // why settings could not be read
 	assumed         map[string]bool // ARNs whose settings could not be read
 
@@ -38,7 +38,7 @@ type look struct {
 	attributes   map[string]map[string]string // those that were written, by ARN
 	groupsRight  bool                         // whether it has the security groups that it should have
 	shared       string                       // the security group that all load balancers share
-	nodesClosed  bool                         // whether the nodes do not admit it on a port that it needs
+	nodesClosed  bool                         // the nodes do not admit it on a port that it needs
 	grants       []grant                      // of its firewall
 	firewallTags map[string]string
 }
@@ -66,8 +66,8 @@ func (l *look) arns() map[string]bool {
 // ours reports whether a resource is this load balancer, or was created for it.
 func (l *look) ours(arn *string) bool { return l.owns(l.tags[aws.ToString(arn)]) }
 
-// idOf returns the ID of a target group; its ARN, which is never wanted, where it belongs to
-// others.
+// idOf returns the ID of a target group. For one that is not ours, it returns the ARN, which no
+// wanted target group has as its ID.
 func (l *look) idOf(arn string) lb.GroupID {
 	if tags := l.tags[arn]; l.owns(tags) && tags[resource.TagGroup] != "" {
 		return lb.GroupID(tags[resource.TagGroup])

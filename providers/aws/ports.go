@@ -19,23 +19,23 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file writes the settings of listeners and reads them back, as settings.go does those of load
+// This file writes the settings of listeners and reads them back. settings.go does the same for load
 // balancers.
 
-// What of a listener can be written besides attributes. A trust store that was asked for by its
-// name is read back as its name.
+// Names of the settings of a listener that are not attributes, in the list of written settings. A
+// trust store that the class names is read back by name, not by ARN.
 const (
 	writtenPolicy     = "tls-policy"
 	writtenMutual     = "mutual-authentication"
 	writtenTrustNamed = "trust-store-by-name"
-	writtenSecrets    = "client-secrets:" // and their digest, for they cannot be read back
+	writtenSecrets    = "client-secrets:" // followed by their digest: AWS does not return client secrets
 )
 
-// usualPolicy is what HTTPS listeners have that are not told.
+// usualPolicy is the security policy of HTTPS listeners that name none.
 const usualPolicy = "ELBSecurityPolicy-2016-08"
 
-// usualHeaders are AWS's defaults of the attributes that give headers their names. The others hold
-// values of headers, of which there are none, except for this one.
+// usualHeaders are AWS's defaults of listener attributes: the names of request headers, and whether
+// responses have a Server header. The default of all other listener attributes is the empty string.
 var usualHeaders = map[string]string{
 	"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": "X-Amzn-Mtls-Clientcert-Serial-Number",
 	"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        "X-Amzn-Mtls-Clientcert-Issuer",
@@ -48,7 +48,7 @@ var usualHeaders = map[string]string{
 	"routing.http.response.server.enabled":                                  "true",
 }
 
-// writtenOfListener lists what the settings of a listener say, sorted.
+// writtenOfListener returns the names of the settings of a listener that are set, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
 	out := slices.Sorted(maps.Keys(s.Attributes))
 	if s.TLSPolicy != "" {
@@ -67,7 +67,7 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 	return out
 }
 
-// listenerTags are the tags of a listener whose settings are written.
+// listenerTags returns the tags of a listener after its settings were written.
 func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
 	tags := p.tags.Owned(key, want.Settings.Tags)
 	resource.MarkTags(tags, want.Settings.Tags)
@@ -76,8 +76,8 @@ func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string 
 	return tags
 }
 
-// security is what HTTPS needs of a listener: its default certificate, its TLS policy, and what is
-// done with the certificates of clients. What was written before and is gone has AWS's default.
+// security holds the default certificate, the security policy and the mutual authentication of an
+// HTTPS listener. Settings that were written before and are no longer wanted have AWS's default.
 type security struct {
 	certificates []elb.Certificate
 	policy       *string
@@ -108,7 +108,7 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 	return out, err
 }
 
-// policyFor is the security policy that a change of a listener names. AWS gives none by itself: "If
+// policyFor returns the security policy to send with ModifyListener. AWS sets no default there: "If
 // you change the protocol from HTTP to HTTPS, you must add the security policy and server
 // certificate properties"
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
@@ -119,7 +119,8 @@ func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *s
 	return said
 }
 
-// toMutual says in AWS's words what is done with the certificates of clients.
+// toMutual returns the mutual authentication of a listener in the types of the SDK. It looks up the
+// ARN of a trust store that is given by name.
 func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
 	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
 	if !m.Verifies() {
@@ -143,7 +144,8 @@ func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*el
 	return out, nil
 }
 
-// fromMutual is what was written of it, read back.
+// fromMutual returns the mutual authentication of a listener. The trust store has its name if named
+// is true, else its ARN.
 func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAuthentication {
 	if a == nil {
 		return nil
@@ -158,7 +160,7 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 	return out
 }
 
-// writtenSecretsIn stands for the client secrets that a listener was given, as tags say.
+// writtenSecretsIn returns the digest of the client secrets of a listener, from its tags.
 func writtenSecretsIn(tags map[string]string) lb.Digest {
 	for _, name := range resource.WrittenIn(tags) {
 		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
@@ -168,8 +170,8 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 	return ""
 }
 
-// listenerDigest is that of the settings: what the tag says, or, looked at deeply, of what is there
-// of that which was written.
+// listenerDigest returns the digest in the tag of a listener. On a deep read, it computes the digest
+// again, from the live values of the settings that this operator wrote.
 func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.tags[arn]

@@ -58,7 +58,7 @@ func (a Access) Check(ctx context.Context) []check.Finding {
 	return i.findings
 }
 
-// identify finds out who calls AWS, and in which region.
+// identify finds the identity of the caller and its region.
 func (i *inspection) identify(ctx context.Context) bool {
 	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(i.access.Region))
 	if err != nil {

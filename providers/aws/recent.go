@@ -46,7 +46,7 @@ var unfound = map[string]string{
 	"InvalidResource":                 ":loadbalancer/", // of Shield
 }
 
-// How long a call is not repeated that did not find a new resource: at first, and at most.
+// The wait before a call that did not find a new resource is repeated: the first, and the longest.
 const (
 	tooSoonWait    = time.Second
 	tooSoonWaitMax = 15 * time.Second
@@ -57,7 +57,7 @@ type recent struct {
 	// forgetMissing forgets IDs that AWS does not find, and reports whether one was known. Then the
 	// next try does without it.
 	forgetMissing func(ids []string) bool
-	lag           time.Duration // how long a moment is
+	lag           time.Duration // how long a resource counts as new
 
 	mu   sync.Mutex
 	made map[string]time.Time
@@ -155,8 +155,8 @@ func (r *recent) wait(operation, kind string, call any, said error) {
 	}
 }
 
-// unfound reports whether some call did not find a thing that was made a moment ago, and is made
-// again later.
+// unfound reports whether a call did not find a resource that this process created a moment ago, and
+// will be repeated.
 func (r *recent) unfound(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,9 +168,9 @@ func (r *recent) unfound(id string) bool {
 	return false
 }
 
-// madeBy are the ARNs or IDs of what a call made. What else its answer names was there before: the
-// target groups that a rule forwards to, the certificates and the trust store that an Ingress
-// names.
+// madeBy returns the ARNs or IDs of the resources that a call created. The answer may also name
+// resources that existed before: the target groups that a rule forwards to, the certificates and the
+// trust store that an Ingress names.
 func madeBy(in, out any) []string {
 	var made []*string
 	switch out := out.(type) {
@@ -185,7 +185,7 @@ func madeBy(in, out any) []string {
 	case *ec2.CreateSecurityGroupOutput:
 		made = append(made, out.GroupId)
 	case *acm.ImportCertificateOutput:
-		if asked, is := in.(*acm.ImportCertificateInput); is && asked.CertificateArn == nil { // else it takes the place of another one
+		if asked, is := in.(*acm.ImportCertificateInput); is && asked.CertificateArn == nil { // with an ARN, it replaces that certificate
 			made = append(made, out.CertificateArn)
 		}
 	}

@@ -25,7 +25,7 @@ import (
 
 // This file carries out the steps about rules.
 
-// A new listener may not be found for a while by those who make rules for it.
+// CreateRule may not find a new listener for a while.
 const (
 	listenerPause    = 2 * time.Second
 	listenerPatience = 20 * time.Second
@@ -47,7 +47,7 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: p.tags.Installation}),
 	}
 	out, err := p.createRulePatiently(ctx, in)
-	if awserr.Is(err, "PriorityInUse") { // made before, perhaps, and the answer was lost
+	if awserr.Is(err, "PriorityInUse") { // an earlier call may have created it, and its answer was lost
 		there, findErr := p.ruleNumbered(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
@@ -93,7 +93,7 @@ func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRul
 	}
 }
 
-// ruleNumbered is the rule of a listener that has a priority, or nil.
+// ruleNumbered returns the rule of a listener that has a priority, or nil.
 func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
 	rules, err := p.rulesOf(ctx, l.Handle)
 	if err != nil {
@@ -201,8 +201,8 @@ func pause(ctx context.Context, how time.Duration) error {
 	}
 }
 
-// writeSecrets gives the rules of a listener that stay as they are the secrets of those that are
-// wanted. Nobody can tell which of them AWS has already.
+// writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all of
+// them, because AWS does not return client secrets, so they cannot be compared.
 func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
 	given := map[string]lb.Rule{}
 	for _, r := range want.Rules {

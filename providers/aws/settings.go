@@ -22,18 +22,17 @@ import (
 // theirs: a tag lists what was written, so that what a class does not say any more goes back to
 // AWS's default.
 
-// What of a load balancer a class may set, as the list of what was written names it: these,
-// attributes by their own names, and tags.
+// Names of the settings of a load balancer that are not attributes, in the list of written settings.
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
 	writtenGroups  = "security-groups"
 )
 
-// usualFamily is what load balancers have that nothing else is asked of.
+// usualFamily is the IP address type of load balancers whose class names none.
 const usualFamily = elb.IpAddressTypeIpv4
 
-// usualAttributes are AWS's defaults. Attributes that only count beside another one have none.
+// usualAttributes are AWS's defaults. Attributes that depend on another one have none.
 var usualAttributes = map[string]string{
 	"access_logs.s3.enabled":                                   "false",
 	"client_keep_alive.seconds":                                "3600",
@@ -54,7 +53,7 @@ var usualAttributes = map[string]string{
 	"zonal_shift.config.enabled":                               "false",
 }
 
-// writtenOf lists what settings say, sorted.
+// writtenOf returns the names of the settings that are set, sorted.
 func writtenOf(s routing.Settings) []string {
 	out := slices.Sorted(maps.Keys(s.Attributes))
 	if len(s.Subnets) > 0 {
@@ -70,7 +69,7 @@ func writtenOf(s routing.Settings) []string {
 	return out
 }
 
-// balancerTags are the tags of a load balancer whose settings are written.
+// balancerTags returns the tags of a load balancer after its settings were written.
 func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
 	tags := p.tags.Owned(want.Key, want.Settings.Tags)
 	resource.MarkTags(tags, want.Settings.Tags)
@@ -103,8 +102,7 @@ type balancer struct {
 
 func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 
-// writeSettings makes the settings of a load balancer what is wanted, and then writes the digest
-// that says so.
+// writeSettings writes the settings of a load balancer, and then the tag with their digest.
 func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
 	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
 	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {

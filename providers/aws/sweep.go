@@ -19,24 +19,24 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file finds what runs of the proof made, and deletes it. It reads the resources and their own
-// tags, for the index of tags may not know them yet.
+// This file finds the resources that runs of the proof created, and deletes them. It reads the tags
+// of the resources themselves: the Resource Groups Tagging API may not list new resources yet.
 
-// ourNames is what the names of load balancers and target groups that we make begin with.
+// ourNames is the prefix of the names of our load balancers and target groups.
 const ourNames = "fl-"
 
-// A remnant is something that a run made, with its installation and how it is deleted.
+// A remnant is a resource that a run created, with its installation and the call that deletes it.
 type remnant struct {
 	id, installation string
 	remove           func(context.Context) error
 }
 
-// Sweep deletes what the installation has, load balancers first, and returns what it found, with
-// what kept it from being deleted. AWS's answer to a delete is no proof that a thing is gone: that
-// is a look that finds nothing. The error is of what could not be looked at.
+// Sweep deletes the resources of the installation, load balancers first. It returns the resources
+// that it found, each with the error of its deletion. AWS may accept a deletion and complete it
+// later: everything is deleted once Sweep finds nothing. The error is that of reads which failed.
 func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	if !strings.HasPrefix(p.tags.Installation, prove.Prefix) {
-		return nil, nil // it is no run's: load balancers of others are not for sweeping
+		return nil, nil // the installation is not that of a run
 	}
 	all, err := p.remnants(ctx, p.tags.Installation)
 	for _, r := range all {
@@ -49,7 +49,7 @@ func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	return found, err
 }
 
-// Proofs are the installations of runs of which something is there.
+// Proofs returns the installations of runs that still have resources.
 func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
 	found, err := p.remnants(ctx, prove.Prefix)
 	if err != nil {
@@ -62,8 +62,8 @@ func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// remnants are what there is of installations whose names begin with a text, in the order in which
-// it can be deleted. Where some could not be looked at, the others are returned with the error.
+// remnants returns the resources of installations whose names begin with a text, in the order in
+// which they can be deleted. If some reads fail, it returns the other resources and the error.
 func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
@@ -114,7 +114,7 @@ func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, er
 	})
 }
 
-// marked are those of some resources whose own tags name such an installation.
+// marked returns the resources whose own tags name such an installation.
 func (p *Provider) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
 	tags, err := p.tags.TagsOf(ctx, arns)
 	if err != nil {
@@ -129,8 +129,8 @@ func (p *Provider) marked(ctx context.Context, prefix string, arns []string, rem
 	return out, nil
 }
 
-// certificatesLeft are those that were imported for the host of the runs. One whose tags cannot be
-// read may be one of them: the error names it.
+// certificatesLeft returns the certificates that were imported for the host of the runs. The error
+// names those whose tags could not be read.
 func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
@@ -167,8 +167,8 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 	return out, errors.Join(failed...)
 }
 
-// firewallsLeft are security groups. What they admit from each other is no reason to keep them: the
-// rules of a group go with it.
+// firewallsLeft returns the security groups of runs. Rules that refer to each other do not prevent
+// the deletion: the rules of a group are deleted with it.
 func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {

@@ -143,7 +143,7 @@ func (gs *targetGroups) modify(ctx context.Context, seen *lb.Observed, g lb.Targ
 	return gs.write(ctx, seen.Key, arn, g)
 }
 
-// writeGroup writes the health check of a target group, and then its attributes.
+// write writes the health check of a target group, and then its attributes.
 func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
 	health := g.Health
 	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
