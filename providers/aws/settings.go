@@ -37,7 +37,7 @@ var usualAttributes = map[string]string{
 	"access_logs.s3.enabled":                                   "false",
 	"client_keep_alive.seconds":                                "3600",
 	"connection_logs.s3.enabled":                               "false",
-	"deletion_protection.enabled":                              "false",
+	deletionProtection:                                         "false",
 	"health_check_logs.s3.enabled":                             "false",
 	"idle_timeout.timeout_seconds":                             "60",
 	"ipv6.deny_all_igw_traffic":                                "false",
