@@ -399,13 +399,7 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 	if err != nil {
 		return notKnown(err)
 	}
-	again, err := t.elb.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
-		Name: g.TargetGroupName, VpcId: g.VpcId, Port: g.Port, Protocol: g.Protocol, ProtocolVersion: g.ProtocolVersion, TargetType: g.TargetType, IpAddressType: g.IpAddressType,
-		HealthCheckPath: g.HealthCheckPath, HealthCheckPort: g.HealthCheckPort, HealthCheckProtocol: g.HealthCheckProtocol,
-		HealthCheckIntervalSeconds: g.HealthCheckIntervalSeconds, HealthCheckTimeoutSeconds: g.HealthCheckTimeoutSeconds,
-		HealthyThresholdCount: g.HealthyThresholdCount, UnhealthyThresholdCount: g.UnhealthyThresholdCount, Matcher: g.Matcher,
-		Tags: resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)]),
-	})
+	again, err := t.elb.CreateTargetGroup(ctx, createInput(g, tags[aws.ToString(g.TargetGroupArn)]))
 	switch {
 	case awserr.Is(err, "DuplicateTargetGroupName"):
 		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))

@@ -78,19 +78,16 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 		return plan.Result{}, err
 	}
 	name := gs.TargetGroupName(seen.Key, g.ID)
-	health := g.Health
 	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
 		tags = resource.Unsigned(tags)
 	}
-	out, err := gs.ELB.CreateTargetGroup(ctx, &elbapi.CreateTargetGroupInput{
-		Name: aws.String(name), VpcId: aws.String(gs.vpc), Port: aws.Int32(anyPort), Protocol: elb.ProtocolEnum(g.Protocol),
-		ProtocolVersion: aws.String(string(g.Version)), TargetType: elb.TargetTypeEnum(g.TargetType), IpAddressType: elb.TargetGroupIpAddressTypeEnum(g.Family),
-		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
-		Matcher: convert.ToMatcher(g), Tags: resource.ELBTags(tags),
-	})
+	wanted := convert.ToHealth(g)
+	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc), aws.Int32(anyPort)
+	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol), aws.String(string(g.Version))
+	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
+	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
+	out, err := gs.ELB.CreateTargetGroup(ctx, createInput(wanted, tags))
 	made := &elb.TargetGroup{}
 	if err == nil {
 		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
@@ -120,6 +117,21 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	return plan.Result{Handle: arn}, groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
 }
 
+// createInput returns the call that creates a target group.
+func createInput(g elb.TargetGroup, tags map[string]string) *elbapi.CreateTargetGroupInput {
+	return &elbapi.CreateTargetGroupInput{
+		Name: g.TargetGroupName, VpcId: g.VpcId, Port: g.Port, Protocol: g.Protocol,
+		ProtocolVersion: g.ProtocolVersion, TargetType: g.TargetType, IpAddressType: g.IpAddressType,
+		HealthCheckPath: g.HealthCheckPath, HealthCheckPort: g.HealthCheckPort,
+		HealthCheckProtocol:        g.HealthCheckProtocol,
+		HealthCheckIntervalSeconds: g.HealthCheckIntervalSeconds,
+		HealthCheckTimeoutSeconds:  g.HealthCheckTimeoutSeconds,
+		HealthyThresholdCount:      g.HealthyThresholdCount,
+		UnhealthyThresholdCount:    g.UnhealthyThresholdCount,
+		Matcher:                    g.Matcher, Tags: resource.ELBTags(tags),
+	}
+}
+
 // tagsFor returns the tags of a target group after its settings were written.
 func (gs *targetGroups) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 	tags := gs.Owned(key, g.Tags)
@@ -145,12 +157,15 @@ func (gs *targetGroups) modify(ctx context.Context, seen *lb.Observed, g lb.Targ
 
 // write writes the health check of a target group, and then its attributes.
 func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
-	health := g.Health
+	health := convert.ToHealth(g)
 	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
-		TargetGroupArn: aws.String(arn), Matcher: convert.ToMatcher(g),
-		HealthCheckPath: aws.String(health.Path), HealthCheckPort: aws.String(health.Port), HealthCheckProtocol: elb.ProtocolEnum(health.Protocol),
-		HealthCheckIntervalSeconds: aws.Int32(int32(health.IntervalSeconds)), HealthCheckTimeoutSeconds: aws.Int32(int32(health.TimeoutSeconds)),
-		HealthyThresholdCount: aws.Int32(int32(health.HealthyThreshold)), UnhealthyThresholdCount: aws.Int32(int32(health.UnhealthyThreshold)),
+		TargetGroupArn: aws.String(arn), Matcher: health.Matcher,
+		HealthCheckPath: health.HealthCheckPath, HealthCheckPort: health.HealthCheckPort,
+		HealthCheckProtocol:        health.HealthCheckProtocol,
+		HealthCheckIntervalSeconds: health.HealthCheckIntervalSeconds,
+		HealthCheckTimeoutSeconds:  health.HealthCheckTimeoutSeconds,
+		HealthyThresholdCount:      health.HealthyThresholdCount,
+		UnhealthyThresholdCount:    health.UnhealthyThresholdCount,
 	})
 	if err != nil {
 		return awserr.Explain("changing target group "+arn, err)

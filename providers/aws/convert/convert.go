@@ -288,7 +288,7 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 	}
 }
 
-// ToMatcher is what counts as healthy.
+// ToMatcher returns the codes of healthy answers.
 func ToMatcher(g lb.TargetGroup) *elb.Matcher {
 	if g.Version == routing.VersionGRPC {
 		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
@@ -296,7 +296,22 @@ func ToMatcher(g lb.TargetGroup) *elb.Matcher {
 	return &elb.Matcher{HttpCode: aws.String(cmp.Or(g.Health.SuccessCodes, "200"))}
 }
 
-// FromHealth is the health check of a target group.
+// ToHealth returns a target group of the SDK with the health check of a target group, and nothing
+// else.
+func ToHealth(g lb.TargetGroup) elb.TargetGroup {
+	h := g.Health
+	return elb.TargetGroup{
+		HealthCheckPath: aws.String(h.Path), HealthCheckPort: aws.String(h.Port),
+		HealthCheckProtocol:        elb.ProtocolEnum(h.Protocol),
+		HealthCheckIntervalSeconds: aws.Int32(int32(h.IntervalSeconds)),
+		HealthCheckTimeoutSeconds:  aws.Int32(int32(h.TimeoutSeconds)),
+		HealthyThresholdCount:      aws.Int32(int32(h.HealthyThreshold)),
+		UnhealthyThresholdCount:    aws.Int32(int32(h.UnhealthyThreshold)),
+		Matcher:                    ToMatcher(g),
+	}
+}
+
+// FromHealth returns the health check of a target group of the SDK.
 func FromHealth(g elb.TargetGroup) routing.HealthCheck {
 	codes := ""
 	if g.Matcher != nil {

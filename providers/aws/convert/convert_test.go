@@ -141,3 +141,18 @@ func TestWhatFairleadDoesNotSayIsLikeNothingThatIsWanted(t *testing.T) {
 		t.Errorf("two parameters in one condition are understood as %v", mixed)
 	}
 }
+
+// TestHealthChecksAreReadBackAsWritten has a different value in each field, so that a field that is
+// left out or written in place of another one shows.
+func TestHealthChecksAreReadBackAsWritten(t *testing.T) {
+	want := routing.HealthCheck{
+		Path: "/ready", Port: "8081", Protocol: "HTTPS", IntervalSeconds: 15, TimeoutSeconds: 5,
+		HealthyThreshold: 2, UnhealthyThreshold: 3, SuccessCodes: "12",
+	}
+	for _, version := range []routing.Version{routing.VersionHTTP1, routing.VersionGRPC} {
+		got := FromHealth(ToHealth(lb.TargetGroup{Version: version, Health: want}))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", version, diff)
+		}
+	}
+}
