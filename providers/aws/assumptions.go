@@ -58,7 +58,7 @@ var Assumptions = []Assumption{
 	{
 		"health-of-a-released-group", "A target group that no rule names for a moment has to be checked anew.", "",
 		Tolerated, "Some rule names a healthy group all the time, whether that is needed or not.",
-		[]string{"model/plan TestAHealthyGroupIsNamedAllTheTime", "test/alb TestNoRequestEverGoesAstray"},
+		[]string{"model/planner TestAHealthyGroupIsNamedAllTheTime", "test/alb TestNoRequestEverGoesAstray"},
 	},
 	{
 		"first-check", "A target gets no requests before its first health check is passed, while another one is healthy.", guide + "target-group-health-checks.html",
