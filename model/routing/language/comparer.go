@@ -71,7 +71,7 @@ func (l *Cache) path(p routing.Path) *knownPath {
 func (l *Cache) automaton(p routing.Path) *Language {
 	known := l.path(p)
 	if known.automaton == nil {
-		known.automaton = ofPath(p)
+		known.automaton = OfPath(p)
 	}
 	return known.automaton
 }

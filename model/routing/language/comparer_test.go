@@ -52,7 +52,7 @@ func TestLanguagesAreWhatPathsMatch(t *testing.T) {
 	for range 2000 {
 		p := randomPath(rng)
 		re := regexp.MustCompile(`\A(?:` + p.Pattern() + `)\z`)
-		language := ofPath(p)
+		language := OfPath(p)
 		for _, path := range paths {
 			has, told := language.Has(path)
 			if !told || has != re.MatchString(path) || p.Matches(path) != has {

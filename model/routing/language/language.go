@@ -61,8 +61,8 @@ func New(pattern string) *Language {
 	return l
 }
 
-// ofPath is the language of a path.
-func ofPath(p routing.Path) *Language {
+// OfPath is the language of a path.
+func OfPath(p routing.Path) *Language {
 	if p.Type != routing.Exact && p.Type != routing.Prefix {
 		return New(p.Pattern())
 	}
@@ -139,7 +139,7 @@ func StepsOf(p routing.Path) int {
 		return len(pattern)
 	}
 	if n := instructions(parsed); n <= mostInstructions {
-		return 10*n + ofPath(p).Steps
+		return 10*n + OfPath(p).Steps
 	}
 	return MostSteps + 1
 }

@@ -189,13 +189,18 @@ func (s *seen) add(position []int32) bool {
 // alphabet is one visible character for each class that the automata tell apart, letters where
 // there is a choice.
 func alphabet(all []*Language) []byte {
-	cut := func(c int) bool {
+	return Letters(func(c byte) bool {
 		return slices.ContainsFunc(all, func(l *Language) bool { return l.cut[c] })
-	}
+	})
+}
+
+// Letters is one visible character of each class of characters, the readable ones first. Cut reports
+// whether a character is the first of its class.
+func Letters(cut func(c byte) bool) []byte {
 	var letters []byte
 	for lo := FirstChar; lo <= LastChar; {
 		hi := lo
-		for hi < LastChar && !cut(hi+1) {
+		for hi < LastChar && !cut(byte(hi+1)) {
 			hi++
 		}
 		pick := byte(lo)
