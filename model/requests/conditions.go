@@ -1,0 +1,137 @@
+package requests
+
+import (
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
+
+// This file asks which entries of two lists, all of whose paths match one text, can be the first of
+// their lists by their conditions.
+
+// conditions are all conditions of a search, numbered, each under the part of a request that it
+// looks at. Parts do not depend on each other.
+type conditions struct {
+	numbers map[string]int
+	all     []routing.Condition
+	parts   map[part]*facts
+	left    *int
+}
+
+func newConditions(left *int) *conditions {
+	return &conditions{numbers: map[string]int{}, parts: map[part]*facts{}, left: left}
+}
+
+// number returns the number of a condition, which is equal for equal conditions.
+func (cs *conditions) number(c routing.Condition) int {
+	c.Name = lower(c.Name)
+	key := routing.Conditions{c}.Key()
+	n, known := cs.numbers[key]
+	if !known {
+		n = len(cs.all)
+		cs.numbers[key], cs.all = n, append(cs.all, c)
+		p := part{c.Field, c.Name}
+		if cs.parts[p] == nil {
+			cs.parts[p] = &facts{part: p}
+		}
+		cs.parts[p].add(n, c)
+	}
+	return n
+}
+
+// numbered are the conditions of an entry.
+func (cs *conditions) numbered(when routing.Conditions) []int {
+	out := make([]int, len(when))
+	for i, c := range when {
+		out[i] = cs.number(c)
+	}
+	return out
+}
+
+func (cs *conditions) factsOf(condition int) *facts {
+	c := cs.all[condition]
+	return cs.parts[part{c.Field, c.Name}]
+}
+
+// register numbers the conditions of a list, before any of its entries are compared.
+func (cs *conditions) register(l *list) {
+	for _, e := range l.entries {
+		cs.numbered(e.When)
+	}
+}
+
+// A question is whether a request can fulfil all of some conditions, and not all of each of others.
+type question struct {
+	*conditions
+	not  [][]int
+	held []*claim // by part
+}
+
+// ask decides, and keeps what a request has to be.
+func (q *question) ask(all []int) language.Verdict {
+	for _, c := range all {
+		if !q.claimOf(c).hold(c) {
+			return language.None
+		}
+	}
+	for _, h := range q.held {
+		if *q.left -= len(h.facts.conditions); *q.left < 0 || !h.facts.complete(q.left) {
+			return language.Unsure
+		}
+		if !h.possible() {
+			return language.None
+		}
+	}
+	return q.refute(0)
+}
+
+// refute finds, for each of the others from one on, a condition that a request can fail.
+func (q *question) refute(from int) language.Verdict {
+	if from == len(q.not) {
+		return language.Some
+	}
+	verdict := language.None
+	for _, c := range q.not[from] {
+		if q.claimOf(c).fails[c] {
+			return q.refute(from + 1)
+		}
+	}
+	for _, c := range q.not[from] {
+		h := q.claimOf(c)
+		if h.holds[c] {
+			continue
+		}
+		if *q.left--; *q.left < 0 || !h.facts.complete(q.left) {
+			return language.Unsure
+		}
+		undo := h.fail(c)
+		if h.possible() {
+			if verdict = max(verdict, q.refute(from+1)); verdict != language.None {
+				return verdict
+			}
+		}
+		undo()
+	}
+	return verdict
+}
+
+// claimOf is what is claimed of the part of a condition.
+func (q *question) claimOf(condition int) *claim {
+	f := q.factsOf(condition)
+	for _, h := range q.held {
+		if h.facts == f {
+			return h
+		}
+	}
+	h := &claim{facts: f, holds: map[int]bool{}, fails: map[int]bool{}, left: q.left}
+	q.held = append(q.held, h)
+	return h
+}
+
+// request is a request that fulfils what is claimed.
+func (q *question) request() routing.Request {
+	r := routing.Request{}
+	for _, h := range q.held {
+		h.write(&r)
+	}
+	return r
+}

@@ -1,0 +1,270 @@
+package requests
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
+
+// This file searches two lists for requests that they answer differently.
+
+// A Finder searches within a budget of steps. It keeps the automata of paths from one search to the
+// next.
+type Finder struct {
+	left      int
+	languages map[routing.Path]*language.Language
+}
+
+// Steps is a budget for the comparison of what large clusters have: a step is a move of one
+// automaton by one character.
+const Steps = 400_000_000
+
+// NewFinder makes a Finder that takes so many steps.
+func NewFinder(steps int) *Finder {
+	return &Finder{left: steps, languages: map[routing.Path]*language.Language{}}
+}
+
+// A Pair is an entry of each list, and a shortest request that the one answers in the first list
+// and the other in the second. The request has a path, and what conditions ask for.
+type Pair struct {
+	First, Second int
+	Request       routing.Request
+}
+
+// Differ reports whether two answers, of the first and of the second list, differ. Equal ones do
+// not.
+type Differ func(first, second string) bool
+
+// Unequal is the Differ of a comparison.
+func Unequal(first, second string) bool { return first != second }
+
+// Find returns each pair of entries that differ and answer a common request. Undecided says why
+// there may be more; "" if these are all.
+func (f *Finder) Find(first, second []Entry, differ Differ) (pairs []Pair, undecided string) {
+	numbers := newLists()
+	s := &search{
+		Finder: f, first: numbers.add(first), second: numbers.add(second), differ: differ,
+		patterns: numbers.patterns, tried: map[string]bool{}, found: map[[2]int32]bool{},
+		conditions: newConditions(&f.left),
+	}
+	s.run()
+	slices.SortStableFunc(s.pairs, func(a, b Pair) int {
+		if a.First != b.First {
+			return a.First - b.First
+		}
+		return a.Second - b.Second
+	})
+	return s.pairs, s.undecided
+}
+
+// automaton returns the automaton of a path.
+func (f *Finder) automaton(p routing.Path) *language.Language {
+	l := f.languages[p]
+	if l == nil {
+		l = language.OfPath(p)
+		f.languages[p] = l
+		f.left -= l.Steps
+	}
+	return l
+}
+
+// search compares two lists.
+type search struct {
+	*Finder
+	first, second *list
+	differ        Differ
+	patterns      []routing.Path
+	conditions    *conditions
+
+	tried     map[string]bool
+	found     map[[2]int32]bool
+	pairs     []Pair
+	undecided string
+
+	ofFirst, ofSecond []int32 // reused
+	needed            []bool  // by pattern, likewise
+}
+
+// pathCharacters are those of the path of a request, as language.PathUniverse has them.
+var pathCharacters = func() *alphabet {
+	var a alphabet
+	for c := language.FirstChar; c <= language.LastChar; c++ {
+		a[c] = c != '#' && c != '?'
+	}
+	return &a
+}()
+
+func (s *search) run() {
+	whole := make([]cell, len(s.patterns))
+	for i := range whole {
+		whole[i].pattern = int32(i)
+	}
+	s.needed = make([]bool, len(s.patterns))
+	if _, matters := s.narrow(whole); !matters {
+		return
+	}
+	s.conditions.register(s.first)
+	s.conditions.register(s.second)
+	w := &walk{allowed: pathCharacters, narrow: s.narrow, visit: s.visit}
+	w.matches = func(pattern int32, text string) bool { return s.patterns[pattern].Matches(text) }
+	for _, p := range s.patterns {
+		w.languages = append(w.languages, s.automaton(p))
+		text := ""
+		if p.Type == routing.Exact || p.Type == routing.Prefix {
+			text = p.Value
+		}
+		w.literals = append(w.literals, text)
+	}
+	if s.left < 0 || !w.run("/", &s.left) {
+		s.undecided = outOfSteps
+	}
+}
+
+// The reasons why a search is undecided.
+const (
+	outOfSteps = "the search needs more steps than its budget has"
+	noMachine  = "an automaton cannot say the regular expression "
+)
+
+// narrow keeps the cells of entries that may be the first to match. Where both lists have the same
+// entries left, or none that differ, nothing below matters.
+func (s *search) narrow(cells []cell) ([]cell, bool) {
+	s.ofFirst = s.first.alive(cells, s.ofFirst)
+	s.ofSecond = s.second.alive(cells, s.ofSecond)
+	if s.first.same(s.ofFirst, s.second, s.ofSecond) || !s.mayDiffer() {
+		return nil, false
+	}
+	clear(s.needed)
+	s.need(s.first, s.ofFirst)
+	s.need(s.second, s.ofSecond)
+	out := cells[:0]
+	for _, c := range cells {
+		if !s.needed[c.pattern] {
+			continue
+		}
+		if c.state == unknown {
+			s.undecided = noMachine + s.patterns[c.pattern].String()
+		}
+		out = append(out, c)
+	}
+	return out, true
+}
+
+func (s *search) need(l *list, entries []int32) {
+	for _, e := range entries {
+		for _, p := range l.paths[e] {
+			s.needed[p] = true
+		}
+	}
+}
+
+// mayDiffer reports whether an entry that is left of the first list differs from one of the second.
+// Of many answers it says true.
+func (s *search) mayDiffer() bool {
+	const few = 8
+	one, other := distinct(s.first, s.ofFirst, few), distinct(s.second, s.ofSecond, few)
+	if one == nil || other == nil {
+		return true
+	}
+	for _, a := range one {
+		for _, b := range other {
+			if s.differ(a, b) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// distinct returns the answers of entries; nil if there are more than a few.
+func distinct(l *list, entries []int32, few int) []string {
+	out := make([]string, 0, few)
+	for _, e := range entries {
+		answer := l.entries[e].Answer
+		switch {
+		case slices.Contains(out, answer):
+		case len(out) == few:
+			return nil
+		default:
+			out = append(out, answer)
+		}
+	}
+	return out
+}
+
+// visit compares the entries that a text matches.
+func (s *search) visit(text string, accepting []int32) {
+	first, second := s.first.matched(accepting), s.second.matched(accepting)
+	key := keyOf(first, second)
+	if s.tried[key] {
+		return
+	}
+	s.tried[key] = true
+	if len(first) == 0 || len(second) == 0 {
+		return // the last entry of a list matches everything
+	}
+	if len(first) == 1 && len(second) == 1 {
+		s.report(first[0], second[0], text, routing.Request{})
+		return
+	}
+	s.compare(first, second, text)
+}
+
+// report adds a pair, once.
+func (s *search) report(first, second int32, text string, with routing.Request) {
+	pair := [2]int32{first, second}
+	if s.found[pair] || !s.differ(s.first.entries[first].Answer, s.second.entries[second].Answer) {
+		return
+	}
+	s.found[pair] = true
+	with.Path = text
+	s.pairs = append(s.pairs, Pair{int(first), int(second), with})
+}
+
+// compare reports the pairs of entries that some conditions make the first of both lists.
+func (s *search) compare(first, second []int32, text string) {
+	ones, others := s.numbered(s.first, first), s.numbered(s.second, second)
+	capOfFirst := s.caps(s.first, first, s.second, second)
+	capOfSecond := s.caps(s.second, second, s.first, first)
+	for i, a := range first {
+		for j, b := range second {
+			if j > capOfFirst[i] || i > capOfSecond[j] || s.found[[2]int32{a, b}] ||
+				!s.differ(s.first.entries[a].Answer, s.second.entries[b].Answer) {
+				continue
+			}
+			q := question{conditions: s.conditions, not: slices.Concat(ones[:i], others[:j])}
+			switch q.ask(slices.Concat(ones[i], others[j])) {
+			case language.Some:
+				s.report(a, b, text, q.request())
+			case language.Unsure:
+				s.undecided = outOfSteps
+			}
+		}
+	}
+}
+
+func (s *search) numbered(l *list, entries []int32) [][]int {
+	out := make([][]int, len(entries))
+	for i, e := range entries {
+		out[i] = s.conditions.numbered(l.entries[e].When)
+	}
+	return out
+}
+
+// caps are, for each entry, the first of the other list with the same conditions: no later one
+// answers what this one does.
+func (s *search) caps(l *list, entries []int32, other *list, others []int32) []int {
+	at := map[string]int{}
+	for i, e := range slices.Backward(others) {
+		at[other.when[e]] = i
+	}
+	out := make([]int, len(entries))
+	for i, e := range entries {
+		place, known := at[l.when[e]]
+		if out[i] = place; !known {
+			out[i] = len(others)
+		}
+	}
+	return out
+}

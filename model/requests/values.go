@@ -1,0 +1,214 @@
+package requests
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
+
+// This file finds the values of a part of a request: one for each set of conditions that a value
+// can fulfil together.
+
+// A part of a request is looked at by conditions: "header" and a name, "query" and a name, "method"
+// or "source".
+type part struct{ field, name string }
+
+// facts are the conditions on a part of a request, and the values that it can have: one of each
+// class that the conditions tell apart.
+type facts struct {
+	part       part
+	conditions []routing.Condition
+	place      map[int]int // of a condition, by its number
+	values     []value     // nil until they are needed
+	failed     bool        // they take too many steps
+}
+
+// A value is what a part of a request can be, and which conditions it fulfils.
+type value struct {
+	text   string
+	source netip.Addr
+	holds  []bool // by place
+}
+
+func (f *facts) add(number int, c routing.Condition) {
+	if f.place == nil {
+		f.place = map[int]int{}
+	}
+	f.place[number] = len(f.conditions)
+	f.conditions, f.values = append(f.conditions, c), nil
+}
+
+// repeated reports whether a request can have the part several times, or not at all.
+func (f *facts) repeated() bool { return f.part.field == "header" || f.part.field == "query" }
+
+// complete finds the values. It reports whether that comes to an end within the steps that are
+// left.
+func (f *facts) complete(left *int) bool {
+	if f.values == nil && !f.failed {
+		switch f.part.field {
+		case "header", "query":
+			f.values, f.failed = texts(f.conditions, f.part.field == "header", left)
+		case "method":
+			f.values = methods(f.conditions)
+		case "source":
+			f.values = sources(f.conditions)
+		default:
+			f.values = []value{{holds: make([]bool, len(f.conditions))}} // no request fulfils them
+		}
+	}
+	return !f.failed
+}
+
+func lower(text string) string { return strings.ToLower(text) }
+
+// addValue adds a value, if it fulfils other conditions than those that are there.
+func addValue(values []value, v value) []value {
+	if slices.ContainsFunc(values, func(o value) bool { return slices.Equal(o.holds, v.holds) }) {
+		return values
+	}
+	return append(values, v)
+}
+
+// methods are those that conditions name, and one that they do not. GET is the first where there is
+// a choice.
+func methods(conditions []routing.Condition) []value {
+	named := []string{}
+	for _, c := range conditions {
+		named = append(named, c.Values...)
+	}
+	var out []value
+	usual := []string{"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD", "X"}
+	for _, m := range append(usual, named...) {
+		v := value{text: m}
+		for _, c := range conditions {
+			v.holds = append(v.holds, slices.Contains(c.Values, m))
+		}
+		out = addValue(out, v)
+	}
+	return out
+}
+
+// sources are addresses, one of each set that the ranges of conditions tell apart: such a set
+// begins at the first address of all, at that of a range, or behind a range. The addresses of
+// RFC 5737 and RFC 3849 for documentation stand for those of no range where they can.
+func sources(conditions []routing.Condition) []value {
+	ranges := make([][]netip.Prefix, len(conditions))
+	tries := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
+	var exact []netip.Addr
+	for i, c := range conditions {
+		for _, text := range c.Values {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				continue // nothing is in it
+			}
+			p = p.Masked()
+			ranges[i] = append(ranges[i], p)
+			tries = append(tries, p.Addr().Next())
+			exact = append(exact, p.Addr(), lastOf(p).Next())
+		}
+	}
+	exact = append(exact, netip.IPv4Unspecified(), netip.IPv6Unspecified())
+	var out []value
+	for _, a := range append(tries, exact...) {
+		if !a.IsValid() {
+			continue // behind the last address
+		}
+		v := value{source: a}
+		for _, those := range ranges {
+			within := func(p netip.Prefix) bool { return p.Contains(a) }
+			v.holds = append(v.holds, slices.ContainsFunc(those, within))
+		}
+		out = addValue(out, v)
+	}
+	return out
+}
+
+// lastOf is the last address of a range.
+func lastOf(p netip.Prefix) netip.Addr {
+	bytes := p.Addr().AsSlice()
+	for bit := p.Bits(); bit < 8*len(bytes); bit++ {
+		bytes[bit/8] |= 1 << (7 - bit%8)
+	}
+	last, _ := netip.AddrFromSlice(bytes)
+	return last
+}
+
+// space stands for a space in automata, which know visible characters alone. No text has it: values
+// are compared in lower case.
+const space = 'S'
+
+// valueCharacters are those of values, in lower case.
+var valueCharacters = func() *alphabet {
+	var a alphabet
+	for c := language.FirstChar; c <= language.LastChar; c++ {
+		a[c] = c < 'A' || c > 'Z' || c == space
+	}
+	return &a
+}()
+
+// texts are values of a header or a query parameter. They fail if they take too many steps, or if a
+// condition has characters that automata do not know.
+func texts(conditions []routing.Condition, header bool, left *int) (out []value, failed bool) {
+	all := func(cells []cell) ([]cell, bool) { return cells, true }
+	w := &walk{allowed: valueCharacters, narrow: all}
+	numbers := map[string]int32{}
+	by := map[int32][]int{} // the conditions that have a pattern
+	for i, c := range conditions {
+		for _, v := range c.Values {
+			v = strings.ToLower(v)
+			if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > language.LastChar }) {
+				return nil, true
+			}
+			n, known := numbers[v]
+			if !known {
+				n = int32(len(w.languages))
+				numbers[v] = n
+				if !w.add(strings.ReplaceAll(v, " ", string(space))) {
+					return nil, true
+				}
+			}
+			by[n] = append(by[n], i)
+		}
+	}
+	empty := value{holds: make([]bool, len(conditions))}
+	seen := map[string]bool{}
+	w.visit = func(text string, accepting []int32) {
+		v := value{holds: make([]bool, len(conditions))}
+		v.text = strings.ReplaceAll(text, string(space), " ")
+		for _, n := range accepting {
+			for _, i := range by[n] {
+				v.holds[i] = true
+			}
+		}
+		key := keyOf(accepting, nil)
+		switch {
+		case text == "":
+			empty = v // clients and servers differ in whether they send and take it
+		case header && strings.TrimSpace(v.text) != v.text, seen[key]:
+		default:
+			seen[key] = true
+			out = append(out, v)
+		}
+	}
+	if !w.run("", left) {
+		return nil, true
+	}
+	return append(out, empty), false
+}
+
+// add gives the walk the automaton of a glob. It reports whether there is one.
+func (w *walk) add(glob string) bool {
+	var automaton *language.Language
+	literal := ""
+	switch {
+	case glob != "" && !strings.ContainsAny(glob, "*?"):
+		automaton, literal = language.OfPath(routing.Path{Type: routing.Exact, Value: glob}), glob
+	default:
+		automaton = language.New(routing.GlobPattern(glob))
+	}
+	w.languages, w.literals = append(w.languages, automaton), append(w.literals, literal)
+	return automaton.Known()
+}
