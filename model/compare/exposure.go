@@ -1,0 +1,223 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file compares who can connect, and what they are shown, before any route is looked at.
+
+// An Exposure is a setting that differs.
+type Exposure struct {
+	LoadBalancer routing.Key  `json:"loadBalancer"`
+	Port         int32        `json:"port,omitempty"` // 0 for the whole load balancer
+	Host         routing.Host `json:"host,omitempty"` // of a certificate
+	Setting      string       `json:"setting"`
+	Before       string       `json:"before"`
+	After        string       `json:"after"`
+	Protection   Protection   `json:"protection"`
+}
+
+// internetFacing is the scheme of load balancers that the internet reaches.
+const internetFacing = "internet-facing"
+
+// exposures compares two load balancers, and their ports.
+func exposures(p pair) []Exposure {
+	var out []Exposure
+	tell := func(setting, before, after string, protection Protection) {
+		out = append(out,
+			Exposure{p.key(), 0, "", setting, before, after, protection})
+	}
+	switch {
+	case p.before == nil:
+		protection := Same
+		if schemeOf(p.after) == internetFacing {
+			protection = Less
+		}
+		tell("load balancer", "none", schemeOf(p.after), protection)
+		return out
+	case p.after == nil:
+		tell("load balancer", schemeOf(p.before), "none", More)
+		return out
+	}
+	if before, after := schemeOf(p.before), schemeOf(p.after); before != after {
+		tell("scheme", before, after, lessIf(after == internetFacing))
+	}
+	if before, after := p.before.Protection, p.after.Protection; before.WebACL != after.WebACL {
+		tell("web ACL", orNone(before.WebACL), orNone(after.WebACL),
+			guard(before.Guarded(), after.Guarded()))
+	}
+	if before, after := p.before.Protection.Shield, p.after.Protection.Shield; before != after {
+		tell("shield", orNone(before), orNone(after),
+			guard(before == routing.ShieldOn, after == routing.ShieldOn))
+	}
+	before, after := p.before.Settings.SecurityGroups, p.after.Settings.SecurityGroups
+	if !slices.Equal(before, after) {
+		const own = "the operator's own"
+		tell("security groups", listed(before, own), listed(after, own), Unknown)
+	}
+	for _, port := range p.ports() {
+		out = append(out, portExposures(p, port)...)
+	}
+	return out
+}
+
+// schemeOf is the scheme of a load balancer.
+func schemeOf(t *precedence.Table) string {
+	if t.Settings.Scheme != "" {
+		return t.Settings.Scheme
+	}
+	return t.Key.Scheme()
+}
+
+// lessIf is Less where something is open now, else More.
+func lessIf(open bool) Protection {
+	if open {
+		return Less
+	}
+	return More
+}
+
+// guard compares whether there is a guard. Of two guards it is not known which lets more through.
+func guard(before, after bool) Protection {
+	switch {
+	case before && after:
+		return Unknown
+	case before:
+		return Less
+	case after:
+		return More
+	}
+	return Same
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+func listed(values []string, none string) string {
+	if len(values) == 0 {
+		return none
+	}
+	return strings.Join(values, ", ")
+}
+
+// portExposures compares a port.
+func portExposures(p pair, port int32) []Exposure {
+	var out []Exposure
+	before, after := listenerOn(p.before, port), listenerOn(p.after, port)
+	tell := func(setting, old, now string, protection Protection) {
+		out = append(out, Exposure{LoadBalancer: p.key(), Port: port,
+			Setting: setting, Before: old, After: now, Protection: protection})
+	}
+	switch {
+	case before == nil:
+		protection := Less
+		if after.Protocol == routing.HTTPS && openOverHTTP(p.before, after.Inbound) {
+			protection = Same
+		}
+		tell("port", "closed", open(after), protection)
+		return out
+	case after == nil:
+		tell("port", open(before), "closed", More)
+		return out
+	}
+	if before.Protocol != after.Protocol {
+		tell("protocol", string(before.Protocol), string(after.Protocol),
+			lessIf(after.Protocol == routing.HTTP))
+	}
+	if !slices.Equal(before.Inbound, after.Inbound) {
+		if protection := inbound(before.Inbound, after.Inbound); protection != Same {
+			const all = "everybody"
+			tell("inbound ranges", listed(before.Inbound, all), listed(after.Inbound, all), protection)
+		}
+	}
+	if old, now := mutualOf(before.Mutual), mutualOf(after.Mutual); old != now {
+		tell("mutual TLS", old, now, mutual(before.Mutual, after.Mutual))
+	}
+	if before.TLSPolicy != after.TLSPolicy {
+		tell("TLS policy", orDefault(before.TLSPolicy), orDefault(after.TLSPolicy), Unknown)
+	}
+	return append(out, certificateExposures(p, before, after)...)
+}
+
+func orDefault(text string) string {
+	if text == "" {
+		return "the cloud's own"
+	}
+	return text
+}
+
+// open describes an open port.
+func open(l *routing.Listener) string {
+	return fmt.Sprintf("%s for %s", l.Protocol, listed(l.Inbound, "everybody"))
+}
+
+// openOverHTTP reports whether those who may connect to a port could connect before, without
+// encryption.
+func openOverHTTP(t *precedence.Table, who []string) bool {
+	return slices.ContainsFunc(t.Listeners, func(l routing.Listener) bool {
+		return l.Protocol == routing.HTTP && !admitsMore(l.Inbound, who)
+	})
+}
+
+// mutualOf describes what is done with the certificates of clients.
+func mutualOf(m *routing.MutualAuthentication) string {
+	if m == nil {
+		return "off"
+	}
+	out := m.Mode
+	if m.TrustStore != "" {
+		out += " with trust store " + m.TrustStore
+	}
+	if m.IgnoreExpiry {
+		out += ", expired ones too"
+	}
+	return out
+}
+
+// mutual compares which clients are let in by their certificates.
+func mutual(before, after *routing.MutualAuthentication) Protection {
+	if p := guard(before.Verifies(), after.Verifies()); p != Unknown {
+		return p
+	}
+	if before.TrustStore == after.TrustStore && before.IgnoreExpiry != after.IgnoreExpiry {
+		return lessIf(after.IgnoreExpiry)
+	}
+	return Unknown
+}
+
+// certificateExposures compares the certificate of each host of a port.
+func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
+	if before.Protocol != routing.HTTPS || after.Protocol != routing.HTTPS ||
+		slices.Equal(before.Certificates, after.Certificates) {
+		return nil
+	}
+	var out []Exposure
+	for _, class := range HostClasses(before.Port, nil, p.before, p.after) {
+		old, now := shown(p.before, before, class.Name), shown(p.after, after, class.Name)
+		if old.id == now.id {
+			continue
+		}
+		out = append(out, Exposure{
+			LoadBalancer: p.key(), Port: before.Port, Host: class.Host, Setting: "certificate",
+			Before: old.String(), After: now.String(), Protection: guardSame(old.valid, now.valid),
+		})
+	}
+	return out
+}
+
+// guardSame is guard, but that two certificates for a host protect it equally.
+func guardSame(before, after bool) Protection {
+	if before && after {
+		return Same
+	}
+	return guard(before, after)
+}

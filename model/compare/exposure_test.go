@@ -1,0 +1,180 @@
+package compare
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// base has a host on ports 80 and 443.
+func base() routing.Config {
+	return routing.Config{
+		Key:      "fairlead/shop/web/internal",
+		Settings: routing.Settings{Scheme: "internal"},
+		Listeners: []routing.Listener{
+			{Port: 80, Protocol: routing.HTTP, Inbound: []string{"10.0.0.0/8"}},
+			{Port: 443, Protocol: routing.HTTPS, Inbound: []string{"10.0.0.0/8"}, Certificates: []routing.CertificateID{"one"}},
+		},
+		Certificates: []routing.Certificate{{ID: "one", Hosts: []string{"x.test"}}, {ID: "two", Hosts: []string{"*.test"}}, {ID: "other", Hosts: []string{"y.test"}}},
+		Routes: []routing.Route{{Host: "x.test", Path: routing.Root, Spelt: "/", Ports: []int32{80, 443}, Action: routing.To("shop/web:80"),
+			Owner: routing.Owner{Namespace: "shop", Name: "web"}}},
+	}
+}
+
+func TestExposures(t *testing.T) {
+	cases := map[string]struct {
+		before, after func(*routing.Config) // nil: as base has it
+		want          []string
+	}{
+		"nothing differs": {},
+		"the internet reaches what it did not": {
+			after: func(c *routing.Config) {
+				c.Key, c.Settings.Scheme = "fairlead/shop/web/internet-facing", "internet-facing"
+			},
+			want: []string{"scheme: internal, internet-facing, less"}},
+		"a part of the ranges": {
+			after: func(c *routing.Config) { c.Listeners[0].Inbound = []string{"10.1.0.0/16"} },
+			want:  []string{"inbound ranges: 10.0.0.0/8, 10.1.0.0/16, more"}},
+		"the same range in halves": {
+			after: func(c *routing.Config) { c.Listeners[0].Inbound = []string{"10.0.0.0/9", "10.128.0.0/9"} }},
+		"other ranges": {
+			after: func(c *routing.Config) { c.Listeners[0].Inbound = []string{"192.0.2.0/24"} },
+			want:  []string{"inbound ranges: 10.0.0.0/8, 192.0.2.0/24, less"}},
+		"everybody": {
+			after: func(c *routing.Config) { c.Listeners[0].Inbound = nil },
+			want:  []string{"inbound ranges: 10.0.0.0/8, everybody, less"}},
+		"a list besides": {
+			after: func(c *routing.Config) { c.Listeners[0].Inbound = []string{"10.0.0.0/8", "pl-1"} },
+			want:  []string{"inbound ranges: 10.0.0.0/8, 10.0.0.0/8, pl-1, less"}},
+		"clients no longer show certificates": {
+			before: func(c *routing.Config) { c.Listeners[1].Mutual = &routing.MutualAuthentication{Mode: "verify"} },
+			want:   []string{"mutual TLS: verify, off, less"}},
+		"another trust store": {
+			before: func(c *routing.Config) {
+				c.Listeners[1].Mutual = &routing.MutualAuthentication{Mode: "verify", TrustStore: "a"}
+			},
+			after: func(c *routing.Config) {
+				c.Listeners[1].Mutual = &routing.MutualAuthentication{Mode: "verify", TrustStore: "b"}
+			},
+			want: []string{"mutual TLS: verify with trust store a, verify with trust store b, unknown"}},
+		"a web ACL": {
+			after: func(c *routing.Config) { c.Protection.WebACL = "edge" },
+			want:  []string{"web ACL: none, edge, more"}},
+		"no web ACL": {
+			before: func(c *routing.Config) { c.Protection.WebACL = "edge" },
+			after:  func(c *routing.Config) { c.Protection.WebACL = routing.NoWebACL },
+			want:   []string{"web ACL: edge, none, less"}},
+		"a port for all": {
+			after: func(c *routing.Config) {
+				c.Listeners = append(c.Listeners, routing.Listener{Port: 8080, Protocol: routing.HTTP})
+			},
+			want: []string{"port: closed, HTTP for everybody, less"}},
+		"HTTPS for those who could connect over HTTP": {
+			before: func(c *routing.Config) { c.Listeners = c.Listeners[:1] },
+			want:   []string{"port: closed, HTTPS for 10.0.0.0/8, same"}},
+		"HTTPS for others as well": {
+			before: func(c *routing.Config) { c.Listeners = c.Listeners[:1] },
+			after:  func(c *routing.Config) { c.Listeners[1].Inbound = nil },
+			want:   []string{"port: closed, HTTPS for everybody, less"}},
+		"a port is closed": {
+			after: func(c *routing.Config) { c.Listeners = c.Listeners[1:] },
+			want:  []string{"port: HTTP for 10.0.0.0/8, closed, more"}},
+		"no encryption": {
+			after: func(c *routing.Config) { c.Listeners[1].Protocol = routing.HTTP },
+			want:  []string{"protocol: HTTPS, HTTP, less"}},
+		"a certificate for another host": {
+			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "other" },
+			want: []string{"certificate for x.test: one for x.test, other for y.test (not for this host), less",
+				"certificate for : one for x.test (not for this host), other for y.test (not for this host), same"}},
+		"a wildcard's certificate": {
+			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "two" },
+			want: []string{"certificate for x.test: one for x.test, two for *.test, same",
+				"certificate for : one for x.test (not for this host), two for *.test (not for this host), same"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before, after := base(), base()
+			for config, edit := range map[*routing.Config]func(*routing.Config){&before: c.before, &after: c.after} {
+				if edit != nil {
+					edit(config)
+				}
+			}
+			var got []string
+			report := Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, requests.Steps)
+			for _, e := range report.Exposures {
+				setting := e.Setting
+				if e.Setting == "certificate" {
+					setting += " for " + string(e.Host)
+				}
+				got = append(got, setting+": "+e.Before+", "+e.After+", "+string(e.Protection))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRequestsAreLessProtected is about changes of routes that let more people through.
+func TestRequestsAreLessProtected(t *testing.T) {
+	signIn := routing.To("shop/web:80")
+	signIn.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", OnMissing: "authenticate", SecurePort: 443}
+	optional := routing.To("shop/web:80")
+	optional.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", OnMissing: "allow", SecurePort: 443}
+	office := routing.Conditions{{Field: "source", Values: []string{"10.0.0.0/8"}}}
+	cases := map[string]struct {
+		before, after routing.Action
+		when          routing.Conditions // before
+		want          Protection
+	}{
+		"another Service":                              {before: routing.To("shop/web:80"), after: routing.To("shop/new:80"), want: Same},
+		"no sign-in any more":                          {before: signIn, after: routing.To("shop/web:80"), want: Less},
+		"who is not signed in passes":                  {before: signIn, after: optional, want: Less},
+		"a sign-in":                                    {before: routing.To("shop/web:80"), after: signIn, want: More},
+		"nothing is served any more":                   {before: signIn, after: routing.NotFound(), want: Same},
+		"addresses do not matter":                      {before: routing.To("shop/web:80"), when: office, after: routing.To("shop/web:80"), want: Less},
+		"addresses did not matter for another Service": {before: routing.To("shop/old:80"), when: office, after: routing.To("shop/web:80"), want: Same},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			before, after := base(), base()
+			before.Routes[0].Action, before.Routes[0].When, after.Routes[0].Action = c.before, c.when, c.after
+			report := Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, requests.Steps)
+			if len(report.Changes) == 0 || report.Protection() != c.want {
+				t.Errorf("%s: %+v", report.Protection(), report.Changes)
+			}
+		})
+	}
+}
+
+func TestRequestsAreCommandLines(t *testing.T) {
+	r := Written("https", routing.Request{
+		Port: 8443, Host: "x.test", Path: "/a[b]/..", Method: "PUT",
+		Header: map[string][]string{"x-a": {"it's", ""}}, Query: map[string][]string{"v": {"a/b", "1 2"}},
+	})
+	const want = `curl --path-as-is -g -X PUT -H 'x-a: it'\''s' -H 'x-a;' 'https://x.test:8443/a[b]/..?v=a/b&v=1%202'`
+	if got := r.Curl(); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestWhatIsNotDecidedIsSaid compares with budgets that are too small, and with an expression that an
+// automaton cannot say.
+func TestWhatIsNotDecidedIsSaid(t *testing.T) {
+	before, after := base(), base()
+	after.Routes[0].Path = routing.Path{Type: routing.Prefix, Value: "/a/b/c"}
+	compare := func(steps int) Report {
+		return Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, steps)
+	}
+	if report := compare(3); len(report.Undecided) == 0 {
+		t.Errorf("with three steps all is decided: %+v", report)
+	}
+	after.Routes[0].Path = routing.Path{Type: routing.Regex, Value: `/.*\b`}
+	if report := compare(requests.Steps); len(report.Undecided) == 0 || report.Empty() {
+		t.Errorf("an expression with a word boundary is decided: %+v", report)
+	}
+}

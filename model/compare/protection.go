@@ -1,0 +1,92 @@
+package compare
+
+import (
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file says whether requests that get another answer are less protected. What is newly served
+// is not: it was not protected before, and its author decides how it is.
+
+// Protection says how well requests, or a load balancer, are protected after a change.
+type Protection string
+
+// The values of Protection. Unknown stands for a change that may be either.
+const (
+	Same    Protection = "same"
+	Less    Protection = "less"
+	More    Protection = "more"
+	Unknown Protection = "unknown"
+)
+
+// A difference is a pair of candidates that answer a request differently.
+type difference struct {
+	pair
+	port     int32
+	class    HostClass
+	old, now []Candidate
+	found    requests.Pair
+}
+
+// protection compares how the two candidates of a difference protect a request.
+func (d difference) protection(r routing.Request) (Protection, string) {
+	old, now := d.old[d.found.First], d.now[d.found.Second]
+	before, on := protocolOn(d.before, d.port), protocolOn(d.after, d.port)
+	switch {
+	case SignsIn(old.Action) && Reaches(now.Action, on) && !SignsIn(now.Action):
+		return Less, "users no longer have to sign in"
+	case SignsIn(now.Action) && Reaches(old.Action, before) && !SignsIn(old.Action):
+		return More, "users have to sign in"
+	case toHTTPS(old.Action, d.before, d.port) && on == routing.HTTP && Reaches(now.Action, on):
+		return Less, "clients are no longer sent to HTTPS"
+	case toHTTPS(now.Action, d.after, d.port) && Reaches(old.Action, routing.HTTP):
+		return More, "clients are sent to HTTPS"
+	case withheldFrom(d.old, d.found.First, now, r):
+		return Less, "clients with other addresses get to the Service, too"
+	case withheldFrom(d.now, d.found.Second, old, r):
+		return More, "only clients with some addresses get to the Service"
+	}
+	return Same, ""
+}
+
+// SignsIn reports whether an action is only for users who are signed in.
+func SignsIn(a routing.Action) bool { return a.Auth != nil && a.Auth.OnMissing != "allow" }
+
+// Reaches reports whether an action leads to a Service on a port of a protocol.
+func Reaches(a routing.Action, on routing.Protocol) bool { return len(a.On(on).Forward) > 0 }
+
+// toHTTPS reports whether clients without HTTPS are sent there.
+func toHTTPS(a routing.Action, t *precedence.Table, port int32) bool {
+	on := protocolOn(t, port)
+	a = a.On(on)
+	return on == routing.HTTP && a.Redirect != nil && strings.EqualFold(a.Redirect.Scheme, "https")
+}
+
+// withheldFrom reports whether the backend that answers now stands before the entry that answered,
+// for the same path, behind a condition on the client's address alone that the request fails.
+func withheldFrom(list []Candidate, answered int, now Candidate, r routing.Request) bool {
+	if len(now.Action.Forward) == 0 {
+		return false
+	}
+	return slices.ContainsFunc(list[:answered], func(c Candidate) bool {
+		return c.Route != nil && sharesBackend(c.Action, now.Action) && c.Route.Path.Matches(r.Path) &&
+			!c.Route.When.Hold(r) && besidesSource(c.Route.When).Hold(r)
+	})
+}
+
+func sharesBackend(a, b routing.Action) bool {
+	return slices.ContainsFunc(a.Forward, func(w routing.Weighted) bool {
+		same := func(o routing.Weighted) bool { return o.Backend == w.Backend }
+		return slices.ContainsFunc(b.Forward, same)
+	})
+}
+
+// besidesSource are conditions without those on the client's address.
+func besidesSource(when routing.Conditions) routing.Conditions {
+	about := func(c routing.Condition) bool { return c.Field == "source" }
+	return slices.DeleteFunc(slices.Clone(when), about)
+}

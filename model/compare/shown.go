@@ -1,0 +1,68 @@
+package compare
+
+import (
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file compares the certificates that clients are shown.
+
+// A certificate is the one that a client is shown for a host.
+type certificate struct {
+	id    routing.CertificateID
+	hosts []string
+	valid bool // it is for the host
+}
+
+func (c certificate) String() string {
+	if c.id == "" {
+		return "none"
+	}
+	out := string(c.id)
+	if len(c.hosts) > 0 {
+		out += " for " + strings.Join(c.hosts, ", ")
+	}
+	if !c.valid {
+		out += " (not for this host)"
+	}
+	return out
+}
+
+// shown is the certificate for a host: one that names it, else one with a wildcard that stands for
+// it, else the default
+// (Elastic Load Balancing, "SSL certificates for your Application Load Balancer").
+// Of several, the first counts.
+func shown(t *precedence.Table, l *routing.Listener, host string) certificate {
+	best, rank := certificate{}, 0
+	for i, id := range l.Certificates {
+		names := namesIn(t, id)
+		r := 0
+		for _, name := range names {
+			switch h := routing.Host(name); {
+			case h == routing.Host(host):
+				r = max(r, 3)
+			case h.Covers(routing.Host(host)):
+				r = max(r, 2)
+			}
+		}
+		if i == 0 {
+			best = certificate{id, names, r > 0}
+			rank = max(r, 1)
+		} else if r > rank {
+			best, rank = certificate{id, names, true}, r
+		}
+	}
+	return best
+}
+
+// namesIn are the host names of a certificate, as far as they are known.
+func namesIn(t *precedence.Table, id routing.CertificateID) []string {
+	for _, c := range t.Certificates {
+		if c.ID == id {
+			return c.Hosts
+		}
+	}
+	return nil
+}
