@@ -42,6 +42,7 @@ var reasons = map[string]string{
 	"model/lb":                  "the load balancer: listeners, rules, target groups, and what a cloud can do",
 	"model/lowering":            "rules made of a table of routes, and what a cloud cannot say of it",
 	"model/plan/values":         "values of settings, for readers of plans",
+	"model/requests":            "requests that two lists of entries answer differently",
 	"model/plan":                "the steps of a plan, which providers carry out and people read",
 	"model/planner":             "the plan from what is there to what is wanted, and rules that others made",
 	"model/planner/rulelist":    "two lists of rules as one, with priorities",

@@ -57,6 +57,8 @@ var layers = map[string][]string{
 	"model/ingress/listeners":   {"api/v1alpha1", "model/diag", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/members", "model/ingress/objects", "model/ingress/snapshots", "model/memory", "model/ownership", "model/routing", "model/settings"},
 	"model/ingress/backends":    {"api/v1alpha1", "model/diag", "model/endpoints", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/members", "model/ingress/objects", "model/ingress/validate", "model/routing", "model/secrets", "model/settings"},
 	"model/ingress":             {"model/diag", "model/ingress/backends", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/listeners", "model/ingress/members", "model/ingress/objects", "model/ingress/snapshots", "model/routing", "model/routing/language"},
+	"model/requests":            {"model/routing", "model/routing/language"},
+	"model/compare":             {"model/lb", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
 	"model/lb":                  {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/lowering":            {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
 	"model/plan/values":         {"model/lb", "model/routing"},
