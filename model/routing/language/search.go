@@ -194,8 +194,8 @@ func alphabet(all []*Language) []byte {
 	})
 }
 
-// Letters is one visible character of each class of characters, the readable ones first. Cut reports
-// whether a character is the first of its class.
+// Letters is one visible character of each class of characters, the readable ones first. Cut
+// reports whether a character is the first of its class.
 func Letters(cut func(c byte) bool) []byte {
 	var letters []byte
 	for lo := FirstChar; lo <= LastChar; {
