@@ -1,6 +1,7 @@
 package disputes
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,9 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 			var d Disputes
 			now := time.Unix(0, 0)
 			for i, undone := range c.found {
-				d.Add(lb.GroupKey{Key: key}, undone, now)
+				if left := d.Add(lb.GroupKey{Key: key}, undone, now); left != (c.waits[i] > 0) {
+					t.Errorf("look %d leaves it: %t", i, left)
+				}
 				if left := d.Left(lb.GroupKey{Key: key}, now); left != c.waits[i] {
 					t.Errorf("after look %d it is left for %s, want %s", i, left, c.waits[i])
 				}
@@ -49,5 +52,59 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 				t.Errorf("what is left is %v", d.of)
 			}
 		})
+	}
+}
+
+// A load balancer has the disputes about itself and about its target groups, and none of another
+// load balancer. The one that is over first is told, and all of them are forgotten together.
+func TestTheDisputesOfALoadBalancer(t *testing.T) {
+	const other = lb.Key("fairlead/shop/other/internal")
+	undone := []string{"register 10.0.0.1"}
+	self, group, others := lb.GroupKey{Key: key}, lb.GroupKey{Key: key, ID: "web"}, lb.GroupKey{Key: other}
+	began := time.Unix(0, 0)
+	for name, c := range map[string]struct {
+		begin map[lb.GroupKey]time.Duration // when each is undone a second time
+		want  time.Duration                 // when the first is over; 0 for none
+	}{
+		"another's":              {map[lb.GroupKey]time.Duration{others: time.Minute}, 0},
+		"a target group's":       {map[lb.GroupKey]time.Duration{group: time.Minute}, 11 * time.Minute},
+		"its own first":          {map[lb.GroupKey]time.Duration{self: time.Minute, group: 2 * time.Minute}, 11 * time.Minute},
+		"a target group's first": {map[lb.GroupKey]time.Duration{self: 2 * time.Minute, group: time.Minute, others: 0}, 11 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for range 20 { // the order of a map is another each time
+				var d Disputes
+				for k, at := range c.begin {
+					d.Add(k, undone, began)
+					d.Add(k, undone, began.Add(at))
+				}
+				first := d.First(key, began.Add(3*time.Minute))
+				if (first != nil) != (c.want > 0) || first != nil && !first.Until.Equal(began.Add(c.want)) {
+					t.Fatalf("the first is %v, want one that ends after %s", first, c.want)
+				}
+				d.Forget(key)
+				if d.First(key, began) != nil || d.Left(others, began) > 0 != (len(d.of) > 0) {
+					t.Fatalf("what is left is %v", d.of)
+				}
+				if _, disputed := c.begin[others]; disputed != (d.First(other, began) != nil) {
+					t.Fatalf("the dispute of another is %v", d.First(other, began))
+				}
+			}
+		})
+	}
+}
+
+// A dispute names three objects at most.
+func TestADisputeNamesThreeObjects(t *testing.T) {
+	for want, undone := range map[string][]string{
+		"(a)":                  {"a"},
+		"(a, b, c)":            {"a", "b", "c"},
+		"(a, b, c and 1 more)": {"a", "b", "c", "d"},
+		"(a, b, c and 2 more)": {"a", "b", "c", "d", "e"},
+	} {
+		d := Dispute{undone: undone, times: 2, Until: time.Unix(0, 0)}
+		if text := d.String(); !strings.Contains(text, want) || !strings.Contains(text, "1970-01-01T00:00:00Z") {
+			t.Errorf("it says %q, want %q", text, want)
+		}
 	}
 }
