@@ -26,7 +26,7 @@ func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, see
 	case known.LostAt == nil && missing:
 		at := metav1.NewTime(now).Rfc3339Copy()
 		known.LostAt = &at
-	case known.LostAt != nil && r.lost(g, now) > 0:
+	case r.lost(g, now) > 0:
 		confirmed, err := r.VanishingConfirmed(ctx, g.Key)
 		if err != nil {
 			return err
@@ -34,7 +34,7 @@ func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, see
 		if !known.LostAt.After(confirmed) {
 			known.LostAt = nil
 		}
-	case known.LostAt != nil:
+	default:
 		known.LostAt = nil
 	}
 	return nil

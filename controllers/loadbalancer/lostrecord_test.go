@@ -4,10 +4,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/lb"
 )
 
 // This file tests that a load balancer whose LoadBalancer is gone is not changed, as it may have
@@ -86,6 +90,54 @@ func TestANewLoadBalancerHasNotLostItsRecord(t *testing.T) {
 	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonProgrammed)
 	if n := b.rules(); n == 1 {
 		t.Error("nothing is changed")
+	}
+}
+
+// The time of a loss is recorded once, only where a load balancer exists that this operator may
+// change, and is dropped once the grace is over.
+func TestWhenARecordWasLost(t *testing.T) {
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	at := func(ago time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-ago)} }
+	full := records.Record{Address: "there", Term: "one", LastPlan: &v1alpha1.PlanStatus{}}
+	for name, c := range map[string]struct {
+		record   records.Record // with LostAt as before
+		lost     *metav1.Time
+		never    bool // the grace is 0
+		readOnly bool
+		absent   bool // the load balancer does not exist
+		want     *metav1.Time
+	}{
+		"it is there":                   {record: full},
+		"it is blank":                   {want: at(0)},
+		"it has an address":             {record: records.Record{Address: "there"}},
+		"it has a term":                 {record: records.Record{Term: "one"}},
+		"it has a plan":                 {record: records.Record{LastPlan: &v1alpha1.PlanStatus{}}},
+		"blank, without a grace":        {never: true},
+		"blank, of one that only reads": {readOnly: true},
+		"blank, and nothing exists":     {absent: true},
+		"known, without a grace":        {lost: at(time.Minute), never: true},
+		"known, and nothing exists":     {lost: at(time.Minute), absent: true},
+		"known":                         {record: full, lost: at(time.Minute), want: at(time.Minute)},
+		"known, and blank":              {lost: at(time.Minute), want: at(time.Minute)},
+		"a moment before the end":       {record: full, lost: at(time.Hour - 1), want: at(time.Hour - 1)},
+		"at the end":                    {record: full, lost: at(time.Hour)},
+		"long ago":                      {record: full, lost: at(2 * time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			b.ReadOnly = c.readOnly
+			if !c.never {
+				b.Grace = time.Hour
+			}
+			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}, Record: c.record}
+			g.Record.Memory.LostAt = c.lost
+			if err := b.noteLostRecord(t.Context(), g, &lb.Observed{Key: benchKey, Exists: !c.absent}, now); err != nil {
+				t.Fatal(err)
+			}
+			if got := g.Record.Memory.LostAt; !got.Equal(c.want) {
+				t.Errorf("it was lost at %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 
