@@ -10,8 +10,13 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -180,11 +185,72 @@ func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
 			if got := d.findable(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.of[benchKey]) != c.kept {
 				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.of[benchKey]), c.kept)
 			}
+			if _, kept := d.of[benchKey]; kept != (c.kept > 0) {
+				t.Errorf("of the load balancer is kept %v", d.of)
+			}
 			d.forget(benchKey)
 			if len(d.of) > 0 {
 				t.Error("what is gone is kept")
 			}
 		})
+	}
+}
+
+// A look counts for or against a dispute if there was one before it, and if what it finds undone is
+// certain to be so. While a dispute lasts, none counts.
+func TestWhichLooksCount(t *testing.T) {
+	const rule = "create rule 80/1"
+	type look struct {
+		undone   []string
+		late     bool // the rule was written a moment ago
+		compared bool
+	}
+	found, undone, first := look{compared: true}, look{[]string{rule}, false, true}, look{nil, false, false}
+	late, uncompared := look{[]string{rule}, true, true}, look{[]string{rule}, false, false}
+	for name, c := range map[string]struct {
+		looks []look
+		want  bool // a dispute
+	}{
+		"undone twice":                    {[]look{undone, undone}, true},
+		"found between":                   {[]look{undone, found, undone}, false},
+		"not known to be found between":   {[]look{undone, first, undone}, true},
+		"late between":                    {[]look{undone, late, undone}, true},
+		"late twice":                      {[]look{late, late}, false},
+		"nothing to compare with":         {[]look{uncompared, uncompared}, false},
+		"found while the dispute goes on": {[]look{undone, undone, found}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w writes
+			var d disputes.Disputes
+			var got *disputes.Dispute
+			for _, l := range c.looks {
+				w.forget(benchKey)
+				if l.late {
+					w.add(benchKey, []string{rule}, nil, time.Now())
+				}
+				got = w.judgeDispute(&d, l.compared, benchKey, l.undone)
+			}
+			if (got != nil) != c.want {
+				t.Errorf("the dispute is %v", got)
+			}
+		})
+	}
+}
+
+// What the first look finds is no news, whatever the plan does.
+func TestAFirstLookFindsNothingUndone(t *testing.T) {
+	key := benchKey
+	seen := &lb.Observed{Key: key, Exists: true}
+	o := outcome.Outcome{Snapshot: &gather.Snapshot{}, Observed: seen, Built: model.Built{LoadBalancer: lb.LoadBalancer{Key: key}}}
+	o.Plan = planner.Diff(seen, o.Built.LoadBalancer, o.Capabilities)
+	if o.Plan.Empty() {
+		t.Fatal("there is nothing to do")
+	}
+	if got := undoneSince(nil, o); len(got) > 0 {
+		t.Errorf("%q are undone", got)
+	}
+	if got := undoneSince(&lb.Observed{Key: key}, o); !slices.Equal(got, stepsOf(o.Plan)) {
+		t.Errorf("of a load balancer that was not there, %q are undone", got)
 	}
 }
 
