@@ -1,6 +1,8 @@
 package retry
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -24,4 +26,126 @@ func TestGatesBeforeNothingAreTakenAway(t *testing.T) {
 			t.Errorf("%d gates, want two", len(s.known))
 		}
 	})
+}
+
+var errInUse = errors.New("in use")
+
+func inUse(err error) bool { return errors.Is(err, errInUse) }
+
+// A gate lets the first call through after the first wait, and after each refusal one after a wait
+// that grows by half. Once a call has succeeded it is open, also for one that fails otherwise.
+func TestAGateOpensOnceACallSucceeds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(2*time.Second, 4*time.Second, 7*time.Second)
+		answer, calls := errInUse, 0
+		through := func() error {
+			return g.Through(t.Context(), inUse, func() error {
+				calls++
+				return answer
+			})
+		}
+		for i, wait := range []time.Duration{2, 4, 6, 7, 7} {
+			time.Sleep(wait*time.Second - 1)
+			if err := through(); !errors.Is(err, ErrShut) || calls != i {
+				t.Errorf("call %d comes through before %ds are over, and ends with %v", i, wait, err)
+			}
+			time.Sleep(1)
+			if err := through(); !errors.Is(err, errInUse) || calls != i+1 {
+				t.Errorf("call %d after %ds ends with %v", i, wait, err)
+			}
+		}
+		time.Sleep(7 * time.Second)
+		before := calls
+		for _, answer = range []error{nil, nil, errors.New("another error"), nil} {
+			if err := through(); !errors.Is(err, answer) {
+				t.Errorf("a call that ends with %v ends with %v", answer, err)
+			}
+		}
+		if calls != before+4 {
+			t.Errorf("%d calls come through an open gate, want 4", calls-before)
+		}
+		answer = errInUse
+		if err := through(); !errors.Is(err, errInUse) {
+			t.Errorf("a refused call ends with %v", err)
+		}
+		if err := through(); !errors.Is(err, ErrShut) {
+			t.Errorf("a call after one that was refused ends with %v", err)
+		}
+	})
+}
+
+// No wait is longer than the longest, the first ones included.
+func TestNoWaitIsLongerThanTheLongest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(time.Hour, time.Hour, time.Second)
+		for range 3 {
+			time.Sleep(time.Second)
+			if err := g.Through(t.Context(), inUse, func() error { return errInUse }); !errors.Is(err, errInUse) {
+				t.Errorf("a call ends with %v", err)
+			}
+		}
+	})
+}
+
+// Of calls that come while a gate is shut, one is made at a time, and the success of the first counts
+// for those that wait. A caller stops waiting when it is told to.
+func TestOneCallIsTriedAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGate(0, time.Second, time.Second)
+		now, most := 0, 0
+		done := make(chan error)
+		for range 3 {
+			go func() {
+				done <- g.Through(t.Context(), inUse, func() error {
+					now++
+					most = max(most, now)
+					time.Sleep(time.Minute)
+					now--
+					return nil
+				})
+			}()
+			synctest.Wait()
+		}
+		told := errors.New("told to stop")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(told)
+		if err := g.Through(ctx, inUse, func() error { return nil }); !errors.Is(err, told) {
+			t.Errorf("a call that is told to stop ends with %v", err)
+		}
+		if now != 1 {
+			t.Errorf("%d calls are tried at a time", now)
+		}
+		began := time.Now()
+		for range 3 {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took != 3*time.Minute || most != 1 {
+			t.Errorf("the calls take %s, and %d are made at a time", took, most)
+		}
+	})
+}
+
+// A thing keeps its gate until another is set, or it is removed.
+func TestAThingKeepsItsGate(t *testing.T) {
+	var s Gates
+	made := 0
+	gate := func() *Gate {
+		made++
+		return NewGate(0, 0, 0)
+	}
+	first := s.At("a", gate)
+	if s.At("a", gate) != first || s.At("b", gate) == first || made != 2 {
+		t.Errorf("%d gates are made for two things", made)
+	}
+	another := NewGate(0, 0, 0)
+	s.Set("a", another)
+	if s.At("a", gate) != another {
+		t.Error("the gate that was set is not there")
+	}
+	s.Remove("a")
+	if s.At("a", gate) == another || s.At("b", gate) == nil || made != 3 {
+		t.Errorf("a gate that was removed is there; %d were made", made)
+	}
 }
