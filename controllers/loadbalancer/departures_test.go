@@ -185,6 +185,9 @@ func TestAReleasedIngressLosesTheFinalizer(t *testing.T) {
 					},
 				}))
 			}
+			if err := b.Ingresses.AddFinalizer(t.Context(), b.ingress()); err != nil {
+				t.Fatal(err)
+			}
 			o, _ := parting(nil, &lb.Observed{Key: benchKey})
 			o.Snapshot.AwaitingRoom = map[string]bool{"shop/web": c.awaits}
 			b.Directory.Place(who, c.on)
@@ -197,6 +200,9 @@ func TestAReleasedIngressLosesTheFinalizer(t *testing.T) {
 			}
 			if held := controllerutil.ContainsFinalizer(b.ingress(), v1alpha1.IngressFinalizer); held != c.held {
 				t.Errorf("it has the finalizer: %t", held)
+			}
+			if c.gone && b.Ingresses.ChangedByOthers(ask("shop.example")) {
+				t.Error("one of the same name is taken for the one that is gone")
 			}
 			if got := b.Directory.On(who); !slices.Equal(got, c.want) {
 				t.Errorf("it belongs to %v, want %v", got, c.want)
