@@ -2,6 +2,7 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -18,6 +19,11 @@ type looker struct {
 	providers.Provider
 	deep   []bool
 	unread []string
+	failed error // of what is asked, not observed
+}
+
+func (l *looker) Active(context.Context, *lb.Observed) (bool, error) {
+	return l.failed == nil, l.failed
 }
 
 func (l *looker) Observe(_ context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
@@ -205,5 +211,25 @@ func TestOnlyWhatIsBeingSetUpIsAskedFor(t *testing.T) {
 	o.gone("k")
 	if len(o.quiet) > 0 {
 		t.Error("it is known when something was written that is gone")
+	}
+	for _, failed := range []error{nil, errors.New("timeout")} {
+		o, seen := &observer{cloud: &looker{failed: failed}}, &lb.Observed{Exists: true}
+		if err := o.await(t.Context(), seen); !errors.Is(err, failed) || seen.Active != (failed == nil) {
+			t.Errorf("the cloud answers %v: error %v, and it is active: %t", failed, err, seen.Active)
+		}
+	}
+}
+
+// Each observation of the cloud is told, and none that is only remembered.
+func TestEachObservationIsTold(t *testing.T) {
+	var told []lb.Key
+	o := &observer{cloud: &looker{}, every: time.Hour, looked: func(_ context.Context, key lb.Key) { told = append(told, key) }}
+	for _, key := range []lb.Key{"a", "a", "b"} {
+		if _, err := o.seen(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]lb.Key{"a", "b"}, told); diff != "" {
+		t.Errorf("what is told (-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,7 @@
 package loadbalancer
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -63,6 +64,25 @@ func TestALoadBalancerHasWaitedSinceItsFirstGroup(t *testing.T) {
 			if got := w.first(key); !got.Equal(want) {
 				t.Errorf("%s has waited since %s, want %s", key, got, want)
 			}
+		}
+	}
+}
+
+// Waits for target groups are counted until none is left.
+func TestForHowManyGroupsIsWaited(t *testing.T) {
+	var a awaited
+	for i, c := range []struct {
+		key     lb.Key
+		pending []plan.Step
+		want    map[lb.Key]int
+	}{
+		{"a", []plan.Step{plan.AwaitTargets{}, plan.DeleteRule{}, plan.AwaitTargets{}}, map[lb.Key]int{"a": 2}},
+		{"b", []plan.Step{plan.AwaitTargets{}}, map[lb.Key]int{"a": 2, "b": 1}},
+		{"a", []plan.Step{plan.DeleteRule{}}, map[lb.Key]int{"b": 1}},
+		{"b", nil, map[lb.Key]int{}},
+	} {
+		if a.set(c.key, c.pending); !maps.Equal(a.get(), c.want) {
+			t.Errorf("after %d it waits for %v, want %v", i, a.get(), c.want)
 		}
 	}
 }
