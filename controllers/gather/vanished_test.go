@@ -113,10 +113,15 @@ func TestWhichMembersHaveVanished(t *testing.T) {
 		noGrace         bool
 		want            map[string]bool // whether each has to be confirmed
 	}{
-		"none":                        {members: served(all...), there: all},
-		"one":                         {members: served(all...), there: all[1:], want: map[string]bool{"shop/a": false}},
-		"one, without a grace":        {members: served(all...), there: all[1:], noGrace: true},
-		"the only one":                {members: served("a"), want: map[string]bool{"shop/a": false}},
+		"none":                 {members: served(all...), there: all},
+		"one":                  {members: served(all...), there: all[1:], want: map[string]bool{"shop/a": false}},
+		"one, without a grace": {members: served(all...), there: all[1:], noGrace: true},
+		"the only one":         {members: served("a"), want: map[string]bool{"shop/a": false}},
+		"all, without a grace": {members: served(all...), noGrace: true},
+		"all of few, and none of many others": {
+			members: served("a", "b"), there: []string{"s", "t", "u", "v", "w", "x", "y", "z"}, beside: served("s", "t", "u", "v", "w", "x", "y", "z"),
+			want: map[string]bool{"shop/a": true, "shop/b": true},
+		},
 		"one that was not served":     {members: known(func(m *v1alpha1.MemberMemory) { m.Served = false })},
 		"one that is leaving":         {members: known(func(m *v1alpha1.MemberMemory) { m.DepartedAt = &since })},
 		"one whose grace is over":     {members: known(func(m *v1alpha1.MemberMemory) { m.VanishedAt = &since })},
@@ -208,15 +213,16 @@ func TestNotingWhatHasVanished(t *testing.T) {
 		gone, unconfirmed, exists bool
 		known, want               v1alpha1.MemberMemory
 	}{
-		"it is there":                        {exists: true, known: member(nil, false), want: member(nil, false)},
-		"it has vanished":                    {gone: true, known: member(nil, false), want: member(&at, false)},
-		"it has vanished with many":          {gone: true, unconfirmed: true, known: member(nil, false), want: member(&at, true)},
-		"it was known to have vanished":      {gone: true, known: member(&before, false), want: member(&before, false)},
-		"many others have vanished since":    {gone: true, unconfirmed: true, known: member(&before, false), want: member(&before, true)},
-		"others are back":                    {gone: true, known: member(&before, true), want: member(&before, false)},
-		"it is known to have with many":      {gone: true, unconfirmed: true, known: member(&before, true), want: member(&before, true)},
-		"it is back":                         {exists: true, known: member(&before, true), want: member(nil, false)},
-		"it is released, and does not exist": {known: member(&before, true), want: member(&before, true)},
+		"it is there":                              {exists: true, known: member(nil, false), want: member(nil, false)},
+		"it has vanished":                          {gone: true, known: member(nil, false), want: member(&at, false)},
+		"it has vanished with many":                {gone: true, unconfirmed: true, known: member(nil, false), want: member(&at, true)},
+		"it was known to have vanished":            {gone: true, known: member(&before, false), want: member(&before, false)},
+		"many others have vanished since":          {gone: true, unconfirmed: true, known: member(&before, false), want: member(&before, true)},
+		"others are back":                          {gone: true, known: member(&before, true), want: member(&before, false)},
+		"it is known to have with many":            {gone: true, unconfirmed: true, known: member(&before, true), want: member(&before, true)},
+		"it has vanished, and a version is served": {gone: true, exists: true, known: member(&before, false), want: member(&before, false)},
+		"it is back":                               {exists: true, known: member(&before, true), want: member(nil, false)},
+		"it is released, and does not exist":       {known: member(&before, true), want: member(&before, true)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := &Snapshot{ReadAt: readAt.Add(time.Millisecond), vanished: map[string]memory.Vanishing{}, Actual: map[string]*networkingv1.Ingress{}}
@@ -295,6 +301,24 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 				t.Errorf("it says %q, want %q, not %q", got, c.says, c.saysNot)
 			}
 		})
+	}
+}
+
+// An operator that only plans has no record of when an Ingress vanished.
+func TestTheMessageOfOneThatIsNotRecorded(t *testing.T) {
+	for name, members := range map[string][]v1alpha1.MemberMemory{"not at all": nil, "without a time": served("web")} {
+		g := &Snapshot{vanished: map[string]memory.Vanishing{"shop/web": {}}}
+		g.Record.Memory.Members = members
+		if got := g.VanishedMessage(); !strings.Contains(got, "shop/web") {
+			t.Errorf("%s: it says %q", name, got)
+		}
+	}
+}
+
+// The namespace of an Ingress that has vanished is read: its class may ask for it.
+func TestTheNamespaceOfOneThatHasVanished(t *testing.T) {
+	if got := namespacesOf(map[string]memory.Vanishing{"shop/web": {}}); !slices.Equal(got, []string{"shop"}) {
+		t.Errorf("the namespaces are %q", got)
 	}
 }
 
