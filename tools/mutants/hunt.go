@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"go/parser"
-	"go/token"
 	"io"
 	"os"
 	"os/exec"
@@ -67,19 +65,23 @@ func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
 		if err := os.WriteFile(met, nil, 0o600); err != nil {
 			return err
 		}
+		limit := 10 * time.Minute
+		if h.quick > 0 {
+			limit = h.quick
+		}
 		began := time.Now()
-		if out, err := t.run(ctx, 10*time.Minute, []*test{t}, "MUTANTS_MET="+met); err != nil {
+		if out, err := t.run(ctx, limit, []*test{t}, "MUTANTS_MET="+met); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
+			}
+			if h.quick > 0 && time.Since(began) >= h.quick {
+				fmt.Fprintf(h.log, "%s takes more than %s, and is left out\n", t, h.quick)
+				continue
 			}
 			fmt.Fprintf(h.log, "%s fails without a mutant, and is left out: %s\n", t, lastLines(out))
 			continue
 		}
 		t.takes = time.Since(began)
-		if h.quick > 0 && t.takes > h.quick {
-			fmt.Fprintf(h.log, "%s takes %s, and is left out\n", t, t.takes.Round(time.Millisecond))
-			continue
-		}
 		text, err := os.ReadFile(met)
 		if err != nil {
 			return err
@@ -162,9 +164,8 @@ func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, vari
 
 func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/") }
 
-// testsOf are the tests of a binary. Of a package whose other tests need a cluster, only those that
-// are in it.
-func testsOf(ctx context.Context, tree, pkg, binary string, s suite) ([]*test, error) {
+// testsOf are the tests of a binary.
+func testsOf(ctx context.Context, tree, pkg, binary string) ([]*test, error) {
 	dir := filepath.Join(tree, pkg)
 	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")
 	list.Dir = dir
@@ -172,23 +173,18 @@ func testsOf(ctx context.Context, tree, pkg, binary string, s suite) ([]*test, e
 	if err != nil {
 		return nil, fmt.Errorf("listing the tests of %s: %w", pkg, err)
 	}
-	within, err := testsInside(dir)
-	if err != nil {
-		return nil, err
-	}
 	var tests []*test
 	for _, name := range strings.Fields(string(out)) {
 		t := &test{binary: binary, dir: dir, name: name}
-		switch {
-		case slices.Contains(s.split, name):
-			parts, err := t.parts(ctx)
-			if err != nil {
-				return nil, err
-			}
-			tests = append(tests, parts...)
-		case !s.inside || within[name]:
+		if !slices.Contains(split, name) {
 			tests = append(tests, t)
+			continue
 		}
+		parts, err := t.parts(ctx)
+		if err != nil {
+			return nil, err
+		}
+		tests = append(tests, parts...)
 	}
 	return tests, nil
 }
@@ -210,28 +206,6 @@ func (t *test) parts(ctx context.Context) ([]*test, error) {
 		parts = append(parts, &test{binary: t.binary, dir: t.dir, name: t.name, sub: sub[1]})
 	}
 	return parts, nil
-}
-
-// testsInside are the tests of a folder that are in the package itself.
-func testsInside(dir string) (map[string]bool, error) {
-	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]bool{}
-	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return nil, err
-		}
-		if strings.HasSuffix(parsed.Name.Name, "_test") {
-			continue
-		}
-		for name := range functions(parsed) {
-			out[name] = true
-		}
-	}
-	return out, nil
 }
 
 func lastLines(text string) string {

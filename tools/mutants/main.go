@@ -2,10 +2,11 @@
 // change. A change that no test fails on is a survivor: the tests do not say that the code is to be
 // as it is.
 //
-//	mutants -tree . -survivors docs/mutants.md model/plan providers
+//	mutants -tree . -survivors docs/mutants.md model/plan controllers/...
 //
 // Survivors that docs/mutants.md explains are known. Any other makes the command fail, as does an
-// explanation of one that does not survive any more.
+// explanation of one that does not survive any more. The page also names the files that are not
+// tried.
 package main
 
 import (
@@ -22,44 +23,6 @@ import (
 	"time"
 )
 
-// A suite is which tests run on the mutants of a package.
-type suite struct {
-	tests []string // packages of tests
-	// inside leaves out tests from outside of the package: they need a cluster, and take minutes.
-	inside bool
-	// split are tests whose subtests are run each by itself: most mutants fail in one of them.
-	split []string
-	// files are those of which each survivor is known; all if it is nil. The others are tried where
-	// -all says so.
-	files []string
-}
-
-// has reports whether a mutant is in a file of which survivors are known.
-func (s suite) has(m mutant) bool {
-	return s.files == nil || slices.Contains(s.files, filepath.Base(m.file))
-}
-
-var suites = map[string]suite{
-	"model/plan": {tests: []string{"model/plan", "model/planner", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
-		"name.go", "plan.go", "print.go", "suspicious.go",
-	}},
-	"model/planner": {tests: []string{"model/planner", "providers", "test/golden"}, split: []string{"TestGolden"}, files: []string{
-		"protect.go", "foreignrules.go",
-	}},
-	"providers":                {tests: []string{"providers"}},
-	"providers/aws":            {tests: []string{"providers/aws"}, files: []string{}},
-	"controllers/loadbalancer": {tests: []string{"controllers/loadbalancer"}, files: []string{"warmup.go", "observed.go"}},
-	"controllers/orphans":      {tests: []string{"controllers/orphans"}},
-	"controllers/readiness":    {tests: []string{"controllers/readiness"}, inside: true, files: []string{"verdict.go"}},
-	"controllers/queue": {tests: []string{"controllers/queue", "controllers/loadbalancer"}, inside: true, files: []string{
-		"bursts.go", "slots.go",
-	}},
-	"controllers/records": {tests: []string{"controllers/loadbalancer"}, inside: true, files: []string{"store.go"}},
-	"controllers/cluster": {tests: []string{"controllers/cluster", "controllers/loadbalancer"}, inside: true, files: []string{
-		"certificates.go", "unconfirmed.go",
-	}},
-}
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	tree := flag.String("tree", ".", "the folder of the module")
@@ -70,7 +33,7 @@ func main() {
 		return err
 	})
 	flag.DurationVar(&c.quick, "quick", 0, "leave out tests that take longer; 0 leaves out none")
-	flag.BoolVar(&c.all, "all", false, "try the files too of which not all survivors are known")
+	flag.BoolVar(&c.all, "all", false, "try the files too that the page names as not tried")
 	flag.Parse()
 	err := run(ctx, *tree, *page, c, flag.Args(), os.Stdout)
 	stop()
@@ -84,7 +47,7 @@ func main() {
 type choice struct {
 	only  *regexp.Regexp // nil for all
 	quick time.Duration
-	all   bool // files of which survivors are not known too
+	all   bool // files too that the page names as not tried
 }
 
 func (c choice) has(name string) bool { return c.only == nil || c.only.MatchString(name) }
@@ -94,21 +57,31 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 	if err != nil {
 		return err
 	}
+	packages, err = expand(tree, packages)
+	if err != nil {
+		return err
+	}
+	items, err := read(tree, page)
+	if err != nil {
+		return err
+	}
 	var failed bool
 	for _, pkg := range packages {
-		s, known := suites[pkg]
-		if !known {
-			return fmt.Errorf("no tests are named for %s: name them in tools/mutants/main.go", pkg)
-		}
-		explained, err := explanations(filepath.Join(tree, page), pkg)
+		s, err := suiteOf(tree, pkg)
 		if err != nil {
 			return err
+		}
+		s.untried = untried(items)
+		if tried, err := s.tried(tree, pkg); err != nil {
+			return err
+		} else if !tried && !c.all {
+			continue
 		}
 		survivors, err := survive(ctx, tree, pkg, c, s, out)
 		if err != nil {
 			return err
 		}
-		explained = slices.DeleteFunc(explained, func(name string) bool { return !c.has(name) })
+		explained := slices.DeleteFunc(explanations(items, pkg), func(name string) bool { return !c.has(name) })
 		failed = tell(out, survivors, explained) || failed
 	}
 	if failed {
@@ -131,7 +104,7 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 	h := &hunt{log: out, quick: c.quick}
 	var tests []*test
 	for i, binary := range binaries {
-		more, err := testsOf(ctx, tree, s.tests[i], binary, s)
+		more, err := testsOf(ctx, tree, s.tests[i], binary)
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +114,7 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 		return nil, err
 	}
 	names := numbered(nest.mutants)
-	wanted := func(n int) bool { return n > 0 && (c.all || s.has(nest.mutants[n])) && c.has(names[n]) }
+	wanted := func(n int) bool { return n > 0 && (c.all || s.tries(nest.mutants[n])) && c.has(names[n]) }
 	lives, err := h.all(ctx, len(nest.mutants), wanted, func(n int) {
 		fmt.Fprintf(out, "%s:%d: %s\n", nest.mutants[n].file, nest.mutants[n].line, names[n])
 	})
@@ -154,9 +127,6 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 		missed := len(h.tests[n]) == 0
 		switch {
 		case !wanted(n):
-			continue
-		case missed && s.inside: // a test that needs a cluster may come by
-			unmet++
 			continue
 		case missed:
 			unmet++
