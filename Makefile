@@ -12,12 +12,12 @@ COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
 CHAOS ?= -chaos 1h
 DEMO  ?= config/samples
-MUTATED ?= model/plan providers $(addprefix controllers/,cluster loadbalancer orphans queue readiness records)
+MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/mutants tools/man examples/caddy
-# These run commands of another module, which go test does not look at to find out whether a result still holds.
-UNCACHED := test/neutral tools/release
+TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
+# These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
+UNCACHED := test/neutral tools/release tools/mutants
 
 export PATH := $(BIN):$(PATH)
 
