@@ -46,7 +46,7 @@ func TestNothingIsWaitedForWhereTooMuchIs(t *testing.T) {
 	if u.fresh(c, false, now) {
 		t.Error("one more is waited for")
 	}
-	if !u.fresh(c, false, now.Add(doubted+1)) || len(u.since) != 1 {
+	if !u.fresh(c, false, now.Add(doubted)) || len(u.since) != 1 {
 		t.Errorf("%d are remembered once all are over", len(u.since))
 	}
 }
