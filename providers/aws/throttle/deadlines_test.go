@@ -1,0 +1,114 @@
+package throttle
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// This file tests when a call ends that AWS does not answer.
+
+var deadlines = Deadlines{Attempt: 15 * time.Second, Call: time.Minute}
+
+// called makes a call with a deadline, with the name of an operation.
+func called(ctx context.Context, answer func(context.Context) error) error {
+	named := awsmiddleware.RegisterServiceMetadata{ServiceID: "EC2", OperationName: "DescribeSubnets"}
+	_, _, err := named.HandleInitialize(ctx, middleware.InitializeInput{}, middleware.InitializeHandlerFunc(
+		func(ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
+			return deadlines.call(ctx, in, middleware.InitializeHandlerFunc(
+				func(ctx context.Context, _ middleware.InitializeInput) (out middleware.InitializeOutput, m middleware.Metadata, err error) {
+					return out, m, answer(ctx)
+				}))
+		}))
+	return err
+}
+
+// attempted makes an attempt with a deadline.
+func attempted(ctx context.Context, answer func(context.Context) error) error {
+	_, _, err := deadlines.attempt(ctx, middleware.FinalizeInput{}, middleware.FinalizeHandlerFunc(
+		func(ctx context.Context, _ middleware.FinalizeInput) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
+			return out, m, answer(ctx)
+		}))
+	return err
+}
+
+func TestDeadlinesThatAreNotSet(t *testing.T) {
+	set := Deadlines{Attempt: 1, Call: 2}
+	for d, want := range map[Deadlines]Deadlines{
+		{}:                      deadlines,
+		{Attempt: -1, Call: -1}: deadlines,
+		set:                     set,
+		{Attempt: set.Attempt}:  {set.Attempt, deadlines.Call},
+		{Call: set.Call}:        {deadlines.Attempt, set.Call},
+	} {
+		if got := d.Usual(); got != want {
+			t.Errorf("%+v are %+v, want %+v", d, got, want)
+		}
+	}
+}
+
+// A call ends at its deadline, and an attempt at its own. Only the attempt is made again. One that
+// ends for another reason keeps its error.
+func TestWhatIsNotAnsweredEnds(t *testing.T) {
+	silent := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
+	reset := errors.New("connection reset")
+	for name, c := range map[string]struct {
+		do    func(context.Context, func(context.Context) error) error
+		takes time.Duration
+		final bool
+	}{
+		"a call":     {called, deadlines.Call, true},
+		"an attempt": {attempted, deadlines.Attempt, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				err := c.do(t.Context(), silent)
+				e, late := errors.AsType[unanswered](err)
+				if took := time.Since(began); took != c.takes || !late || !Late(err) || e.RetryableError() == c.final || e.within != c.takes {
+					t.Errorf("after %s it ends with %v", took, err)
+				}
+				if err := c.do(t.Context(), func(context.Context) error { return reset }); !errors.Is(err, reset) || Late(err) {
+					t.Errorf("a call that is cut off ends with %v", err)
+				}
+				if err := c.do(t.Context(), func(context.Context) error { time.Sleep(2 * c.takes); return nil }); err != nil {
+					t.Errorf("an answer that comes late is %v", err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), c.takes/2)
+				defer cancel()
+				if err := c.do(ctx, silent); Late(err) || !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("a caller that ends before the deadline gets %v", err)
+				}
+			})
+		})
+	}
+}
+
+// The wait for a turn is no part of the deadline of a call, and the time before it is.
+func TestADeadlineStandsStillDuringAWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := called(t.Context(), func(ctx context.Context) error {
+			w := watchOf(ctx)
+			for range 2 {
+				time.Sleep(20 * time.Second)
+				w.stop()
+				time.Sleep(time.Hour)
+				w.goOn()
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began); took != 2*time.Hour+deadlines.Call || !Late(err) {
+			t.Errorf("after %s it ends with %v", took, err)
+		}
+		var none *watch // of a call without a deadline
+		none.stop()
+		none.goOn()
+	})
+}
