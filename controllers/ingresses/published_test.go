@@ -23,14 +23,14 @@ var none, ours, theirs = entries(nil), entries{{Hostname: "ours.example"}}, entr
 func TestWhatAnotherWriterChanges(t *testing.T) {
 	type writer = func(w *Writer, ing *networkingv1.Ingress) error
 	var (
-		add       writer = func(w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) }
-		remove    writer = func(w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) }
-		unpublish writer = func(w *Writer, ing *networkingv1.Ingress) error {
+		add       = func(w *Writer, ing *networkingv1.Ingress) error { return w.AddFinalizer(t.Context(), ing) }
+		remove    = func(w *Writer, ing *networkingv1.Ingress) error { return w.RemoveFinalizer(t.Context(), ing) }
+		unpublish = func(w *Writer, ing *networkingv1.Ingress) error {
 			return w.Unpublish(t.Context(), ing, []string{"ours.example"})
 		}
-		stop    writer = func(w *Writer, ing *networkingv1.Ingress) error { w.StopRepairing(nameOf(ing)); return nil }
-		forget  writer = func(w *Writer, ing *networkingv1.Ingress) error { w.Forget(nameOf(ing)); return nil }
-		publish        = func(e entries) writer {
+		stop    = func(w *Writer, ing *networkingv1.Ingress) error { w.StopRepairing(nameOf(ing)); return nil }
+		forget  = func(w *Writer, ing *networkingv1.Ingress) error { w.Forget(nameOf(ing)); return nil }
+		publish = func(e entries) writer {
 			return func(w *Writer, ing *networkingv1.Ingress) error { return w.Publish(t.Context(), ing, e) }
 		}
 	)
