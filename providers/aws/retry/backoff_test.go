@@ -40,13 +40,13 @@ func TestWaitsGrow(t *testing.T) {
 			if !b.Early(id) {
 				t.Errorf("%s may be asked about before %s are over", id, want)
 			}
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if b.Early(id) {
 				t.Errorf("%s may not be asked about after %s", id, want)
 			}
 		}
-		for _, want := range []time.Duration{4, 6, 9, 10, 10} {
-			lasts("a", want*time.Second)
+		for _, want := range []int{4, 6, 9, 10, 10} {
+			lasts("a", time.Duration(want)*time.Second)
 		}
 		lasts("b", 4*time.Second)
 		b.Forget("a")
