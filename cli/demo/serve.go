@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/ingress/objects"
@@ -32,7 +33,7 @@ type Demo struct {
 	out     io.Writer
 	colour  output.Palette
 	pods    backends
-	secrets selfSigned
+	secrets placeholder.Secrets
 
 	seen     map[lb.Key]*lb.Observed // the load balancers in the cloud; nil before the first turn
 	programs []program.Program       // as they are served
@@ -162,7 +163,7 @@ func (d *Demo) load(ctx context.Context) (objects.Objects, error) {
 	if err != nil {
 		return objects, err
 	}
-	made, err := d.secrets.join(&objects)
+	made, err := d.secrets.Add(&objects)
 	if err != nil {
 		return objects, err
 	}

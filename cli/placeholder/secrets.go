@@ -1,4 +1,6 @@
-package demo
+// Package placeholder makes Secrets in place of those that manifests leave out: Secrets are rarely
+// kept beside manifests, and without them a host is not served over HTTPS.
+package placeholder
 
 import (
 	"fmt"
@@ -13,16 +15,16 @@ import (
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file makes self-signed certificates for the Secrets that the manifests leave out.
+// This file makes Secrets with self-signed certificates.
 
-// selfSigned holds the Secrets made so far. A Secret is made again only when its hosts change.
-type selfSigned struct {
+// Secrets holds the Secrets made so far. A Secret is made again only when its hosts change.
+type Secrets struct {
 	made map[string]*corev1.Secret // by namespace/name and hosts
 }
 
-// join adds each Secret that an Ingress names and that the objects lack. It returns the names of
-// Secrets that it made in this call.
-func (s *selfSigned) join(objects *objects.Objects) ([]string, error) {
+// Add adds each Secret that an Ingress names in spec.tls and that the objects lack. It returns the
+// names of Secrets that it made in this call.
+func (s *Secrets) Add(objects *objects.Objects) ([]string, error) {
 	var fresh []string
 	for _, ing := range objects.Ingresses {
 		for _, entry := range ing.Spec.TLS {

@@ -1,0 +1,48 @@
+package placeholder
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/secrets"
+)
+
+// This file makes Secrets for two sets of objects that are compared. A Secret that both sets lack
+// is the same one in both, so that it makes no difference. One that a single set has was added or
+// removed, and stays a difference.
+
+// AddToBoth adds the Secrets that both sets lack. One that an Ingress names in spec.tls has a
+// certificate; others of the missing ones have a client of an identity provider.
+func AddToBoth(a, b *objects.Objects, missing []string) error {
+	all := objects.Objects{
+		Ingresses: slices.Concat(a.Ingresses, b.Ingresses), Secrets: slices.Concat(a.Secrets, b.Secrets),
+	}
+	known := len(all.Secrets)
+	var made Secrets
+	if _, err := made.Add(&all); err != nil {
+		return err
+	}
+	for _, secret := range missing {
+		namespace, name, _ := strings.Cut(secret, "/")
+		if !hasSecret(&all, namespace, name) {
+			all.Secrets = append(all.Secrets, newClient(namespace, name))
+		}
+	}
+	a.Secrets = append(a.Secrets, all.Secrets[known:]...)
+	b.Secrets = append(b.Secrets, all.Secrets[known:]...)
+	return nil
+}
+
+// newClient returns a Secret with the client of an identity provider.
+func newClient(namespace, name string) *corev1.Secret {
+	return &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Data: map[string][]byte{
+			secrets.ClientIDKey: []byte("placeholder"), secrets.ClientSecretKey: []byte("placeholder"),
+		},
+	}
+}
