@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/revision"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
@@ -105,4 +106,27 @@ func (in *Input) Objects(
 	options := in.Options(objects)
 	options.AssumeClass = "" // a cluster has its classes
 	return objects, options, err
+}
+
+// OfRevision returns the same input with the files of a git revision. Files that the revision does
+// not have are left out.
+func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
+	var errs []error
+	there := func(paths []string) (out []string) {
+		for _, path := range paths {
+			at, found, err := tree.Path(path)
+			if errs = append(errs, err); found {
+				out = append(out, at)
+			}
+		}
+		return out
+	}
+	in.Files, in.kustomizations = there(in.Files), there(in.kustomizations)
+	return in, errors.Join(errs...)
+}
+
+// OfCluster returns the same input without files: the objects are those of the cluster.
+func (in Input) OfCluster() Input {
+	in.Files, in.kustomizations = nil, nil
+	return in
 }
