@@ -27,11 +27,16 @@ const (
 	Text Format = "text" // for people
 	JSON Format = "json"
 	YAML Format = "yaml" // the same as JSON, in YAML
+	// Markdown is for comments on pull requests. Few commands have it.
+	Markdown Format = "markdown"
 )
 
-// Flag adds the choice between text for people, and JSON or YAML for programs.
-func Flag(cmd *cobra.Command, format *Format) {
+// Flag adds the choice between text for people, JSON or YAML for programs, and more.
+func Flag(cmd *cobra.Command, format *Format, more ...Format) {
 	names := []string{string(Text), string(JSON), string(YAML)}
+	for _, f := range more {
+		names = append(names, string(f))
+	}
 	choice := flagvalue.OneOf((*string)(format), string(Text), names...)
 	cmd.Flags().VarP(choice, "output", "o", "`FORMAT`: "+flagvalue.Names(names))
 	flagvalue.Complete(cmd, "output", names...)

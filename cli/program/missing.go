@@ -32,3 +32,14 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 	}
 	return diag.Sort(out)
 }
+
+// MissingSecrets returns the Secrets that do not exist, by namespace and name.
+func MissingSecrets(diagnostics []diag.Diagnostic) []string {
+	var out []string
+	for _, d := range diagnostics {
+		if found := absent.FindStringSubmatch(d.Message); found != nil && found[1] == "Secret" {
+			out = append(out, found[2])
+		}
+	}
+	return out
+}

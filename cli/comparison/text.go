@@ -1,0 +1,70 @@
+package comparison
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/printable"
+)
+
+// This file prints a report for people, in a terminal.
+
+// Text returns the report as text.
+func (r Report) Text(colour output.Palette) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
+	}
+	for _, e := range r.Exposures {
+		b.WriteString(mark(colour, e.Protection))
+		setting := e.Setting
+		if e.Host != "" {
+			setting += " of " + string(e.Host)
+		}
+		line("%s: %s", where(e), setting)
+		line("  before: %s", e.Before)
+		line("  after:  %s", e.After)
+	}
+	for _, c := range r.Changes {
+		b.WriteString(mark(colour, c.Protection))
+		line("%s", c.Curl)
+		line("  before: %s", inWords(c.Before))
+		line("  after:  %s", inWords(c.After))
+		line("  why:    %s", c.After.Why)
+		if c.Because != "" {
+			line("  %s: %s", marks[c.Protection], c.Because)
+		}
+		line("  on:     %s", c.LoadBalancer)
+	}
+	for _, u := range r.Undecided {
+		b.WriteString(colour.Bad("not decided") + " ")
+		line("requests to host %s on port %d of %s: %s",
+			orAny(string(u.Host)), u.Port, u.LoadBalancer, u.Why)
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
+	line("Summary: %s", r.Summary)
+	return b.String()
+}
+
+// mark is the word for protection before a difference.
+func mark(colour output.Palette, p compare.Protection) string {
+	switch word := marks[p]; {
+	case word == "":
+		return ""
+	case p == compare.More:
+		return colour.Good(word) + " "
+	default:
+		return colour.Bad(word) + " "
+	}
+}
+
+func orAny(host string) string {
+	if host == "" {
+		return "that no rule names"
+	}
+	return host
+}
