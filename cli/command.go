@@ -51,6 +51,8 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 		return exitDone
 	case errors.Is(err, errToDo):
 		return exitToDo
+	case errors.Is(err, errLessProtected):
+		return exitLess
 	case errors.Is(err, errWrong):
 		return exitFail
 	}
@@ -107,7 +109,8 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		return configuration.FlagError(cmd.Flags(), err)
 	})
 	root.AddCommand(
-		newPlan(with.Clouds), newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
+		newPlan(with.Clouds), newDiff(with.Clouds), newExplain(with.Clouds), newDemo(with.Clouds),
+		newRun(with.Clouds),
 		newValidate(with.Clouds), newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds),
 		newProvider(), newVersion(),
 	)

@@ -18,11 +18,15 @@ const (
 	exitDone = 0
 	exitFail = 1
 	exitToDo = 2
+	exitLess = 3
 )
 
 // errToDo ends plan where there is something to do, and explain --all where an Ingress is not
 // served as asked.
 var errToDo = errors.New("there is something to do")
+
+// errLessProtected ends diff where something is less protected, or may be.
+var errLessProtected = errors.New("something is less protected")
 
 // errWrong ends a command that found something wrong, and has printed it.
 var errWrong = errors.New("something is wrong")

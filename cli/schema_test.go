@@ -12,9 +12,11 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"fairlead.dev/fairlead/cli/answer"
+	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/page"
@@ -29,6 +31,7 @@ func schemas(strict bool) map[string]map[string]any {
 	explanation := s.of(reflect.TypeFor[answer.Explanation]())
 	all := map[string]map[string]any{
 		"plan":        s.of(reflect.TypeFor[program.PlanReport]()),
+		"diff":        s.of(reflect.TypeFor[comparison.Report]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),
@@ -54,6 +57,8 @@ func (s schemaWriter) of(t reflect.Type) map[string]any {
 		return map[string]any{"type": []any{"string", "integer"}}
 	case reflect.TypeFor[diag.Severity]():
 		return enum(diag.Error, diag.Warning, diag.Info)
+	case reflect.TypeFor[compare.Protection]():
+		return enum(compare.Same, compare.Less, compare.More, compare.Unknown)
 	case reflect.TypeFor[check.State]():
 		return enum(check.OK, check.Wrong, check.Unknown)
 	case reflect.TypeFor[diag.Reason]():
@@ -174,6 +179,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"plan", []string{"plan", sampleFiles, "--provider", "aws"}},
 		{"plan", []string{"plan", broken}},
 		{"plan", []string{"plan", broken, "--observed", state}},
+		{"diff", []string{"diff", sampleFiles, broken}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},

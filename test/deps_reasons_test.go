@@ -20,6 +20,7 @@ var reasons = map[string]string{
 	"model/routing":             "requests, routes, and what Ingresses ask for; every layer below and above speaks of these",
 	"model/routing/language":    "paths and expressions as sets of texts that can be compared",
 	"model/routing/precedence":  "which route answers a request, by the Ingress specification",
+	"model/compare":             "what requests get before and after, and which settings of exposure differ",
 	"model/ownership":           "which namespace a host belongs to",
 	"model/settings":            "values of annotations and class fields, read by the one table",
 	"model/endpoints":           "the targets of a Service port",
@@ -94,6 +95,9 @@ var reasons = map[string]string{
 	"controllers/waits":        "what a load balancer waits for, for its condition and the metrics",
 
 	"cli":               "the command line, for main",
+	"cli/comparison":    "the report of diff, as text, JSON and Markdown",
+	"cli/placeholder":   "Secrets in place of those that manifests leave out",
+	"cli/revision":      "files as they are at a git revision",
 	"cli/access":        "the flags that name a cluster, and clients of it",
 	"cli/answer":        "the answer to a request in words, for `explain` and the demo",
 	"cli/cluster":       "the checks of a cluster, for `check`",

@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/cli/comparison"
+)
+
+// This file tests that diff tells what requests get.
+
+// diffOf compares two Ingresses, with their Service.
+func diffOf(t *testing.T, before, after string, flags ...string) said {
+	t.Helper()
+	old := directory(t, map[string]string{"service.yaml": serviceYAML, "ingress.yaml": before})
+	now := directory(t, map[string]string{"service.yaml": serviceYAML, "ingress.yaml": after})
+	return fairlead(t, append([]string{"diff", old, now}, flags...)...)
+}
+
+func TestDiffSaysWhatChangesForRequests(t *testing.T) {
+	shop := ingressYAML("web", "a.example.com", "/")
+	facing := strings.Replace(shop, "namespace: shop", "namespace: shop, annotations: {fairlead.dev/scheme: internet-facing}", 1)
+	secure := shop + "  tls: [{hosts: [a.example.com], secretName: web}]\n"
+	for name, c := range map[string]struct {
+		before, after string
+		code          int
+		has           []string
+	}{
+		"nothing": {shop, shop, exitDone, []string{"Summary: no request is answered differently"}},
+		"another spelling of the same": {
+			shop, strings.Replace(shop, `path: "/"`, `path: ""`, 1), exitFail, nil, // the API server refuses it
+		},
+		"a path": {shop, ingressYAML("web", "a.example.com", "/x"), exitToDo, []string{
+			"curl http://a.example.com/\n", "before: forward shop/web:80, by Ingress shop/web spec.rules[0].http.paths[0]", "after:  fixed 404",
+		}},
+		"an order of paths that makes no difference": {
+			shop + "      - {path: /y, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}\n", shop, exitDone, nil,
+		},
+		"a public load balancer": {shop, facing, exitLess, []string{"less protected", "internet-facing"}},
+		"an internal one":        {facing, shop, exitToDo, []string{"more protected"}},
+		"a port that closes":     {secure, shop, exitToDo, []string{"more protected", "curl https://a.example.com/"}},
+		"a Secret that both lack is the same": {
+			secure, strings.Replace(secure, "name: web, port", "name: web2, port", 1), exitToDo, []string{"curl https://a.example.com/"},
+		},
+		"the only Ingress": {shop, "", exitToDo, []string{"after:  no load balancer"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := diffOf(t, c.before, c.after)
+			if got.code != c.code {
+				t.Errorf("exit code %d, want %d:\n%s%s", got.code, c.code, got.out, got.err)
+			}
+			for _, text := range c.has {
+				if !strings.Contains(got.out, text) {
+					t.Errorf("%q is missing in\n%s%s", text, got.out, got.err)
+				}
+			}
+		})
+	}
+}
+
+// TestDiffPrintsWhatCanBeReadOfABrokenSide: a broken object costs itself, and the exit code says so.
+func TestDiffPrintsWhatCanBeReadOfABrokenSide(t *testing.T) {
+	got := diffOf(t, ingressYAML("web", "a.example.com", "/"),
+		ingressYAML("web", "a.example.com", "/x")+"---\n"+ingressYAML("bad", "BAD_HOST", "/"))
+	if got.code != exitFail || !strings.Contains(got.out, "curl http://a.example.com/") || !strings.Contains(got.err, "BAD_HOST") {
+		t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+	}
+}
+
+// TestDiffWithoutTwoSides has command lines that name no two configurations.
+func TestDiffWithoutTwoSides(t *testing.T) {
+	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/")})
+	for _, args := range [][]string{
+		{}, {dir}, {dir, dir, dir}, {"-f", dir}, {"--base", "main"}, {"--base", "-h", dir}, {"--base", "main", "--live", dir},
+	} {
+		if got := fairlead(t, append([]string{"diff"}, args...)...); got.code != exitFail || got.out != "" {
+			t.Errorf("diff %q ends with %d:\n%s%s", args, got.code, got.out, got.err)
+		}
+	}
+}
+
+// repository makes a git repository with one commit, and changes to it.
+func repository(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := directory(t, nil)
+	t.Chdir(dir)
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(t, name, text)
+	}
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"},
+		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first"}} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %q: %v\n%s", args, err, out)
+		}
+	}
+	return dir
+}
+
+// TestDiffWithAGitRevision compares files that are changed, new and the same, from a directory inside
+// the repository, too.
+func TestDiffWithAGitRevision(t *testing.T) {
+	top := repository(t, map[string]string{
+		"shop/ingress.yaml": ingressYAML("web", "a.example.com", "/"), "shop/service.yaml": serviceYAML,
+	})
+	if got := fairlead(t, "diff", "--base", "main", "shop"); got.code != exitDone {
+		t.Errorf("nothing has changed, and the exit code is %d:\n%s%s", got.code, got.out, got.err)
+	}
+	write(t, "shop/ingress.yaml", ingressYAML("web", "a.example.com", "/x"))
+	for _, in := range []string{top, filepath.Join(top, "shop")} {
+		t.Chdir(in)
+		got := fairlead(t, "diff", "--base", "main", filepath.Join(top, "shop"))
+		if got.code != exitToDo || !strings.Contains(got.out, "curl http://a.example.com/\n") {
+			t.Errorf("in %s the exit code is %d:\n%s%s", in, got.code, got.out, got.err)
+		}
+	}
+	t.Chdir(top)
+	write(t, "new.yaml", ingressYAML("new", "b.example.com", "/"))
+	got := fairlead(t, "diff", "--base", "main", "new.yaml")
+	if got.code != exitToDo || !strings.Contains(got.out, "curl http://b.example.com/\n") {
+		t.Errorf("a file is new, and the exit code is %d:\n%s%s", got.code, got.out, got.err)
+	}
+	for _, args := range [][]string{{"--base", "gone", "shop"}, {"--base", "main", t.TempDir()}} {
+		if got := fairlead(t, append([]string{"diff"}, args...)...); got.code != exitFail {
+			t.Errorf("diff %q ends with %d:\n%s%s", args, got.code, got.out, got.err)
+		}
+	}
+}
+
+// TestDiffForPrograms reads JSON and Markdown.
+func TestDiffForPrograms(t *testing.T) {
+	before := ingressYAML("web", "a.example.com", "/")
+	after := ingressYAML("web", "a.example.com", "/x")
+	var report comparison.Report
+	if err := json.Unmarshal([]byte(diffOf(t, before, after, "-o", "json").out), &report); err != nil {
+		t.Fatal(err)
+	}
+	if report.Summary.Requests != len(report.Changes) || len(report.Changes) != 1 || report.Changes[0].Request.URL != "http://a.example.com/" {
+		t.Errorf("%+v", report)
+	}
+	got := diffOf(t, before, after, "-o", "markdown")
+	for _, text := range []string{"### Fairlead: 1 class of requests is", "| `curl http://a.example.com/` |"} {
+		if !strings.Contains(got.out, text) {
+			t.Errorf("%q is missing in\n%s", text, got.out)
+		}
+	}
+}
