@@ -8,6 +8,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/KimMachineGun/automemlimit/memlimit"
 	"github.com/go-logr/logr"
 	"k8s.io/klog/v2"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
@@ -44,6 +45,7 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 	logger.Info("starting", "version", version.String(), "provider", o.Provider.String(),
 		"cluster", config.Host, "namespace", cmp.Or(o.Cluster.Namespace, "all"),
 		"readOnly", o.readOnly, "leaderElect", o.leaderElect)
+	limitMemory(logger, memlimit.FromCgroup)
 	requests := metrics.NewRequests()
 	around := o.Surroundings()
 	around.Requested, around.Log = requests.Count, logger
