@@ -130,6 +130,9 @@ type BalancerCapabilities struct {
 	Shields bool `json:"shields,omitempty"`
 	// DeletionProtection is the attribute that keeps a load balancer from being deleted.
 	DeletionProtection string `json:"deletionProtection,omitempty"`
+	// Attributes are those that can be set, by name. Without any, each attribute can be set, to any
+	// value.
+	Attributes map[string]Attribute `json:"attributes,omitempty"`
 }
 
 // CallCapabilities are how the provider is called.
