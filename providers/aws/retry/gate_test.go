@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -92,15 +93,14 @@ func TestNoWaitIsLongerThanTheLongest(t *testing.T) {
 func TestOneCallIsTriedAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGate(0, time.Second, time.Second)
-		now, most := 0, 0
+		var now, most atomic.Int32
 		done := make(chan error)
 		for range 3 {
 			go func() {
 				done <- g.Through(t.Context(), inUse, func() error {
-					now++
-					most = max(most, now)
+					most.Store(max(most.Load(), now.Add(1)))
 					time.Sleep(time.Minute)
-					now--
+					now.Add(-1)
 					return nil
 				})
 			}()
@@ -112,17 +112,14 @@ func TestOneCallIsTriedAtATime(t *testing.T) {
 		if err := g.Through(ctx, inUse, func() error { return nil }); !errors.Is(err, told) {
 			t.Errorf("a call that is told to stop ends with %v", err)
 		}
-		if now != 1 {
-			t.Errorf("%d calls are tried at a time", now)
-		}
 		began := time.Now()
 		for range 3 {
 			if err := <-done; err != nil {
 				t.Error(err)
 			}
 		}
-		if took := time.Since(began); took != 3*time.Minute || most != 1 {
-			t.Errorf("the calls take %s, and %d are made at a time", took, most)
+		if took := time.Since(began); took != 3*time.Minute || most.Load() != 1 {
+			t.Errorf("the calls take %s, and %d are made at a time", took, most.Load())
 		}
 	})
 }
