@@ -1,15 +1,18 @@
 package golden
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
@@ -60,21 +63,65 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestEveryAnnotationIsInAStory fails for an annotation without a story.
+// TestEveryAnnotationIsInAStory fails for an annotation without a story in which it matters: in
+// which a cloud does not refuse it, and another load balancer is wanted without it.
 func TestEveryAnnotationIsInAStory(t *testing.T) {
-	used := map[string]bool{}
+	matters := map[string]bool{}
 	for _, s := range stories(t) {
-		for _, ing := range s.objects.Ingresses {
-			for name := range ing.Annotations {
-				used[name] = true
+		for _, row := range settings.Table {
+			if name := row.Annotation; name != "" && !matters[name] && has(s, name) {
+				matters[name] = mattersIn(t, s, name)
 			}
 		}
 	}
-	for _, s := range settings.Table {
-		if s.Annotation != "" && !used[s.Annotation] {
-			t.Errorf("no story has an Ingress with %s", s.Annotation)
+	for _, row := range settings.Table {
+		if row.Annotation != "" && !matters[row.Annotation] {
+			t.Errorf("in no story it matters that an Ingress has %s", row.Annotation)
 		}
 	}
+}
+
+// has reports whether an Ingress of a story has an annotation.
+func has(s *story, annotation string) bool {
+	return slices.ContainsFunc(s.objects.Ingresses, func(ing *networkingv1.Ingress) bool {
+		_, found := ing.Annotations[annotation]
+		return found
+	})
+}
+
+// mattersIn reports whether a story has another end, under one of its capability sets, without an
+// annotation that is accepted.
+func mattersIn(t *testing.T, s *story, annotation string) bool {
+	t.Helper()
+	without := *s
+	without.objects.Ingresses = nil
+	for _, ing := range s.objects.Ingresses {
+		ing = ing.DeepCopy()
+		delete(ing.Annotations, annotation)
+		without.objects.Ingresses = append(without.objects.Ingresses, ing)
+	}
+	old, errOld := tell(s)
+	now, errNow := tell(&without)
+	if err := errors.Join(errOld, errNow); err != nil {
+		t.Fatal(err)
+	}
+	for i := range old {
+		refused := slices.ContainsFunc(old[i].diagnostics, func(d diag.Diagnostic) bool {
+			return d.Severity == diag.Error && strings.Contains(d.Source.Field+d.Message, annotation)
+		})
+		if !refused && !reflect.DeepEqual(old[i].wanted(), now[i].wanted()) {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted are the load balancers that are wanted.
+func (told telling) wanted() (out []lb.LoadBalancer) {
+	for _, c := range told.loadBalancers {
+		out = append(out, c.want)
+	}
+	return out
 }
 
 // A telling is a story under one capability set.
