@@ -2,9 +2,10 @@ package fuzz
 
 import (
 	"runtime"
-	"syscall"
 	"testing"
 	"time"
+
+	"fairlead.dev/fairlead/test/cputime"
 )
 
 // This file bounds what one input may cost. docs/security.md promises 2 s of CPU and 256 MiB for
@@ -22,24 +23,14 @@ func within(t *testing.T, run func()) {
 	t.Helper()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	start := cpu(t)
+	start := cputime.Self(t)
 	run()
-	took := cpu(t) - start
+	took := cputime.Self(t) - start
 	runtime.ReadMemStats(&after)
-	if took > mostCPU {
+	if cputime.Over(t, took, mostCPU) {
 		t.Errorf("it takes %s of CPU; the most is %s", took, mostCPU)
 	}
 	if allocated := after.TotalAlloc - before.TotalAlloc; allocated > mostAllocated {
 		t.Errorf("it allocates %d MiB; the most is %d MiB", allocated>>20, mostAllocated>>20)
 	}
-}
-
-// cpu is the CPU time of this process. The fuzzing engine runs one input at a time in a process.
-func cpu(t *testing.T) time.Duration {
-	t.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/request"
 )
 
@@ -143,7 +144,7 @@ func (w *commands) run(name string, args ...string) ([]byte, error) {
 // checkUsage holds a process to the bounds. What Linux counts as its memory is never less than that
 // of the process that started it, which is well within them.
 func (w *commands) checkUsage(name string, state *os.ProcessState) {
-	if cpu := state.UserTime() + state.SystemTime(); cpu > mostCPU {
+	if cpu := cputime.Of(state); cputime.Over(w, cpu, mostCPU) {
 		w.Errorf("fairlead %s takes %s of CPU, of at most %s", name, cpu, mostCPU)
 	}
 	if memory := state.SysUsage().(*syscall.Rusage).Maxrss << 10; memory > mostMemory {
