@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -36,9 +35,11 @@ import (
 
 var update = flag.Bool("update", false, "write what the golden stories print")
 
+// Each story is read in its subtest, so that one alone takes milliseconds.
 func TestGolden(t *testing.T) {
-	for _, s := range stories(t) {
-		t.Run(strings.TrimSuffix(filepath.Base(s.file), ".txtar"), func(t *testing.T) {
+	for _, file := range storyFiles(t) {
+		t.Run(strings.TrimSuffix(file, ".txtar"), func(t *testing.T) {
+			s := mustRead(t, file)
 			tellings, err := tell(s)
 			if err != nil {
 				t.Fatal(err)

@@ -97,19 +97,32 @@ var generated = []string{"routes", "rules", "plan", "diagnostics"}
 // stories reads every story.
 func stories(t *testing.T) []*story {
 	t.Helper()
+	files := storyFiles(t)
+	all := make([]*story, len(files))
+	for i, file := range files {
+		all[i] = mustRead(t, file)
+	}
+	return all
+}
+
+// storyFiles returns the name of the file of every story.
+func storyFiles(t *testing.T) []string {
+	t.Helper()
 	files, err := filepath.Glob("*.txtar")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("finding stories: %v, found %d", err, len(files))
 	}
-	all := make([]*story, len(files))
-	for i, file := range files {
-		s, err := read(file)
-		if err != nil {
-			t.Fatalf("reading %s: %v", file, err)
-		}
-		all[i] = s
+	return files
+}
+
+// mustRead reads a story, or ends the test.
+func mustRead(t *testing.T, file string) *story {
+	t.Helper()
+	s, err := read(file)
+	if err != nil {
+		t.Fatalf("reading %s: %v", file, err)
 	}
-	return all
+	return s
 }
 
 func read(file string) (*story, error) {
