@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,7 +25,7 @@ import (
 type test struct {
 	binary, dir, name string
 	sub               string // "" for all of the function
-	takes             time.Duration
+	takes             time.Duration // without the start of its binary
 }
 
 // beside reports whether one run of a binary can be of both.
@@ -51,6 +52,47 @@ type hunt struct {
 	tests map[int][]*test
 	quick time.Duration // tests that take longer are left out; 0 for none
 	log   io.Writer
+	write sync.Mutex // of the log
+	failed
+}
+
+// says writes a line to the log.
+func (h *hunt) says(format string, values ...any) {
+	h.write.Lock()
+	defer h.write.Unlock()
+	fmt.Fprintf(h.log, format+"\n", values...)
+}
+
+// failed counts the failures of tests on the mutants of each function: what found one mutant of a
+// function often finds the next.
+type failed struct {
+	mutex sync.Mutex
+	by    map[string]map[string]int // by function and test
+}
+
+// of counts a failure of each test that an output names.
+func (f *failed) of(function string, tests []*test, out string) {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	for _, t := range tests {
+		if len(tests) == 1 || strings.Contains(out, "--- FAIL: "+t.String()+" (") {
+			if f.by == nil {
+				f.by = map[string]map[string]int{}
+			}
+			if f.by[function] == nil {
+				f.by[function] = map[string]int{}
+			}
+			f.by[function][t.key()]++
+		}
+	}
+}
+
+// first returns the tests with those before the others that failed most often.
+func (f *failed) first(function string, tests []*test) []*test {
+	f.mutex.Lock()
+	defer f.mutex.Unlock()
+	by := f.by[function]
+	return slices.SortedStableFunc(slices.Values(tests), func(a, b *test) int { return cmp.Compare(by[b.key()], by[a.key()]) })
 }
 
 // slack is what a test may take beyond ten times what it takes without a mutant, which may have it
@@ -59,96 +101,161 @@ const slack = 10 * time.Second
 
 // scout runs each test without a mutant, and notes which ones it comes by. A test that fails so is
 // left out.
-func (h *hunt) scout(ctx context.Context, tests []*test, met string) error {
+func (h *hunt) scout(ctx context.Context, tests []*test, dir string) error {
 	h.tests = map[int][]*test{}
-	for _, t := range tests {
-		if err := os.WriteFile(met, nil, 0o600); err != nil {
-			return err
-		}
-		limit := 10 * time.Minute
-		if h.quick > 0 {
-			limit = h.quick
-		}
-		began := time.Now()
-		if out, err := t.run(ctx, limit, []*test{t}, "MUTANTS_MET="+met); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if h.quick > 0 && time.Since(began) >= h.quick {
-				fmt.Fprintf(h.log, "%s takes more than %s, and is left out\n", t, h.quick)
-				continue
-			}
-			fmt.Fprintf(h.log, "%s fails without a mutant, and is left out: %s\n", t, lastLines(out))
-			continue
-		}
-		t.takes = time.Since(began)
-		text, err := os.ReadFile(met)
-		if err != nil {
-			return err
-		}
-		for _, line := range strings.Fields(string(text)) {
-			n, err := strconv.Atoi(line)
-			if err != nil {
-				return fmt.Errorf("reading which mutants %s comes by: %w", t.name, err)
-			}
+	start, err := starts(ctx, tests)
+	if err != nil {
+		return err
+	}
+	var noting sync.Mutex
+	err = each(ctx, slices.Values(tests), func(t *test) error {
+		mutants, err := h.meets(ctx, t, start[t.binary], dir)
+		noting.Lock()
+		defer noting.Unlock()
+		for _, n := range mutants {
 			h.tests[n] = append(h.tests[n], t)
 		}
-	}
+		return err
+	})
 	for _, met := range h.tests {
-		slices.SortStableFunc(met, func(a, b *test) int { return cmp.Compare(a.takes, b.takes) })
+		slices.SortStableFunc(met, func(a, b *test) int { return cmp.Or(cmp.Compare(a.takes, b.takes), cmp.Compare(a.key(), b.key())) })
 	}
-	return nil
+	return err
 }
 
-// kills reports whether a test fails on a mutant, or does not end. The quick ones run first.
-func (h *hunt) kills(ctx context.Context, n int) (bool, error) {
-	tests := h.tests[n]
-	for len(tests) > 0 {
-		batch, takes := 0, time.Duration(0)
-		for batch < len(tests) && tests[batch].beside(tests[0]) && (batch == 0 || takes+tests[batch].takes < 2*time.Second) {
-			takes += tests[batch].takes
-			batch++
+// starts returns how long the binary of each test takes without any test.
+func starts(ctx context.Context, tests []*test) (map[string]time.Duration, error) {
+	start := map[string]time.Duration{}
+	for _, t := range tests {
+		if _, known := start[t.binary]; known {
+			continue
 		}
-		_, failure := tests[0].run(ctx, 10*takes+slack, tests[:batch], "MUTANT="+strconv.Itoa(n))
-		if failure != nil || ctx.Err() != nil {
-			return true, ctx.Err()
+		began := time.Now()
+		none := &test{binary: t.binary, dir: t.dir}
+		if out, err := none.run(ctx, time.Minute, []*test{none}, "MUTANT="); err != nil {
+			return nil, fmt.Errorf("running no test of %s: %w: %s", t.dir, err, lastLines(out))
 		}
-		tests = tests[batch:]
+		start[t.binary] = time.Since(began)
 	}
-	return false, nil
+	return start, nil
 }
 
-// all runs the tests on as many mutants at a time as there are processors, and returns of each
-// whether it lives. Each that does is told at once: the whole takes long.
-func (h *hunt) all(ctx context.Context, mutants int, wanted func(int) bool, told func(int)) ([]bool, error) {
-	lives, errs := make([]bool, mutants), make([]error, mutants)
-	var telling sync.Mutex
-	turns := make(chan int)
+// meets runs a test without a mutant, and returns which ones it comes by: none where it is left out.
+func (h *hunt) meets(ctx context.Context, t *test, start time.Duration, dir string) (mutants []int, err error) {
+	met, err := os.CreateTemp(dir, "met")
+	if err != nil {
+		return nil, err
+	}
+	if err := met.Close(); err != nil {
+		return nil, err
+	}
+	limit := 10 * time.Minute
+	if h.quick > 0 {
+		limit = h.quick
+	}
+	began := time.Now()
+	if out, err := t.run(ctx, limit, []*test{t}, "MUTANTS_MET="+met.Name()); err != nil {
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case h.quick > 0 && time.Since(began) >= h.quick:
+			h.says("%s takes more than %s, and is left out", t, h.quick)
+		default:
+			h.says("%s fails without a mutant, and is left out: %s", t, lastLines(out))
+		}
+		return nil, nil
+	}
+	t.takes = max(time.Since(began)-start, 0)
+	text, err := os.ReadFile(met.Name())
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range strings.Fields(string(text)) {
+		n, err := strconv.Atoi(line)
+		if err != nil {
+			return nil, fmt.Errorf("reading which mutants %s comes by: %w", t, err)
+		}
+		mutants = append(mutants, n)
+	}
+	return mutants, nil
+}
+
+// each does something with each of some values, with as many at a time as there are processors.
+func each[T any](ctx context.Context, values iter.Seq[T], do func(T) error) error {
 	var workers sync.WaitGroup
-	for range runtime.NumCPU() {
+	turns, errs := make(chan T), make([]error, runtime.NumCPU())
+	for i := range errs {
 		workers.Go(func() {
-			for n := range turns {
-				dies, err := h.kills(ctx, n)
-				lives[n], errs[n] = !dies && err == nil, err
-				if lives[n] {
-					telling.Lock()
-					told(n)
-					telling.Unlock()
-				}
+			for v := range turns {
+				errs[i] = errors.Join(errs[i], do(v))
 			}
 		})
 	}
-	for n := range mutants {
-		if wanted(n) && len(h.tests[n]) > 0 {
-			turns <- n
+	for v := range values {
+		if ctx.Err() != nil {
+			break
 		}
+		turns <- v
 	}
 	close(turns)
 	workers.Wait()
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
-	return lives, errors.Join(errs...)
+	return errors.Join(errs...)
+}
+
+// The tests on a mutant run in batches, of which each may take four times as long as the one before.
+const (
+	firstBatch = 50 * time.Millisecond
+	lastBatch  = 2 * time.Second
+)
+
+// kills reports whether a test fails on a mutant, or does not end. Those run first that failed on
+// others of its function, then the quick ones.
+func (h *hunt) kills(ctx context.Context, n int, function string) (bool, error) {
+	tests := h.first(function, h.tests[n])
+	for most := firstBatch; len(tests) > 0; most = min(4*most, lastBatch) {
+		var batch, rest []*test
+		var takes time.Duration
+		for i, t := range tests {
+			if i > 0 && (!t.beside(tests[0]) || takes+t.takes > most) {
+				rest = append(rest, t)
+				continue
+			}
+			batch, takes = append(batch, t), takes+t.takes
+		}
+		out, failure := tests[0].run(ctx, 10*takes+slack, batch, "MUTANT="+strconv.Itoa(n))
+		if failure != nil && ctx.Err() == nil {
+			h.of(function, batch, out)
+		}
+		if failure != nil || ctx.Err() != nil {
+			return true, ctx.Err()
+		}
+		tests = rest
+	}
+	return false, nil
+}
+
+// all runs the tests on mutants, and returns of each whether it lives. Each that does is told at
+// once: the whole takes long.
+func (h *hunt) all(ctx context.Context, mutants []mutant, names []string, wanted func(int) bool) ([]bool, error) {
+	lives := make([]bool, len(mutants))
+	tried := func(yield func(int) bool) {
+		for n := range mutants {
+			if wanted(n) && len(h.tests[n]) > 0 && !yield(n) {
+				return
+			}
+		}
+	}
+	err := each(ctx, tried, func(n int) error {
+		dies, err := h.kills(ctx, n, mutants[n].function)
+		if lives[n] = !dies && err == nil; lives[n] {
+			h.says("%s:%d: %s", mutants[n].file, mutants[n].line, names[n])
+		}
+		return err
+	})
+	return lives, err
 }
 
 // run runs some tests of one binary.
@@ -161,6 +268,9 @@ func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, vari
 	out, err := run.CombinedOutput()
 	return string(out), err
 }
+
+// key tells a test from those of other binaries.
+func (t *test) key() string { return t.binary + " " + t.String() }
 
 func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/") }
 

@@ -110,14 +110,12 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 		}
 		tests = append(tests, more...)
 	}
-	if err := h.scout(ctx, tests, filepath.Join(dir, "met")); err != nil {
+	if err := h.scout(ctx, tests, dir); err != nil {
 		return nil, err
 	}
 	names := numbered(nest.mutants)
 	wanted := func(n int) bool { return n > 0 && (c.all || s.tries(nest.mutants[n])) && c.has(names[n]) }
-	lives, err := h.all(ctx, len(nest.mutants), wanted, func(n int) {
-		fmt.Fprintf(out, "%s:%d: %s\n", nest.mutants[n].file, nest.mutants[n].line, names[n])
-	})
+	lives, err := h.all(ctx, nest.mutants, names, wanted)
 	if err != nil {
 		return nil, err
 	}
