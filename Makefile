@@ -134,6 +134,11 @@ bench: $(BIN)/benchstat $(if $(filter .,$(BENCH)),scale) ## Run the benchmarks: 
 mutants: ## Change the code in one place at a time and see that a test fails; takes minutes; MUTATED='providers'
 	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md $(MUTATED)
 
+# A change that no test fails on is found sooner or later: each run draws others, and prints its seed.
+.PHONY: sample
+sample: ## Try 60 mutants, drawn at random, for two minutes; SEED=7
+	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md -quick 1s -sample 60 -within 2m -seed $(or $(SEED),0) $(MUTATED)
+
 .PHONY: chaos
 chaos: controlplane ## Let random faults happen to the operator for an hour, and judge what is answered: CHAOS='-chaos 10m -seed 1'
 	go test -v -count 1 -timeout 2h ./test/chaos $(CHAOS)

@@ -25,10 +25,14 @@ type nest struct {
 	overlay   string
 }
 
+func newNest(tree, pkg, dir string) *nest {
+	return &nest{tree: tree, pkg: pkg, dir: dir, overlay: filepath.Join(dir, "overlay.json")}
+}
+
 // breed rewrites the files of a package, and builds a test binary for each package of tests. What
 // does not compile is left out, line by line.
 func breed(ctx context.Context, tree, pkg, dir string, tests []string) (*nest, []string, error) {
-	n := &nest{tree: tree, pkg: pkg, dir: dir, overlay: filepath.Join(dir, "overlay.json")}
+	n := newNest(tree, pkg, dir)
 	refused := map[string]map[int]bool{}
 	for range 20 {
 		if err := n.write(refused); err != nil {
@@ -38,7 +42,7 @@ func breed(ctx context.Context, tree, pkg, dir string, tests []string) (*nest, [
 		var failure string
 		for i, test := range tests {
 			binary := filepath.Join(dir, fmt.Sprintf("%d.test", i))
-			build := exec.CommandContext(ctx, "go", "test", "-c", "-overlay", n.overlay, "-o", binary, ".")
+			build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", n.overlay, "-o", binary, ".")
 			build.Dir = filepath.Join(tree, test) // which may be a module of its own
 			if out, err := build.CombinedOutput(); err != nil {
 				failure = string(out)

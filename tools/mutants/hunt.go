@@ -23,8 +23,9 @@ import (
 
 // A test is one function of a binary, or a subtest of one.
 type test struct {
-	binary, dir, name string
-	sub               string // "" for all of the function
+	binary, dir, name string        // the name "." is all tests of the binary
+	sub               string        // "" for all of the function
+	short             bool          // runs with -short
 	takes             time.Duration // without the start of its binary
 }
 
@@ -35,6 +36,9 @@ func (t *test) beside(o *test) bool {
 
 // pattern is the expression for some tests that are beside each other.
 func pattern(tests []*test) string {
+	if tests[0].name == "." {
+		return "."
+	}
 	var names, subs []string
 	for _, t := range tests {
 		names, subs = append(names, regexp.QuoteMeta(t.name)), append(subs, regexp.QuoteMeta(t.sub))
@@ -49,10 +53,12 @@ func pattern(tests []*test) string {
 
 // A hunt knows which tests come by which mutant.
 type hunt struct {
-	tests map[int][]*test
-	quick time.Duration // tests that take longer are left out; 0 for none
-	log   io.Writer
-	write sync.Mutex // of the log
+	noting sync.Mutex
+	tests  map[int][]*test
+	quick  time.Duration // tests that take longer are left out; 0 for none
+	all    []*test       // all tests of each binary, not -short
+	log    io.Writer
+	write  sync.Mutex // of the log
 	failed
 }
 
@@ -99,6 +105,9 @@ func (f *failed) first(function string, tests []*test) []*test {
 // wait for ever.
 const slack = 10 * time.Second
 
+// slowest is what a test may take without a mutant.
+const slowest = 10 * time.Minute
+
 // scout runs each test without a mutant, and notes which ones it comes by. A test that fails so is
 // left out.
 func (h *hunt) scout(ctx context.Context, tests []*test, dir string) error {
@@ -107,11 +116,10 @@ func (h *hunt) scout(ctx context.Context, tests []*test, dir string) error {
 	if err != nil {
 		return err
 	}
-	var noting sync.Mutex
 	err = each(ctx, slices.Values(tests), func(t *test) error {
 		mutants, err := h.meets(ctx, t, start[t.binary], dir)
-		noting.Lock()
-		defer noting.Unlock()
+		h.noting.Lock()
+		defer h.noting.Unlock()
 		for _, n := range mutants {
 			h.tests[n] = append(h.tests[n], t)
 		}
@@ -149,7 +157,7 @@ func (h *hunt) meets(ctx context.Context, t *test, start time.Duration, dir stri
 	if err := met.Close(); err != nil {
 		return nil, err
 	}
-	limit := 10 * time.Minute
+	limit := slowest
 	if h.quick > 0 {
 		limit = h.quick
 	}
@@ -237,9 +245,9 @@ func (h *hunt) kills(ctx context.Context, n int, function string) (bool, error) 
 	return false, nil
 }
 
-// all runs the tests on mutants, and returns of each whether it lives. Each that does is told at
+// try runs the tests on mutants, and returns of each whether it lives. Each that does is told at
 // once: the whole takes long.
-func (h *hunt) all(ctx context.Context, mutants []mutant, names []string, wanted func(int) bool) ([]bool, error) {
+func (h *hunt) try(ctx context.Context, mutants []mutant, names []string, wanted func(int) bool) ([]bool, error) {
 	lives := make([]bool, len(mutants))
 	tried := func(yield func(int) bool) {
 		for n := range mutants {
@@ -262,7 +270,7 @@ func (h *hunt) all(ctx context.Context, mutants []mutant, names []string, wanted
 func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, variable string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", pattern(tests))
+	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", pattern(tests), fmt.Sprintf("-test.short=%t", t.short))
 	run.Dir, run.WaitDelay = t.dir, time.Second
 	run.Env = append(os.Environ(), variable)
 	out, err := run.CombinedOutput()
@@ -275,7 +283,7 @@ func (t *test) key() string { return t.binary + " " + t.String() }
 func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/") }
 
 // testsOf are the tests of a binary.
-func testsOf(ctx context.Context, tree, pkg, binary string) ([]*test, error) {
+func testsOf(ctx context.Context, tree, pkg, binary string, short bool) ([]*test, error) {
 	dir := filepath.Join(tree, pkg)
 	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")
 	list.Dir = dir
@@ -285,7 +293,7 @@ func testsOf(ctx context.Context, tree, pkg, binary string) ([]*test, error) {
 	}
 	var tests []*test
 	for _, name := range strings.Fields(string(out)) {
-		t := &test{binary: binary, dir: dir, name: name}
+		t := &test{binary: binary, dir: dir, name: name, short: short}
 		if !slices.Contains(split, name) {
 			tests = append(tests, t)
 			continue
@@ -313,7 +321,7 @@ func (t *test) parts(ctx context.Context) ([]*test, error) {
 	}
 	var parts []*test
 	for _, sub := range found {
-		parts = append(parts, &test{binary: t.binary, dir: t.dir, name: t.name, sub: sub[1]})
+		parts = append(parts, &test{binary: t.binary, dir: t.dir, name: t.name, sub: sub[1], short: t.short})
 	}
 	return parts, nil
 }

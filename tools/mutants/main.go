@@ -7,6 +7,10 @@
 // Survivors that docs/mutants.md explains are known. Any other makes the command fail, as does an
 // explanation of one that does not survive any more. The page also names the files that are not
 // tried.
+//
+// With -sample, a few mutants are tried that are drawn at random, which takes minutes:
+//
+//	mutants -tree . -survivors docs/mutants.md -sample 60 -within 2m -quick 1s model/plan controllers/...
 package main
 
 import (
@@ -32,7 +36,10 @@ func main() {
 		c.only, err = regexp.Compile(text)
 		return err
 	})
-	flag.DurationVar(&c.quick, "quick", 0, "leave out tests that take longer; 0 leaves out none")
+	flag.DurationVar(&c.quick, "quick", 0, "run tests with -short, and leave out those that take longer; 0 leaves out none")
+	flag.IntVar(&c.sample, "sample", 0, "try so many mutants, drawn at random of a few packages, in place of all")
+	flag.Uint64Var(&c.seed, "seed", 0, "the seed of the sample; 0 draws one")
+	flag.DurationVar(&c.within, "within", time.Hour, "begin no mutant of the sample after this time, but for those of the first package")
 	flag.BoolVar(&c.all, "all", false, "try the files too that the page names as not tried")
 	flag.Parse()
 	err := run(ctx, *tree, *page, c, flag.Args(), os.Stdout)
@@ -46,8 +53,12 @@ func main() {
 // A choice is what is tried of all mutants, and on which tests.
 type choice struct {
 	only  *regexp.Regexp // nil for all
-	quick time.Duration
-	all   bool // files too that the page names as not tried
+	quick time.Duration  // tests run with -short, and none that takes longer; 0 for all of them
+	all   bool           // files too that the page names as not tried
+
+	sample int // how many are drawn at random; 0 for all
+	seed   uint64
+	within time.Duration // of which none begins later, but for those of the first package
 }
 
 func (c choice) has(name string) bool { return c.only == nil || c.only.MatchString(name) }
@@ -64,6 +75,9 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 	items, err := read(tree, page)
 	if err != nil {
 		return err
+	}
+	if c.sample > 0 {
+		return runSample(ctx, tree, items, c, packages, out)
 	}
 	var failed bool
 	for _, pkg := range packages {
@@ -97,25 +111,13 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	nest, binaries, err := breed(ctx, tree, pkg, dir, s.tests)
+	nest, h, err := prepare(ctx, tree, pkg, dir, c.quick, s, out)
 	if err != nil {
-		return nil, err
-	}
-	h := &hunt{log: out, quick: c.quick}
-	var tests []*test
-	for i, binary := range binaries {
-		more, err := testsOf(ctx, tree, s.tests[i], binary)
-		if err != nil {
-			return nil, err
-		}
-		tests = append(tests, more...)
-	}
-	if err := h.scout(ctx, tests, dir); err != nil {
 		return nil, err
 	}
 	names := numbered(nest.mutants)
 	wanted := func(n int) bool { return n > 0 && (c.all || s.tries(nest.mutants[n])) && c.has(names[n]) }
-	lives, err := h.all(ctx, nest.mutants, names, wanted)
+	lives, err := h.try(ctx, nest.mutants, names, wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +139,25 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 	}
 	fmt.Fprintf(out, "%s: %d mutants were killed, %d survived, %d of all are where no test comes by\n", pkg, killed, len(survivors), unmet)
 	return survivors, nil
+}
+
+// prepare builds the tests of a package with its mutants, and finds out which come by which.
+func prepare(ctx context.Context, tree, pkg, dir string, quick time.Duration, s suite, out io.Writer) (*nest, *hunt, error) {
+	nest, binaries, err := breed(ctx, tree, pkg, dir, s.tests)
+	if err != nil {
+		return nil, nil, err
+	}
+	h := &hunt{log: out, quick: quick}
+	var tests []*test
+	for i, binary := range binaries {
+		more, err := testsOf(ctx, tree, s.tests[i], binary, quick > 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		tests = append(tests, more...)
+		h.all = append(h.all, &test{binary: binary, dir: filepath.Join(tree, s.tests[i]), name: "."})
+	}
+	return nest, h, h.scout(ctx, tests, dir)
 }
 
 // numbered are the names of mutants. Of those that are alike in a function, the later ones have a

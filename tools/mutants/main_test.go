@@ -4,9 +4,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // The code has a place for each kind of mutant. Its tests say something of the first function and of
@@ -77,8 +80,10 @@ func TestTimes(t *testing.T) {
 }
 `
 
-func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
-	tree := t.TempDir()
+// shop returns a tree with this code and these tests.
+func shop(t *testing.T) (tree string) {
+	t.Helper()
+	tree = t.TempDir()
 	for name, text := range map[string]string{
 		"go.mod": "module shop\n\ngo 1.26.0\n", "shop/shop.go": code, "shop/shop_test.go": tests,
 		"page.md":      "Explained:\n\n- shop/shop.go Note: negate `i == 1` -- nothing reads the notes\n- shop/shop.go Note: gone -- it was there once\n- shop/shop.go Open: return not true -- \n- shop/till.go\n",
@@ -92,31 +97,37 @@ func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	defer func(before []string) { split = before }(split)
+	before := split
+	t.Cleanup(func() { split = before })
 	split = []string{"TestTimes"}
+	return tree
+}
+
+// unexplained are the mutants of the shop that survive, and are not on the page.
+var unexplained = []string{
+	"Price: move the limit of `n < 0`",
+	"Note: move the limit of `i < n`", "Note: leave out `continue`", "Note: leave out `notes = append(notes, i+1)`", "Note: leave out the number of `i+1`",
+	"Open: return not true", "Times: move the limit of `n > 0`",
+}
+
+func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
+	tree := shop(t)
 	var said strings.Builder
 	if err := run(t.Context(), tree, "page.md", choice{}, []string{"./..."}, &said); !errors.Is(err, errSurvivors) {
 		t.Errorf("there are survivors, and it ends with %v", err)
 	}
-	var unexplained, needless []string
+	var found, needless []string
 	for line := range strings.Lines(said.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		if name, ok := strings.CutPrefix(line, "survives, and is not explained: shop/shop.go "); ok {
-			unexplained = append(unexplained, name)
+			found = append(found, name)
 		}
 		if name, ok := strings.CutPrefix(line, "is explained, and does not survive: shop/shop.go "); ok {
 			needless = append(needless, name)
 		}
 	}
-	want := []string{
-		"Price: move the limit of `n < 0`",
-		"Note: move the limit of `i < n`", "Note: leave out `continue`", "Note: leave out `notes = append(notes, i+1)`", "Note: leave out the number of `i+1`",
-		"Open: return not true", "Times: move the limit of `n > 0`",
-	}
-	slices.Sort(unexplained)
-	slices.Sort(want)
-	if !slices.Equal(unexplained, want) || !slices.Equal(needless, []string{"Note: gone"}) {
-		t.Errorf("it says\n%s\nof which %q, want %q, are not explained, and %q needlessly", &said, unexplained, want, needless)
+	if !slices.Equal(slices.Sorted(slices.Values(found)), slices.Sorted(slices.Values(unexplained))) || !slices.Equal(needless, []string{"Note: gone"}) {
+		t.Errorf("it says\n%s\nof which %q, want %q, are not explained, and %q needlessly", &said, found, unexplained, needless)
 	}
 	if strings.Contains(said.String(), "till.go") {
 		t.Errorf("a file is tried that is not to be: %s", &said)
@@ -126,6 +137,58 @@ func TestSurvivorsAreWhatNoTestFailsOn(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(tree, "shop", "shop.go")); err != nil || string(text) != code {
 		t.Errorf("the code was changed: %v", err)
+	}
+}
+
+// lines returns the lines of a text in order, without how long something took.
+func lines(text string) string {
+	all := strings.Split(regexp.MustCompile("within [^,]*,").ReplaceAllString(text, ""), "\n")
+	slices.Sort(all)
+	return strings.Join(all, "\n")
+}
+
+// A sample has some of the mutants that are not explained, the same ones for a seed, and none that
+// begins after its time but for those of the first package.
+func TestASampleIsSomeMutants(t *testing.T) {
+	tree := shop(t)
+	if err := os.MkdirAll(filepath.Join(tree, "bar"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"bar/bar.go":      "package bar\n\nfunc Open() bool { return true }\n",
+		"bar/bar_test.go": "package bar\n\nimport \"testing\"\n\nfunc TestOpen(t *testing.T) {\n\tif !Open() {\n\t\tt.Error()\n\t}\n}\n",
+	} {
+		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		choice
+		tried, survive string
+	}{
+		"all of them":                  {choice{sample: 99, within: time.Hour, seed: 1}, "of 18 mutants 18 were tried", "and 7 survive"},
+		"all tests are slow":           {choice{sample: 99, within: time.Hour, seed: 1, quick: 1}, "of 18 mutants 18 were tried", "and 17 survive"},
+		"a share of those of each":     {choice{sample: 6, within: time.Hour, seed: 1}, "of 3 mutants 3 were tried", ""},
+		"the second begins after time": {choice{sample: 99, seed: 1}, "of 18 mutants 17 were tried", ""},
+		"a draw":                       {choice{sample: 1, within: time.Hour}, "of 1 mutants 1 were tried", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var said, again strings.Builder
+			err := run(t.Context(), tree, "page.md", c.choice, []string{"./..."}, &said)
+			survives := strings.Contains(said.String(), "survives, and is not explained")
+			if !strings.Contains(said.String(), c.tried) || !strings.Contains(said.String(), c.survive) || errors.Is(err, errSurvivors) != survives {
+				t.Errorf("it says\n%s\nwant %q and %q, and ends with %v", &said, c.tried, c.survive, err)
+			}
+			if c.seed != 0 {
+				return
+			}
+			seed, _, _ := strings.Cut(strings.TrimPrefix(said.String(), "the seed of the sample is "), "\n")
+			c.seed, _ = strconv.ParseUint(seed, 10, 64)
+			_ = run(t.Context(), tree, "page.md", c.choice, []string{"./..."}, &again)
+			if lines(said.String()) != lines(again.String()) {
+				t.Errorf("with one seed it says\n%s\nand\n%s", &said, &again)
+			}
+		})
 	}
 }
 
