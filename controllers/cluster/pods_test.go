@@ -1,12 +1,19 @@
 package cluster
 
 import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/endpoints"
@@ -65,5 +72,80 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 	p.DeletionTimestamp = new(metav1.Now())
 	if o, err = SlimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
 		t.Errorf("that it is about to go is lost: %v", err)
+	}
+}
+
+// The phase of a Pod is kept once it has ended.
+func TestThatAPodHasEndedIsKept(t *testing.T) {
+	p := aPod()
+	p.Status.Phase = corev1.PodSucceeded
+	o, err := SlimPod(p)
+	if err != nil || o.(*corev1.Pod).Status.Phase != corev1.PodSucceeded {
+		t.Errorf("what is left is %v, error %v", o, err)
+	}
+	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
+	if o, err := SlimPod(deleted); err != nil || o != any(deleted) {
+		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
+	}
+}
+
+// The Services of a Pod list it in an EndpointSlice, or select it.
+func TestTheServicesOfAPod(t *testing.T) {
+	service := func(namespace, name string, selector map[string]string) *corev1.Service {
+		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Spec: corev1.ServiceSpec{Selector: selector}}
+	}
+	c := clusterOf(t,
+		aSlice("listing-1", "listing", "web-1"), aSlice("other-1", "other", "web-2"),
+		service("shop", "selecting", map[string]string{"app": "web"}), service("shop", "another", map[string]string{"app": "db"}),
+		service("shop", "without-selector", nil), service("blog", "elsewhere", map[string]string{"app": "web"}),
+	)
+	r := NewPodReader(c, true)
+	got, err := r.ServicesOf(t.Context(), aPod())
+	slices.SortFunc(got, func(a, b Ref) int { return strings.Compare(a.Name, b.Name) })
+	if want := []Ref{RefTo(KindService, "shop", "listing"), RefTo(KindService, "shop", "selecting")}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("the Services are %v, want %v, error %v", got, want, err)
+	}
+	if got, err := NewPodReader(unavailable{}, true).ServicesOf(t.Context(), aPod()); got != nil || !errors.Is(err, errUnavailable) {
+		t.Errorf("the Services are %v, error %v, want %v", got, err, errUnavailable)
+	}
+	onlySlices := listing{c}
+	if got, err := NewPodReader(onlySlices, true).ServicesOf(t.Context(), aPod()); got != nil || !errors.Is(err, errUnavailable) {
+		t.Errorf("where Services cannot be listed they are %v, error %v, want %v", got, err, errUnavailable)
+	}
+}
+
+// listing is a reader that lists no Services.
+type listing struct{ client.Reader }
+
+func (l listing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if _, is := list.(*corev1.ServiceList); is {
+		return errUnavailable
+	}
+	return l.Reader.List(ctx, list, opts...)
+}
+
+// Pods are read with their gates where these are kept, and one that is not seen is waited for.
+func TestThePodsOfEndpoints(t *testing.T) {
+	seen, unseen := aSlice("web-1", "web", "web-1"), aSlice("web-2", "web", "web-2")
+	gated := aPod(v1alpha1.TargetHealthGate)
+	gated.ManagedFields = nil
+	c := clusterOf(t, gated)
+	for _, gates := range []bool{true, false} {
+		pods, awaited, err := NewPodReader(c, gates).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen, unseen})
+		if err != nil || len(pods) != 1 || (len(pods[0].Spec.ReadinessGates) > 0) != gates {
+			t.Errorf("with gates %t: the Pods are %v, error %v", gates, pods, err)
+		}
+		var names []string
+		for claim, waits := range awaited {
+			if waits {
+				names = append(names, claim.Pod)
+			}
+		}
+		if !slices.Equal(names, []string{"web-2"}) {
+			t.Errorf("with gates %t: %q are waited for, want web-2 alone", gates, names)
+		}
+	}
+	if pods, awaited, err := NewPodReader(unavailable{}, true).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen}); pods != nil || awaited != nil || !errors.Is(err, errUnavailable) {
+		t.Errorf("there are %v and %v, error %v, want %v", pods, awaited, err, errUnavailable)
 	}
 }
