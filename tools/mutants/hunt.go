@@ -26,7 +26,8 @@ type test struct {
 	binary, dir, name string        // the name "." is all tests of the binary
 	sub               string        // "" for all of the function
 	short             bool          // runs with -short
-	takes             time.Duration // without the start of its binary
+	takes             time.Duration // of processors, without the start of its binary
+	lasts             time.Duration // with it, and with what else keeps the machine busy
 }
 
 // beside reports whether one run of a binary can be of both.
@@ -101,7 +102,7 @@ func (f *failed) first(function string, tests []*test) []*test {
 	return slices.SortedStableFunc(slices.Values(tests), func(a, b *test) int { return cmp.Compare(by[b.key()], by[a.key()]) })
 }
 
-// slack is what a test may take beyond ten times what it takes without a mutant, which may have it
+// slack is what a test may take beyond ten times what it lasts without a mutant, which may have it
 // wait for ever.
 const slack = 10 * time.Second
 
@@ -138,12 +139,12 @@ func starts(ctx context.Context, tests []*test) (map[string]time.Duration, error
 		if _, known := start[t.binary]; known {
 			continue
 		}
-		began := time.Now()
 		none := &test{binary: t.binary, dir: t.dir}
-		if out, err := none.run(ctx, time.Minute, []*test{none}, "MUTANT="); err != nil {
+		out, takes, err := none.run(ctx, time.Minute, []*test{none}, "MUTANT=")
+		if err != nil {
 			return nil, fmt.Errorf("running no test of %s: %w: %s", t.dir, err, lastLines(out))
 		}
-		start[t.binary] = time.Since(began)
+		start[t.binary] = takes
 	}
 	return start, nil
 }
@@ -159,21 +160,21 @@ func (h *hunt) meets(ctx context.Context, t *test, start time.Duration, dir stri
 	}
 	limit := slowest
 	if h.quick > 0 {
-		limit = h.quick
+		limit = 10 * h.quick // of a machine that does more than this
 	}
 	began := time.Now()
-	if out, err := t.run(ctx, limit, []*test{t}, "MUTANTS_MET="+met.Name()); err != nil {
-		switch {
-		case ctx.Err() != nil:
-			return nil, ctx.Err()
-		case h.quick > 0 && time.Since(began) >= h.quick:
-			h.says("%s takes more than %s, and is left out", t, h.quick)
-		default:
-			h.says("%s fails without a mutant, and is left out: %s", t, lastLines(out))
-		}
+	out, takes, err := t.run(ctx, limit, []*test{t}, "MUTANTS_MET="+met.Name())
+	t.takes, t.lasts = max(takes-start, 0), time.Since(began)
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case h.quick > 0 && (t.takes > h.quick || t.lasts >= limit):
+		h.says("%s takes more than %s, and is left out", t, h.quick)
+		return nil, nil
+	case err != nil:
+		h.says("%s fails without a mutant, and is left out: %s", t, lastLines(out))
 		return nil, nil
 	}
-	t.takes = max(time.Since(began)-start, 0)
 	text, err := os.ReadFile(met.Name())
 	if err != nil {
 		return nil, err
@@ -225,15 +226,15 @@ func (h *hunt) kills(ctx context.Context, n int, function string) (bool, error) 
 	tests := h.first(function, h.tests[n])
 	for most := firstBatch; len(tests) > 0; most = min(4*most, lastBatch) {
 		var batch, rest []*test
-		var takes time.Duration
+		var takes, lasts time.Duration
 		for i, t := range tests {
 			if i > 0 && (!t.beside(tests[0]) || takes+t.takes > most) {
 				rest = append(rest, t)
 				continue
 			}
-			batch, takes = append(batch, t), takes+t.takes
+			batch, takes, lasts = append(batch, t), takes+t.takes, lasts+t.lasts
 		}
-		out, failure := tests[0].run(ctx, 10*takes+slack, batch, "MUTANT="+strconv.Itoa(n))
+		out, _, failure := tests[0].run(ctx, 10*lasts+slack, batch, "MUTANT="+strconv.Itoa(n))
 		if failure != nil && ctx.Err() == nil {
 			h.of(function, batch, out)
 		}
@@ -266,15 +267,18 @@ func (h *hunt) try(ctx context.Context, mutants []mutant, names []string, wanted
 	return lives, err
 }
 
-// run runs some tests of one binary.
-func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, variable string) (string, error) {
+// run runs some tests of one binary, and returns what it prints and which time of processors it takes.
+func (t *test) run(ctx context.Context, limit time.Duration, tests []*test, variable string) (string, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	run := exec.CommandContext(ctx, t.binary, "-test.failfast", "-test.run", pattern(tests), fmt.Sprintf("-test.short=%t", t.short))
 	run.Dir, run.WaitDelay = t.dir, time.Second
 	run.Env = append(os.Environ(), variable)
 	out, err := run.CombinedOutput()
-	return string(out), err
+	if run.ProcessState == nil {
+		return string(out), 0, err
+	}
+	return string(out), run.ProcessState.UserTime() + run.ProcessState.SystemTime(), err
 }
 
 // key tells a test from those of other binaries.

@@ -155,10 +155,10 @@ func (d drawn) survive(ctx context.Context, tree string, c choice, over func() b
 // slowly reports whether all tests of a binary, without -short, fail on a mutant, and not without
 // one.
 func (h *hunt) slowly(ctx context.Context, n int, all *test) (bool, error) {
-	if _, failure := all.run(ctx, slowest, []*test{all}, "MUTANT="+strconv.Itoa(n)); failure == nil || ctx.Err() != nil {
+	if _, _, failure := all.run(ctx, slowest, []*test{all}, "MUTANT="+strconv.Itoa(n)); failure == nil || ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	out, failure := all.run(ctx, slowest, []*test{all}, "MUTANT=")
+	out, _, failure := all.run(ctx, slowest, []*test{all}, "MUTANT=")
 	if failure != nil {
 		h.says("tests of %s fail without a mutant, and are left out: %s", all.dir, lastLines(out))
 	}
