@@ -299,7 +299,11 @@ func TestRandomEventsLeaveNoIngressBehind(t *testing.T) {
 		from = rand.Uint64()
 	}
 	t.Logf("-seed %d", from)
-	for round := range 60 {
+	rounds := 60
+	if testing.Short() {
+		rounds = 10
+	}
+	for round := range rounds {
 		randomEvents(t, rand.New(rand.NewPCG(from, uint64(round))))
 	}
 }

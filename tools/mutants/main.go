@@ -37,6 +37,7 @@ func main() {
 		return err
 	})
 	flag.DurationVar(&c.quick, "quick", 0, "run tests with -short, and leave out those that take longer; 0 leaves out none")
+	flag.BoolVar(&c.own, "own", false, "run the tests of the package alone")
 	flag.IntVar(&c.sample, "sample", 0, "try so many mutants, drawn at random of a few packages, in place of all")
 	flag.Uint64Var(&c.seed, "seed", 0, "the seed of the sample; 0 draws one")
 	flag.DurationVar(&c.within, "within", time.Hour, "begin no mutant of the sample after this time, but for those of the first package")
@@ -84,6 +85,9 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 		s, err := suiteOf(tree, pkg)
 		if err != nil {
 			return err
+		}
+		if c.own {
+			s.tests = slices.DeleteFunc(s.tests, func(t string) bool { return t != pkg })
 		}
 		s.untried = untried(items)
 		if tried, err := s.tried(tree, pkg); err != nil {
