@@ -56,6 +56,7 @@ type choice struct {
 	only  *regexp.Regexp // nil for all
 	quick time.Duration  // tests run with -short, and none that takes longer; 0 for all of them
 	all   bool           // files too that the page names as not tried
+	own   bool           // tests of the package alone
 
 	sample int // how many are drawn at random; 0 for all
 	seed   uint64

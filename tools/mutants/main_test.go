@@ -242,6 +242,31 @@ func TestWhichPackagesAreTried(t *testing.T) {
 	}
 }
 
+// With -own no tests of other packages run, which find mutants that those of the package do not.
+func TestTheTestsOfThePackageAlone(t *testing.T) {
+	tree := shop(t)
+	for name, text := range map[string]string{
+		"door/door.go":      "package door\n\nimport \"shop/shop\"\n\nfunc Open() bool { return shop.Open() }\n",
+		"door/door_test.go": "package door\n\nimport \"testing\"\n\nfunc TestOpen(t *testing.T) {\n\tif !Open() {\n\t\tt.Error()\n\t}\n}\n",
+	} {
+		if err := os.MkdirAll(filepath.Join(tree, "door"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(tree, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others["shop"] = []string{"door"}
+	t.Cleanup(func() { delete(others, "shop") })
+	for _, own := range []bool{true, false} {
+		var said strings.Builder
+		err := run(t.Context(), tree, "page.md", choice{own: own, only: regexp.MustCompile("Open")}, []string{"shop"}, &said)
+		if errors.Is(err, errSurvivors) != own {
+			t.Errorf("own %t: it ends with %v, and says\n%s", own, err, &said)
+		}
+	}
+}
+
 // Tests of a package run on its mutants, and those that are named for it or for a folder it is in.
 func TestWhichTestsRun(t *testing.T) {
 	for pkg, want := range map[string][]string{
