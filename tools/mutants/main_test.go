@@ -192,6 +192,31 @@ func TestASampleIsSomeMutants(t *testing.T) {
 	}
 }
 
+// What is logged, and when, is not changed; what is done besides is.
+func TestLinesOfTheLogAreNotChanged(t *testing.T) {
+	for statement, want := range map[string][]string{
+		`logger.Info("a")`:                         nil,
+		`log.FromContext(ctx).Error(err, "a")`:     nil,
+		`if err != nil { logger.Error(err, "a") }`: nil,
+		`if a && b { logger.Info("a") }`:           nil,
+		`if a := n > 0; a { logger.Info("a") }`:    {"negate `n > 0`", "move the limit of `n > 0`"},
+		`http.Error(w, "a", 400)`:                  {"leave out `http.Error(w, \"a\", 400)`"},
+		`if a { http.Error(w, "a", 400) }`:         {"negate `a`", "leave out `http.Error(w, \"a\", 400)`"},
+		`if a { logger.Info("a"); do() }`:          {"negate `a`", "leave out `do()`"},
+		`if a { logger.Info("a") } else { do() }`:  {"negate `a`", "leave out `do()`"},
+		`if a { panic("a") }`:                      {"negate `a`"},
+	} {
+		_, mutants, err := rewrite("a.go", []byte("package a\n\nfunc F() { "+statement+" }\n"), 1, nil)
+		var got []string
+		for _, m := range mutants {
+			got = append(got, m.change)
+		}
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: the changes are %q, want %q, error %v", statement, got, want, err)
+		}
+	}
+}
+
 // Code that the page is about exists: of what was moved, the page would explain nothing, and files
 // that are not tried would be others.
 func TestThePageIsAboutCodeThatExists(t *testing.T) {

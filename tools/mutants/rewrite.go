@@ -150,8 +150,11 @@ func (v visitor) Visit(n ast.Node) ast.Visitor {
 	case *ast.CaseClause:
 		v.drops(n.Body)
 	case *ast.IfStmt:
-		v.negate(n.Cond)
 		v.walk(n.Init, "")
+		if n.Else == nil && onlyLogs(n.Body) {
+			return nil // the condition of a line of the log
+		}
+		v.negate(n.Cond)
 		v.walk(n.Cond, negated)
 		v.walk(n.Body, "")
 		v.walk(n.Else, "")
@@ -306,7 +309,7 @@ func droppable(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.ExprStmt:
 		call, ok := s.X.(*ast.CallExpr)
-		return ok && !spared[called(call)]
+		return ok && !spared[called(call)] && !logs(call)
 	case *ast.AssignStmt:
 		blank := !slices.ContainsFunc(s.Lhs, func(e ast.Expr) bool {
 			i, ok := e.(*ast.Ident)
@@ -322,7 +325,29 @@ func droppable(s ast.Stmt) bool {
 }
 
 // spared are calls that stay: a loss of theirs shows only in a log or as a hang.
-var spared = map[string]bool{"panic": true, "Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Info": true, "Error": true, "Done": true, "Wait": true}
+var spared = map[string]bool{"panic": true, "Lock": true, "Unlock": true, "RLock": true, "RUnlock": true, "Done": true, "Wait": true}
+
+// logs reports whether a call writes to the log. Whether it does is not worth a test.
+func logs(c *ast.CallExpr) bool {
+	f, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok || f.Sel.Name != "Info" && f.Sel.Name != "Error" {
+		return false
+	}
+	of, named := f.X.(*ast.Ident)
+	return !named || of.Name != "http" // http.Error answers a request
+}
+
+// onlyLogs reports whether a block writes to the log, and does nothing else.
+func onlyLogs(b *ast.BlockStmt) bool {
+	return !slices.ContainsFunc(b.List, func(s ast.Stmt) bool {
+		e, ok := s.(*ast.ExprStmt)
+		if !ok {
+			return true
+		}
+		call, ok := e.X.(*ast.CallExpr)
+		return !ok || !logs(call)
+	})
+}
 
 // called is the last part of what a call names.
 func called(c *ast.CallExpr) string {
