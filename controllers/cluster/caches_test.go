@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"context"
 	"maps"
+	"net/http/httptest"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -67,3 +69,20 @@ func TestManagedFieldsAreNotKept(t *testing.T) {
 		t.Errorf("reports are of the kind %q", kind)
 	}
 }
+
+// The caches are ready once they are filled.
+func TestTheCachesAreReady(t *testing.T) {
+	for _, filled := range []bool{true, false} {
+		err := Ready(filledCache{filled: filled})(httptest.NewRequestWithContext(t.Context(), "GET", "/readyz", nil))
+		if (err == nil) != filled {
+			t.Errorf("filled: %t, and the error is %v", filled, err)
+		}
+	}
+}
+
+type filledCache struct {
+	cache.Cache
+	filled bool
+}
+
+func (f filledCache) WaitForCacheSync(context.Context) bool { return f.filled }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr/funcr"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -207,6 +208,9 @@ func (l *listedIngresses) List(_ context.Context, into client.ObjectList, opts .
 	var o client.ListOptions
 	o.ApplyOptions(opts)
 	page, at := into.(*metav1.PartialObjectMetadataList), 0
+	if kind := page.GroupVersionKind().Kind; kind != KindIngress {
+		return fmt.Errorf("the kind is %q", kind)
+	}
 	if o.Continue != "" {
 		if _, err := fmt.Sscan(o.Continue, &at); err != nil {
 			return err
@@ -220,4 +224,47 @@ func (l *listedIngresses) List(_ context.Context, into client.ObjectList, opts .
 		page.Continue = fmt.Sprint(at + 1)
 	}
 	return nil
+}
+
+// Of a namespace in the scope there is the namespace itself, and the objects in it. What has no
+// namespace is in every scope.
+func TestWhatIsInTheScope(t *testing.T) {
+	namespace := func(name string) client.Object { return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}} }
+	for name, c := range map[string]struct {
+		object client.Object
+		scope  string
+		want   bool
+	}{
+		"a namespace, of all":             {namespace("shop"), "", true},
+		"the namespace of the scope":      {namespace("shop"), "shop", true},
+		"another namespace":               {namespace("blog"), "shop", false},
+		"an Ingress, of all":              {versioned("shop/web@1"), "", true},
+		"an Ingress of the scope":         {versioned("shop/web@1"), "shop", true},
+		"an Ingress of another namespace": {versioned("blog/web@1"), "shop", false},
+		"a class, which has no namespace": {&networkingv1.IngressClass{}, "shop", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (&CatchUp{scope: c.scope}).holds(c.object); got != c.want {
+				t.Errorf("it is in the scope: %t, want %t", got, c.want)
+			}
+		})
+	}
+	l := &lagging{within: func(client.Object) bool { return true }, changed: make(chan struct{}, 1)}
+	if l.OnAdd("no object", false); len(l.changed) > 0 {
+		t.Error("what is no object is a change")
+	}
+}
+
+// A cache that is not behind for long is not told.
+func TestACacheThatCatchesUpIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &logText{}
+		over := complain(funcr.New(func(_, args string) { log.add(args) }, funcr.Options{}), "Ingress")
+		time.Sleep(tolerated - time.Second)
+		over()
+		time.Sleep(2 * time.Second)
+		if synctest.Wait(); log.text() != "" {
+			t.Errorf("the log says %q", log.text())
+		}
+	})
 }

@@ -63,6 +63,32 @@ func TestBeside(t *testing.T) {
 	want("without those that were let go of", key, "ns/facing")
 }
 
+// The members under a class are those of its load balancers that were not released. What has no
+// members any more is not kept.
+func TestMembersUnderAClass(t *testing.T) {
+	d := NewDependencies()
+	web, api := RefTo(KindIngress, "ns", "web"), RefTo(KindIngress, "ns", "api")
+	const one, other lb.Key = "public/ns/@all/internal", "private/ns/@all/internal"
+	d.Place(web, []lb.Key{one})
+	d.Place(api, []lb.Key{one, other})
+	want := func(moment, class string, want ...string) {
+		t.Helper()
+		if got := slices.Sorted(slices.Values(d.MembersUnder(class))); !slices.Equal(got, want) {
+			t.Errorf("%s the members under %s are %q, want %q", moment, class, got, want)
+		}
+	}
+	want("in the beginning", "public", "ns/api", "ns/web")
+	want("in the beginning", "private", "ns/api")
+	d.Release(web, one)
+	want("when one has left", "public", "ns/api")
+	d.Release(api, one)
+	d.Release(api, other)
+	want("when all have left", "public")
+	if len(d.groups)+len(d.classes) > 0 {
+		t.Errorf("there are groups %v and classes %v", d.groups, d.classes)
+	}
+}
+
 func TestChangedReach(t *testing.T) {
 	node := func(edits ...func(*corev1.Node)) *corev1.Node {
 		n := &corev1.Node{Status: corev1.NodeStatus{

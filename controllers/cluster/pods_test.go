@@ -127,22 +127,26 @@ func (l listing) List(ctx context.Context, list client.ObjectList, opts ...clien
 // Pods are read with their gates where these are kept, and one that is not seen is waited for.
 func TestThePodsOfEndpoints(t *testing.T) {
 	seen, unseen := aSlice("web-1", "web", "web-1"), aSlice("web-2", "web", "web-2")
+	unseen.Endpoints[0].Addresses = []string{"10.0.0.2"}
+	moved := aSlice("web-3", "web", "web-1") // at an address that the Pod does not have
+	moved.Endpoints[0].Addresses = []string{"10.0.0.3"}
 	gated := aPod(v1alpha1.TargetHealthGate)
 	gated.ManagedFields = nil
 	c := clusterOf(t, gated)
 	for _, gates := range []bool{true, false} {
-		pods, awaited, err := NewPodReader(c, gates).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen, unseen})
+		pods, awaited, err := NewPodReader(c, gates).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen, unseen, moved})
 		if err != nil || len(pods) != 1 || (len(pods[0].Spec.ReadinessGates) > 0) != gates {
 			t.Errorf("with gates %t: the Pods are %v, error %v", gates, pods, err)
 		}
 		var names []string
 		for claim, waits := range awaited {
 			if waits {
-				names = append(names, claim.Pod)
+				names = append(names, claim.Pod+" "+claim.Address)
 			}
 		}
-		if !slices.Equal(names, []string{"web-2"}) {
-			t.Errorf("with gates %t: %q are waited for, want web-2 alone", gates, names)
+		slices.Sort(names)
+		if want := []string{"web-1 10.0.0.3", "web-2 10.0.0.2"}; !slices.Equal(names, want) {
+			t.Errorf("with gates %t: %q are waited for, want %q", gates, names, want)
 		}
 	}
 	if pods, awaited, err := NewPodReader(unavailable{}, true).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen}); pods != nil || awaited != nil || !errors.Is(err, errUnavailable) {
