@@ -20,6 +20,7 @@ var reasons = map[string]string{
 	"model/routing":             "requests, routes, and what Ingresses ask for; every layer below and above speaks of these",
 	"model/routing/language":    "paths and expressions as sets of texts that can be compared",
 	"model/routing/precedence":  "which route answers a request, by the Ingress specification",
+	"model/plainyaml":           "YAML that people write into objects, without what could make a short text long",
 	"model/compare":             "what requests get before and after, and which settings of exposure differ",
 	"model/ownership":           "which namespace a host belongs to",
 	"model/settings":            "values of annotations and class fields, read by the one table",

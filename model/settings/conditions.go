@@ -14,6 +14,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/plainyaml"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -45,11 +46,11 @@ type narrowing struct {
 
 // ReadConditions reads the annotation.
 func ReadConditions(text string) (Conditions, error) {
-	root, err := readYAML(text)
+	root, err := plainyaml.Read(text)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := listYAML(root)
+	entries, err := plainyaml.List(root)
 	switch {
 	case err != nil:
 		return nil, errors.New("it is not a list of conditions")
@@ -76,15 +77,15 @@ func ReadConditions(text string) (Conditions, error) {
 // readEntry reads one entry.
 func readEntry(n *yaml.Node) (e conditionsEntry, err error) {
 	text := func(to *string) func(*yaml.Node) error {
-		return func(n *yaml.Node) (err error) { *to, err = textYAML(n); return err }
+		return func(n *yaml.Node) (err error) { *to, err = plainyaml.Text(n); return err }
 	}
 	texts := func(to *[]string) func(*yaml.Node) error {
-		return func(n *yaml.Node) (err error) { *to, err = textsYAML(n); return err }
+		return func(n *yaml.Node) (err error) { *to, err = plainyaml.Texts(n); return err }
 	}
 	named := func(to *map[string][]string) func(*yaml.Node) error {
-		return func(n *yaml.Node) (err error) { *to, err = entriesYAML(n); return err }
+		return func(n *yaml.Node) (err error) { *to, err = plainyaml.Entries(n); return err }
 	}
-	err = fieldsYAML(n, map[string]func(*yaml.Node) error{
+	err = plainyaml.Fields(n, map[string]func(*yaml.Node) error{
 		"backend": text(&e.backend), "path": text(&e.path),
 		"header": named(&e.header), "query": named(&e.query),
 		"method": texts(&e.method), "source": texts(&e.source),

@@ -1,4 +1,8 @@
-package settings
+// Package plainyaml reads YAML, of which JSON is a part, from texts that people write into objects.
+// Only lists, mappings and scalars are read. An alias would let a short text stand for a long one,
+// and a tag for another type: both are refused before anything is made of the text, so that memory
+// is linear in its length.
+package plainyaml
 
 import (
 	"errors"
@@ -11,16 +15,11 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads annotations that are written in YAML, of which JSON is a part. Only lists,
-// mappings and scalars are read. An alias would let a short text stand for a long one, and a tag
-// for another type: both are refused before anything is made of the text, so that memory is linear
-// in its length.
-
-// deepest is how many lists and mappings of an annotation may lie in each other.
+// deepest is how many lists and mappings may lie in each other.
 const deepest = 8
 
-// readYAML reads one document.
-func readYAML(text string) (*yaml.Node, error) {
+// Read reads one document.
+func Read(text string) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, second yaml.Node
 	if err := decoder.Decode(&document); err != nil {
@@ -32,12 +31,12 @@ func readYAML(text string) (*yaml.Node, error) {
 	if len(document.Content) == 0 {
 		return nil, errors.New("it is empty")
 	}
-	return document.Content[0], checkYAML(document.Content[0], 0)
+	return document.Content[0], check(document.Content[0], 0)
 }
 
-// checkYAML refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep
+// check refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep
 // nesting.
-func checkYAML(n *yaml.Node, depth int) error {
+func check(n *yaml.Node, depth int) error {
 	switch {
 	case n.Kind == yaml.AliasNode || n.Anchor != "":
 		return fmt.Errorf("line %d: anchors and aliases are not read", n.Line)
@@ -50,7 +49,7 @@ func checkYAML(n *yaml.Node, depth int) error {
 	}
 	keys := map[string]bool{}
 	for i, child := range n.Content {
-		if err := checkYAML(child, depth+1); err != nil {
+		if err := check(child, depth+1); err != nil {
 			return err
 		}
 		if n.Kind != yaml.MappingNode || i%2 == 1 {
@@ -67,43 +66,43 @@ func checkYAML(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// isNull reports whether a node says that there is nothing.
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
+// IsNull reports whether a node says that there is nothing.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// listYAML returns the items of a list.
-func listYAML(n *yaml.Node) ([]*yaml.Node, error) {
+// List returns the items of a list.
+func List(n *yaml.Node) ([]*yaml.Node, error) {
 	if n.Kind != yaml.SequenceNode {
 		return nil, fmt.Errorf("line %d: it is not a list", n.Line)
 	}
 	return n.Content, nil
 }
 
-// textYAML returns the text of a scalar as it is written: 1.10 and yes are texts as well.
-func textYAML(n *yaml.Node) (string, error) {
-	if n.Kind != yaml.ScalarNode || isNull(n) {
+// Text returns the text of a scalar as it is written: 1.10 and yes are texts as well.
+func Text(n *yaml.Node) (string, error) {
+	if n.Kind != yaml.ScalarNode || IsNull(n) {
 		return "", fmt.Errorf("line %d: it is not a text", n.Line)
 	}
 	return n.Value, nil
 }
 
-// textsYAML returns a list of texts.
-func textsYAML(n *yaml.Node) ([]string, error) {
-	items, err := listYAML(n)
+// Texts returns a list of texts.
+func Texts(n *yaml.Node) ([]string, error) {
+	items, err := List(n)
 	if err != nil {
 		return nil, err
 	}
 	texts := make([]string, len(items))
 	for i, item := range items {
-		if texts[i], err = textYAML(item); err != nil {
+		if texts[i], err = Text(item); err != nil {
 			return nil, err
 		}
 	}
 	return texts, nil
 }
 
-// fieldsYAML hands each field of a mapping to the function of its name. A name without a function
+// Fields hands each field of a mapping to the function of its name. A name without a function
 // is refused.
-func fieldsYAML(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
+func Fields(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: it is not a mapping", n.Line)
 	}
@@ -120,9 +119,9 @@ func fieldsYAML(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	return nil
 }
 
-// entriesYAML returns a mapping of texts to lists of texts.
-func entriesYAML(n *yaml.Node) (map[string][]string, error) {
-	if isNull(n) {
+// Entries returns a mapping of texts to lists of texts.
+func Entries(n *yaml.Node) (map[string][]string, error) {
+	if IsNull(n) {
 		return nil, nil
 	}
 	if n.Kind != yaml.MappingNode {
@@ -130,7 +129,7 @@ func entriesYAML(n *yaml.Node) (map[string][]string, error) {
 	}
 	out := make(map[string][]string, len(n.Content)/2)
 	for pair := range slices.Chunk(n.Content, 2) {
-		texts, err := textsYAML(pair[1])
+		texts, err := Texts(pair[1])
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", diag.Quote(pair[0].Value), err)
 		}
