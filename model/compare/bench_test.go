@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/tables"
 )
 
 // This file measures comparisons of large tables.
@@ -52,7 +53,7 @@ func BenchmarkTables(b *testing.B) {
 	for _, s := range shapes {
 		b.Run(fmt.Sprintf("hosts=%d/paths=%d", s.hosts, s.paths), func(b *testing.B) {
 			b.ReportAllocs()
-			before, after := named(large(s.hosts, s.paths, 1)), named(large(s.hosts, s.paths, 2))
+			before, after := tables.Named(large(s.hosts, s.paths, 1)), tables.Named(large(s.hosts, s.paths, 2))
 			for b.Loop() {
 				report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.Steps)
 				if len(report.Undecided) > 0 || len(report.Changes) == 0 {
@@ -66,7 +67,7 @@ func BenchmarkTables(b *testing.B) {
 // TestTwoThousandRoutesTakeASecond has room for a machine that is busy.
 func TestTwoThousandRoutesTakeASecond(t *testing.T) {
 	for _, s := range shapes {
-		before, after := named(large(s.hosts, s.paths, 1)), named(large(s.hosts, s.paths, 2))
+		before, after := tables.Named(large(s.hosts, s.paths, 1)), tables.Named(large(s.hosts, s.paths, 2))
 		began := time.Now()
 		report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.Steps)
 		if took := time.Since(began); took > 10*time.Second {

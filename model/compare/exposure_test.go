@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/tables"
 )
 
 // base has a host on ports 80 and 443.
@@ -104,7 +105,7 @@ func TestExposures(t *testing.T) {
 				}
 			}
 			var got []string
-			report := Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, requests.Steps)
+			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.Steps)
 			for _, e := range report.Exposures {
 				setting := e.Setting
 				if e.Setting == "certificate" {
@@ -143,7 +144,7 @@ func TestRequestsAreLessProtected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := base(), base()
 			before.Routes[0].Action, before.Routes[0].When, after.Routes[0].Action = c.before, c.when, c.after
-			report := Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, requests.Steps)
+			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.Steps)
 			if len(report.Changes) == 0 || report.Protection() != c.want {
 				t.Errorf("%s: %+v", report.Protection(), report.Changes)
 			}
@@ -168,7 +169,7 @@ func TestWhatIsNotDecidedIsSaid(t *testing.T) {
 	before, after := base(), base()
 	after.Routes[0].Path = routing.Path{Type: routing.Prefix, Value: "/a/b/c"}
 	compare := func(steps int) Report {
-		return Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, steps)
+		return Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, steps)
 	}
 	if report := compare(3); len(report.Undecided) == 0 {
 		t.Errorf("with three steps all is decided: %+v", report)

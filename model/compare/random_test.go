@@ -4,225 +4,22 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/tables"
 )
 
 // This file compares Tables with brute force, on random pairs of tables.
 
 var (
 	seed      = flag.Uint64("seed", 0, "seed of random tables; 0 takes a new one")
-	tables    = flag.Int("tables", 1500, "random pairs of tables")
+	pairsMade = flag.Int("tables", 1500, "random pairs of tables")
 	perTables = flag.Int("requests", 1000, "requests for each pair")
 )
-
-var (
-	someHosts = []routing.Host{
-		"x.a.test", "y.a.test", "*.a.test", "q.x.a.test", "*.x.a.test", "*.test", "a.test", "bare",
-		"any.a.test", "any.example", "*.example", routing.Any, routing.Any,
-	}
-	somePaths = []routing.Path{
-		{Type: routing.Exact, Value: "/"}, {Type: routing.Exact, Value: "/a"}, {Type: routing.Exact, Value: "/a/"},
-		{Type: routing.Exact, Value: "/a/b"}, routing.Root, {Type: routing.Prefix, Value: "/a"},
-		{Type: routing.Prefix, Value: "/a/b"}, {Type: routing.Prefix, Value: "/b"}, {Type: routing.Prefix, Value: "/a/b/c"},
-		{Type: routing.Glob, Value: "/a*"}, {Type: routing.Glob, Value: "/*b"}, {Type: routing.Glob, Value: "/a/?"},
-		{Type: routing.Glob, Value: "/a/*/c"}, {Type: routing.Glob, Value: "/*a*b*"}, {Type: routing.Glob, Value: "/*"},
-		{Type: routing.Regex, Value: "/a(/|b)*"}, {Type: routing.Regex, Value: "/[a-c]{1,2}"},
-		{Type: routing.Regex, Value: "/(a|b/)+c?"}, {Type: routing.Regex, Value: "/a[^/]*/b.*"},
-	}
-	someConditions = []routing.Condition{
-		{Field: "header", Name: "x-a", Values: []string{"yes"}}, {Field: "header", Name: "x-a", Values: []string{"y*"}},
-		{Field: "header", Name: "x-a", Values: []string{"no", "?es"}}, {Field: "header", Name: "x-b", Values: []string{"*a b*"}},
-		{Field: "header", Name: "x-b", Values: []string{"*"}}, {Field: "query", Name: "v", Values: []string{"1"}},
-		{Field: "query", Name: "v", Values: []string{"1", "2*"}}, {Field: "method", Values: []string{"GET"}},
-		{Field: "method", Values: []string{"GET", "POST"}}, {Field: "source", Values: []string{"10.0.0.0/8"}},
-		{Field: "source", Values: []string{"10.1.0.0/16", "2001:db8::/32"}}, {Field: "source", Values: []string{"0.0.0.0/0"}},
-		{Field: "source", Values: []string{"10.0.0.0/32", "203.0.113.0/24"}}, {Field: "source", Values: []string{"10.0.0.1/32"}},
-		{Field: "method", Values: []string{"PURGE"}}, {Field: "header", Name: "x-a", Values: []string{"n*"}},
-	}
-)
-
-// a generator makes random configurations.
-type generator struct {
-	*rand.Rand
-	routes int
-}
-
-// config is a random configuration.
-func (g *generator) config() routing.Config {
-	c := routing.Config{
-		Key:      "fairlead/test/ingress/internal",
-		HostMiss: routing.HostMiss(g.IntN(2)), HostsOwned: g.IntN(3) == 0,
-		Listeners: []routing.Listener{{Port: 80, Protocol: routing.HTTP}, {Port: 443, Protocol: routing.HTTPS}},
-	}
-	for range 1 + g.IntN(14) {
-		c.Routes = append(c.Routes, g.route())
-	}
-	for range g.IntN(3) {
-		c.Defaults = append(c.Defaults, routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()})
-	}
-	for range g.IntN(3) {
-		c.Names = append(c.Names, routing.Name{Owner: g.owner(), Host: someHosts[g.IntN(len(someHosts)-2)], Ports: g.ports()})
-	}
-	return c
-}
-
-func (g *generator) source() diag.Source {
-	g.routes++
-	return diag.Source{Kind: "Ingress", Namespace: "test", Name: "ingress", Field: fmt.Sprintf("spec.%d", g.routes)}
-}
-
-func (g *generator) owner() routing.Owner {
-	return routing.Owner{Namespace: []string{"alice", "bob"}[g.IntN(2)], Name: fmt.Sprintf("ingress-%d", g.IntN(3)), Created: time.Unix(int64(g.IntN(3)), 0)}
-}
-
-func (g *generator) ports() []int32 { return [][]int32{{80}, {443}, {80, 443}}[g.IntN(3)] }
-
-func (g *generator) action() routing.Action {
-	switch a := routing.To(routing.BackendID(rune('A' + g.IntN(3)))); g.IntN(8) {
-	case 0:
-		return routing.Status(404)
-	case 1:
-		return routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}
-	case 2:
-		a.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test", SecurePort: int32(443 * g.IntN(2))}
-		return a
-	default:
-		return a
-	}
-}
-
-func (g *generator) route() routing.Route {
-	r := routing.Route{
-		Host: someHosts[g.IntN(len(someHosts))], Path: somePaths[g.IntN(len(somePaths))],
-		Action: g.action(), Ports: g.ports(), Owner: g.owner(), Index: g.routes, Source: g.source(),
-	}
-	r.Spelt = r.Path.Value
-	if g.IntN(2) == 0 {
-		for _, i := range g.Perm(len(someConditions))[:1+g.IntN(3)] {
-			c := someConditions[i]
-			if !slices.ContainsFunc(r.When, func(o routing.Condition) bool { return o.Field == c.Field && o.Name == c.Name }) || g.IntN(4) == 0 {
-				r.When = append(r.When, c)
-			}
-		}
-	}
-	return r
-}
-
-// changed is a configuration with a few differences, or another one.
-func (g *generator) changed(c routing.Config) routing.Config {
-	if g.IntN(6) == 0 {
-		return g.config()
-	}
-	c.Routes, c.Defaults, c.Names = slices.Clone(c.Routes), slices.Clone(c.Defaults), slices.Clone(c.Names)
-	for range 1 + g.IntN(3) {
-		at := g.IntN(len(c.Routes))
-		switch g.IntN(9) {
-		case 0:
-			c.Routes = append(c.Routes, g.route())
-		case 1:
-			if len(c.Routes) > 1 {
-				c.Routes = slices.Delete(c.Routes, at, at+1)
-			}
-		case 2:
-			c.Routes[at].Action = g.action()
-		case 3:
-			c.Routes[at].Path = somePaths[g.IntN(len(somePaths))]
-		case 4:
-			c.Routes[at].When = g.route().When
-		case 5:
-			c.Routes[at].Host = someHosts[g.IntN(len(someHosts))]
-		case 6:
-			c.HostMiss = 1 - c.HostMiss
-		case 7:
-			c.Defaults = append(c.Defaults, routing.Default{Owner: g.owner(), Ports: g.ports(), Action: g.action(), Source: g.source()})
-		default:
-			c.Listeners = c.Listeners[:1]
-		}
-	}
-	return c
-}
-
-// named adds the names of the hosts of routes, as translation does.
-func named(c routing.Config) *precedence.Table {
-	for _, r := range c.Routes {
-		if r.Host != routing.Any {
-			c.Names = append(c.Names, routing.Name{Host: r.Host, Owner: r.Owner, Ports: r.Ports})
-		}
-	}
-	return precedence.New(c)
-}
-
-// request is at an edge of a route of one of the configurations.
-func (g *generator) request(all ...routing.Config) routing.Request {
-	c := all[g.IntN(len(all))]
-	r := c.Routes[g.IntN(len(c.Routes))]
-	out := routing.Request{Port: []int32{80, 443}[g.IntN(2)], Path: g.path(r.Path), Method: []string{"GET", "POST", "PUT", "PURGE"}[g.IntN(4)]}
-	host := string(r.Host)
-	switch g.IntN(4) {
-	case 0:
-		host = string(someHosts[g.IntN(len(someHosts))])
-	case 1:
-		host = "z." + host
-	}
-	switch {
-	case host == "" || host == "z.":
-		host = "other.io"
-	case strings.Contains(host, "*"):
-		host = strings.ReplaceAll(host, "*", []string{"x", "w", "Y"}[g.IntN(3)])
-	}
-	if out.Host = host; g.IntN(8) == 0 {
-		out.Host = strings.ToUpper(host) + ":8080"
-	}
-	addresses := []string{"10.0.0.0", "10.0.0.1", "203.0.113.7", "10.1.0.0", "10.1.255.255", "11.0.0.0", "9.255.255.255", "2001:db8::1", "2001:db9::", "::1", "255.255.255.255"}
-	out.Source = netip.MustParseAddr(addresses[g.IntN(len(addresses))])
-	values := []string{"yes", "YES", "y", "no", "oes", "a b", "xa by", "", "a", "n"}
-	for _, name := range []string{"x-a", "X-A", "x-b"} {
-		for range g.IntN(3) {
-			out.Header = withValue(out.Header, name, values[g.IntN(len(values))])
-		}
-	}
-	for range g.IntN(3) {
-		out.Query = withValue(out.Query, "v", []string{"1", "2", "22", "3", ""}[g.IntN(5)])
-	}
-	return out
-}
-
-func withValue(m map[string][]string, name, value string) map[string][]string {
-	if m == nil {
-		m = map[string][]string{}
-	}
-	m[name] = append(m[name], value)
-	return m
-}
-
-// path is a path at the edge of a pattern.
-func (g *generator) path(p routing.Path) string {
-	text := p.Value
-	switch p.Type {
-	case routing.Glob:
-		text = strings.NewReplacer("*", []string{"", "b", "/c", "a/b"}[g.IntN(4)], "?", []string{"b", "/", "z"}[g.IntN(3)]).Replace(text)
-	case routing.Regex:
-		texts := []string{"/a", "/ab", "/a/b", "/ab/", "/a//b", "/b", "/c", "/bc", "/b/c", "/ab/c", "/aac", "/axy/b", "/a/b/c", "/ax/bz"}
-		text = texts[g.IntN(len(texts))]
-	}
-	switch g.IntN(5) {
-	case 0:
-		text += []string{"/", "x", "/x", "b", "/b", "/b/c"}[g.IntN(6)]
-	case 1:
-		if len(text) > 1 {
-			text = text[:len(text)-1]
-		}
-	}
-	return text
-}
 
 // classOf is the host of the class of a name.
 func classOf(port int32, name string, some ...*precedence.Table) routing.Host {
@@ -249,8 +46,8 @@ func (b brute) String() string {
 }
 
 // disagreement says where a report differs from what requests get.
-func disagreement(g *generator, before, after routing.Config, count int) string {
-	old, now := named(before), named(after)
+func disagreement(g *tables.Generator, before, after routing.Config, count int) string {
+	old, now := tables.Named(before), tables.Named(after)
 	report := Tables([]*precedence.Table{old}, []*precedence.Table{now}, 20_000_000)
 	if len(report.Undecided) > 0 {
 		return fmt.Sprintf("undecided: %+v", report.Undecided)
@@ -268,7 +65,7 @@ func disagreement(g *generator, before, after routing.Config, count int) string 
 		told[key] = c
 	}
 	for range count {
-		r := g.request(before, after)
+		r := g.Request(before, after)
 		b, a := old.Match(r), now.Match(r)
 		if b.Action.Key() == a.Action.Key() {
 			continue
@@ -290,31 +87,31 @@ func TestTablesAgainstBruteForce(t *testing.T) {
 		*seed = uint64(time.Now().UnixNano())
 	}
 	if testing.Short() {
-		*tables = min(*tables, 300)
+		*pairsMade = min(*pairsMade, 300)
 	}
 	t.Logf("-seed=%d", *seed)
 	changes := 0
-	for n := range *tables {
-		g := &generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
-		before := g.config()
-		after := g.changed(before)
+	for n := range *pairsMade {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
+		before := g.Config()
+		after := g.Changed(before)
 		if problem := disagreement(g, before, after, *perTables); problem != "" {
 			t.Fatalf("-seed=%d, pair %d: %s", *seed, n, problem)
 		}
-		changes += len(Tables([]*precedence.Table{named(before)}, []*precedence.Table{named(after)}, 20_000_000).Changes)
+		changes += len(Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, 20_000_000).Changes)
 	}
-	if changes < *tables {
-		t.Errorf("%d pairs had %d changes: too few to show anything", *tables, changes)
+	if changes < *pairsMade {
+		t.Errorf("%d pairs had %d changes: too few to show anything", *pairsMade, changes)
 	}
-	t.Logf("%d pairs, %d classes of requests changed", *tables, changes)
+	t.Logf("%d pairs, %d classes of requests changed", *pairsMade, changes)
 }
 
 func FuzzTables(f *testing.F) {
 	f.Add(uint64(1), uint64(2))
 	f.Fuzz(func(t *testing.T, a, b uint64) {
-		g := &generator{Rand: rand.New(rand.NewPCG(a, b))}
-		before := g.config()
-		if problem := disagreement(g, before, g.changed(before), 300); problem != "" {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(a, b))}
+		before := g.Config()
+		if problem := disagreement(g, before, g.Changed(before), 300); problem != "" {
 			t.Fatal(problem)
 		}
 	})
