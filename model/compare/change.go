@@ -81,13 +81,19 @@ func match(t *precedence.Table, r routing.Request) precedence.Outcome {
 
 // answer describes what a candidate does.
 func (d difference) answer(t *precedence.Table, c Candidate, o precedence.Outcome) Answer {
-	out := Answer{Action: lb.FromRouting(o.Action).String(), Why: o.Why}
+	out := AnswerOf(c, o)
 	switch {
 	case t == nil:
 		out.Action = "no load balancer"
 	case listenerOn(t, d.port) == nil:
 		out.Action = "no listener"
 	}
+	return out
+}
+
+// AnswerOf describes what a candidate does, whose outcome is known.
+func AnswerOf(c Candidate, o precedence.Outcome) Answer {
+	out := Answer{Action: lb.FromRouting(o.Action).String(), Why: o.Why}
 	if o.Owner.Name != "" {
 		out.Ingress, out.Source = o.Owner.String(), o.Source.String()
 	}

@@ -19,6 +19,10 @@ func inbound(before, after []string) Protection {
 	return Same
 }
 
+// Within reports whether all addresses of some ranges are in others. No ranges stand for all
+// addresses.
+func Within(ranges, others []string) bool { return !admitsMore(others, ranges) }
+
 // admitsMore reports whether after admits an address that before does not. Of a list of addresses
 // that the cloud keeps under a name, only the name is known.
 func admitsMore(before, after []string) bool {

@@ -30,6 +30,11 @@ func (c certificate) String() string {
 	return out
 }
 
+// Certified reports whether clients are shown a certificate that is for a host.
+func Certified(t *precedence.Table, l *routing.Listener, host string) bool {
+	return shown(t, l, host).valid
+}
+
 // shown is the certificate for a host: one that names it, else one with a wildcard that stands for
 // it, else the default
 // (Elastic Load Balancing, "SSL certificates for your Application Load Balancer").
