@@ -7,6 +7,7 @@ package plainyaml
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -22,7 +23,10 @@ const deepest = 8
 func Read(text string) (*yaml.Node, error) {
 	decoder := yaml.NewDecoder(strings.NewReader(text))
 	var document, second yaml.Node
-	if err := decoder.Decode(&document); err != nil {
+	switch err := decoder.Decode(&document); {
+	case errors.Is(err, io.EOF):
+		return nil, errors.New("it is empty")
+	case err != nil:
 		return nil, errors.New("it is neither YAML nor JSON: " + diag.Cut(strings.TrimPrefix(err.Error(), "yaml: ")))
 	}
 	if decoder.Decode(&second) == nil {
