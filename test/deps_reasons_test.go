@@ -22,6 +22,7 @@ var reasons = map[string]string{
 	"model/routing/precedence":  "which route answers a request, by the Ingress specification",
 	"model/plainyaml":           "YAML that people write into objects, without what could make a short text long",
 	"model/compare":             "what requests get before and after, and which settings of exposure differ",
+	"model/expect":              "expectations of requests, and whether load balancers fulfil them",
 	"model/ownership":           "which namespace a host belongs to",
 	"model/settings":            "values of annotations and class fields, read by the one table",
 	"model/endpoints":           "the targets of a Service port",

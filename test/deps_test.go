@@ -60,6 +60,7 @@ var layers = map[string][]string{
 	"model/ingress":             {"model/diag", "model/ingress/backends", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/listeners", "model/ingress/members", "model/ingress/objects", "model/ingress/snapshots", "model/routing", "model/routing/language"},
 	"model/requests":            {"model/routing", "model/routing/language"},
 	"model/compare":             {"model/lb", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
+	"model/expect":              {"model/compare", "model/diag", "model/plainyaml", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
 	"model/lb":                  {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/lowering":            {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
 	"model/plan/values":         {"model/lb", "model/routing"},

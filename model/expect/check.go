@@ -1,0 +1,230 @@
+package expect
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file decides an expectation.
+
+// A Verdict says whether an expectation holds.
+type Verdict string
+
+// The verdicts. Undecided is that of an expectation for which the budget does not suffice: it is
+// never taken for one that holds.
+const (
+	Holds     Verdict = "holds"
+	Violated  Verdict = "violated"
+	Undecided Verdict = "undecided"
+)
+
+// A Result is what is found out about an expectation.
+type Result struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	// Line is that of the file with the expectation.
+	Line    int     `json:"line"`
+	Verdict Verdict `json:"verdict"`
+	// Applies is false for an expectation that holds because no load balancer gets such requests.
+	Applies    bool                `json:"applies"`
+	Violations []Violation         `json:"violations"`
+	Undecided  []compare.Undecided `json:"undecided"`
+}
+
+// A Violation is a class of requests that are not answered as they must be.
+type Violation struct {
+	LoadBalancer routing.Key `json:"loadBalancer"` // empty where no load balancer gets the requests
+	Port         int32       `json:"port"`
+	Scheme       string      `json:"scheme"`
+	// Host is a host, a wildcard, or empty for all hosts that nothing names. "**.example.com" stands
+	// for all names below a domain.
+	Host Host `json:"host"`
+	// Request is a shortest request of the class.
+	Request compare.Request `json:"request"`
+	Curl    string          `json:"curl"`
+	Answer  compare.Answer  `json:"answer"`
+	// Problems say what of the answer is not as it must be.
+	Problems []string `json:"problems"`
+}
+
+// Check decides an expectation about load balancers, which are all that there are, within a budget
+// of steps.
+func Check(e Expectation, tables []*precedence.Table, steps int) Result {
+	c := newChecker(e, steps)
+	for _, t := range tables {
+		c.check(t)
+	}
+	if e.Must.Answered != nil && *e.Must.Answered {
+		c.checkReached(tables)
+	}
+	return c.result()
+}
+
+// CheckOne decides an expectation about one load balancer of several. That some load balancer gets
+// the requests is not asked for.
+func CheckOne(e Expectation, table *precedence.Table, steps int) Result {
+	c := newChecker(e, steps)
+	c.check(table)
+	return c.result()
+}
+
+// A checker collects a Result.
+type checker struct {
+	must          Must
+	parts, except []part
+	finder        *requests.Finder
+	Result
+}
+
+func newChecker(e Expectation, steps int) *checker {
+	c := &checker{must: e.Must, parts: e.Requests.parts(), finder: requests.NewFinder(steps)}
+	c.Name, c.Description, c.Line = e.Name, e.Description, e.Line
+	c.Violations, c.Undecided = []Violation{}, []compare.Undecided{}
+	for _, r := range e.Except {
+		c.except = append(c.except, r.parts()...)
+	}
+	return c
+}
+
+func (c *checker) result() Result {
+	switch {
+	case len(c.Violations) > 0:
+		c.Verdict = Violated
+	case len(c.Undecided) > 0:
+		c.Verdict = Undecided
+	default:
+		c.Verdict = Holds
+	}
+	return c.Result
+}
+
+// check looks at a load balancer: at each class of hosts on each port.
+func (c *checker) check(t *precedence.Table) {
+	if t == nil {
+		return
+	}
+	for i := range t.Listeners {
+		l := &t.Listeners[i]
+		hosts := c.hosts()
+		hosts.addTable(t, l.Port)
+		if c.must.Certificate != nil {
+			hosts.addCertificates(t)
+		}
+		for _, class := range hosts.classes() {
+			at := place{t, l, class.name}
+			if slices.ContainsFunc(c.parts, func(p part) bool { return p.at(at) }) {
+				c.Applies = true
+				c.checkClass(at, class)
+			}
+		}
+	}
+}
+
+// hosts are those that the expectation names.
+func (c *checker) hosts() *hostNames {
+	out := newHostNames()
+	for _, p := range slices.Concat(c.parts, c.except) {
+		out.add(p.hosts)
+	}
+	return out
+}
+
+// The answers of the list of what can answer.
+const (
+	right = "as it must be"
+	wrong = "not as it must be"
+)
+
+func wrongInSet(set, answer string) bool { return set == inSet && answer == wrong }
+
+// checkClass looks at what can answer requests for a class of hosts. Candidates with the same
+// exceptions are searched together.
+func (c *checker) checkClass(at place, class hostClass) {
+	candidates, list := compare.Candidates(at.table, at.listener.Port, at.host)
+	keys := make([]string, len(candidates)) // "" for those that are right
+	groups := map[string][]part{}
+	for i, candidate := range candidates {
+		a := answerOf(at, candidate)
+		if !c.concerns(a) || len(c.must.problems(a)) == 0 {
+			continue
+		}
+		key, parts := c.exceptions(a)
+		keys[i], groups[key] = key, parts
+	}
+	for _, key := range slices.Sorted(maps.Keys(groups)) {
+		for i := range list {
+			if list[i].Answer = right; keys[i] == key {
+				list[i].Answer = wrong
+			}
+		}
+		found, why := c.finder.Find(entries(c.parts, groups[key], at), list, wrongInSet)
+		if why != "" {
+			c.undecided(at, class, why)
+		}
+		for _, f := range found {
+			c.violated(at, class, candidates[f.Second], f.Request)
+		}
+	}
+}
+
+// concerns reports whether requests with an answer can be in the set. Its parts have the same
+// answerers.
+func (c *checker) concerns(a answer) bool {
+	some := c.parts[0].answeredBy
+	return some.empty() || a.answered() && some.has(a)
+}
+
+// exceptions are those that are for requests with an answer. The key is equal for the same ones.
+func (c *checker) exceptions(a answer) (key string, out []part) {
+	key = "with"
+	for i, p := range c.except {
+		if p.answeredBy.empty() || a.answered() && p.answeredBy.has(a) {
+			key, out = fmt.Sprintf("%s %d", key, i), append(out, p)
+		}
+	}
+	return key, out
+}
+
+func (c *checker) undecided(at place, class hostClass, why string) {
+	c.Undecided = append(c.Undecided, compare.Undecided{
+		LoadBalancer: at.table.Key, Port: at.listener.Port, Host: routing.Host(class.host), Why: why})
+}
+
+// violated adds a violation, if the specification confirms it.
+func (c *checker) violated(
+	at place, class hostClass, candidate compare.Candidate, r routing.Request,
+) {
+	r.Port, r.Host, r.Method = at.listener.Port, at.host, cmp.Or(r.Method, "GET")
+	outcome := at.table.Match(r)
+	a := answer{at, outcome.Action, candidate.Action, outcome.Owner}
+	v := Violation{
+		LoadBalancer: at.table.Key, Port: r.Port, Scheme: at.scheme(), Host: class.host,
+		Request: compare.Written(at.scheme(), r), Answer: compare.AnswerOf(candidate, outcome),
+		Problems: c.must.problems(a),
+	}
+	v.Curl = v.Request.Curl()
+	if len(v.Problems) == 0 || outcome.Route != candidate.Route || !c.contains(a, r) {
+		c.undecided(at, class,
+			"a defect of Fairlead: the specification confirms no violation by "+v.Curl)
+		return
+	}
+	c.Violations = append(c.Violations, v)
+}
+
+// contains reports whether a request with an answer is in the set.
+func (c *checker) contains(a answer, r routing.Request) bool {
+	_, except := c.exceptions(a)
+	has := func(p part) bool {
+		matches := func(path routing.Path) bool { return path.Matches(r.Path) }
+		return p.at(a.place) && slices.ContainsFunc(p.paths, matches) && p.when.Hold(r)
+	}
+	return c.concerns(a) && slices.ContainsFunc(c.parts, has) && !slices.ContainsFunc(except, has) &&
+		connecting(a.listener).Hold(r)
+}

@@ -1,0 +1,116 @@
+package expect
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file divides host names into classes that neither a table nor an expectation tells apart.
+
+// A Host is a set of host names: a name, "*.example.com" for one label in place of the star, as in
+// an Ingress, "**.example.com" for one or more, and "*" for all.
+type Host string
+
+const (
+	anyHost = "*"
+	oneMore = "**."
+)
+
+// has reports whether a name is in the set.
+func (h Host) has(name string) bool {
+	if domain, deep := strings.CutPrefix(string(h), oneMore); deep {
+		front, below := strings.CutSuffix(name, "."+domain)
+		return below && front != ""
+	}
+	return h == anyHost || routing.Host(h).Covers(routing.Host(name))
+}
+
+// A hostClass is host names, and one of them.
+type hostClass struct {
+	host Host // "" for those that nothing names
+	name string
+}
+
+// hostNames are the hosts that tables and expectations name.
+type hostNames struct {
+	exact map[string]bool
+	below map[string]bool // domains: names with one label more
+	under map[string]bool // domains: names with more labels than one more
+}
+
+func newHostNames() *hostNames {
+	return &hostNames{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+}
+
+// add adds hosts of an expectation.
+func (n *hostNames) add(hosts []Host) {
+	for _, h := range hosts {
+		domain, deep := strings.CutPrefix(string(h), oneMore)
+		switch {
+		case deep:
+			n.below[domain], n.under[domain] = true, true
+		case h != anyHost:
+			n.addHost(routing.Host(h))
+		}
+	}
+}
+
+// addTable adds the hosts of a table on a port.
+func (n *hostNames) addTable(t *precedence.Table, port int32) {
+	for _, level := range t.Levels(port) {
+		n.addHost(level.Host)
+	}
+}
+
+// addCertificates adds the hosts of certificates.
+func (n *hostNames) addCertificates(t *precedence.Table) {
+	for _, c := range t.Certificates {
+		for _, name := range c.Hosts {
+			n.addHost(routing.Host(name))
+		}
+	}
+}
+
+func (n *hostNames) addHost(h routing.Host) {
+	domain, wildcard := strings.CutPrefix(string(h), "*.")
+	switch {
+	case wildcard:
+		n.below[domain] = true
+	case h != routing.Any:
+		n.exact[string(h)] = true
+	}
+}
+
+// classes are all host names, as classes of which each has a name.
+func (n *hostNames) classes() []hostClass {
+	var out []hostClass
+	for _, name := range slices.Sorted(maps.Keys(n.exact)) {
+		out = append(out, hostClass{Host(name), name})
+	}
+	for _, domain := range slices.Sorted(maps.Keys(n.below)) {
+		out = append(out, hostClass{Host("*." + domain), n.free("", "."+domain)})
+	}
+	for _, domain := range slices.Sorted(maps.Keys(n.under)) {
+		out = append(out, hostClass{Host(oneMore + domain), n.free("any.", "."+domain)})
+	}
+	domain := "example"
+	for n.below[domain] {
+		domain += "s"
+	}
+	return append(out, hostClass{"", n.free("", "."+domain)})
+}
+
+// free is a name of a class: front, one label and domain. No host is the name. Where front is a
+// label, no wildcard stands for the name either.
+func (n *hostNames) free(front, domain string) string {
+	for label := "any"; ; label += "y" {
+		name := front + label + domain
+		if !n.exact[name] && (front == "" || !n.below[label+domain]) {
+			return name
+		}
+	}
+}
