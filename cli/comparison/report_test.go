@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/compare"
 )
 
@@ -29,11 +30,11 @@ func TestMarkdownOfHostileTexts(t *testing.T) {
 // TestALongReportIsCut: comments are limited, and what is cut is counted.
 func TestALongReportIsCut(t *testing.T) {
 	var changes []compare.Change
-	for i := range mostRows + 7 {
+	for i := range output.MostRows + 7 {
 		changes = append(changes, compare.Change{Curl: fmt.Sprintf("curl http://a/%d", i)})
 	}
 	got := ReportOf(compare.Report{Changes: changes}).Markdown()
-	if strings.Count(got, "curl") != mostRows || !strings.Contains(got, "\n7 more.\n") {
+	if strings.Count(got, "curl") != output.MostRows || !strings.Contains(got, "\n7 more.\n") {
 		t.Error(got)
 	}
 }
