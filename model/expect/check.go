@@ -29,7 +29,8 @@ const (
 type Result struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	// Line is that of the file with the expectation.
+	File        string `json:"file,omitempty"`
+	// Line is that of the text with the expectation.
 	Line    int     `json:"line"`
 	Verdict Verdict `json:"verdict"`
 	// Applies is false for an expectation that holds because no load balancer gets such requests.
@@ -50,6 +51,8 @@ type Violation struct {
 	Request compare.Request `json:"request"`
 	Curl    string          `json:"curl"`
 	Answer  compare.Answer  `json:"answer"`
+	// Place is the file and the line of the Ingress that answers, where they are known.
+	Place string `json:"place,omitempty"`
 	// Problems say what of the answer is not as it must be.
 	Problems []string `json:"problems"`
 }

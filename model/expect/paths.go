@@ -12,7 +12,7 @@ import (
 //
 // Load balancers compare paths byte by byte: "The comparison is case sensitive", and nothing is
 // said to be decoded or resolved
-// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html).
+// (docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html).
 // Many Services decode percent-encoding, join slashes, ignore case and resolve dot
 // segments (RFC 3986, sections 2.1, 5.2.4 and 6.2.2) before they look at a path.
 
@@ -22,11 +22,11 @@ func (p Path) pattern() routing.Path {
 		return p.Path
 	}
 	var b strings.Builder
-	b.WriteString("/" + turns(true))
+	b.WriteString("/" + between)
 	segments := strings.Split(strings.Trim(p.Value, "/"), "/")
 	for i, segment := range segments {
 		if i > 0 {
-			b.WriteString(slash + turns(false))
+			b.WriteString(slash + between)
 		}
 		for _, c := range []byte(segment) {
 			b.WriteString(spelt(c))
@@ -44,21 +44,12 @@ func (p Path) pattern() routing.Path {
 }
 
 const (
-	slash   = `(/|%2[fF])`
-	dot     = `(\.|%2[eE])`
-	segment = `[^/]+`
+	slash = `(/|%2[fF])`
+	dot   = `(\.|%2[eE])`
+	// between is what may stand behind a slash without leading elsewhere. Segments that ".." takes
+	// back are left out: with them every path below a prefix would be a spelling of every path.
+	between = "(" + slash + "|" + dot + slash + ")*"
 )
-
-// turns are what may stand behind a slash without leading elsewhere: further slashes and ".". At
-// the root they are "..", which leads nowhere, and a segment that ".." takes back, too. Deeper detours
-// are no regular language, and those behind the first segment have too many spellings.
-func turns(root bool) string {
-	out := slash + "|" + dot + slash
-	if root {
-		out += "|" + dot + dot + slash + "|" + segment + slash + dot + dot + slash
-	}
-	return "(" + out + ")*"
-}
 
 // spelt is a character of a path in either case, and encoded.
 func spelt(c byte) string {

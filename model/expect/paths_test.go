@@ -17,8 +17,8 @@ func TestDecodedPaths(t *testing.T) {
 		reason string
 	}{
 		{Path{routing.NewPath(routing.Prefix, "/admin"), true},
-			[]string{"/admin", "/admin/", "/admin/x", "/Admin", "/ADMIN/x", "/%61dmin", "/%41dmin", "//admin", "/./admin", "/x/../admin", "/../admin", "/x/%2e%2E/admin", "/%2Fadmin", "/admin%2fx", "/a%44min", "/admin//x"},
-			[]string{"/", "/administrator", "/x/admin", "/adm", "/admin.html", "/%62dmin", "/x/y/../admin"}, "spellings of a prefix"},
+			[]string{"/admin", "/admin/", "/admin/x", "/Admin", "/ADMIN/x", "/%61dmin", "/%41dmin", "//admin", "/./admin", "/%2e/admin", "/%2Fadmin", "/admin%2fx", "/a%44min", "/admin//x"},
+			[]string{"/", "/administrator", "/x/admin", "/adm", "/admin.html", "/%62dmin", "/x/../admin", "/../admin"}, "spellings of a prefix"},
 		{Path{routing.NewPath(routing.Exact, "/a/b/c"), true},
 			[]string{"/a/b/c", "/a//b/./c", "/A/%62/c", "/a%2Fb/c"}, []string{"/a/b/c/", "/a/b/c/d", "/a/b", "/ab/c"}, "spellings of an exact path"},
 		{Path{routing.NewPath(routing.Exact, "/a-b.c/"), true}, []string{"/a-b.c/", "/a%2Db%2ec//"}, []string{"/a-b.c", "/axb.c/"}, "a trailing slash is kept"},

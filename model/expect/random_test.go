@@ -190,7 +190,7 @@ func (g *generator) request(c routing.Config, e Expectation) routing.Request {
 		if n := len(set.Paths); n > 0 && g.IntN(3) == 0 {
 			p := set.Paths[g.IntN(n)]
 			if r.Path = g.Path(p.Path); p.Decoded && g.IntN(2) == 0 {
-				r.Path = strings.Replace(r.Path, "a", []string{"A", "%61", "%41", "./a", "/a", "z/../a"}[g.IntN(6)], 1)
+				r.Path = strings.Replace(r.Path, "a", []string{"A", "%61", "%41", "./a", "/a", "%2e/a"}[g.IntN(6)], 1)
 			}
 		}
 	}

@@ -114,8 +114,9 @@ func checkPath(p routing.Path) error {
 		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest},
 		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}}, wrongInSet)
 	if len(found) == 0 && undecided == "" {
-		const form = "no request has a path like %s: paths begin with \"/\", and end before \"?\" and \"#\""
-		return fmt.Errorf(form, diag.Quote(p.Value))
+		return fmt.Errorf(
+			"no request has a path like %s: paths begin with \"/\", and end before \"?\" and \"#\"",
+			diag.Quote(p.Value))
 	}
 	return nil
 }

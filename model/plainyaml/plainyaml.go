@@ -27,7 +27,8 @@ func Read(text string) (*yaml.Node, error) {
 	case errors.Is(err, io.EOF):
 		return nil, errors.New("it is empty")
 	case err != nil:
-		return nil, errors.New("it is neither YAML nor JSON: " + diag.Cut(strings.TrimPrefix(err.Error(), "yaml: ")))
+		why := diag.Cut(strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, errors.New("it is neither YAML nor JSON: " + why)
 	}
 	if decoder.Decode(&second) == nil {
 		return nil, errors.New("it has more than one document")
