@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/requests"
@@ -188,7 +189,7 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 func compareSides(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (comparison.Report, error) {
-	old, missing, err := before.tables(cmd, with)
+	old, told, err := before.tables(cmd, with)
 	if err != nil {
 		return comparison.Report{}, err
 	}
@@ -196,7 +197,7 @@ func compareSides(
 	if err != nil {
 		return comparison.Report{}, err
 	}
-	if missing = append(missing, more...); len(missing) > 0 {
+	if missing := program.MissingSecrets(append(told, more...)); len(missing) > 0 {
 		if err := placeholder.AddToBoth(&before.objects, &after.objects, missing); err != nil {
 			return comparison.Report{}, err
 		}
@@ -210,11 +211,10 @@ func compareSides(
 	return comparison.ReportOf(compare.Tables(old, now, requests.Steps)), nil
 }
 
-// tables compiles a configuration. It returns the table of each load balancer, and the names of
-// Secrets that are missing.
+// tables compiles a configuration. It returns the table of each load balancer.
 func (s side) tables(
 	cmd *cobra.Command, with selection.Clouds,
-) ([]*precedence.Table, []string, error) {
+) ([]*precedence.Table, []diag.Diagnostic, error) {
 	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
 	if err != nil {
 		return nil, nil, err
@@ -224,7 +224,7 @@ func (s side) tables(
 	for _, p := range programs {
 		out = append(out, p.Table)
 	}
-	return out, program.MissingSecrets(diagnostics), err
+	return out, diagnostics, err
 }
 
 func printComparison(w io.Writer, report comparison.Report, format output.Format) error {

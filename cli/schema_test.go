@@ -15,9 +15,11 @@ import (
 	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/expect"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/page"
 )
@@ -32,6 +34,7 @@ func schemas(strict bool) map[string]map[string]any {
 	all := map[string]map[string]any{
 		"plan":        s.of(reflect.TypeFor[program.PlanReport]()),
 		"diff":        s.of(reflect.TypeFor[comparison.Report]()),
+		"verify":      s.of(reflect.TypeFor[verification.Report]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),
@@ -59,6 +62,8 @@ func (s schemaWriter) of(t reflect.Type) map[string]any {
 		return enum(diag.Error, diag.Warning, diag.Info)
 	case reflect.TypeFor[compare.Protection]():
 		return enum(compare.Same, compare.Less, compare.More, compare.Unknown)
+	case reflect.TypeFor[expect.Verdict]():
+		return enum(expect.Holds, expect.Violated, expect.Undecided)
 	case reflect.TypeFor[check.State]():
 		return enum(check.OK, check.Wrong, check.Unknown)
 	case reflect.TypeFor[diag.Reason]():
@@ -171,6 +176,9 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 	})
 	state := filepath.Join(t.TempDir(), "state")
 	write(t, state, fairlead(t, "plan", sampleFiles, "-o", "json").out)
+	_, blocks := pageOfVerify(t)
+	expectations := filepath.Join(t.TempDir(), "expectations.yaml")
+	write(t, expectations, blocks[0])
 	url := "http://shop.example.com/cart"
 	cases := []struct {
 		schema string
@@ -180,6 +188,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"plan", []string{"plan", broken}},
 		{"plan", []string{"plan", broken, "--observed", state}},
 		{"diff", []string{"diff", sampleFiles, broken}},
+		{"verify", []string{"verify", verifyManifests, "testdata/verify/breaks/hosts-are-ours.yaml", "--expect", expectations}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},

@@ -97,6 +97,7 @@ var reasons = map[string]string{
 	"controllers/waits":        "what a load balancer waits for, for its condition and the metrics",
 
 	"cli":               "the command line, for main",
+	"cli/verification":  "the files of --expect, and the report of verify, as text, JSON and Markdown",
 	"cli/comparison":    "the report of diff, as text, JSON and Markdown",
 	"cli/placeholder":   "Secrets in place of those that manifests leave out",
 	"cli/revision":      "files as they are at a git revision",

@@ -1,0 +1,126 @@
+// Package verification reads expectations from files, and prints which of them hold.
+package verification
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/model/expect"
+)
+
+// This file reads files with expectations: a file of expectations, or manifests of the ConfigMap
+// that classes name.
+
+// An Expectation is one of a file.
+type Expectation struct {
+	expect.Expectation
+	File string
+}
+
+// mostBytes is how long a file may be. A ConfigMap has at most 1 MiB
+// (https://kubernetes.io/docs/concepts/configuration/configmap/).
+const mostBytes = 1 << 20
+
+// Read reads the expectations of files; - is standard input. Errors have file and line.
+func Read(files []string, stdin io.Reader) ([]Expectation, error) {
+	var out []Expectation
+	for _, file := range files {
+		text, err := contents(file, stdin)
+		if err != nil {
+			return nil, err
+		}
+		all, err := expectationsIn(text)
+		if err != nil {
+			return nil, placed(file, err)
+		}
+		for _, e := range all {
+			same := func(o Expectation) bool { return o.Name == e.Name }
+			if at := slices.IndexFunc(out, same); at >= 0 {
+				before := manifests.Place{File: out[at].File, Line: out[at].Line}
+				return nil, placed(file, expect.Error{Line: e.Line,
+					Text: fmt.Sprintf("name %q is used in %s", e.Name, before)})
+			}
+			out = append(out, Expectation{e, file})
+		}
+	}
+	return out, nil
+}
+
+func contents(file string, stdin io.Reader) ([]byte, error) {
+	from := stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading expectations: %w", err)
+		}
+		defer func() { _ = f.Close() }() // it was only read
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading expectations: %w", err)
+	case len(text) > mostBytes:
+		return nil, fmt.Errorf("%s: it has more than %d bytes", file, mostBytes)
+	}
+	return text, nil
+}
+
+// placed is an error with its file and line.
+func placed(file string, err error) error {
+	if e, ok := errors.AsType[expect.Error](err); ok {
+		return manifests.Problem{
+			Place: manifests.Place{File: file, Line: e.Line}, Message: e.Message()}
+	}
+	return fmt.Errorf("%s: %w", file, err)
+}
+
+// expectationsIn reads the expectations of a file.
+func expectationsIn(text []byte) ([]expect.Expectation, error) {
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) == 0 {
+		return expect.Read(string(text)) // which says what is wrong
+	}
+	data := dataOf(document.Content[0])
+	if data == nil {
+		return expect.Read(string(text))
+	}
+	var out []expect.Expectation
+	for pair := range slices.Chunk(data.Content, 2) {
+		before := pair[1].Line - 1
+		if pair[1].Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
+			before++ // the text begins in the line behind the | or >
+		}
+		found, err := expect.Read(pair[1].Value)
+		if e, ok := errors.AsType[expect.Error](err); ok {
+			e.Line += before
+			return nil, e
+		}
+		for i := range found {
+			found[i].Line += before
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// dataOf is the data of a ConfigMap; nil for another document.
+func dataOf(root *yaml.Node) *yaml.Node {
+	if root.Kind != yaml.MappingNode {
+		return nil
+	}
+	fields := map[string]*yaml.Node{}
+	for pair := range slices.Chunk(root.Content, 2) {
+		fields[pair[0].Value] = pair[1]
+	}
+	if kind := fields["kind"]; kind == nil || kind.Value != "ConfigMap" {
+		return nil
+	}
+	return fields["data"]
+}

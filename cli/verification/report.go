@@ -1,0 +1,168 @@
+package verification
+
+import (
+	"fmt"
+	"strings"
+
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/expect"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file has the report of verify.
+
+// A Report is the JSON that verify prints: keys may be added, and none may change.
+type Report struct {
+	Expectations []expect.Result `json:"expectations"`
+	Summary      Summary         `json:"summary"`
+}
+
+// A Summary counts expectations.
+type Summary struct {
+	Expectations int `json:"expectations"`
+	Holds        int `json:"holds"`
+	// Unused are those that hold because no load balancer gets such requests.
+	Unused    int `json:"unused"`
+	Violated  int `json:"violated"`
+	Undecided int `json:"undecided"`
+	// Requests are the classes of requests that are not answered as they must be.
+	Requests int `json:"requests"`
+}
+
+// Check decides expectations about load balancers, whose Ingresses stand at places.
+func Check(all []Expectation, tables []*precedence.Table, places manifests.Places) Report {
+	r := Report{Expectations: []expect.Result{}}
+	for _, e := range all {
+		result := expect.Check(e.Expectation, tables, requests.Steps)
+		result.File = e.File
+		for i := range result.Violations {
+			v := &result.Violations[i]
+			if at, known := places["Ingress "+v.Answer.Ingress]; known {
+				v.Place = at.String()
+			}
+		}
+		r.add(result)
+	}
+	return r
+}
+
+func (r *Report) add(result expect.Result) {
+	r.Expectations = append(r.Expectations, result)
+	s := &r.Summary
+	s.Expectations++
+	s.Requests += len(result.Violations)
+	switch result.Verdict {
+	case expect.Violated:
+		s.Violated++
+	case expect.Undecided:
+		s.Undecided++
+	case expect.Holds:
+		if s.Holds++; !result.Applies {
+			s.Unused++
+		}
+	}
+}
+
+// Holds reports whether it is certain that all expectations hold.
+func (r Report) Holds() bool { return r.Summary.Violated+r.Summary.Undecided == 0 }
+
+// String is the summary in one line.
+func (s Summary) String() string {
+	parts := []string{fmt.Sprintf("%d of %d expectations hold", s.Holds, s.Expectations)}
+	if s.Unused > 0 {
+		parts[0] += fmt.Sprintf(" (%d of them: no load balancer gets such requests)", s.Unused)
+	}
+	if s.Violated > 0 {
+		parts = append(parts, fmt.Sprintf("%d violated, by %d %s", s.Violated, s.Requests,
+			map[bool]string{true: "class of requests", false: "classes of requests"}[s.Requests == 1]))
+	}
+	if s.Undecided > 0 {
+		parts = append(parts, fmt.Sprintf("%d not decided", s.Undecided))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostShown is how many violations of an expectation are printed for people.
+const mostShown = 10
+
+// Text returns the report as text.
+func (r Report) Text(colour output.Palette) string {
+	var b strings.Builder
+	line := func(format string, args ...any) {
+		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
+	}
+	for _, e := range r.Expectations {
+		b.WriteString(verdict(colour, e.Verdict) + " ")
+		line("%s%s", heading(e), description(e))
+		for _, v := range e.Violations[:min(len(e.Violations), mostShown)] {
+			line("  %s", v.Curl)
+			for _, p := range v.Problems {
+				line("    %s", p)
+			}
+			line("    answer: %s", inWords(v))
+			line("    why:    %s", v.Answer.Why)
+			if v.LoadBalancer != "" {
+				line("    on:     %s", v.LoadBalancer)
+			}
+		}
+		if more := len(e.Violations) - mostShown; more > 0 {
+			line("  %d more classes of requests; -o json has all", more)
+		}
+		for _, u := range e.Undecided {
+			line("  not decided: %s", undecided(u))
+		}
+	}
+	b.WriteByte('\n')
+	line("Summary: %s", r.Summary)
+	return b.String()
+}
+
+func verdict(colour output.Palette, v expect.Verdict) string {
+	switch v {
+	case expect.Violated:
+		return colour.Bad("violated")
+	case expect.Undecided:
+		return colour.Bad("not decided")
+	default:
+		return colour.Good("holds")
+	}
+}
+
+// heading is the name of an expectation, and where it stands.
+func heading(e expect.Result) string {
+	return fmt.Sprintf("%s (%s)", e.Name, manifests.Place{File: e.File, Line: e.Line})
+}
+
+func description(e expect.Result) string {
+	switch {
+	case e.Verdict == expect.Holds && !e.Applies:
+		return ": no load balancer gets such requests"
+	case e.Verdict == expect.Holds || e.Description == "":
+		return ""
+	}
+	return ": " + e.Description
+}
+
+// inWords is an answer with the Ingress that gives it, and where that stands.
+func inWords(v expect.Violation) string {
+	out := v.Answer.Action
+	if v.Answer.Source != "" {
+		out += ", by " + v.Answer.Source
+	}
+	if v.Place != "" {
+		out += " (" + v.Place + ")"
+	}
+	return out
+}
+
+func undecided(u compare.Undecided) string {
+	host := string(u.Host)
+	if host == "" {
+		host = "that nothing names"
+	}
+	return fmt.Sprintf("requests to host %s on port %d of %s: %s", host, u.Port, u.LoadBalancer, u.Why)
+}

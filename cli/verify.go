@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/placeholder"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/cli/verification"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+const verifyHelp = `Decide whether all requests are answered as they must be. The files of --expect have
+expectations: each names a set of requests, and says what must be true of every request in it
+(docs/verify.md).
+
+An expectation is decided for all requests, not for samples. One that is violated is printed with a
+shortest request of each class as a curl command, with what is wrong, and with the Ingress that
+answers. What takes more steps than the budget is printed as not decided, and never holds.
+
+The load balancers are those of the Ingresses in files or directories; with --live, those of the
+cluster as it is, or with the files applied. A Secret that is missing is assumed to exist, with a
+certificate for the hosts that need it.
+
+Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: error. An expectation
+about requests that cannot exist is an error, and so is a field that does not exist.`
+
+const verifyExamples = `  # The manifests of a repository
+  fairlead verify manifests/ --expect expectations.yaml
+
+  # The cluster of the current kubeconfig, and the same with these files applied
+  fairlead verify --live --expect expectations.yaml
+  fairlead verify --live manifests/ --expect expectations.yaml
+
+  # A comment on a pull request
+  fairlead verify manifests/ --expect expectations.yaml -o markdown`
+
+// verified says what is verified.
+type verified struct {
+	source.Input
+	expectations []string
+	live         bool
+	cluster      access.Cluster
+}
+
+func newVerify(with selection.Clouds) *cobra.Command {
+	var (
+		in     verified
+		format output.Format
+	)
+	cmd := &cobra.Command{
+		Use:     "verify --expect FILE FILE|DIR... | --live --expect FILE",
+		Short:   "Decide whether all requests are answered as they must be",
+		Long:    verifyHelp,
+		Example: verifyExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...)
+			return runVerify(cmd, with, in, format)
+		},
+	}
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format, output.Markdown)
+	completeManifests(cmd)
+	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
+		"a ConfigMap that has them, - for standard input; can be repeated")
+	flagvalue.Must(cmd.MarkFlagRequired("expect"))
+	flagvalue.Must(cmd.MarkFlagFilename("expect", "yaml", "yml", "json"))
+	cmd.Flags().BoolVar(&in.live, "live", false,
+		"verify the cluster or, if there are files, the cluster in which they are applied")
+	in.cluster.ConnectionFlags(cmd.Flags())
+	return cmd
+}
+
+func runVerify(
+	cmd *cobra.Command, with selection.Clouds, in verified, format output.Format,
+) error {
+	all, err := verification.Read(in.expectations, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if err := in.RequireFiles(in.live); err != nil {
+		return err
+	}
+	found, places, err := in.read(cmd)
+	if err != nil {
+		return err
+	}
+	tables, err := found.complete(cmd, with)
+	if err != nil {
+		return err
+	}
+	report := verification.Check(all, tables, places)
+	if err := printVerification(cmd.OutOrStdout(), report, format); err != nil {
+		return err
+	}
+	switch {
+	case len(found.problems) > 0:
+		return leftOut(found.problems)
+	case !report.Holds():
+		return errToDo
+	}
+	return nil
+}
+
+// read reads the objects, and where those of files stand. Without Ingresses, there are no load
+// balancers.
+func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
+	out := side{input: v.Input}
+	var places manifests.Places
+	var err error
+	if v.FromFiles() {
+		out.objects, places, err = v.Load(cmd, v.cluster.Namespace)
+		out.problems, err = manifests.LeftOut(err)
+		if errors.Is(err, manifests.ErrNoIngress) {
+			err = nil
+		}
+		if out.options = v.Options(out.objects); err != nil || !v.live {
+			return out, places, err
+		}
+	}
+	cluster := v.OfCluster()
+	there, options, err := cluster.Objects(cmd, v.cluster)
+	if v.FromFiles() {
+		there = source.Applied(there, out.objects)
+	}
+	out.objects, out.options = there, options
+	return out, places, err
+}
+
+// complete compiles the objects with the Secrets that are missing. It complains about Ingresses
+// that are left out because their class is not there.
+func (s side) complete(
+	cmd *cobra.Command, with selection.Clouds,
+) ([]*precedence.Table, error) {
+	tables, diagnostics, err := s.tables(cmd, with)
+	if err != nil {
+		return nil, err
+	}
+	left := func(d diag.Diagnostic) bool { return d.Reason != diag.ClassMissing }
+	told := slices.DeleteFunc(slices.Clone(diagnostics), left)
+	err = output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
+	if err != nil {
+		return nil, err
+	}
+	missing := program.MissingSecrets(diagnostics)
+	if len(missing) == 0 {
+		return tables, nil
+	}
+	if err := placeholder.AddToBoth(&s.objects, &objects.Objects{}, missing); err != nil {
+		return nil, err
+	}
+	tables, _, err = s.tables(cmd, with)
+	return tables, err
+}
+
+func printVerification(w io.Writer, report verification.Report, format output.Format) error {
+	var text string
+	switch format {
+	case output.Text:
+		text = report.Text(output.PaletteOf(w))
+	case output.Markdown:
+		text = report.Markdown()
+	default:
+		return format.Print(w, report)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("printing the verification: %w", err)
+	}
+	return nil
+}
