@@ -53,7 +53,7 @@ func Compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
 	if len(built.exceeds(c, f.InUse)) > 0 {
-		built = fit(s, f, c, built, languages)
+		built = fit(s, f, c, built, languages, least)
 	}
 	languages.Forget() // the table is kept longer than that is needed
 	built.Diagnostics = diag.Limit(built.Diagnostics)

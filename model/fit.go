@@ -67,54 +67,78 @@ type concession struct {
 // back. Where what has long been served needs more than before, as it may when a member goes whose
 // routes came first, the newest members are left out, those of namespaces that take more than their
 // share before others; but not for a limit that was lowered: the cloud lets stand what is there.
-func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built, languages *language.Cache) Built {
-	var possible []concession
+func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
+	languages *language.Cache, find finder) Built {
 	changes := s.Changes()
-	for _, m := range changes {
-		possible = append(possible, concession{m, false})
-	}
-	served := slices.DeleteFunc(slices.Clone(s.Refuse(changes).Members), func(m members.Member) bool { return m.Leaving })
-	slices.Reverse(served)
-	over := overdrawn(whole.LoadBalancer, c, f.InUse)
-	slices.SortStableFunc(served, func(a, b members.Member) int { return first(over[a.Owner.Namespace], over[b.Owner.Namespace]) })
-	for _, m := range served {
-		possible = append(possible, concession{m, true})
-	}
-	compiled := func(made []concession) Built {
+	kept := s.Refuse(changes).Members
+	possible := concessionsOf(changes, kept, overdrawn(whole.LoadBalancer, c, f.InUse))
+	compiled := func(made []int) Built {
 		if len(made) == 0 {
 			return whole
 		}
 		var back, out []members.Member
-		for _, m := range made {
-			if m.all {
-				out = append(out, m.Member)
+		for _, i := range made {
+			if possible[i].all {
+				out = append(out, possible[i].Member)
 			} else {
-				back = append(back, m.Member)
+				back = append(back, possible[i].Member)
 			}
 		}
 		return compile(s.Refuse(back).Without(out), f, c, languages)
 	}
-	suffice := func(made []concession) bool { return len(compiled(made).exceeds(c, f.InUse)) == 0 }
-	if !suffice(possible) { // members that are leaving need more: the cloud has the last word
+	var built *Built // the last one that fits
+	known := newNeeds(s, kept, whole, c, f.InUse, possible)
+	suffice := func(made []int) bool {
+		tried := compiled(made)
+		if len(tried.exceeds(c, f.InUse)) > 0 {
+			return false
+		}
+		built = &tried
+		known.note(tried.LoadBalancer)
+		return true
+	}
+	if !suffice(firstOnes(len(possible))) {
+		// members that are leaving need more: the cloud has the last word
 		possible = possible[:len(changes)]
 	}
-	made := least(possible, effortFor(s.Routes()), suffice)
-	built := compiled(made)
+	made := find(possible, effortFor(s.Routes()), known, suffice)
+	if built == nil {
+		tried := compiled(made)
+		built = &tried
+	}
 	broken, reason := strings.Join(whole.exceeds(c, f.InUse), ", and "), diag.QuotaExceeded
 	if len(exceeded(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
 	}
+	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; "+
+		"the newest is left out first", s.Key, broken)
 	told := map[diag.Source]bool{}
-	for _, m := range made {
-		if source := m.Source(); !told[source] {
+	for _, i := range made {
+		if source := possible[i].Source(); !told[source] {
 			told[source] = true
-			built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{
-				Severity: diag.Error, Reason: reason, Source: source,
-				Message: fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; the newest is left out first", s.Key, broken),
-			})
+			built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{Severity: diag.Error, Reason: reason,
+				Source: source, Message: message})
 		}
 	}
-	return built
+	return *built
+}
+
+// concessionsOf are the concessions that can be made, in order: changes, and then what is kept
+// without them, that of namespaces which take more than their share first.
+func concessionsOf(changes, kept []members.Member, over map[string]bool) []concession {
+	var possible []concession
+	for _, m := range changes {
+		possible = append(possible, concession{m, false})
+	}
+	served := slices.DeleteFunc(slices.Clone(kept), func(m members.Member) bool { return m.Leaving })
+	slices.Reverse(served)
+	slices.SortStableFunc(served, func(a, b members.Member) int {
+		return first(over[a.Owner.Namespace], over[b.Owner.Namespace])
+	})
+	for _, m := range served {
+		possible = append(possible, concession{m, true})
+	}
+	return possible
 }
 
 // first orders true before false.
@@ -152,25 +176,58 @@ func effortFor(routes int) effort {
 // once.
 const singly = 8
 
-// least are the first concessions that suffice, without those that it turns out not to take: one
-// member less can be rules more, and one more rules less. They are given back from the last one on,
-// in blocks: after some in a row could be given back, the next block is twice as large, and one
-// that does not fit is halved. So the work does not grow with the number of members. After the
-// attempts each namespace has a few of its own, and what is left then stays conceded.
-func least(possible []concession, with effort, suffice func([]concession) bool) []concession {
-	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
+// A finder finds the concessions to make: it is least, but in tests.
+type finder func(possible []concession, with effort, known *needs, suffice func([]int) bool) []int
+
+// firstOnes are the indices of the first n concessions.
+func firstOnes(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// least returns the first concessions that suffice, as indices, without those that it turns out not
+// to take: one member less can be rules more, and one more rules less. They are given back from the
+// last one on, in blocks: after some in a row could be given back, the next block is twice as
+// large, and one that does not fit is halved. What is known not to fit takes no attempt, so the
+// attempts do not grow with the number of members. After the attempts each namespace has a few of
+// its own, and what is left then stays conceded.
+func least(possible []concession, with effort, known *needs, suffice func(made []int) bool) []int {
+	conceded := 0
+	first := sort.Search(len(possible), func(n int) bool {
+		for ; conceded < n; conceded++ {
+			known.concede(conceded)
+		}
+		for ; conceded > n; conceded-- {
+			known.serve(conceded - 1)
+		}
+		return !known.exceeded() && suffice(firstOnes(n))
+	})
+	for ; conceded < first; conceded++ {
+		known.concede(conceded)
+	}
+	for ; conceded > first; conceded-- {
+		known.serve(conceded - 1)
+	}
+	made := firstOnes(first)
 	for again := true; again; {
 		again = false
 		size, row := 1, 0
 		for i := len(made); i > 0; {
-			if with.attempts--; with.attempts < 0 {
-				return inTurn(made, i, with.turns, suffice)
-			}
 			from := max(0, i-size)
-			others := slices.Delete(slices.Clone(made), from, i)
+			fits := false
+			if !known.exceeded(made[from:i]...) {
+				if with.attempts--; with.attempts < 0 {
+					return inTurn(possible, made, i, with.turns, known, suffice)
+				}
+				fits = suffice(slices.Concat(made[:from], made[i:]))
+			}
 			switch {
-			case suffice(others):
-				made, again, row, i = others, true, row+i-from, from
+			case fits:
+				known.serve(made[from:i]...)
+				made, again, row, i = slices.Delete(made, from, i), true, row+i-from, from
 				if row >= singly {
 					size *= 2
 				}

@@ -16,8 +16,8 @@ import (
 
 // leastOneByOne is least with each concession given back by itself, however often that takes
 // compiling.
-func leastOneByOne(possible []concession, suffice func([]concession) bool) []concession {
-	made := slices.Clone(possible[:sort.Search(len(possible), func(n int) bool { return suffice(possible[:n]) })])
+func leastOneByOne(possible []concession, suffice func([]int) bool) []int {
+	made := firstOnes(sort.Search(len(possible), func(n int) bool { return suffice(firstOnes(n)) }))
 	for again := true; again; {
 		again = false
 		for i := len(made) - 1; i >= 0; i-- {
@@ -48,21 +48,21 @@ func newQuota(room int, rules ...int) *quota {
 }
 
 // suffice is whether the rest fits once these concessions are made.
-func (q *quota) suffice(made []concession) bool {
+func (q *quota) suffice(made []int) bool {
 	q.tries++
 	sum := 0
 	for _, n := range q.rules {
 		sum += n
 	}
-	for _, m := range made {
-		sum -= q.rules[m.Name]
+	for _, i := range made {
+		sum -= q.rules[q.possible[i].Name]
 	}
 	return sum <= q.room
 }
 
-func names(made []concession) (out []string) {
-	for _, m := range made {
-		out = append(out, m.Name)
+func (q *quota) names(made []int) (out []string) {
+	for _, i := range made {
+		out = append(out, q.possible[i].Name)
 	}
 	return out
 }
@@ -76,8 +76,8 @@ func TestLeastGivesBackAsOneByOne(t *testing.T) {
 			rules = append(rules, 1+rng.IntN(1+rng.IntN(30)))
 		}
 		q := newQuota(rng.IntN(150), rules...)
-		want := names(leastOneByOne(q.possible, q.suffice))
-		if got := names(least(q.possible, effort{1000, inTurns}, q.suffice)); !slices.Equal(got, want) {
+		want := q.names(leastOneByOne(q.possible, q.suffice))
+		if got := q.names(least(q.possible, effort{1000, inTurns}, nil, q.suffice)); !slices.Equal(got, want) {
 			t.Fatalf("%d rules have room, of %v: refused %v, want %v", q.room, rules, got, want)
 		}
 	}
@@ -88,8 +88,8 @@ func TestLeastGivesBackAsOneByOne(t *testing.T) {
 func TestLeastIsBounded(t *testing.T) {
 	for _, n := range []int{10, 400, 5000} {
 		q := newQuota(n+50, append(slices.Repeat([]int{1}, n), 2*n+4000)...)
-		got := least(q.possible, effortFor(0), q.suffice)
-		if want := fmt.Sprintf("web-%04d", n); len(got) != 1 || got[0].Name != want {
+		got := least(q.possible, effortFor(0), nil, q.suffice)
+		if want := fmt.Sprintf("web-%04d", n); len(got) != 1 || q.possible[got[0]].Name != want {
 			t.Errorf("of %d small ones and a large one %d are refused, want %s alone", n, len(got), want)
 		}
 		if q.tries > 64 {
@@ -97,7 +97,7 @@ func TestLeastIsBounded(t *testing.T) {
 		}
 	}
 	q := newQuota(100, slices.Repeat([]int{101, 1}, 1000)...)
-	made := least(q.possible, effortFor(0), q.suffice)
+	made := least(q.possible, effortFor(0), nil, q.suffice)
 	if q.tries > 64+mostTurn {
 		t.Errorf("of a thousand that are too large: %d attempts", q.tries)
 	}
@@ -118,9 +118,9 @@ func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
 				q.possible[i].Owner.Namespace = fmt.Sprintf("alice-%d", i%others)
 			}
 		}
-		made := least(q.possible, effortFor(0), q.suffice)
-		for _, m := range made {
-			if m.Owner.Namespace != "bob" {
+		made := least(q.possible, effortFor(0), nil, q.suffice)
+		for _, i := range made {
+			if m := q.possible[i]; m.Owner.Namespace != "bob" {
 				t.Errorf("of %d namespaces, %s of %s is refused, and has room", others, m.Name, m.Owner.Namespace)
 			}
 		}
@@ -136,8 +136,8 @@ func TestLeastGivesEachNamespaceItsTurn(t *testing.T) {
 // Where the rest of a namespace has no room at once, some of it is given back.
 func TestInTurnHalves(t *testing.T) {
 	q := newQuota(10, 5, 5, 30, 5) // the newest first
-	made := inTurn(q.possible, len(q.possible), inTurns, q.suffice)
-	if got, want := names(made), []string{"web-0000", "web-0001", "web-0002"}; !slices.Equal(got, want) || !q.suffice(made) {
+	made := inTurn(q.possible, firstOnes(len(q.possible)), len(q.possible), inTurns, nil, q.suffice)
+	if got, want := q.names(made), []string{"web-0000", "web-0001", "web-0002"}; !slices.Equal(got, want) || !q.suffice(made) {
 		t.Errorf("refused %v, want %v", got, want)
 	}
 }

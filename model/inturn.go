@@ -37,20 +37,18 @@ func (t *turn) done(fits bool) {
 
 // inTurn gives back those of the first n concessions that it turns out not to take, with so many
 // attempts at most.
-func inTurn(made []concession, n, most int, suffice func([]concession) bool) []concession {
-	given := make([]bool, len(made))
-	left := func() []concession {
-		var out []concession
-		for i, m := range made {
-			if !given[i] {
-				out = append(out, m)
-			}
-		}
-		return out
+func inTurn(possible []concession, made []int, n, most int, known *needs,
+	suffice func(made []int) bool) []int {
+	given := make(map[int]bool, n)
+	left := func() []int {
+		return slices.DeleteFunc(slices.Clone(made), func(i int) bool { return given[i] })
 	}
-	turns := turnsOf(made[:n])
+	turns := turnsOf(possible, made[:n])
 	for range min(mostTurn, max(1, most/max(1, len(turns)))) {
 		for _, t := range turns {
+			for len(t.rest) > 0 && known.exceeded(t.next()...) {
+				t.done(false)
+			}
 			if len(t.rest) == 0 {
 				continue
 			}
@@ -63,6 +61,9 @@ func inTurn(made []concession, n, most int, suffice func([]concession) bool) []c
 			give(true)
 			fits := suffice(left())
 			give(fits)
+			if fits {
+				known.serve(next...)
+			}
 			t.done(fits)
 		}
 	}
@@ -70,11 +71,11 @@ func inTurn(made []concession, n, most int, suffice func([]concession) bool) []c
 }
 
 // turnsOf are the concessions of each namespace, the namespace with the oldest one first.
-func turnsOf(made []concession) []*turn {
+func turnsOf(possible []concession, made []int) []*turn {
 	var out []*turn
 	of := map[string]*turn{}
-	for i := len(made) - 1; i >= 0; i-- {
-		namespace := made[i].Owner.Namespace
+	for _, i := range slices.Backward(made) {
+		namespace := possible[i].Owner.Namespace
 		if of[namespace] == nil {
 			of[namespace] = &turn{}
 			out = append(out, of[namespace])
