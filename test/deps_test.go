@@ -29,6 +29,7 @@ var layers = map[string][]string{
 	"api/v1alpha1":    {},
 	"api/provider/v1": {},
 
+	"model/accesslog": {},
 	"model/printable": {},
 	"model/check":     {},
 
