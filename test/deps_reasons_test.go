@@ -16,6 +16,7 @@ var reasons = map[string]string{
 
 	"model/printable":           "text of tenants, without the characters that would change a terminal or a log",
 	"model/check":               "a finding of `check`, `prove` and the contract, so that all three print alike",
+	"model/accesslog":           "lines of access logs in their fields",
 	"model/diag":                "diagnostics: what is said to the author of an object, with its reason and place",
 	"model/routing":             "requests, routes, and what Ingresses ask for; every layer below and above speaks of these",
 	"model/routing/language":    "paths and expressions as sets of texts that can be compared",

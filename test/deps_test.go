@@ -61,6 +61,7 @@ var layers = map[string][]string{
 	"model/ingress":             {"model/diag", "model/ingress/backends", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/listeners", "model/ingress/members", "model/ingress/objects", "model/ingress/snapshots", "model/routing", "model/routing/language"},
 	"model/requests":            {"model/routing", "model/routing/language"},
 	"model/compare":             {"model/lb", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
+	"model/replay":              {"model/accesslog", "model/compare", "model/lb", "model/routing", "model/routing/precedence"},
 	"model/expect":              {"model/compare", "model/diag", "model/plainyaml", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
 	"model/lb":                  {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/lowering":            {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
@@ -69,7 +70,7 @@ var layers = map[string][]string{
 	"model/planner":             {"model/diag", "model/lb", "model/plan", "model/planner/rulelist", "model/planner/schedule", "model/routing"},
 	"model/planner/rulelist":    {"model/lb", "model/plan"},
 	"model/planner/schedule":    {"model/diag", "model/lb", "model/plan"},
-	"model":                     {"model/diag", "model/ingress", "model/ingress/listeners", "model/ingress/members", "model/ingress/policies", "model/ingress/snapshots", "model/lb", "model/lowering", "model/memory", "model/routing", "model/routing/language", "model/routing/precedence"},
+	"model":                     {"model/diag", "model/ingress", "model/ingress/listeners", "model/ingress/members", "model/ingress/objects", "model/ingress/policies", "model/ingress/snapshots", "model/lb", "model/lowering", "model/memory", "model/routing", "model/routing/language", "model/routing/precedence", "model/settings"},
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},

@@ -1,0 +1,115 @@
+package replay
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file decides conditions, as far as lines say whether they hold.
+
+// A truth says whether a condition holds.
+type truth uint8
+
+const (
+	no truth = iota
+	maybe
+	yes
+)
+
+// asked is what a line has of a request besides its host.
+type asked struct {
+	path   string
+	method string
+	query  string
+	agent  string // the header User-Agent; empty if it is not known
+	source netip.Addr
+}
+
+// parts are the parts of a request, besides host and path, that some conditions look at.
+type parts struct{ method, query, agent, source bool }
+
+// userAgent is the header that lines have. A longer one than longestAgent is cut off: "If the
+// string is longer than 8 KB, it is truncated."
+const (
+	userAgent    = "User-Agent"
+	longestAgent = 8 << 10
+)
+
+// partsOf returns the parts that conditions look at.
+func (p *parts) add(when routing.Conditions) {
+	for _, c := range when {
+		switch {
+		case c.Field == "method":
+			p.method = true
+		case c.Field == "query":
+			p.query = true
+		case c.Field == "source":
+			p.source = true
+		case c.Field == "header" && strings.EqualFold(c.Name, userAgent):
+			p.agent = true
+		}
+	}
+}
+
+// holds decides a condition.
+func (a *asked) holds(c routing.Condition) truth {
+	one := routing.Conditions{c}
+	switch c.Field {
+	case "method":
+		return truthOf(one.Hold(routing.Request{Method: a.method}))
+	case "source":
+		if a.source.IsValid() {
+			return truthOf(one.Hold(routing.Request{Source: a.source}))
+		}
+	case "query":
+		return a.queryHolds(one)
+	case "header":
+		if strings.EqualFold(c.Name, userAgent) && a.agent != "" {
+			header := map[string][]string{userAgent: {a.agent}}
+			return truthOf(one.Hold(routing.Request{Header: header}))
+		}
+	}
+	return maybe
+}
+
+// queryHolds decides a condition on the query. Whether a load balancer decodes parameters before
+// it compares them is not documented: where this makes a difference, either is possible.
+func (a *asked) queryHolds(one routing.Conditions) truth {
+	sent := map[string][]string{}
+	for part := range strings.SplitSeq(a.query, "&") {
+		name, value, _ := strings.Cut(part, "=")
+		sent[name] = append(sent[name], value)
+	}
+	out := truthOf(one.Hold(routing.Request{Query: sent}))
+	if strings.ContainsAny(a.query, "%+;") {
+		decoded, err := url.ParseQuery(a.query)
+		if err != nil || truthOf(one.Hold(routing.Request{Query: decoded})) != out {
+			return maybe
+		}
+	}
+	return out
+}
+
+// unknown returns the conditions that may hold or not, and false if one does not hold.
+func (a *asked) unknown(when routing.Conditions) (routing.Conditions, bool) {
+	var out routing.Conditions
+	for _, c := range when {
+		switch a.holds(c) {
+		case no:
+			return nil, false
+		case maybe:
+			out = append(out, c)
+		}
+	}
+	return out, true
+}
+
+func truthOf(is bool) truth {
+	if is {
+		return yes
+	}
+	return no
+}

@@ -1,0 +1,73 @@
+package replay
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// This file says which path a load balancer may compare.
+//
+// A line has the URL as the client sent it, while rules are evaluated after the URI is normalised,
+// and what that changes is not documented
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
+
+// readings are the paths that a load balancer may compare for one that was sent: itself, and with
+// encoded characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
+func readings(path string) []string {
+	out := []string{path}
+	add := func(change func(string) string) {
+		for _, p := range slices.Clone(out) {
+			if changed := change(p); !slices.Contains(out, changed) {
+				out = append(out, changed)
+			}
+		}
+	}
+	if strings.Contains(path, "%") {
+		add(decoded)
+	}
+	if slices.ContainsFunc(out, func(p string) bool { return strings.Contains(p, "//") }) {
+		add(joined)
+	}
+	if slices.ContainsFunc(out, func(p string) bool { return strings.Contains(p, "/.") }) {
+		add(resolved)
+	}
+	return out
+}
+
+func decoded(path string) string {
+	out, err := url.PathUnescape(path)
+	if err != nil {
+		return path
+	}
+	return out
+}
+
+func joined(path string) string {
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path
+}
+
+// resolved resolves the segments "." and ".." of a path.
+func resolved(path string) string {
+	segments := strings.Split(path, "/")
+	var out []string
+	for i, s := range segments {
+		switch s {
+		case "..":
+			if len(out) > 1 {
+				out = out[:len(out)-1]
+			}
+		case ".":
+		default:
+			out = append(out, s)
+			continue
+		}
+		if i == len(segments)-1 {
+			out = append(out, "")
+		}
+	}
+	return strings.Join(out, "/")
+}

@@ -1,0 +1,177 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"fairlead.dev/fairlead/model/accesslog"
+	"fairlead.dev/fairlead/model/lb"
+)
+
+// This file replays lines.
+
+// A Replayer replays lines, one at a time. Several of one Setup may work at the same time, each for
+// other lines; Merge adds up what they found.
+type Replayer struct {
+	setup     *Setup
+	balancers []*balancer
+	names     map[string]int // the places of load balancers by their names in logs; -1: unknown
+	key       []byte
+	kept      int // predictions and hosts
+
+	lines    int64
+	unrouted int64            // no rule decided
+	unplaced int64            // no listener is known for their port
+	others   map[string]int64 // of load balancers that are not known, by name
+	either   int64
+	perhaps  int64 // lines whose answer a change may alter
+	changed  int64
+	paths    map[pathKey]*pathCount
+	wrong    groups
+	effects  groups
+	byKey    map[lb.Key]int64
+}
+
+// The bounds of what a Replayer remembers. Beyond them it forgets, and finds out again.
+const (
+	mostKept  = 100_000 // hosts and predictions
+	mostNames = 1_000   // names of load balancers
+)
+
+// New returns a Replayer.
+func New(setup *Setup) *Replayer {
+	r := &Replayer{
+		setup: setup, names: map[string]int{}, others: map[string]int64{},
+		paths: map[pathKey]*pathCount{}, byKey: map[lb.Key]int64{},
+		wrong: groups{known: map[string]*group{}}, effects: groups{known: map[string]*group{}},
+	}
+	for i := range setup.Balancers {
+		r.balancers = append(r.balancers, newBalancer(&setup.Balancers[i]))
+	}
+	return r
+}
+
+// Replay replays a line.
+func (r *Replayer) Replay(l *accesslog.Line, at Place) {
+	r.lines++
+	b := r.balancerOf(l)
+	if b == nil {
+		return
+	}
+	request, err := l.Request()
+	if err != nil || l.Priority() < 0 {
+		r.unrouted++
+		return
+	}
+	h := r.hostOf(b, request)
+	if h.port == 0 {
+		r.unplaced++
+		return
+	}
+	r.byKey[b.key]++
+	p := r.predictionOf(h, request, l)
+	o := r.outcomeOf(b, h, p, l)
+	r.count(o, l, at)
+}
+
+// count counts a line for its outcome.
+func (r *Replayer) count(o *outcome, l *accesslog.Line, at Place) {
+	for _, p := range o.paths {
+		if len(o.paths) == 1 {
+			p.requests++
+			p.errors.count(l.StatusCode(accesslog.Status), l.StatusCode(accesslog.TargetStatus))
+		} else {
+			p.possible++
+		}
+	}
+	if len(o.paths) > 1 {
+		r.either++
+	}
+	switch o.effect {
+	case perhaps:
+		r.perhaps++
+	case changed:
+		r.changed++
+	}
+	for _, g := range []*group{o.wrong, o.altered} {
+		if g == nil {
+			continue
+		}
+		g.lines++
+		if g.examples.wants(at) {
+			g.examples.add(example{at, requestIn(l)})
+		}
+	}
+}
+
+// requestIn is the request of a line, for people.
+func requestIn(l *accesslog.Line) string {
+	text := accesslog.Unescape(l.Raw(accesslog.RequestLine))
+	if at := bytes.LastIndexByte(text, ' '); at > 0 {
+		text = text[:at]
+	}
+	return string(text[:min(len(text), mostText)])
+}
+
+// mostText is how many bytes of the request are kept of an example.
+const mostText = 1 << 10
+
+// balancerOf returns the load balancer of a line, or nil if it is none of those of the Setup.
+func (r *Replayer) balancerOf(l *accesslog.Line) *balancer {
+	raw := l.Raw(accesslog.LoadBalancer)
+	at, known := r.names[string(raw)]
+	if !known {
+		name := string(raw)
+		at = r.setup.find(name)
+		if len(r.names) < mostNames {
+			r.names[name] = at
+		}
+	}
+	if at >= 0 {
+		return r.balancers[at]
+	}
+	name := string(raw)
+	if _, counted := r.others[name]; !counted && len(r.others) >= mostNames {
+		name = ""
+	}
+	r.others[name]++
+	return nil
+}
+
+// hostOf returns what is known about the host and the port of a request.
+func (r *Replayer) hostOf(b *balancer, request accesslog.Request) *host {
+	key := append(r.key[:0], request.Scheme...)
+	key = binary.BigEndian.AppendUint32(key, uint32(request.Port))
+	r.key = append(key, request.Host...)
+	h := b.hosts[string(r.key)]
+	if h == nil {
+		r.remember()
+		h = b.newHost(request)
+		b.hosts[string(r.key)] = h
+	}
+	return h
+}
+
+// remember makes room for one more of what is remembered.
+func (r *Replayer) remember() {
+	if r.kept++; r.kept <= mostKept {
+		return
+	}
+	r.kept = 1
+	for _, b := range r.balancers {
+		clear(b.hosts)
+	}
+}
+
+func (r *Replayer) predictionOf(
+	h *host, request accesslog.Request, l *accesslog.Line,
+) *prediction {
+	r.key = h.parts.keyOf(r.key[:0], request, l)
+	p := h.predictions[string(r.key)]
+	if p == nil {
+		r.remember()
+		p = h.predict(request, l)
+		h.predictions[string(r.key)] = p
+	}
+	return p
+}
