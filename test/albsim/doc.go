@@ -14,6 +14,7 @@
 //	elb_respelt.go  rules described otherwise than they were sent
 //	condition.go  what conditions may say
 //	plane.go      the data plane: what has been deployed, and what it does with a request
+//	accesslog.go  the access logs of the data plane
 //	ec2.go, acm.go, iam.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used
 //
 // The command in cmd serves it to other processes.
@@ -35,6 +36,8 @@
 //   - All load balancers are in one region and one account, and no subnet runs out of addresses.
 //   - AWS WAF, Shield and Cognito are known by what the provider asks of them, and look at no
 //     request.
+//   - Access logs say nothing of transforms, and no request fails before its rule is known but one
+//     that speaks the wrong protocol.
 //   - A refusal has AWS's code, and words that are like AWS's.
 //   - A second's calls of Certificate Manager are those that it takes at once; AWS publishes no
 //     burst.

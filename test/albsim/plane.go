@@ -92,7 +92,7 @@ func (s *Sim) snapshot(loadBalancer string) []liveListener {
 	for _, l := range s.listenersOf(loadBalancer) {
 		live := liveListener{about: l.about, sni: slices.Clone(l.others)}
 		for _, r := range s.rulesOf(l.arn()) {
-			live.rules = append(live.rules, r.about)
+			live.rules = append(live.rules, r.described())
 		}
 		out = append(out, live)
 	}
@@ -197,6 +197,7 @@ func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
 			if l := &lb.plane.live[i]; aws.ToInt32(l.about.Port) == r.Port && s.net.admits(lb.about.SecurityGroups, r) {
 				out := s.answer(l, r, how)
 				out.WebACL = s.webACLs[lb.arn()]
+				s.log(lb, l, r, out)
 				return out
 			}
 		}

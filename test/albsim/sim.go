@@ -74,6 +74,8 @@ type Options struct {
 	Amend func(in, out any) error
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
+	// AccessLog gets a line in AWS's format for each request that is asked; nil for no lines.
+	AccessLog func(line string)
 	// After is called after each call, when the simulator can be asked again.
 	After func(Call)
 }
@@ -108,6 +110,7 @@ type Sim struct {
 	roleMade      time.Time                    // when it was, by the first load balancer
 	roleRefusals  int                          // since, for it could not be used
 	trustStores   map[string]string            // names, by ARN
+	logged        int                          // lines in access logs
 }
 
 // New is an account with a VPC and nothing else.
