@@ -1,7 +1,6 @@
 package aws
 
 import (
-	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -10,12 +9,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
-	"golang.org/x/sync/errgroup"
 
-	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file writes the attributes of load balancers, listeners and target groups, and reads them
@@ -38,7 +35,7 @@ func balancerAttributes(api *elbapi.Client) attributes {
 		usual: usualAttributes,
 		write: func(ctx context.Context, arn string, some []attribute) error {
 			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
-				LoadBalancerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
+				LoadBalancerArn: aws.String(arn), Attributes: convert.Each(some, func(a attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
 			})
 			return err
 		},
@@ -47,7 +44,7 @@ func balancerAttributes(api *elbapi.Client) attributes {
 			if err != nil {
 				return nil, err
 			}
-			return each(out.Attributes, func(a elb.LoadBalancerAttribute) attribute { return attribute(a) }), nil
+			return convert.Each(out.Attributes, func(a elb.LoadBalancerAttribute) attribute { return attribute(a) }), nil
 		},
 	}
 }
@@ -58,7 +55,7 @@ func listenerAttributes(api *elbapi.Client) attributes {
 		blank: true,
 		write: func(ctx context.Context, arn string, some []attribute) error {
 			_, err := api.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
-				ListenerArn: aws.String(arn), Attributes: each(some, func(a attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
+				ListenerArn: aws.String(arn), Attributes: convert.Each(some, func(a attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
 			})
 			return err
 		},
@@ -67,7 +64,7 @@ func listenerAttributes(api *elbapi.Client) attributes {
 			if err != nil {
 				return nil, err
 			}
-			return each(out.Attributes, func(a elb.ListenerAttribute) attribute { return attribute(a) }), nil
+			return convert.Each(out.Attributes, func(a elb.ListenerAttribute) attribute { return attribute(a) }), nil
 		},
 	}
 }
@@ -139,53 +136,6 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// readAttributes reads the attributes that this operator wrote, on a deep read, in parallel.
-func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if !l.deep {
-		return nil
-	}
-	of := map[string]attributes{}
-	if l.balancer != nil {
-		of[aws.ToString(l.balancer.LoadBalancerArn)] = balancerAttributes(p.elb)
-	}
-	for _, listener := range l.listeners {
-		of[aws.ToString(listener.ListenerArn)] = listenerAttributes(p.elb)
-	}
-	for _, g := range l.groups {
-		of[aws.ToString(g.TargetGroupArn)] = groupAttributes(p.elb)
-	}
-	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(resource.WrittenIn(l.tags[arn]), isAttribute) })
-	found, failed := make([][]attribute, len(arns)), make([]error, len(arns))
-	var reads errgroup.Group
-	reads.SetLimit(throttle.AtOnce)
-	for i, arn := range arns {
-		reads.Go(func() error {
-			failed[i] = providers.Safely(ctx, func() (err error) {
-				found[i], err = of[arn].read(ctx, arn)
-				return err
-			})()
-			return failed[i]
-		})
-	}
-	_ = reads.Wait() // failed has the error of each
-	var unread []string
-	var first error
-	for i, arn := range arns {
-		if failed[i] != nil {
-			l.assumed[arn] = true
-			unread, first = append(unread, arn), cmp.Or(first, failed[i])
-			continue
-		}
-		written := resource.WrittenIn(l.tags[arn])
-		for _, a := range found[i] {
-			if slices.Contains(written, aws.ToString(a.Key)) {
-				l.attributes[arn] = with(l.attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))
-			}
-		}
-	}
-	return awserr.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
-}
-
 // with sets a value in a map, which may be nil, and returns the map.
 func with(m map[string]string, name, value string) map[string]string {
 	if m == nil {
@@ -193,12 +143,4 @@ func with(m map[string]string, name, value string) map[string]string {
 	}
 	m[name] = value
 	return m
-}
-
-func each[A, B any](in []A, f func(A) B) []B {
-	var out []B
-	for _, a := range in {
-		out = append(out, f(a))
-	}
-	return out
 }

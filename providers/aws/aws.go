@@ -3,24 +3,14 @@ package aws
 import (
 	"cmp"
 	"context"
-	"net/netip"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/acm"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
-	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
-	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
-	"github.com/aws/aws-sdk-go-v2/service/shield"
-	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/certificates"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -55,84 +45,58 @@ type Options struct {
 // of its own, and do not know the Provider. A collaborator may call others while it holds its lock,
 // in one direction only: nodes iterates the members of targetGroups.
 type Provider struct {
-	options  Options
-	region   string
-	vpc      string
-	cluster  string
-	unfenced bool
-
-	tags    resource.API
-	elb     *elb.Client
-	ec2     *ec2.Client
-	acm     *acm.Client
-	waf     *wafv2.Client
-	shields *shield.Client
+	options Options
+	clients clients
 
 	recent     *recent
-	limits     accountLimits
-	conditions conditionSupport
-	role       linkedRole // of Elastic Load Balancing
+	limits     *accountLimits
+	conditions *conditionSupport
 
-	balancers      balancers
-	subnets        subnets
-	securityGroups securityGroups
-	nodes          nodes
-	firewalls      firewalls
-	targetGroups   targetGroups
+	balancers      *balancers
+	listeners      *listeners
+	targetGroups   *targetGroups
+	subnets        *subnets
+	securityGroups *securityGroups
+	nodes          *nodes
+	firewalls      *firewalls
 	certificates   *certificates.Store
+	webACLs        *webACLs
+	protections    *shieldProtections
 
-	webACLs     webACLs
-	protections shieldProtections
-
-	releases releases    // what steps stopped using, and when that can be deleted
-	fresh    retry.Gates // of new listeners
+	releases *releases // what steps stopped using, and when that can be deleted
 }
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	config := o.Config
-	made := &recent{lag: cmp.Or(o.Lag, recentFor)}
-	config.APIOptions = append(slices.Clip(config.APIOptions),
-		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, made.into)
-	own := resource.API{
-		Owner: resource.Owner{Installation: o.Installation}, ELB: elb.NewFromConfig(config),
-		Tagging: resourcegroupstaggingapi.NewFromConfig(config),
-	}
-	p := &Provider{
-		options: o, region: config.Region, vpc: o.VPC, cluster: o.Cluster, unfenced: o.Unfenced,
-		tags: own, elb: own.ELB,
-		ec2: ec2.NewFromConfig(config), acm: acm.NewFromConfig(config),
-		waf: wafv2.NewFromConfig(config), shields: shield.NewFromConfig(config),
-		recent:     made,
-		limits:     accountLimits{elb: own.ELB, oldest: time.Now()},
-		conditions: conditionSupport{API: own},
-		releases:   releases{settle: cmp.Or(o.Settle, lb.ALB().Settle)},
-	}
-	p.subnets = subnets{ec2: p.ec2, vpc: p.vpc, region: p.region, misplaced: map[netip.Prefix]bool{}}
-	p.securityGroups = securityGroups{Owner: own.Owner, ec2: p.ec2, vpc: p.vpc, recent: made}
-	p.nodes = nodes{
-		Owner: own.Owner, security: &p.securityGroups, elb: own.ELB, cluster: o.Cluster, unfenced: o.Unfenced,
-		members: p.targetGroups.allMembers, portsInUse: p.targetGroups.portsInUse,
-		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
-	}
-	p.firewalls = firewalls{
-		Owner: own.Owner, security: &p.securityGroups, nodes: &p.nodes, elb: own.ELB, releases: &p.releases,
-		unfenced: o.Unfenced, known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
-	}
-	p.targetGroups = targetGroups{
-		API: own, vpc: o.VPC, limits: &p.limits, subnets: &p.subnets, nodes: &p.nodes, releases: &p.releases,
-		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
-	}
-	p.balancers = balancers{
-		API: own, subnets: &p.subnets, security: &p.securityGroups,
-		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
-	}
-	p.certificates = certificates.New(own, p.acm,
-		func(arn string) bool { return made.knows(":certificate/", arn) }, p.releases.deleteUnused)
-	p.webACLs = webACLs{API: own, waf: p.waf, releases: &p.releases}
-	p.protections = shieldProtections{API: own, shields: p.shields}
-	made.forgetMissing = p.forgetMissing
+	p := &Provider{options: o, releases: newReleases(cmp.Or(o.Settle, lb.ALB().Settle))}
+	p.recent = newRecent(o.Lag, p.forgetMissing)
+	c := newClients(o.Config, o.Installation, o.VPC,
+		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, p.recent.into)
+	p.clients, p.limits, p.conditions = c, newAccountLimits(c.ELB), newConditionSupport(c.API)
+	p.subnets = newSubnets(c.ec2, c.vpc, c.region)
+	p.securityGroups = newSecurityGroups(c.Owner, c.ec2, c.vpc, p.recent)
+	p.nodes = newNodes(c.ELB, p.securityGroups, o.Cluster, o.Unfenced, allTargets{p})
+	p.firewalls = newFirewalls(c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.deleteUnused)
+	p.targetGroups = newTargetGroups(c.API, c.vpc, p.limits, p.subnets, p.nodes, p.releases.deleteUnused)
+	p.webACLs = newWebACLs(c.API, c.waf, p.releases)
+	p.protections = newShieldProtections(c.API, c.shield)
+	p.balancers = newBalancers(c.API, network{p.subnets, p.securityGroups, p.nodes, p.firewalls}, p.targetGroups, p.protections, p.limits)
+	p.listeners = newListeners(c.API, p.firewalls, p.targetGroups, p.conditions, p.releases)
+	p.certificates = certificates.New(c.API, c.acm,
+		func(arn string) bool { return p.recent.knows(":certificate/", arn) }, p.releases.deleteUnused)
 	return p
+}
+
+// allTargets are the targets of all target groups of a Provider. The nodes admit load balancers to
+// their ports, and are made before the target groups.
+type allTargets struct{ *Provider }
+
+func (t allTargets) AllMembers(yield func(lb.TargetHealth) bool) {
+	t.targetGroups.AllMembers(yield)
+}
+
+func (t allTargets) PortsInUse(ctx context.Context) (map[int32]bool, error) {
+	return t.targetGroups.PortsInUse(ctx)
 }
 
 // Term returns a Provider for one term of an operator. It has the same options and no state: the
@@ -143,7 +107,7 @@ func (p *Provider) Term() providers.Provider { return New(p.options) }
 // far as the class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.last().within(lb.ALB())
-	c.Inbound = !p.unfenced
+	c.Inbound = !p.options.Unfenced
 	p.conditions.limit(&class, &c)
 	return c.For(class)
 }

@@ -29,8 +29,11 @@ import (
 // balancers keeps what is known of load balancers.
 type balancers struct {
 	resource.API
-	subnets  *subnets
-	security *securityGroups
+	network
+	targets     portsOfTargets
+	protections *shieldProtections
+	limits      *accountLimits
+	role        linkedRole // of Elastic Load Balancing
 
 	mu          sync.Mutex
 	places      map[lb.Key]place
@@ -39,6 +42,30 @@ type balancers struct {
 
 	inactive retry.Backoff // load balancers that are not active yet, by ARN
 	unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
+}
+
+// portsOfTargets returns the ports of the members of a load balancer's target groups, as far as they
+// are known.
+type portsOfTargets interface {
+	PortsOf(seen *lb.Observed) []int32
+}
+
+// network is what a load balancer needs of the network.
+type network struct {
+	subnets   *subnets
+	security  *securityGroups
+	nodes     *nodes
+	firewalls *firewalls
+}
+
+// newBalancers returns balancers without state.
+func newBalancers(
+	api resource.API, n network, targets portsOfTargets, protections *shieldProtections, limits *accountLimits,
+) *balancers {
+	return &balancers{
+		API: api, network: n, targets: targets, protections: protections, limits: limits,
+		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+	}
 }
 
 // A place holds the subnets and security groups that were chosen for a network.
@@ -241,43 +268,6 @@ func addressOf(b *elb.LoadBalancer) lb.Address {
 	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
 }
 
-// deletionProtection is the attribute that keeps a load balancer from being deleted.
-const deletionProtection = "deletion_protection.enabled"
-
-// observeProtection reads whether a load balancer has deletion protection, where its class ever
-// asked for it, or AWS refused to delete the load balancer.
-func (bs *balancers) observeProtection(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if l.balancer == nil {
-		return nil
-	}
-	arn := aws.ToString(l.balancer.LoadBalancerArn)
-	ours := slices.Contains(resource.WrittenIn(l.tags[arn]), deletionProtection)
-	bs.mu.Lock()
-	undeletable := bs.undeletable[arn]
-	bs.mu.Unlock()
-	if !ours && !undeletable {
-		return nil
-	}
-	all, err := balancerAttributes(bs.ELB).read(ctx, arn)
-	if err != nil { // its class asked for it once, or AWS refused to delete it
-		l.protected = lb.ByOthers
-		if ours {
-			l.protected = lb.ByClass
-		}
-		return awserr.Explain("reading the attributes of "+arn, err)
-	}
-	set := slices.ContainsFunc(all, func(a attribute) bool {
-		return aws.ToString(a.Key) == deletionProtection && aws.ToString(a.Value) == "true"
-	})
-	switch {
-	case set && ours:
-		l.protected = lb.ByClass
-	case set:
-		l.protected = lb.ByOthers
-	}
-	return nil
-}
-
 // refuseDeletion records that AWS refused to delete a load balancer.
 func (bs *balancers) refuseDeletion(arn string) {
 	bs.mu.Lock()
@@ -285,8 +275,8 @@ func (bs *balancers) refuseDeletion(arn string) {
 	bs.undeletable[arn] = true
 }
 
-// remove forgets a load balancer that was deleted.
-func (bs *balancers) remove(key lb.Key, arn string) {
+// Forget forgets a load balancer that was deleted.
+func (bs *balancers) Forget(key lb.Key, arn string) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	delete(bs.undeletable, arn)

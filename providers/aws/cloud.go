@@ -38,7 +38,7 @@ func Plug() clouds.Cloud {
 			return lasting{p}, err
 		},
 		Check: func(ctx context.Context, around clouds.Surroundings) []check.Finding {
-			return s.access(around, "").Check(ctx)
+			return checkAccount(ctx, s.access(around, ""))
 		},
 		Prove: func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error) {
 			return Open(ctx, s.access(around, installation))

@@ -54,6 +54,9 @@ type conditionSupport struct {
 	fewValues       atomic.Bool // more than three values in a condition are refused
 }
 
+// newConditionSupport returns a conditionSupport without state.
+func newConditionSupport(api resource.API) *conditionSupport { return &conditionSupport{API: api} }
+
 // limit lowers the limits of a class, and of a cloud, to what AWS takes here.
 func (s *conditionSupport) limit(class *lb.Class, c *lb.Capabilities) {
 	class.NoRegularExpressions = class.NoRegularExpressions || s.noExpressions.Load()

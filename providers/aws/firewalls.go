@@ -29,18 +29,33 @@ import (
 // deleted resources of EC2 were listed for hours, aws/aws-cli#4173). So a group in the index is a
 // hint: the load balancer has it, or EC2 finds it by its name and its tags.
 
+// writtenGroups names the security groups of a class in the list of written settings.
+const writtenGroups = "security-groups"
+
 // firewalls keeps which load balancer has which firewall.
 type firewalls struct {
 	resource.Owner
-	security *securityGroups
-	nodes    *nodes
-	elb      *elbapi.Client
-	releases *releases
-	unfenced bool // whether all security groups are left alone
+	security     *securityGroups
+	nodes        *nodes
+	elb          *elbapi.Client
+	unfenced     bool // whether all security groups are left alone
+	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error
 
 	mu       sync.Mutex
 	known    map[lb.Key]string // firewalls that this process has created, or found by name
 	replaced map[lb.Key]bool   // load balancers whose class brings security groups
+}
+
+// newFirewalls returns firewalls without state. deleteUnused deletes a security group, unless AWS may
+// still use it.
+func newFirewalls(
+	api *elbapi.Client, security *securityGroups, n *nodes, unfenced bool,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error,
+) *firewalls {
+	return &firewalls{
+		Owner: security.Owner, security: security, nodes: n, elb: api, unfenced: unfenced, deleteUnused: deleteUnused,
+		known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+	}
 }
 
 // groupsIn returns the security groups that the index of tags lists.
@@ -124,6 +139,9 @@ func (f *firewalls) setReplaced(key lb.Key, replaced bool) {
 	}
 }
 
+// Forget forgets a load balancer that was deleted. Its firewall is deleted later.
+func (f *firewalls) Forget(key lb.Key, _ string) { f.setReplaced(key, false) }
+
 // explainMissing returns nil where a load balancer is to have no firewall, and otherwise
 // ErrPending: its firewall is not known. Without it a port would be closed for all clients, or open
 // for more clients than the Ingress allows, so the step has to wait.
@@ -164,7 +182,7 @@ func aboutFirewall(key lb.Key) string {
 
 // write gives a load balancer its security groups, and its firewall the grants of its listeners.
 // The ports are those of targets that are registered already.
-func (f *firewalls) write(ctx context.Context, b *balancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32) (
+func (f *firewalls) write(ctx context.Context, b elb.LoadBalancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32) (
 	firewall string, err error,
 ) {
 	groups, firewall, err := f.ensure(ctx, want)
@@ -195,7 +213,7 @@ func (f *firewalls) write(ctx context.Context, b *balancer, seen *lb.Observed, w
 	_, err = f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
 		LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups,
 	})
-	return firewall, awserr.Explain("changing the security groups of "+b.arn(), err)
+	return firewall, awserr.Explain("changing the security groups of "+aws.ToString(b.LoadBalancerArn), err)
 }
 
 func contains(listeners []lb.Listener, port int32) bool {
@@ -232,7 +250,7 @@ func (f *firewalls) delete(ctx context.Context, seen *lb.Observed) error {
 			return err
 		}
 	}
-	return f.releases.deleteUnused(ctx, seen, firewall, func() error {
+	return f.deleteUnused(ctx, seen, firewall, func() error {
 		// The shared group goes first: after the firewall, no step would try again.
 		if err := f.nodes.removeFirewall(ctx, seen.Key, firewall); err != nil {
 			return err
@@ -274,7 +292,7 @@ func (f *firewalls) observe(ctx context.Context, l *look, _ map[string]map[strin
 }
 
 // inboundOf returns the sources that can connect to a port, in the form of a class.
-func (l *look) inboundOf(port int32) []string {
+func inboundOf(l *look, port int32) []string {
 	var out []string
 	for _, g := range l.grants {
 		if g.port == port {
@@ -293,7 +311,7 @@ func (l *look) inboundOf(port int32) []string {
 
 // wrongGroups returns the security groups of a load balancer where they are not those that it
 // should have, where ports without a listener are open, and where the nodes do not admit it.
-func (l *look) wrongGroups() []string {
+func wrongGroups(l *look) []string {
 	unused := func(g grant) bool {
 		return !slices.ContainsFunc(l.listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.port })
 	}

@@ -38,6 +38,11 @@ type accountLimits struct {
 	oldest time.Time // of a reading that is recent enough
 }
 
+// newAccountLimits returns accountLimits that have read none.
+func newAccountLimits(api *elbapi.Client) *accountLimits {
+	return &accountLimits{elb: api, oldest: time.Now()}
+}
+
 // last returns the limits that were read last, or nil.
 func (a *accountLimits) last() limits { return a.read.Last() }
 

@@ -29,6 +29,12 @@ type linkedRole struct {
 	unused   retry.Backoff
 }
 
+// The first wait until the role can be used, and the longest.
+const (
+	roleWait    = 5 * time.Second
+	roleWaitMax = 45 * time.Second
+)
+
 // early returns ErrPending where it is too early to try again.
 func (r *linkedRole) early() error {
 	if r.unused.Early("") {
@@ -73,7 +79,7 @@ func (r *linkedRole) explain(young bool, err error) error {
 	if !young {
 		return err
 	}
-	r.unused.Wait("", activeWait, activeWaitMax)
+	r.unused.Wait("", roleWait, roleWaitMax)
 	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, "+
 		"and is waited for: %w", awserr.Describe(err), providers.ErrPending)
 }

@@ -10,7 +10,7 @@ import (
 
 // List returns the keys of all resources that have the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
-	found, err := p.tags.Find(ctx, map[string]string{resource.TagInstallation: p.tags.Installation},
+	found, err := p.clients.Find(ctx, map[string]string{resource.TagInstallation: p.clients.Installation},
 		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err

@@ -3,7 +3,6 @@ package aws
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 
@@ -36,10 +35,7 @@ type nodes struct {
 	cluster  string // "" where the security groups of nodes are left alone
 	unfenced bool   // whether all security groups are
 
-	// members yields the members of all target groups, as far as they are known.
-	members iter.Seq[lb.TargetHealth]
-	// portsInUse reads the ports of all targets and health checks of the installation.
-	portsInUse func(context.Context) (map[int32]bool, error)
+	targets targetsOfAll
 
 	mu       sync.Mutex
 	shared   string          // the group that all load balancers share, once it is known
@@ -50,6 +46,23 @@ type nodes struct {
 	// groupsLock is full while the security groups of nodes are being changed.
 	groupsLock chan struct{}
 	calls      singleflight.Group
+}
+
+// targetsOfAll are the targets of all target groups.
+type targetsOfAll interface {
+	// AllMembers yields the members of all target groups, as far as they are known.
+	AllMembers(yield func(lb.TargetHealth) bool)
+	// PortsInUse reads the ports of all targets and health checks of the installation.
+	PortsInUse(ctx context.Context) (map[int32]bool, error)
+}
+
+// newNodes returns nodes without state. Without a cluster the security groups of nodes are left
+// alone; unfenced, all security groups are.
+func newNodes(api *elbapi.Client, security *securityGroups, cluster string, unfenced bool, targets targetsOfAll) *nodes {
+	return &nodes{
+		Owner: security.Owner, security: security, elb: api, cluster: cluster, unfenced: unfenced, targets: targets,
+		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
+	}
 }
 
 // sharedName returns the name of the shared group.
@@ -120,12 +133,12 @@ func (n *nodes) knownGroup() string {
 }
 
 // ofCluster returns the security groups of the cluster's nodes.
-func (n *nodes) ofCluster(ctx context.Context) ([]ec2types.SecurityGroup, error) {
-	found, err := n.security.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(n.security.vpc),
-		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + n.cluster}},
+func (s *securityGroups) ofCluster(ctx context.Context, cluster string) ([]ec2types.SecurityGroup, error) {
+	found, err := s.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(s.vpc),
+		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{tagCluster + cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
-		return tagged(g.Tags, resource.TagInstallation, n.Installation)
+		return tagged(g.Tags, resource.TagInstallation, s.Installation)
 	}), err
 }
 
@@ -182,7 +195,7 @@ func (n *nodes) admit(ctx context.Context, shared string, ports []int32) error {
 		return err
 	}
 	defer unlock()
-	groups, err := n.ofCluster(ctx)
+	groups, err := n.security.ofCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -234,7 +247,7 @@ func (n *nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 	groups := []ec2types.SecurityGroup{}
 	if n.cluster != "" {
 		var err error
-		if groups, err = n.ofCluster(ctx); err != nil {
+		if groups, err = n.security.ofCluster(ctx, n.cluster); err != nil {
 			return err
 		}
 	}

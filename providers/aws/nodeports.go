@@ -106,7 +106,7 @@ func (n *nodes) inUse(port int32) bool {
 	if n.ports.announced[port] > 0 || !n.ports.checks[port].IsZero() {
 		return true
 	}
-	for h := range n.members {
+	for h := range n.targets.AllMembers {
 		if h.Port == port && h.State != lb.HealthDraining {
 			return true
 		}
@@ -120,7 +120,7 @@ func (n *nodes) closeUnused(ctx context.Context) error {
 	if shared == "" {
 		return nil
 	}
-	used, err := n.portsInUse(ctx)
+	used, err := n.targets.PortsInUse(ctx)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (n *nodes) closeUnused(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	groups, err := n.ofCluster(ctx)
+	groups, err := n.security.ofCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (n *nodes) beginClosing(ports map[int32]bool) map[int32]bool {
 	for port := range n.ports.checks {
 		delete(ports, port)
 	}
-	for h := range n.members {
+	for h := range n.targets.AllMembers {
 		delete(ports, h.Port)
 	}
 	for port := range ports {
@@ -222,11 +222,11 @@ func (n *nodes) observe(ctx context.Context, l *look, _ map[string]map[string]st
 	if !l.deep || !l.groupsRight || n.cluster == "" {
 		return nil
 	}
-	ports := l.portsReached()
+	ports := portsReached(l)
 	if len(ports) == 0 {
 		return nil
 	}
-	groups, err := n.ofCluster(ctx)
+	groups, err := n.security.ofCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (n *nodes) observe(ctx context.Context, l *look, _ map[string]map[string]st
 }
 
 // portsReached returns the ports of the members and of the health checks of our target groups.
-func (l *look) portsReached() []int32 {
+func portsReached(l *look) []int32 {
 	var out []int32
 	for _, g := range l.groups {
 		if !l.ours(g.TargetGroupArn) {
@@ -261,13 +261,6 @@ func portsOfMembers(members []lb.TargetHealth) []int32 {
 		}
 	}
 	return out
-}
-
-// openPortsBehind makes sure that a load balancer that is about to be created can connect to the
-// members that its target groups have already. An earlier operator may have registered them, and
-// the nodes close their ports after the last load balancer.
-func (p *Provider) openPortsBehind(ctx context.Context, key lb.Key, seen *lb.Observed) error {
-	return p.nodes.openPorts(ctx, key, p.targetGroups.portsOf(seen))
 }
 
 // recheckPause is the least time between two checks of a port because of unhealthy targets.

@@ -6,18 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
@@ -29,7 +25,7 @@ import (
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	l := &look{
-		key: key, owns: func(tags map[string]string) bool { return p.tags.Owns(key, tags) }, deep: deep,
+		key: key, owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) }, deep: deep,
 		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
 		attributes: map[string]map[string]string{}, assumed: map[string]bool{},
 	}
@@ -37,7 +33,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
 			key, providers.ErrPending)
 	}
-	indexed, err := p.tags.Find(ctx, p.tags.Owned(key, nil),
+	indexed, err := p.clients.Find(ctx, p.clients.Owned(key, nil),
 		"elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
 	if err != nil {
 		return nil, err
@@ -46,14 +42,14 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []reader{
-		p.readListeners, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates,
+		p.listeners.read, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates,
 	} {
 		if err := read(ctx, l, indexed); err != nil {
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.tags.LoadBalancerName(key), l.arns()); missing != "" && !l.another {
-		p.balancers.unlisted.Wait(string(key), tooSoonWait, tooSoonWaitMax)
+	if missing := p.recent.unlisted(p.clients.LoadBalancerName(key), l.arns()); missing != "" && !l.another {
+		p.balancers.unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
 			key, missing, providers.ErrPending)
 	}
@@ -72,7 +68,18 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	p.learn(l)
-	return l.observed(), nil
+	return p.observed(l), nil
+}
+
+// The first wait until AWS lists what this process has made, and the longest.
+const (
+	unlistedWait    = time.Second
+	unlistedWaitMax = 15 * time.Second
+)
+
+// readAttributes reads the attributes that this operator wrote.
+func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
+	return readAttributes(ctx, p.clients.ELB, l)
 }
 
 // learn passes what an observation found out to the collaborators that keep it.
@@ -107,22 +114,6 @@ func (p *Provider) forgetMissing(ids []string) bool {
 	return p.balancers.removeSightings(ids) || known
 }
 
-// readListeners reads the listeners of the load balancer.
-func (p *Provider) readListeners(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	if l.balancer == nil {
-		return nil
-	}
-	pages := elbapi.NewDescribeListenersPaginator(p.elb, &elbapi.DescribeListenersInput{LoadBalancerArn: l.balancer.LoadBalancerArn})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return awserr.Explain("reading listeners", err)
-		}
-		l.listeners = append(l.listeners, page.Listeners...)
-	}
-	return nil
-}
-
 // readInside reads the rules and certificates of listeners, and the members of target groups, in
 // parallel.
 func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[string]string) error {
@@ -133,12 +124,12 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 	reads.SetLimit(throttle.AtOnce)
 	for i, listener := range l.listeners {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			rules[i], err = p.rulesOf(ctx, aws.ToString(listener.ListenerArn))
+			rules[i], err = readRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
 			return err
 		}))
 		if listener.Protocol == elb.ProtocolEnumHttps {
 			reads.Go(providers.Safely(ctx, func() (err error) {
-				served[i], err = p.certificatesOf(ctx, aws.ToString(listener.ListenerArn))
+				served[i], err = p.listeners.certificatesOf(ctx, aws.ToString(listener.ListenerArn))
 				return err
 			}))
 		}
@@ -159,34 +150,6 @@ func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[str
 		l.health[aws.ToString(g.TargetGroupArn)] = health[i]
 	}
 	return nil
-}
-
-// rulesOf reads the rules of a listener.
-func (p *Provider) rulesOf(ctx context.Context, listener string) ([]elb.Rule, error) {
-	var out []elb.Rule
-	pages := elbapi.NewDescribeRulesPaginator(p.elb, &elbapi.DescribeRulesInput{ListenerArn: aws.String(listener), PageSize: aws.Int32(400)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, awserr.Explain("reading rules", err)
-		}
-		out = append(out, page.Rules...)
-	}
-	return out, nil
-}
-
-// certificatesOf reads the certificates that a listener serves.
-func (p *Provider) certificatesOf(ctx context.Context, listener string) ([]elb.Certificate, error) {
-	var out []elb.Certificate
-	pages := elbapi.NewDescribeListenerCertificatesPaginator(p.elb, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)})
-	for pages.HasMorePages() {
-		page, err := pages.NextPage(ctx)
-		if err != nil {
-			return nil, awserr.Explain("reading a listener's certificates", err)
-		}
-		out = append(out, page.Certificates...)
-	}
-	return out, nil
 }
 
 // readCertificates reads the imported certificates of the load balancer.
@@ -215,7 +178,7 @@ func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map
 			found[arn] = tags
 		}
 	}
-	read, err := p.tags.TagsOf(ctx, arns)
+	read, err := p.clients.TagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.tags = found
 	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
@@ -225,22 +188,22 @@ func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map
 }
 
 // observed returns the look in canonical form.
-func (l *look) observed() *lb.Observed {
+func (p *Provider) observed(l *look) *lb.Observed {
 	o := &lb.Observed{Key: l.key, Firewall: l.firewall, Unread: l.unread}
 	if b := l.balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
-		o.Exists, o.Handle, o.Digest = true, arn, l.digest()
+		o.Exists, o.Handle, o.Digest = true, arn, digestOf(l)
 		o.Active, o.Protection, o.Protected = active(b), l.protection, l.protected
 		o.Address = addressOf(b)
 	}
 	for _, g := range l.groups {
 		if l.ours(g.TargetGroupArn) { // a rule of others may forward to target groups of others
-			o.TargetGroups = append(o.TargetGroups, l.group(g))
+			o.TargetGroups = append(o.TargetGroups, p.targetGroups.observed(l, g))
 		}
 	}
 	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
 	for _, listener := range l.listeners {
-		o.Listeners = append(o.Listeners, l.listener(listener))
+		o.Listeners = append(o.Listeners, p.listeners.observed(l, listener))
 	}
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
 	for _, c := range l.imported {
@@ -250,58 +213,14 @@ func (l *look) observed() *lb.Observed {
 	return o
 }
 
-// group returns a target group in canonical form.
-func (l *look) group(g elb.TargetGroup) lb.ObservedTargetGroup {
-	arn := aws.ToString(g.TargetGroupArn)
-	tags := l.tags[arn]
-	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
-		ID: l.idOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
-		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
-	}}
-	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
-	}
-	for _, t := range l.health[arn] {
-		if t.State != lb.HealthDraining {
-			out.Registered = true
-		}
-		if t.State == lb.HealthHealthy {
-			out.Ready = true
-		}
-	}
-	return out
+// Targets returns the members of a target group. Members that an observation has just read are not
+// read again.
+func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+	return p.targetGroups.targets(providers.About(ctx, key), key, group)
 }
 
-// listener returns a listener in canonical form.
-func (l *look) listener(of elb.Listener) lb.ObservedListener {
-	arn := aws.ToString(of.ListenerArn)
-	out := lb.ObservedListener{
-		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn, Digest: l.listenerDigest(of),
-		Default: convert.FromActions(of.DefaultActions, l.idOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
-		ClientSecrets: writtenSecretsIn(l.tags[arn]),
-	}
-	var rest []lb.CertificateID
-	for _, c := range l.served[arn] {
-		id := l.certificateID(aws.ToString(c.CertificateArn))
-		if aws.ToBool(c.IsDefault) {
-			out.Certificates = []lb.CertificateID{id}
-		} else {
-			rest = append(rest, id)
-		}
-	}
-	slices.Sort(rest)
-	for _, id := range slices.Compact(rest) {
-		if !slices.Contains(out.Certificates, id) { // AWS may list the default one among the others, too
-			out.Certificates = append(out.Certificates, id)
-		}
-	}
-	for _, r := range l.rules[arn] {
-		priority, err := strconv.Atoi(aws.ToString(r.Priority))
-		if err != nil {
-			continue // the default rule, which is the listener's default action
-		}
-		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.idOf)})
-	}
-	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
-	return out
+// SetTargets makes targets the members of a group: it registers those that are missing, then
+// deregisters the others.
+func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
 }

@@ -34,20 +34,6 @@ const (
 // usualPolicy is the security policy of HTTPS listeners that name none.
 const usualPolicy = "ELBSecurityPolicy-2016-08"
 
-// usualHeaders are AWS's defaults of listener attributes: the names of request headers, and whether
-// responses have a Server header. The default of all other listener attributes is the empty string.
-var usualHeaders = map[string]string{
-	"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": "X-Amzn-Mtls-Clientcert-Serial-Number",
-	"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name":        "X-Amzn-Mtls-Clientcert-Issuer",
-	"routing.http.request.x_amzn_mtls_clientcert_subject.header_name":       "X-Amzn-Mtls-Clientcert-Subject",
-	"routing.http.request.x_amzn_mtls_clientcert_validity.header_name":      "X-Amzn-Mtls-Clientcert-Validity",
-	"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name":          "X-Amzn-Mtls-Clientcert-Leaf",
-	"routing.http.request.x_amzn_mtls_clientcert.header_name":               "X-Amzn-Mtls-Clientcert",
-	"routing.http.request.x_amzn_tls_version.header_name":                   "X-Amzn-Tls-Version",
-	"routing.http.request.x_amzn_tls_cipher_suite.header_name":              "X-Amzn-Tls-Cipher-Suite",
-	"routing.http.response.server.enabled":                                  "true",
-}
-
 // writtenOfListener returns the names of the settings of a listener that are set, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
 	out := slices.Sorted(maps.Keys(s.Attributes))
@@ -67,9 +53,9 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 	return out
 }
 
-// listenerTags returns the tags of a listener after its settings were written.
-func (p *Provider) listenerTags(key lb.Key, want lb.Listener) map[string]string {
-	tags := p.tags.Owned(key, want.Settings.Tags)
+// tagsFor returns the tags of a listener after its settings were written.
+func (ls *listeners) tagsFor(key lb.Key, want lb.Listener) map[string]string {
+	tags := ls.Owned(key, want.Settings.Tags)
 	resource.MarkTags(tags, want.Settings.Tags)
 	resource.ListWritten(tags, writtenOfListener(want.Settings))
 	tags[resource.TagDigest] = string(want.Digest)
@@ -84,7 +70,7 @@ type security struct {
 	mutual       *elb.MutualAuthenticationAttributes
 }
 
-func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
+func (ls *listeners) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
 	if want.Protocol != routing.HTTPS || len(want.Certificates) == 0 {
 		return security{}, nil
 	}
@@ -101,7 +87,7 @@ func (p *Provider) security(ctx context.Context, seen *lb.Observed, want lb.List
 	}
 	switch {
 	case want.Settings.Mutual != nil:
-		out.mutual, err = p.toMutual(ctx, *want.Settings.Mutual)
+		out.mutual, err = ls.toMutual(ctx, *want.Settings.Mutual)
 	case slices.Contains(gone, writtenMutual):
 		out.mutual = &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}
 	}
@@ -121,7 +107,7 @@ func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *s
 
 // toMutual returns the mutual authentication of a listener in the types of the SDK. It looks up the
 // ARN of a trust store that is given by name.
-func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
+func (ls *listeners) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
 	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
 	if !m.Verifies() {
 		return out, nil
@@ -133,7 +119,7 @@ func (p *Provider) toMutual(ctx context.Context, m lb.MutualAuthentication) (*el
 	if out.TrustStoreArn = aws.String(m.TrustStore); strings.HasPrefix(m.TrustStore, "arn:") {
 		return out, nil
 	}
-	found, err := p.elb.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
+	found, err := ls.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
 	if err != nil {
 		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
 	}
@@ -172,7 +158,7 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 
 // listenerDigest returns the digest in the tag of a listener. On a deep read, it computes the digest
 // again, from the live values of the settings that this operator wrote.
-func (l *look) listenerDigest(of elb.Listener) lb.Digest {
+func listenerDigest(l *look, of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.tags[arn]
 	if !l.deep || tags[resource.TagDigest] == "" || l.assumed[arn] {
@@ -181,7 +167,7 @@ func (l *look) listenerDigest(of elb.Listener) lb.Digest {
 	written := resource.WrittenIn(tags)
 	s := lb.ListenerSettings{Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
 	if l.groupsRight {
-		s.Inbound = l.inboundOf(aws.ToInt32(of.Port))
+		s.Inbound = inboundOf(l, aws.ToInt32(of.Port))
 	}
 	for _, name := range written {
 		switch name {

@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file looks at an account before an operator works in it, and changes nothing: credentials,
@@ -27,10 +28,13 @@ import (
 
 // An inspection is what is known of the account so far.
 type inspection struct {
-	access   Access
-	sdk      aws.Config
-	me       arn.ARN
-	cloud    *Provider
+	access Access
+	sdk    aws.Config
+	me     arn.ARN
+	clients
+	limits   *accountLimits
+	network  *subnets
+	security *securityGroups
 	subnets  []ec2types.Subnet
 	nodes    []ec2types.SecurityGroup
 	findings []check.Finding
@@ -43,9 +47,9 @@ func (i *inspection) failed(id, title string, err error) {
 	i.note(check.Unsure(id, title, err.Error(), ""))
 }
 
-// Check looks at what load balancers need of an account. What cannot be found out is a finding,
+// checkAccount looks at what load balancers need of an account. What cannot be found out is a finding,
 // too.
-func (a Access) Check(ctx context.Context) []check.Finding {
+func checkAccount(ctx context.Context, a Access) []check.Finding {
 	i := &inspection{access: a}
 	if i.identify(ctx) && i.locate(ctx) {
 		i.lookAtSubnets(ctx)
@@ -115,8 +119,12 @@ func (i *inspection) locate(ctx context.Context) bool {
 		return false
 	}
 	a := i.access
-	i.cloud = New(Options{Config: i.sdk, Installation: a.Installation, VPC: vpc, Cluster: a.Cluster, Unfenced: a.Unfenced, Rates: a.Rates, Requested: a.Requested})
-	i.subnets, err = i.cloud.subnets.since(ctx, time.Now())
+	made := newRecent(0, func([]string) bool { return false })
+	i.clients = newClients(i.sdk, a.Installation, vpc,
+		throttle.NewPacer(a.Rates, a.Requested).Into, throttle.Deadlines{}.Usual().Into, made.into)
+	i.limits, i.network = newAccountLimits(i.ELB), newSubnets(i.ec2, i.vpc, i.region)
+	i.security = newSecurityGroups(i.Owner, i.ec2, i.vpc, made)
+	i.subnets, err = i.network.since(ctx, time.Now())
 	switch {
 	case err != nil:
 		i.failed("aws/vpc", "VPC", err)

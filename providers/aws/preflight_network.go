@@ -24,7 +24,7 @@ const roles = "kubernetes.io/role/"
 // lookAtSubnets says which subnets load balancers of each scheme would get, and what is wrong with
 // tags.
 func (i *inspection) lookAtSubnets(ctx context.Context) {
-	open, err := i.cloud.subnets.public(ctx, time.Now())
+	open, err := i.network.public(ctx, time.Now())
 	if err != nil {
 		i.failed("aws/route-tables", "route tables", err)
 		return
@@ -67,7 +67,7 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(string) bool) {
 	id, title := "aws/subnets/"+scheme, "subnets of "+scheme+" load balancers"
 	n := lb.Network{Scheme: scheme}
-	chosen, err := i.cloud.subnets.choose(ctx, n, nil)
+	chosen, err := i.network.choose(ctx, n, nil)
 	if errors.Is(err, providers.ErrRejected) {
 		i.note(check.Bad(id, title, strings.TrimSuffix(err.Error(), ": "+providers.ErrRejected.Error()), "tag a subnet in each of two zones, or name subnets in the class"))
 		return
@@ -76,7 +76,7 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 		i.failed(id, title, err)
 		return
 	}
-	_, what, err := i.cloud.subnets.fitting(ctx, time.Now().Add(-networkLife), n, i.subnets)
+	_, what, err := i.network.fitting(ctx, time.Now().Add(-networkLife), n, i.subnets)
 	if err != nil {
 		i.failed(id, title, err)
 		return
@@ -107,13 +107,13 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		i.note(check.Unsure(id, title, "without --aws-cluster-name none is changed", "name the cluster, or admit load balancers on the ports of targets by hand"))
 		return
 	}
-	found, err := i.cloud.nodes.ofCluster(ctx)
+	found, err := i.security.ofCluster(ctx, a.Cluster)
 	if err != nil {
 		i.failed(id, title, err)
 		return
 	}
 	if i.nodes = found; len(found) == 0 {
-		i.note(check.Bad(id, title, "none in "+i.cloud.vpc+" has the tag "+tagCluster+a.Cluster, "tag the security group of the nodes, or mend --aws-cluster-name"))
+		i.note(check.Bad(id, title, "none in "+i.vpc+" has the tag "+tagCluster+a.Cluster, "tag the security group of the nodes, or mend --aws-cluster-name"))
 		return
 	}
 	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html: 60 rules a group, and

@@ -26,9 +26,9 @@ func quotaCalled(code string) string {
 
 // lookAtQuotas compares what there is with what there may be.
 func (i *inspection) lookAtQuotas(ctx context.Context) {
-	if err := i.cloud.limits.load(ctx, false); err != nil {
+	if err := i.limits.load(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
-	} else if i.cloud.limits.last() == nil {
+	} else if i.limits.last() == nil {
 		i.failed("aws/quotas", "limits of the account", awserr.Missing("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
@@ -50,7 +50,7 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 			i.failed(id, title, err)
 			continue
 		}
-		i.note(full(id, title, n, i.cloud.limits.last()[q.Limit], q.Usual))
+		i.note(full(id, title, n, i.limits.last()[q.Limit], q.Usual))
 	}
 	i.lookAtImports(ctx)
 }
@@ -109,7 +109,7 @@ func full(id, title string, used, most int, usual string) check.Finding {
 
 func (i *inspection) loadBalancers(ctx context.Context) (int, error) {
 	n := 0
-	pages := elbapi.NewDescribeLoadBalancersPaginator(i.cloud.elb, &elbapi.DescribeLoadBalancersInput{})
+	pages := elbapi.NewDescribeLoadBalancersPaginator(i.ELB, &elbapi.DescribeLoadBalancersInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -126,7 +126,7 @@ func (i *inspection) loadBalancers(ctx context.Context) (int, error) {
 
 func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 	n := 0
-	pages := elbapi.NewDescribeTargetGroupsPaginator(i.cloud.elb, &elbapi.DescribeTargetGroupsInput{})
+	pages := elbapi.NewDescribeTargetGroupsPaginator(i.ELB, &elbapi.DescribeTargetGroupsInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -138,7 +138,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 }
 
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
-	found, err := i.cloud.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{})
+	found, err := i.security.describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
 		err = awserr.Missing("DescribeSecurityGroups", "the default group that each VPC has")
 	}
@@ -153,7 +153,7 @@ func (i *inspection) importedCertificates(ctx context.Context) (int, error) {
 // imported are the certificates that were not issued by AWS.
 func (i *inspection) imported(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	var out []acmtypes.CertificateSummary
-	pages := acm.NewListCertificatesPaginator(i.cloud.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()}})
+	pages := acm.NewListCertificatesPaginator(i.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()}})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

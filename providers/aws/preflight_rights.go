@@ -198,11 +198,11 @@ func judge(action string, err error) verdict {
 // probes are calls that change nothing, by statement and action.
 func (i *inspection) probes(ctx context.Context) map[string]func(context.Context) error {
 	out := map[string]func(context.Context) error{}
-	if i.cloud == nil {
+	if i.ELB == nil {
 		return out
 	}
 	read := func(action string, do func(context.Context) error) { out["Read "+action] = do }
-	p, dry := i.cloud, aws.Bool(true)
+	p, dry := i.clients, aws.Bool(true)
 	arn := func(kind string) *string {
 		return aws.String("arn:" + i.me.Partition + ":elasticloadbalancing:" + i.sdk.Region + ":" + i.me.AccountID + ":" + kind)
 	}
@@ -235,40 +235,40 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.ec2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
 	})
 	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
-		return second(p.elb.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
+		return second(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
 	})
 	read("elasticloadbalancing:DescribeListenerAttributes", func(ctx context.Context) error {
-		return second(p.elb.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener}))
+		return second(p.ELB.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener}))
 	})
 	read("elasticloadbalancing:DescribeListenerCertificates", func(ctx context.Context) error {
-		return second(p.elb.DescribeListenerCertificates(ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener}))
+		return second(p.ELB.DescribeListenerCertificates(ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener}))
 	})
 	read("elasticloadbalancing:DescribeListeners", func(ctx context.Context) error {
-		return second(p.elb.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer}))
+		return second(p.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer}))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancerAttributes", func(ctx context.Context) error {
-		return second(p.elb.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer}))
+		return second(p.ELB.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer}))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancers", func(ctx context.Context) error {
-		return second(p.elb.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)}))
 	})
 	read("elasticloadbalancing:DescribeRules", func(ctx context.Context) error {
-		return second(p.elb.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
+		return second(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
 	})
 	read("elasticloadbalancing:DescribeTags", func(ctx context.Context) error {
-		return second(p.elb.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}}))
+		return second(p.ELB.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}}))
 	})
 	read("elasticloadbalancing:DescribeTargetGroupAttributes", func(ctx context.Context) error {
-		return second(p.elb.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group}))
+		return second(p.ELB.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group}))
 	})
 	read("elasticloadbalancing:DescribeTargetGroups", func(ctx context.Context) error {
-		return second(p.elb.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)}))
 	})
 	read("elasticloadbalancing:DescribeTargetHealth", func(ctx context.Context) error {
-		return second(p.elb.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group}))
+		return second(p.ELB.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group}))
 	})
 	read("elasticloadbalancing:DescribeTrustStores", func(ctx context.Context) error {
-		return second(p.elb.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)}))
 	})
 	read("acm:ListCertificates", func(ctx context.Context) error {
 		return second(p.acm.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
@@ -277,13 +277,13 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: certificate}))
 	})
 	read("tag:GetResources", func(ctx context.Context) error {
-		return second(p.tags.Tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+		return second(p.Tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
 	})
 	read("shield:GetSubscriptionState", func(ctx context.Context) error {
-		return second(p.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
+		return second(p.shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
 	})
 	read("shield:DescribeProtection", func(ctx context.Context) error {
-		return second(p.shields.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: balancer}))
+		return second(p.shield.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: balancer}))
 	})
 	read("wafv2:ListWebACLs", func(ctx context.Context) error {
 		return second(p.waf.ListWebACLs(ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)}))
@@ -297,7 +297,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 
 // dryRuns are changes of security groups that EC2 is asked about, and does not make.
 func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
-	p, dry := i.cloud, aws.Bool(true)
+	p, dry := i.clients, aws.Bool(true)
 	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
 	create := func(ctx context.Context) error {
 		return second(p.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
@@ -319,7 +319,7 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	if len(i.nodes) > 0 {
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
 	}
-	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{resource.TagInstallation}})})
+	found, err := i.security.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{resource.TagInstallation}})})
 	if err != nil || len(found) == 0 {
 		return // there is none of ours to ask about
 	}

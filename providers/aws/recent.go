@@ -1,6 +1,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"reflect"
@@ -18,6 +19,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
@@ -73,6 +75,11 @@ type unseen struct {
 	said error
 	end  time.Time
 	next time.Duration
+}
+
+// newRecent returns a recent without state. A lag of zero is the usual one.
+func newRecent(lag time.Duration, forgetMissing func(ids []string) bool) *recent {
+	return &recent{lag: cmp.Or(lag, recentFor), forgetMissing: forgetMissing}
 }
 
 // into adds it to the middleware of each call of the SDK.
@@ -175,13 +182,13 @@ func madeBy(in, out any) []string {
 	var made []*string
 	switch out := out.(type) {
 	case *elb.CreateLoadBalancerOutput:
-		made = each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string { return b.LoadBalancerArn })
+		made = convert.Each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string { return b.LoadBalancerArn })
 	case *elb.CreateListenerOutput:
-		made = each(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
+		made = convert.Each(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
 	case *elb.CreateRuleOutput:
-		made = each(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
+		made = convert.Each(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
 	case *elb.CreateTargetGroupOutput:
-		made = each(out.TargetGroups, func(g elbtypes.TargetGroup) *string { return g.TargetGroupArn })
+		made = convert.Each(out.TargetGroups, func(g elbtypes.TargetGroup) *string { return g.TargetGroupArn })
 	case *ec2.CreateSecurityGroupOutput:
 		made = append(made, out.GroupId)
 	case *acm.ImportCertificateOutput:
@@ -189,7 +196,7 @@ func madeBy(in, out any) []string {
 			made = append(made, out.CertificateArn)
 		}
 	}
-	return each(made, aws.ToString)
+	return convert.Each(made, aws.ToString)
 }
 
 // add adds resources that were created.

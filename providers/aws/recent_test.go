@@ -46,7 +46,7 @@ func missingFrom(r *recent, operation, code string, in any) bool {
 // before.
 func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &recent{lag: recentFor, forgetMissing: func([]string) bool { return false }}
+		r := newRecent(0, func([]string) bool { return false })
 		made := func(operation string, in, out any) {
 			if err := r.ask(operation, in, out, nil); err != nil {
 				t.Error(err)

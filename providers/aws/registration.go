@@ -90,6 +90,20 @@ var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
 // errUnfinished is of targets that are registered with the next call.
 var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
 
+// registerSome registers targets of a group. It returns nil once some are registered: the targets
+// reconciler adds the others.
+func (gs *targetGroups) registerSome(ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target) error {
+	arn, err := gs.arnOf(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	in, err := gs.register(ctx, key, arn, targets)
+	if err != nil || len(in.taken) > 0 {
+		return err
+	}
+	return in.err()
+}
+
 // register registers targets in a group, once the load balancer can connect to them. The results of
 // single targets are in the registration; an error is about all of them.
 func (gs *targetGroups) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*registration, error) {

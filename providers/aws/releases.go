@@ -36,6 +36,9 @@ type releases struct {
 	rerouted  retry.Backoff // load balancers whose rules changed, and that may still serve the old ones
 }
 
+// newReleases returns releases without state.
+func newReleases(settle time.Duration) *releases { return &releases{settle: settle} }
+
 // releaseUnused starts the wait for the target groups, certificates and security groups that a
 // step stopped using. Other steps may stop using them at the same time. While rules are being
 // deployed, deleted rules may still answer requests, so the web ACL that they asked for stays.
@@ -74,6 +77,13 @@ func (r *releases) releaseUnused(seen *lb.Observed, step plan.Step) {
 	default: // takes no request away
 	}
 }
+
+// ReroutedLately reports whether rules of a load balancer changed a moment ago, so that it may still
+// serve the old ones.
+func (r *releases) ReroutedLately(arn string) bool { return r.rerouted.Early(arn) }
+
+// Forget forgets a load balancer that was deleted.
+func (r *releases) Forget(_ lb.Key, arn string) { r.rerouted.Forget(arn) }
 
 // keepRedirectPorts starts the wait for the listeners that redirects lead to: while rules are
 // being deployed, clients may be redirected as before, and those ports have to stay open.

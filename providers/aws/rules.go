@@ -31,12 +31,12 @@ const (
 	listenerPatience = 20 * time.Second
 )
 
-func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
+func (ls *listeners) createRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
 	l := seen.Listener(s.Port)
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
 	}
-	actions, err := convert.ToActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -44,21 +44,21 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
 		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
 		// The role may change rules only where they have the tag of the installation.
-		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: p.tags.Installation}),
+		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
 	}
-	out, err := p.createRulePatiently(ctx, in)
+	out, err := ls.createRulePatiently(ctx, in)
 	if awserr.Is(err, "PriorityInUse") { // an earlier call may have created it, and its answer was lost
-		there, findErr := p.ruleNumbered(ctx, l, s.Priority)
+		there, findErr := ls.ruleNumbered(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
 			return plan.Result{}, findErr
 		case there == nil:
 			return plan.Result{}, fmt.Errorf("creating rule %s: AWS has a rule of this priority, and does not list it yet: %w", s.ID(), providers.ErrPending)
-		case p.sameRule(seen.Key, *there, s.Rule):
+		case ls.sameRule(seen.Key, *there, s.Rule):
 			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
 	}
-	if err = p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
+	if err = ls.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
 		return plan.Result{}, awserr.Explain("creating rule "+s.ID(), err)
 	}
 	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
@@ -70,13 +70,13 @@ func (p *Provider) createRule(ctx context.Context, seen *lb.Observed, s plan.Cre
 }
 
 // createRulePatiently creates a rule as soon as its listener is found.
-func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
+func (ls *listeners) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	gate := p.fresh.At(listener, func() *retry.Gate { return retry.NewGate(0, listenerPause, listenerPause) })
+	gate := ls.fresh.At(listener, func() *retry.Gate { return retry.NewGate(0, listenerPause, listenerPause) })
 	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.Through(ctx, unfound, func() (err error) {
-			out, err = p.elb.CreateRule(ctx, in)
+			out, err = ls.ELB.CreateRule(ctx, in)
 			return err
 		})
 		switch {
@@ -87,15 +87,15 @@ func (p *Provider) createRulePatiently(ctx context.Context, in *elbapi.CreateRul
 		case time.Now().After(patience):
 			return nil, err
 		}
-		if err := pause(ctx, listenerPause/4); err != nil {
+		if err := retry.Pause(ctx, listenerPause/4); err != nil {
 			return nil, err
 		}
 	}
 }
 
 // ruleNumbered returns the rule of a listener that has a priority, or nil.
-func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
-	rules, err := p.rulesOf(ctx, l.Handle)
+func (ls *listeners) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
+	rules, err := readRules(ctx, ls.ELB, l.Handle)
 	if err != nil {
 		return nil, err
 	}
@@ -107,16 +107,16 @@ func (p *Provider) ruleNumbered(ctx context.Context, l *lb.ObservedListener, pri
 }
 
 // sameRule reports whether a rule is the one that a step is to make.
-func (p *Provider) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return convert.FromRule(there, func(arn string) lb.GroupID { return p.targetGroups.idOf(key, arn) }).Key() == want.Key()
+func (ls *listeners) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
+	return convert.FromRule(there, func(arn string) lb.GroupID { return ls.groups.IDOf(key, arn) }).Key() == want.Key()
 }
 
-func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
+func (ls *listeners) modifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
 	rule := ruleAt(seen, s.Port, s.Priority)
 	if rule == nil {
 		return fmt.Errorf("rule %s is not there", s.ID())
 	}
-	actions, err := convert.ToActions(s.Rule.Action, p.targetGroups.lookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -133,24 +133,24 @@ func (p *Provider) modifyRule(ctx context.Context, seen *lb.Observed, s plan.Mod
 	if in.Conditions == nil && in.Actions == nil {
 		return nil
 	}
-	_, err = p.elb.ModifyRule(ctx, in)
-	err = awserr.Explain("changing rule "+s.ID(), p.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
-	return p.tags.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
+	_, err = ls.ELB.ModifyRule(ctx, in)
+	err = awserr.Explain("changing rule "+s.ID(), ls.conditions.adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	return ls.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
-func (p *Provider) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
+func (ls *listeners) deleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
 	rule := ruleAt(seen, s.Port, s.Priority)
 	if rule == nil {
 		return nil
 	}
-	_, err := p.elb.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
+	_, err := ls.ELB.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
 	if awserr.Is(err, "RuleNotFound") {
 		return nil
 	}
-	return p.tags.ExplainDeniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
+	return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
 }
 
-func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
+func (ls *listeners) respaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
 	in := &elbapi.SetRulePrioritiesInput{}
 	for _, from := range slices.Sorted(maps.Keys(s.To)) {
 		rule := ruleAt(seen, s.Port, from)
@@ -162,13 +162,13 @@ func (p *Provider) respaceRules(ctx context.Context, seen *lb.Observed, s plan.R
 	if len(in.RulePriorities) == 0 {
 		return nil
 	}
-	out, err := p.elb.SetRulePriorities(ctx, in)
+	out, err := ls.ELB.SetRulePriorities(ctx, in)
 	if err != nil {
 		var all []string
 		for _, asked := range in.RulePriorities {
 			all = append(all, *asked.RuleArn)
 		}
-		return p.tags.ExplainDeniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+		return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {
@@ -191,19 +191,9 @@ func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
 	return nil
 }
 
-// pause waits, unless the context ends.
-func pause(ctx context.Context, how time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-time.After(how):
-		return nil
-	}
-}
-
 // writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all of
 // them, because AWS does not return client secrets, so they cannot be compared.
-func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
+func (ls *listeners) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
 	given := map[string]lb.Rule{}
 	for _, r := range want.Rules {
 		if r.Action.Auth != nil && r.Action.Auth.ClientSecret != "" {
@@ -215,11 +205,11 @@ func (p *Provider) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.Ob
 		if !ok {
 			continue
 		}
-		actions, err := convert.ToActions(with.Action, p.targetGroups.lookUp(ctx, seen.Key))
+		actions, err := convert.ToActions(with.Action, ls.groups.LookUp(ctx, seen.Key))
 		if err != nil {
 			return err
 		}
-		if _, err := p.elb.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
+		if _, err := ls.ELB.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
 			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
 		}
 	}

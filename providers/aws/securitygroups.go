@@ -28,6 +28,11 @@ type securityGroups struct {
 	recent *recent
 }
 
+// newSecurityGroups returns the security groups of an owner in a VPC.
+func newSecurityGroups(owner resource.Owner, api *ec2.Client, vpc string, made *recent) *securityGroups {
+	return &securityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made}
+}
+
 // ensure creates a security group with tags, or adds them to the one of ours that has the name
 // already. The one that this process created a moment ago may not be found by its name yet.
 func (s *securityGroups) ensure(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {

@@ -26,32 +26,10 @@ import (
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
-	writtenGroups  = "security-groups"
 )
 
 // usualFamily is the IP address type of load balancers whose class names none.
 const usualFamily = elb.IpAddressTypeIpv4
-
-// usualAttributes are AWS's defaults. Attributes that depend on another one have none.
-var usualAttributes = map[string]string{
-	"access_logs.s3.enabled":                                   "false",
-	"client_keep_alive.seconds":                                "3600",
-	"connection_logs.s3.enabled":                               "false",
-	deletionProtection:                                         "false",
-	"health_check_logs.s3.enabled":                             "false",
-	"idle_timeout.timeout_seconds":                             "60",
-	"ipv6.deny_all_igw_traffic":                                "false",
-	"load_balancing.cross_zone.enabled":                        "true",
-	"routing.http.desync_mitigation_mode":                      "defensive",
-	"routing.http.drop_invalid_header_fields.enabled":          "false",
-	"routing.http.preserve_host_header.enabled":                "false",
-	"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": "false",
-	"routing.http.xff_client_port.enabled":                     "false",
-	"routing.http.xff_header_processing.mode":                  "append",
-	"routing.http2.enabled":                                    "true",
-	"waf.fail_open.enabled":                                    "false",
-	"zonal_shift.config.enabled":                               "false",
-}
 
 // writtenOf returns the names of the settings that are set, sorted.
 func writtenOf(s routing.Settings) []string {
@@ -69,9 +47,9 @@ func writtenOf(s routing.Settings) []string {
 	return out
 }
 
-// balancerTags returns the tags of a load balancer after its settings were written.
-func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
-	tags := p.tags.Owned(want.Key, want.Settings.Tags)
+// tagsFor returns the tags of a load balancer after its settings were written.
+func (bs *balancers) tagsFor(want lb.LoadBalancer) map[string]string {
+	tags := bs.Owned(want.Key, want.Settings.Tags)
 	resource.MarkTags(tags, want.Settings.Tags)
 	resource.ListWritten(tags, writtenOf(want.Settings))
 	tags[resource.TagDigest] = string(want.Digest)
@@ -81,17 +59,17 @@ func (p *Provider) balancerTags(want lb.LoadBalancer) map[string]string {
 // complete reports whether a load balancer has all of its settings once it is created with them.
 func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 
-// modifyLoadBalancer changes the settings of a load balancer.
-func (p *Provider) modifyLoadBalancer(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
-	there, err := p.balancers.own(ctx, want.Key)
+// modify changes the settings of a load balancer.
+func (bs *balancers) modify(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
+	there, err := bs.own(ctx, want.Key)
 	if err != nil {
 		return plan.Result{}, err
 	}
-	firewall, err := p.firewalls.write(ctx, there, seen, want, p.targetGroups.portsOf(seen))
+	firewall, err := bs.firewalls.write(ctx, there.LoadBalancer, seen, want, bs.targets.PortsOf(seen))
 	if err != nil {
 		return plan.Result{}, err
 	}
-	return plan.Result{Firewall: firewall}, p.writeSettings(ctx, there, want)
+	return plan.Result{Firewall: firewall}, bs.writeSettings(ctx, there, want)
 }
 
 // A balancer is a load balancer of ours and its tags.
@@ -103,16 +81,16 @@ type balancer struct {
 func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 
 // writeSettings writes the settings of a load balancer, and then the tag with their digest.
-func (p *Provider) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
+func (bs *balancers) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
 	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
-	if err := p.writeNetwork(ctx, b, want.Settings, gone); err != nil {
+	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return balancerAttributes(p.elb).writeAll(ctx, p.tags, b.arn(), want.Settings.Attributes, b.tags, p.balancerTags(want))
+	return balancerAttributes(bs.ELB).writeAll(ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want))
 }
 
 // writeNetwork puts a load balancer into its subnets, with its IP family.
-func (p *Provider) writeNetwork(ctx context.Context, b *balancer, want routing.Settings, gone []string) error {
+func (bs *balancers) writeNetwork(ctx context.Context, b *balancer, want routing.Settings, gone []string) error {
 	family := elb.IpAddressType(want.IPFamily)
 	if slices.Contains(gone, writtenFamily) {
 		family = usualFamily
@@ -121,13 +99,13 @@ func (p *Provider) writeNetwork(ctx context.Context, b *balancer, want routing.S
 		family = ""
 	}
 	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, subnetsIn(b.LoadBalancer)) {
-		_, err := p.elb.SetSubnets(ctx, &elbapi.SetSubnetsInput{LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family})
+		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family})
 		return awserr.Explain(fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err)
 	}
 	if family == "" {
 		return nil
 	}
-	_, err := p.elb.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family})
+	_, err := bs.ELB.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family})
 	return awserr.Explain("changing the IP family of "+b.arn(), err)
 }
 
@@ -141,10 +119,10 @@ func subnetsIn(b elb.LoadBalancer) []string {
 	return out
 }
 
-// digest is that of the settings: what the tag says, or, looked at deeply, of what is there of that
+// digestOf returns the digest of the settings: what the tag says, or, looked at deeply, of what is there of that
 // which was written. Where they were not written to the end, or the firewall is gone, there is
 // none.
-func (l *look) digest() lb.Digest {
+func digestOf(l *look) lb.Digest {
 	if l.firewallMissing {
 		return ""
 	}
@@ -152,7 +130,7 @@ func (l *look) digest() lb.Digest {
 	if !l.deep || tags[resource.TagDigest] == "" || l.assumed[aws.ToString(l.balancer.LoadBalancerArn)] {
 		return lb.Digest(tags[resource.TagDigest])
 	}
-	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: l.wrongGroups(), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: l.tagsThroughout(resource.WrittenTags(tags))}
+	s := routing.Settings{Scheme: string(l.balancer.Scheme), SecurityGroups: wrongGroups(l), Attributes: l.attributes[aws.ToString(l.balancer.LoadBalancerArn)], Tags: tagsThroughout(l, resource.WrittenTags(tags))}
 	for _, name := range resource.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:
@@ -168,7 +146,7 @@ func (l *look) digest() lb.Digest {
 
 // tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has
 // one.
-func (l *look) tagsThroughout(tags map[string]string) map[string]string {
+func tagsThroughout(l *look, tags map[string]string) map[string]string {
 	if l.firewall == "" {
 		return tags
 	}

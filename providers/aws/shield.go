@@ -30,6 +30,11 @@ type shieldProtections struct {
 	subscription cache.Value[shieldtypes.SubscriptionState]
 }
 
+// newShieldProtections returns shieldProtections without state.
+func newShieldProtections(api resource.API, client *shield.Client) *shieldProtections {
+	return &shieldProtections{API: api, shields: client}
+}
+
 // unavailable returns why load balancers cannot be protected, or "". That the subscription cannot
 // be read is a reason, too: no other setting waits for it.
 func (s *shieldProtections) unavailable(ctx context.Context) string {

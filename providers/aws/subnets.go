@@ -51,6 +51,11 @@ type subnets struct {
 	misplaced map[netip.Prefix]bool
 }
 
+// newSubnets returns the subnets of a VPC, none of which are read yet.
+func newSubnets(api *ec2.Client, vpc, region string) *subnets {
+	return &subnets{ec2: api, vpc: vpc, region: region, misplaced: map[netip.Prefix]bool{}}
+}
+
 // choose chooses subnets. Those that the load balancer is in stay, as long as they fit. A reading
 // of a moment ago is recent enough to find some, and not to say that there are none.
 func (v *subnets) choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {

@@ -31,14 +31,14 @@ type remnant struct {
 	remove           func(context.Context) error
 }
 
-// Sweep deletes the resources of the installation, load balancers first. It returns the resources
+// sweep deletes the resources of the installation, load balancers first. It returns the resources
 // that it found, each with the error of its deletion. AWS may accept a deletion and complete it
-// later: everything is deleted once Sweep finds nothing. The error is that of reads which failed.
-func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
-	if !strings.HasPrefix(p.tags.Installation, prove.Prefix) {
+// later: everything is deleted once it finds nothing. The error is that of reads which failed.
+func (p *proof) sweep(ctx context.Context) (found []string, err error) {
+	if !strings.HasPrefix(p.Installation, prove.Prefix) {
 		return nil, nil // the installation is not that of a run
 	}
-	all, err := p.remnants(ctx, p.tags.Installation)
+	all, err := p.remnants(ctx, p.Installation)
 	for _, r := range all {
 		text := r.id
 		if err := r.remove(ctx); err != nil {
@@ -49,8 +49,8 @@ func (p *Provider) Sweep(ctx context.Context) (found []string, err error) {
 	return found, err
 }
 
-// Proofs returns the installations of runs that still have resources.
-func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
+// installations returns the installations of runs that still have resources.
+func (p *proof) installations(ctx context.Context) ([]string, error) {
 	found, err := p.remnants(ctx, prove.Prefix)
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (p *Provider) Proofs(ctx context.Context) ([]string, error) {
 
 // remnants returns the resources of installations whose names begin with a text, in the order in
 // which they can be deleted. If some reads fail, it returns the other resources and the error.
-func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, error) {
+func (p *proof) remnants(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
 	for _, find := range []func(context.Context, string) ([]remnant, error){p.balancersLeft, p.groupsLeft, p.certificatesLeft, p.firewallsLeft} {
@@ -74,9 +74,9 @@ func (p *Provider) remnants(ctx context.Context, prefix string) ([]remnant, erro
 	return out, errors.Join(failed...)
 }
 
-func (p *Provider) balancersLeft(ctx context.Context, prefix string) ([]remnant, error) {
+func (p *proof) balancersLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var arns []string
-	pages := elbapi.NewDescribeLoadBalancersPaginator(p.elb, &elbapi.DescribeLoadBalancersInput{})
+	pages := elbapi.NewDescribeLoadBalancersPaginator(p.ELB, &elbapi.DescribeLoadBalancersInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -89,14 +89,14 @@ func (p *Provider) balancersLeft(ctx context.Context, prefix string) ([]remnant,
 		}
 	}
 	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
-		_, err := p.elb.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(arn)})
+		_, err := p.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(arn)})
 		return err
 	})
 }
 
-func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, error) {
+func (p *proof) groupsLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var arns []string
-	pages := elbapi.NewDescribeTargetGroupsPaginator(p.elb, &elbapi.DescribeTargetGroupsInput{})
+	pages := elbapi.NewDescribeTargetGroupsPaginator(p.ELB, &elbapi.DescribeTargetGroupsInput{})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -109,14 +109,14 @@ func (p *Provider) groupsLeft(ctx context.Context, prefix string) ([]remnant, er
 		}
 	}
 	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
-		_, err := p.elb.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
+		_, err := p.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
 		return err
 	})
 }
 
 // marked returns the resources whose own tags name such an installation.
-func (p *Provider) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
-	tags, err := p.tags.TagsOf(ctx, arns)
+func (p *proof) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
+	tags, err := p.TagsOf(ctx, arns)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func (p *Provider) marked(ctx context.Context, prefix string, arns []string, rem
 
 // certificatesLeft returns the certificates that were imported for the host of the runs. The error
 // names those whose tags could not be read.
-func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
+func (p *proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
 	pages := acm.NewListCertificatesPaginator(p.acm, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{acmtypes.KeyAlgorithmEcPrime256v1}}})
@@ -169,16 +169,24 @@ func (p *Provider) certificatesLeft(ctx context.Context, prefix string) ([]remna
 
 // firewallsLeft returns the security groups of runs. Rules that refer to each other do not prevent
 // the deletion: the rules of a group are deleted with it.
-func (p *Provider) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.securityGroups.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"}})})
+func (p *proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
+	found, err := p.security.describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(inVPC(p.vpc), ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"}})})
 	if err != nil {
 		return nil, err
 	}
 	var out []remnant
 	for _, g := range found {
 		if id := installationIn(tagsIn(g), prefix); id != "" {
-			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.securityGroups.delete(ctx, aws.ToString(g.GroupId)) }})
+			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.security.delete(ctx, aws.ToString(g.GroupId)) }})
 		}
 	}
 	return out, nil
+}
+
+// installationIn returns the installation that tags name, or "".
+func installationIn(tags map[string]string, prefix string) string {
+	if id := tags[resource.TagInstallation]; strings.HasPrefix(id, prefix) {
+		return id
+	}
+	return ""
 }

@@ -32,37 +32,32 @@ import (
 // with its own port.
 const anyPort = 80
 
-// usualGroupAttributes are AWS's defaults. Attributes that depend on another one have none.
-var usualGroupAttributes = map[string]string{
-	"deregistration_delay.timeout_seconds":                                           "300",
-	"load_balancing.algorithm.anomaly_mitigation":                                    "off",
-	"load_balancing.algorithm.type":                                                  "round_robin",
-	"load_balancing.cross_zone.enabled":                                              "use_load_balancer_configuration",
-	"slow_start.duration_seconds":                                                    "0",
-	"stickiness.app_cookie.duration_seconds":                                         "86400",
-	"stickiness.enabled":                                                             "false",
-	"stickiness.lb_cookie.duration_seconds":                                          "86400",
-	"stickiness.type":                                                                "lb_cookie",
-	"target_group_health.dns_failover.minimum_healthy_targets.count":                 "1",
-	"target_group_health.dns_failover.minimum_healthy_targets.percentage":            "off",
-	"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      "1",
-	"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": "off",
-}
-
 // targetGroups keeps the target groups of load balancers, and their members.
 type targetGroups struct {
 	resource.API
-	vpc      string
-	limits   *accountLimits
-	subnets  *subnets
-	nodes    *nodes
-	releases *releases
+	vpc          string
+	limits       *accountLimits
+	subnets      *subnets
+	nodes        *nodes
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	mu        sync.Mutex
 	arns      map[groupName]string  // once they are known
 	members   map[string]membership // by ARN
 	untagged  map[string]lb.Key     // target groups that were ours, and lack their tags now, by ARN
 	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
+}
+
+// newTargetGroups returns targetGroups without state. deleteUnused deletes a target group, unless AWS
+// may still use it.
+func newTargetGroups(
+	api resource.API, vpc string, limits *accountLimits, nets *subnets, n *nodes,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
+) *targetGroups {
+	return &targetGroups{
+		API: api, vpc: vpc, limits: limits, subnets: nets, nodes: n, deleteUnused: deleteUnused,
+		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
+	}
 }
 
 // A groupName is a target group of a load balancer.
@@ -87,7 +82,7 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol), aws.String(string(g.Version))
 	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
 	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
-	out, err := gs.ELB.CreateTargetGroup(ctx, createInput(wanted, tags))
+	out, err := gs.ELB.CreateTargetGroup(ctx, convert.ToCreateTargetGroup(wanted, resource.ELBTags(tags)))
 	made := &elb.TargetGroup{}
 	if err == nil {
 		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
@@ -115,21 +110,6 @@ func (gs *targetGroups) create(ctx context.Context, seen *lb.Observed, g lb.Targ
 		return plan.Result{Handle: arn}, nil
 	}
 	return plan.Result{Handle: arn}, groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
-}
-
-// createInput returns the call that creates a target group.
-func createInput(g elb.TargetGroup, tags map[string]string) *elbapi.CreateTargetGroupInput {
-	return &elbapi.CreateTargetGroupInput{
-		Name: g.TargetGroupName, VpcId: g.VpcId, Port: g.Port, Protocol: g.Protocol,
-		ProtocolVersion: g.ProtocolVersion, TargetType: g.TargetType, IpAddressType: g.IpAddressType,
-		HealthCheckPath: g.HealthCheckPath, HealthCheckPort: g.HealthCheckPort,
-		HealthCheckProtocol:        g.HealthCheckProtocol,
-		HealthCheckIntervalSeconds: g.HealthCheckIntervalSeconds,
-		HealthCheckTimeoutSeconds:  g.HealthCheckTimeoutSeconds,
-		HealthyThresholdCount:      g.HealthyThresholdCount,
-		UnhealthyThresholdCount:    g.UnhealthyThresholdCount,
-		Matcher:                    g.Matcher, Tags: resource.ELBTags(tags),
-	}
 }
 
 // tagsFor returns the tags of a target group after its settings were written.
@@ -177,8 +157,8 @@ func (gs *targetGroups) write(ctx context.Context, key lb.Key, arn string, g lb.
 	return groupAttributes(gs.ELB).writeAll(ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
 }
 
-// portsInUse returns the ports of all targets and health checks of the installation.
-func (gs *targetGroups) portsInUse(ctx context.Context) (map[int32]bool, error) {
+// PortsInUse returns the ports of all targets and health checks of the installation.
+func (gs *targetGroups) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	there, err := gs.ofInstallation(ctx)
 	if err != nil {
 		return nil, err
@@ -228,7 +208,7 @@ func (gs *targetGroups) ofInstallation(ctx context.Context) ([]elb.TargetGroup, 
 	}
 	var out []elb.TargetGroup
 	for part := range slices.Chunk(all, resource.TagBatch) {
-		tags, err := gs.TagsOf(ctx, each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
 		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
 			return nil, err
 		}
@@ -276,7 +256,7 @@ func (gs *targetGroups) delete(ctx context.Context, seen *lb.Observed, id lb.Gro
 	if g == nil {
 		return nil
 	}
-	err := gs.releases.deleteUnused(ctx, seen, g.Handle, func() error {
+	err := gs.deleteUnused(ctx, seen, g.Handle, func() error {
 		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
 		return err
 	})
@@ -330,6 +310,28 @@ func (gs *targetGroups) read(ctx context.Context, l *look, indexed map[string]ma
 	return nil
 }
 
+// observed returns a target group in canonical form.
+func (gs *targetGroups) observed(l *look, g elb.TargetGroup) lb.ObservedTargetGroup {
+	arn := aws.ToString(g.TargetGroupArn)
+	tags := l.tags[arn]
+	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
+		ID: l.idOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
+	}}
+	if l.deep && out.Digest != "" && !l.assumed[arn] { // without one they were not written to the end
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.attributes[arn], Tags: resource.WrittenTags(tags)})
+	}
+	for _, t := range l.health[arn] {
+		if t.State != lb.HealthDraining {
+			out.Registered = true
+		}
+		if t.State == lb.HealthHealthy {
+			out.Ready = true
+		}
+	}
+	return out
+}
+
 // existing describes those of some target groups that exist.
 func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
 	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
@@ -352,9 +354,9 @@ func (gs *targetGroups) existing(ctx context.Context, arns []string) ([]elb.Targ
 	return out.TargetGroups, nil
 }
 
-// portsBehind returns the ports of the members of a load balancer's target groups, as far as they
+// PortsOf returns the ports of the members of a load balancer's target groups, as far as they
 // are known.
-func (gs *targetGroups) portsOf(seen *lb.Observed) []int32 {
+func (gs *targetGroups) PortsOf(seen *lb.Observed) []int32 {
 	var out []int32
 	for _, g := range seen.TargetGroups {
 		out = append(out, portsOfMembers(gs.membersOf(g.Handle).members)...)

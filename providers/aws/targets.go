@@ -177,8 +177,8 @@ func (gs *targetGroups) membersOf(arn string) membership {
 	return gs.members[arn]
 }
 
-// allMembers yields the members of all target groups, as far as they are known.
-func (gs *targetGroups) allMembers(yield func(lb.TargetHealth) bool) {
+// AllMembers yields the members of all target groups, as far as they are known.
+func (gs *targetGroups) AllMembers(yield func(lb.TargetHealth) bool) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for _, m := range gs.members {
@@ -190,12 +190,8 @@ func (gs *targetGroups) allMembers(yield func(lb.TargetHealth) bool) {
 	}
 }
 
-// Targets returns the members of a target group. Members that an observation has just read are not
+// targets returns the members of a target group. Members that an observation has just read are not
 // read again.
-func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	return p.targetGroups.targets(providers.About(ctx, key), key, group)
-}
-
 func (gs *targetGroups) targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
 	arn, err := gs.arnOf(ctx, key, group)
 	if err != nil {
@@ -257,13 +253,8 @@ func (gs *targetGroups) readHealth(ctx context.Context, group string) ([]lb.Targ
 	return found, nil
 }
 
-// SetTargets makes targets the members of a group: it registers those that are missing, then
-// deregisters the others.
-func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
-}
-
-// setTargets does not read the members where they are known. If AWS then refuses the change, it
+// setTargets makes targets the members of a group: it registers those that are missing, then
+// deregisters the others. It does not read the members where they are known. If AWS then refuses the change, it
 // reads them and tries once more: a target may have been deregistered by others.
 func (gs *targetGroups) setTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
 	arn, err := gs.arnOf(ctx, key, group)
@@ -356,13 +347,13 @@ func (gs *targetGroups) recordChange(group string, targets []lb.Target, state lb
 	gs.members[group] = m
 }
 
-// groupsOf finds the target groups of a load balancer.
-func (gs *targetGroups) lookUp(ctx context.Context, key lb.Key) convert.ARNs {
+// LookUp returns a function that finds the target groups of a load balancer.
+func (gs *targetGroups) LookUp(ctx context.Context, key lb.Key) convert.ARNs {
 	return func(id lb.GroupID) (string, error) { return gs.arnOf(ctx, key, id) }
 }
 
-// idOf returns the ID of a target group by its ARN.
-func (gs *targetGroups) idOf(key lb.Key, arn string) lb.GroupID {
+// IDOf returns the ID of a target group by its ARN.
+func (gs *targetGroups) IDOf(key lb.Key, arn string) lb.GroupID {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for name, known := range gs.arns {

@@ -39,12 +39,21 @@ const (
 type webACLs struct {
 	resource.API
 	waf      *wafv2.Client
-	releases *releases
+	releases rerouted
 
 	arns    cache.Value[map[string]string] // of the account's web ACLs, by name
 	unready retry.Backoff                  // load balancers that AWS WAF does not know yet, by ARN
 	refused refusedWebACLs
 }
+
+// newWebACLs returns webACLs without state.
+func newWebACLs(api resource.API, client *wafv2.Client, released rerouted) *webACLs {
+	return &webACLs{API: api, waf: client, releases: released}
+}
+
+// rerouted reports whether rules of a load balancer changed a moment ago, so that it may still serve
+// the old ones.
+type rerouted interface{ ReroutedLately(arn string) bool }
 
 // lookUp returns the ARNs of the web ACLs that are asked for. An ARN is not looked up. The error
 // says why some are left out: they cannot be listed, so that only those of the last list are known,
@@ -119,7 +128,7 @@ func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) er
 	arn := seen.Handle
 	var err error
 	switch {
-	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.rerouted.Early(arn):
+	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.ReroutedLately(arn):
 		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
 	case want == "":
 		return w.detach(ctx, arn)
@@ -133,7 +142,7 @@ func (w *webACLs) attach(ctx context.Context, seen *lb.Observed, want string) er
 		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
 	}
 	if awserr.Is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
-		w.unready.Wait(arn, activeWait, activeWaitMax)
+		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
 	}
 	if err != nil {
 		// The web ACL may exist, and the load balancer not be known yet.
@@ -201,6 +210,15 @@ func (w *webACLs) observe(ctx context.Context, l *look, _ map[string]map[string]
 	}
 	return err
 }
+
+// Forget forgets a load balancer that was deleted.
+func (w *webACLs) Forget(_ lb.Key, arn string) { w.unready.Forget(arn) }
+
+// The first wait until AWS WAF knows a new load balancer, and the longest.
+const (
+	unreadyWait    = 5 * time.Second
+	unreadyWaitMax = 45 * time.Second
+)
 
 // refusedFor is how long a refused web ACL is not tried again.
 const refusedFor = 10 * time.Minute

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"net"
 	"testing"
+	"time"
 
+	"fairlead.dev/fairlead/providers/aws/resource"
 	"github.com/aws/smithy-go"
 )
 
@@ -24,5 +26,16 @@ func TestAServiceThatIsMissing(t *testing.T) {
 		if got := missing(c.err); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
+	}
+}
+
+func TestALoadBalancerThatIsGoneHasNoWebACLToWaitFor(t *testing.T) {
+	w := newWebACLs(resource.API{}, nil, nil)
+	for _, arn := range []string{"arn:one", "arn:other"} {
+		w.unready.Wait(arn, time.Minute, time.Minute)
+	}
+	w.Forget("key", "arn:one")
+	if w.unready.Early("arn:one") || !w.unready.Early("arn:other") || w.unready.Len() != 1 {
+		t.Errorf("of two load balancers, one of them deleted, %d are remembered", w.unready.Len())
 	}
 }

@@ -17,15 +17,15 @@ import (
 // This file looks through the SDK's models for what AWS may answer to the calls of the provider:
 // each error has a class, or a reason for none.
 
-// modelled are the services whose models name errors, by the field of the Provider. EC2 and STS
+// modelled are the services whose models name errors, by the name of the client in lower case. EC2 and STS
 // name none in theirs; EC2's are listed at
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html.
 var modelled = map[string]string{
-	"elb": "elasticloadbalancingv2", "acm": "acm", "waf": "wafv2", "shields": "shield", "tagging": "resourcegroupstaggingapi",
+	"elb": "elasticloadbalancingv2", "acm": "acm", "waf": "wafv2", "shield": "shield", "shields": "shield", "tagging": "resourcegroupstaggingapi",
 }
 
 var (
-	called        = regexp.MustCompile(`\.(elb|acm|waf|shields|tagging)\.([A-Z]\w+)\(`)
+	called        = regexp.MustCompile(`\.((?i:elb|acm|waf|shields?|tagging))\.([A-Z]\w+)\(`)
 	paged         = regexp.MustCompile(`(elbapi|acm|resourcegroupstaggingapi)\.New(\w+)Paginator\(`)
 	errorsOf      = regexp.MustCompile(`(?s)\nfunc aws\w+_deserializeOpError(\w+)\(.*?\n}\n`)
 	codeCompared  = regexp.MustCompile(`EqualFold\("(\w+)", errorCode\)`)
@@ -54,7 +54,8 @@ func operations(t *testing.T) map[string][]string {
 			t.Fatal(err)
 		}
 		for _, m := range called.FindAllStringSubmatch(string(text), -1) {
-			out[modelled[m[1]]] = append(out[modelled[m[1]]], m[2])
+			service := modelled[strings.ToLower(m[1])]
+			out[service] = append(out[service], m[2])
 		}
 		for _, m := range paged.FindAllStringSubmatch(string(text), -1) {
 			service := m[1]
@@ -111,9 +112,9 @@ var unclassed = map[string]map[string]string{
 	"elasticloadbalancingv2": {
 		"ALPNPolicyNotFound":        "policies of TLS listeners, which Network Load Balancers have",
 		"AllocationIdNotFound":      "addresses of Network Load Balancers",
-		"DuplicateListener":         "makeListener changes the one that is there",
-		"DuplicateLoadBalancerName": "createLoadBalancer changes the one that is there",
-		"DuplicateTargetGroupName":  "createTargetGroup changes the one that is there",
+		"DuplicateListener":         "create changes the one that is there",
+		"DuplicateLoadBalancerName": "create changes the one that is there",
+		"DuplicateTargetGroupName":  "create changes the one that is there",
 		"ListenerNotFound":          "it is gone, unless it was made a moment ago: the next look finds out",
 		"LoadBalancerNotFound":      "it is gone, unless it was made a moment ago: the next look finds out",
 		"PriorityInUse":             "createRule looks whether the rule is there; another owner's is found by the next look",
