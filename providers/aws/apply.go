@@ -14,10 +14,10 @@ import (
 // Apply makes one step true.
 func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	ctx = providers.About(ctx, seen.Key)
-	p.balancers.takeSighting(seen.Key)
+	p.balancers.ForgetSighting(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {
-		p.releases.releaseUnused(seen, step)
+		p.releases.ReleaseUnused(seen, step)
 	}
 	return result, err
 }
@@ -25,17 +25,17 @@ func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		return p.balancers.create(ctx, seen, s.LoadBalancer)
+		return p.balancers.Create(ctx, seen, s.LoadBalancer)
 	case plan.ModifyLoadBalancer:
-		return p.balancers.modify(ctx, seen, s.LoadBalancer)
+		return p.balancers.Modify(ctx, seen, s.LoadBalancer)
 	case plan.DeleteLoadBalancer:
 		return plan.Result{}, p.deleteLoadBalancer(ctx, seen)
 	case plan.GuardLoadBalancer:
-		return plan.Result{}, p.webACLs.attach(ctx, seen, s.WebACL)
+		return plan.Result{}, p.webACLs.Attach(ctx, seen, s.WebACL)
 	case plan.ShieldLoadBalancer:
-		return plan.Result{}, p.protections.set(ctx, seen, s.Shield)
+		return plan.Result{}, p.protections.Set(ctx, seen, s.Shield)
 	case plan.DeleteFirewall:
-		return plan.Result{}, p.firewalls.delete(ctx, seen)
+		return plan.Result{}, p.firewalls.Delete(ctx, seen)
 	case plan.ImportCertificate:
 		arn, err := p.certificates.Import(ctx, seen, s.Certificate)
 		return plan.Result{Handle: arn}, err
@@ -46,33 +46,33 @@ func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	case plan.DeleteCertificate:
 		return plan.Result{}, p.certificates.Delete(ctx, seen, s.Certificate)
 	case plan.CreateTargetGroup:
-		return p.targetGroups.create(ctx, seen, s.Group)
+		return p.targetGroups.Create(ctx, seen, s.Group)
 	case plan.ModifyTargetGroup:
-		return plan.Result{}, p.targetGroups.modify(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.Modify(ctx, seen, s.Group)
 	case plan.RegisterTargets:
-		return plan.Result{}, p.targetGroups.registerSome(ctx, seen.Key, s.Group, s.Targets)
+		return plan.Result{}, p.targetGroups.RegisterSome(ctx, seen.Key, s.Group, s.Targets)
 	case plan.AwaitTargets:
-		return plan.Result{}, p.targetGroups.awaitHealthy(ctx, seen.Key, s.Group)
+		return plan.Result{}, p.targetGroups.AwaitHealthy(ctx, seen.Key, s.Group)
 	case plan.DeleteTargetGroup:
-		return plan.Result{}, p.targetGroups.delete(ctx, seen, s.Group)
+		return plan.Result{}, p.targetGroups.Delete(ctx, seen, s.Group)
 	case plan.CreateListener:
-		return p.listeners.create(ctx, seen, s.Listener)
+		return p.listeners.Create(ctx, seen, s.Listener)
 	case plan.ModifyListener:
-		return plan.Result{}, p.listeners.modify(ctx, seen, s.Listener)
+		return plan.Result{}, p.listeners.Modify(ctx, seen, s.Listener)
 	case plan.AttachCertificate:
-		return plan.Result{}, p.listeners.attachCertificate(ctx, seen, s.Port, s.Certificate)
+		return plan.Result{}, p.listeners.AttachCertificate(ctx, seen, s.Port, s.Certificate)
 	case plan.DetachCertificate:
-		return plan.Result{}, p.listeners.detachCertificate(ctx, seen, s.Port, s.Certificate)
+		return plan.Result{}, p.listeners.DetachCertificate(ctx, seen, s.Port, s.Certificate)
 	case plan.DeleteListener:
-		return plan.Result{}, p.listeners.delete(ctx, seen, s.Port)
+		return plan.Result{}, p.listeners.Delete(ctx, seen, s.Port)
 	case plan.CreateRule:
-		return p.listeners.createRule(ctx, seen, s)
+		return p.listeners.CreateRule(ctx, seen, s)
 	case plan.ModifyRule:
-		return plan.Result{}, p.listeners.modifyRule(ctx, seen, s)
+		return plan.Result{}, p.listeners.ModifyRule(ctx, seen, s)
 	case plan.DeleteRule:
-		return plan.Result{}, p.listeners.deleteRule(ctx, seen, s)
+		return plan.Result{}, p.listeners.DeleteRule(ctx, seen, s)
 	case plan.RespaceRules:
-		return plan.Result{}, p.listeners.respaceRules(ctx, seen, s)
+		return plan.Result{}, p.listeners.RespaceRules(ctx, seen, s)
 	}
 	return plan.Result{}, fmt.Errorf("step %s is not known", step.Op())
 }
@@ -82,7 +82,7 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	if !seen.Exists {
 		return nil
 	}
-	if err := p.balancers.delete(ctx, seen); err != nil {
+	if err := p.balancers.Delete(ctx, seen); err != nil {
 		return err
 	}
 	for _, known := range p.remembering() {

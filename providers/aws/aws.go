@@ -10,7 +10,16 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/balancers"
 	"fairlead.dev/fairlead/providers/aws/certificates"
+	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/listeners"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/protection"
+	"fairlead.dev/fairlead/providers/aws/recent"
+	"fairlead.dev/fairlead/providers/aws/releases"
+	"fairlead.dev/fairlead/providers/aws/targets"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -46,44 +55,46 @@ type Options struct {
 // in one direction only: nodes iterates the members of targetGroups.
 type Provider struct {
 	options Options
-	clients clients
+	clients clients.Clients
 
-	recent     *recent
-	limits     *accountLimits
-	conditions *conditionSupport
+	recent     *recent.Resources
+	limits     *account.Limits
+	conditions *account.ConditionSupport
 
-	balancers      *balancers
-	listeners      *listeners
-	targetGroups   *targetGroups
-	subnets        *subnets
-	securityGroups *securityGroups
-	nodes          *nodes
-	firewalls      *firewalls
+	balancers      *balancers.Store
+	listeners      *listeners.Store
+	targetGroups   *targets.Store
+	subnets        *network.Subnets
+	securityGroups *network.SecurityGroups
+	nodes          *network.Nodes
+	firewalls      *network.Firewalls
 	certificates   *certificates.Store
-	webACLs        *webACLs
-	protections    *shieldProtections
+	webACLs        *protection.WebACLs
+	protections    *protection.Shields
 
-	releases *releases // what steps stopped using, and when that can be deleted
+	releases *releases.Releases // what steps stopped using, and when that can be deleted
 }
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	p := &Provider{options: o, releases: newReleases(cmp.Or(o.Settle, lb.ALB().Settle))}
-	p.recent = newRecent(o.Lag, p.forgetMissing)
-	c := newClients(o.Config, o.Installation, o.VPC,
-		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, p.recent.into)
-	p.clients, p.limits, p.conditions = c, newAccountLimits(c.ELB), newConditionSupport(c.API)
-	p.subnets = newSubnets(c.ec2, c.vpc, c.region)
-	p.securityGroups = newSecurityGroups(c.Owner, c.ec2, c.vpc, p.recent)
-	p.nodes = newNodes(c.ELB, p.securityGroups, o.Cluster, o.Unfenced, allTargets{p})
-	p.firewalls = newFirewalls(c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.deleteUnused)
-	p.targetGroups = newTargetGroups(c.API, c.vpc, p.limits, p.subnets, p.nodes, p.releases.deleteUnused)
-	p.webACLs = newWebACLs(c.API, c.waf, p.releases)
-	p.protections = newShieldProtections(c.API, c.shield)
-	p.balancers = newBalancers(c.API, network{p.subnets, p.securityGroups, p.nodes, p.firewalls}, p.targetGroups, p.protections, p.limits)
-	p.listeners = newListeners(c.API, p.firewalls, p.targetGroups, p.conditions, p.releases)
-	p.certificates = certificates.New(c.API, c.acm,
-		func(arn string) bool { return p.recent.knows(":certificate/", arn) }, p.releases.deleteUnused)
+	p := &Provider{options: o, releases: releases.New(cmp.Or(o.Settle, lb.ALB().Settle))}
+	p.recent = recent.New(o.Lag, p.forgetMissing)
+	c := clients.New(o.Config, o.Installation, o.VPC,
+		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, p.recent.Into)
+	p.clients, p.limits, p.conditions = c, account.NewLimits(c.ELB), account.NewConditionSupport(c.API)
+	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
+	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)
+	p.nodes = network.NewNodes(c.ELB, p.securityGroups, o.Cluster, o.Unfenced, allTargets{p})
+	p.firewalls = network.NewFirewalls(c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.DeleteUnused)
+	p.targetGroups = targets.New(c.API, c.VPC, p.limits, p.subnets, p.nodes, p.releases.DeleteUnused)
+	p.webACLs = protection.NewWebACLs(c.API, c.WAF, p.releases)
+	p.protections = protection.NewShields(c.API, c.Shield)
+	p.balancers = balancers.New(c.API, balancers.Network{
+		Subnets: p.subnets, SecurityGroups: p.securityGroups, Nodes: p.nodes, Firewalls: p.firewalls,
+	}, p.targetGroups, p.protections, p.limits)
+	p.listeners = listeners.New(c.API, p.firewalls, p.targetGroups, p.conditions, p.releases)
+	p.certificates = certificates.New(c.API, c.ACM,
+		func(arn string) bool { return p.recent.Knows(":certificate/", arn) }, p.releases.DeleteUnused)
 	return p
 }
 
@@ -106,9 +117,9 @@ func (p *Provider) Term() providers.Provider { return New(p.options) }
 // Capabilities returns the limits of the account, or the published ones until they are known, as
 // far as the class leaves them.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
-	c := p.limits.last().within(lb.ALB())
+	c := p.limits.Last().Within(lb.ALB())
 	c.Inbound = !p.options.Unfenced
-	p.conditions.limit(&class, &c)
+	p.conditions.Limit(&class, &c)
 	return c.For(class)
 }
 
@@ -120,8 +131,8 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return facts, nil // the load balancer is to be deleted, and needs no facts
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
-	if err := p.limits.load(ctx, q.Limits); err != nil {
-		facts.LimitsUnread = p.limits.last() == nil
+	if err := p.limits.Load(ctx, q.Limits); err != nil {
+		facts.LimitsUnread = p.limits.Last() == nil
 		if facts.LimitsUnread && throttle.Late(err) {
 			return lb.Facts{}, err // the next calls would wait as long
 		}
@@ -134,13 +145,13 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		return lb.Facts{}, err
 	}
 	var err error
-	if facts.WebACLs, err = p.webACLs.lookUp(ctx, q.WebACLs); err != nil {
+	if facts.WebACLs, err = p.webACLs.LookUp(ctx, q.WebACLs); err != nil {
 		facts.Unguarded = err.Error()
 	}
 	if q.Shield {
-		facts.Unshielded = p.protections.unavailable(ctx)
+		facts.Unshielded = p.protections.Unavailable(ctx)
 	}
-	err = p.balancers.place(ctx, q.Network, &facts)
+	err = p.balancers.Place(ctx, q.Network, &facts)
 	if ctx.Err() != nil { // facts that were not read for that reason are none
 		return lb.Facts{}, context.Cause(ctx)
 	}

@@ -9,6 +9,8 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/preflight"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
@@ -38,7 +40,7 @@ func Plug() clouds.Cloud {
 			return lasting{p}, err
 		},
 		Check: func(ctx context.Context, around clouds.Surroundings) []check.Finding {
-			return checkAccount(ctx, s.access(around, ""))
+			return preflight.Check(ctx, s.access(around, ""))
 		},
 		Prove: func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error) {
 			return Open(ctx, s.access(around, installation))
@@ -63,8 +65,8 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 }
 
 // access returns where an installation works.
-func (s *settings) access(around clouds.Surroundings, installation string) Access {
-	out := Access{
+func (s *settings) access(around clouds.Surroundings, installation string) access.Access {
+	out := access.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
 		Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},

@@ -14,6 +14,10 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/balancers"
+	"fairlead.dev/fairlead/providers/aws/listeners"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
@@ -24,12 +28,12 @@ import (
 // Observe reads the load balancer of a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
-	l := &look{
-		key: key, owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) }, deep: deep,
-		rules: map[string][]elb.Rule{}, served: map[string][]elb.Certificate{}, health: map[string][]lb.TargetHealth{},
-		attributes: map[string]map[string]string{}, assumed: map[string]bool{},
+	l := &look.Look{
+		Key: key, Owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) }, Deep: deep,
+		Rules: map[string][]elb.Rule{}, Served: map[string][]elb.Certificate{}, Health: map[string][]lb.TargetHealth{},
+		Attributes: map[string]map[string]string{}, Assumed: map[string]bool{},
 	}
-	if p.balancers.unlisted.Early(string(key)) {
+	if p.balancers.Unlisted.Early(string(key)) {
 		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
 			key, providers.ErrPending)
 	}
@@ -38,33 +42,33 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if err != nil {
 		return nil, err
 	}
-	if l.balancer, l.another, err = p.balancers.findByKey(ctx, key); err != nil {
+	if l.Balancer, l.Another, err = p.balancers.FindByKey(ctx, key); err != nil {
 		return nil, err
 	}
-	for _, read := range []reader{
-		p.listeners.read, p.targetGroups.read, p.readInside, p.readTags, p.firewalls.find, p.readCertificates,
+	for _, read := range []look.Reader{
+		p.listeners.Read, p.targetGroups.Read, p.readInside, p.readTags, p.firewalls.Find, p.readCertificates,
 	} {
 		if err := read(ctx, l, indexed); err != nil {
 			return nil, err
 		}
 	}
-	if missing := p.recent.unlisted(p.clients.LoadBalancerName(key), l.arns()); missing != "" && !l.another {
-		p.balancers.unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
+	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" && !l.Another {
+		p.balancers.Unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
 			key, missing, providers.ErrPending)
 	}
-	p.balancers.unlisted.Forget(string(key))
+	p.balancers.Unlisted.Forget(string(key))
 	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
-	for _, read := range []reader{
-		p.readAttributes, p.firewalls.observe, p.nodes.observe, p.webACLs.observe, p.protections.observe,
-		p.balancers.observeProtection,
+	for _, read := range []look.Reader{
+		p.readAttributes, p.firewalls.Observe, p.nodes.Observe, p.webACLs.Observe, p.protections.Observe,
+		p.balancers.ObserveProtection,
 	} {
 		err := read(ctx, l, indexed)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			l.unread = append(l.unread, err.Error())
+			l.Unread = append(l.Unread, err.Error())
 		}
 	}
 	p.learn(l)
@@ -78,101 +82,101 @@ const (
 )
 
 // readAttributes reads the attributes that this operator wrote.
-func (p *Provider) readAttributes(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	return readAttributes(ctx, p.clients.ELB, l)
+func (p *Provider) readAttributes(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	return attributes.Read(ctx, p.clients.ELB, l)
 }
 
 // learn passes what an observation found out to the collaborators that keep it.
-func (p *Provider) learn(l *look) {
-	if l.balancer == nil {
-		p.balancers.learnAbsence(l.key)
+func (p *Provider) learn(l *look.Look) {
+	if l.Balancer == nil {
+		p.balancers.LearnAbsence(l.Key)
 	} else {
-		p.conditions.learn(l.tags[aws.ToString(l.balancer.LoadBalancerArn)], l.rules)
+		p.conditions.Learn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)], l.Rules)
 	}
-	if l.balancer != nil && l.deep {
-		p.balancers.forgetPlace(l.key)
-		p.nodes.forgetOpenPorts()
-		p.limits.expire()
+	if l.Balancer != nil && l.Deep {
+		p.balancers.ForgetPlace(l.Key)
+		p.nodes.ForgetOpenPorts()
+		p.limits.Expire()
 	}
-	if l.firewall != "" || l.firewallMissing {
-		p.nodes.addUser(l.key)
+	if l.Firewall != "" || l.FirewallMissing {
+		p.nodes.AddUser(l.Key)
 	}
-	p.targetGroups.learn(l)
+	p.targetGroups.Learn(l)
 }
 
 // Active reports whether a load balancer is active.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	return p.balancers.awaitActive(providers.About(ctx, seen.Key), seen)
+	return p.balancers.AwaitActive(providers.About(ctx, seen.Key), seen)
 }
 
 // forgetMissing forgets IDs and ARNs that AWS does not find, and reports whether one was known. The
 // next try finds or creates what it needs.
 func (p *Provider) forgetMissing(ids []string) bool {
-	known := p.nodes.forgetShared(ids)
-	known = p.firewalls.remove(ids) || known
-	known = p.targetGroups.remove(ids) || known
-	return p.balancers.removeSightings(ids) || known
+	known := p.nodes.ForgetShared(ids)
+	known = p.firewalls.Remove(ids) || known
+	known = p.targetGroups.Remove(ids) || known
+	return p.balancers.RemoveSightings(ids) || known
 }
 
 // readInside reads the rules and certificates of listeners, and the members of target groups, in
 // parallel.
-func (p *Provider) readInside(ctx context.Context, l *look, _ map[string]map[string]string) error {
-	rules := make([][]elb.Rule, len(l.listeners))
-	served := make([][]elb.Certificate, len(l.listeners))
-	health := make([][]lb.TargetHealth, len(l.groups))
+func (p *Provider) readInside(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	rules := make([][]elb.Rule, len(l.Listeners))
+	served := make([][]elb.Certificate, len(l.Listeners))
+	health := make([][]lb.TargetHealth, len(l.Groups))
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.AtOnce)
-	for i, listener := range l.listeners {
+	for i, listener := range l.Listeners {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			rules[i], err = readRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
+			rules[i], err = listeners.ReadRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
 			return err
 		}))
 		if listener.Protocol == elb.ProtocolEnumHttps {
 			reads.Go(providers.Safely(ctx, func() (err error) {
-				served[i], err = p.listeners.certificatesOf(ctx, aws.ToString(listener.ListenerArn))
+				served[i], err = p.listeners.CertificatesOf(ctx, aws.ToString(listener.ListenerArn))
 				return err
 			}))
 		}
 	}
-	for i, g := range l.groups {
+	for i, g := range l.Groups {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			health[i], err = p.targetGroups.healthOrLast(ctx, aws.ToString(g.TargetGroupArn))
+			health[i], err = p.targetGroups.HealthOrLast(ctx, aws.ToString(g.TargetGroupArn))
 			return err
 		}))
 	}
 	if err := reads.Wait(); err != nil {
 		return err
 	}
-	for i, listener := range l.listeners {
-		l.rules[aws.ToString(listener.ListenerArn)], l.served[aws.ToString(listener.ListenerArn)] = rules[i], served[i]
+	for i, listener := range l.Listeners {
+		l.Rules[aws.ToString(listener.ListenerArn)], l.Served[aws.ToString(listener.ListenerArn)] = rules[i], served[i]
 	}
-	for i, g := range l.groups {
-		l.health[aws.ToString(g.TargetGroupArn)] = health[i]
+	for i, g := range l.Groups {
+		l.Health[aws.ToString(g.TargetGroupArn)] = health[i]
 	}
 	return nil
 }
 
 // readCertificates reads the imported certificates of the load balancer.
-func (p *Provider) readCertificates(ctx context.Context, l *look, indexed map[string]map[string]string) (err error) {
-	l.imported, err = p.certificates.Observe(ctx, l.key, l.deep, l.servedARNs(), indexed)
+func (p *Provider) readCertificates(ctx context.Context, l *look.Look, indexed map[string]map[string]string) (err error) {
+	l.Imported, err = p.certificates.Observe(ctx, l.Key, l.Deep, l.ServedARNs(), indexed)
 	return err
 }
 
 // readTags reads the tags of the load balancer, its listeners and its target groups. The index of
 // tags may be out of date, so its tags of a target group count only where this process has not
 // written them.
-func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map[string]string) error {
+func (p *Provider) readTags(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
 	var arns []string
-	if l.balancer != nil {
-		arns = append(arns, aws.ToString(l.balancer.LoadBalancerArn))
+	if l.Balancer != nil {
+		arns = append(arns, aws.ToString(l.Balancer.LoadBalancerArn))
 	}
-	for _, listener := range l.listeners {
+	for _, listener := range l.Listeners {
 		arns = append(arns, aws.ToString(listener.ListenerArn))
 	}
 	found := map[string]map[string]string{}
-	for _, g := range l.groups {
+	for _, g := range l.Groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := indexed[arn]; l.deep || tags[resource.TagDigest] == "" || p.targetGroups.has(l.key, arn) {
+		if tags := indexed[arn]; l.Deep || tags[resource.TagDigest] == "" || p.targetGroups.Has(l.Key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags
@@ -180,33 +184,33 @@ func (p *Provider) readTags(ctx context.Context, l *look, indexed map[string]map
 	}
 	read, err := p.clients.TagsOf(ctx, arns)
 	maps.Copy(found, read)
-	l.tags = found
-	if l.balancer != nil && !l.ours(l.balancer.LoadBalancerArn) {
-		l.balancer, l.listeners, l.another = nil, nil, true
+	l.Tags = found
+	if l.Balancer != nil && !l.Ours(l.Balancer.LoadBalancerArn) {
+		l.Balancer, l.Listeners, l.Another = nil, nil, true
 	}
 	return err
 }
 
 // observed returns the look in canonical form.
-func (p *Provider) observed(l *look) *lb.Observed {
-	o := &lb.Observed{Key: l.key, Firewall: l.firewall, Unread: l.unread}
-	if b := l.balancer; b != nil {
+func (p *Provider) observed(l *look.Look) *lb.Observed {
+	o := &lb.Observed{Key: l.Key, Firewall: l.Firewall, Unread: l.Unread}
+	if b := l.Balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
-		o.Exists, o.Handle, o.Digest = true, arn, digestOf(l)
-		o.Active, o.Protection, o.Protected = active(b), l.protection, l.protected
-		o.Address = addressOf(b)
+		o.Exists, o.Handle, o.Digest = true, arn, balancers.DigestOf(l)
+		o.Active, o.Protection, o.Protected = balancers.Active(b), l.Protection, l.Protected
+		o.Address = balancers.AddressOf(b)
 	}
-	for _, g := range l.groups {
-		if l.ours(g.TargetGroupArn) { // a rule of others may forward to target groups of others
-			o.TargetGroups = append(o.TargetGroups, p.targetGroups.observed(l, g))
+	for _, g := range l.Groups {
+		if l.Ours(g.TargetGroupArn) { // a rule of others may forward to target groups of others
+			o.TargetGroups = append(o.TargetGroups, p.targetGroups.Observed(l, g))
 		}
 	}
 	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
-	for _, listener := range l.listeners {
-		o.Listeners = append(o.Listeners, p.listeners.observed(l, listener))
+	for _, listener := range l.Listeners {
+		o.Listeners = append(o.Listeners, p.listeners.Observed(l, listener))
 	}
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
-	for _, c := range l.imported {
+	for _, c := range l.Imported {
 		o.Certificates = append(o.Certificates, c)
 	}
 	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
@@ -216,11 +220,11 @@ func (p *Provider) observed(l *look) *lb.Observed {
 // Targets returns the members of a target group. Members that an observation has just read are not
 // read again.
 func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
-	return p.targetGroups.targets(providers.About(ctx, key), key, group)
+	return p.targetGroups.Targets(providers.About(ctx, key), key, group)
 }
 
 // SetTargets makes targets the members of a group: it registers those that are missing, then
 // deregisters the others.
 func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	return p.targetGroups.setTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
+	return p.targetGroups.SetTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
 }

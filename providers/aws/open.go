@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
@@ -22,7 +23,7 @@ import (
 // AWS_USE_DUALSTACK_ENDPOINT work as in other programs.
 
 // Open returns a Provider with the credentials of the process, if they can be used.
-func Open(ctx context.Context, a Access) (*Provider, error) {
+func Open(ctx context.Context, a access.Access) (*Provider, error) {
 	rates, err := throttle.Published().With(a.Rates)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rates of calls: %w", err)
@@ -32,7 +33,7 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
 	}
 	if sdk.Region == "" {
-		if sdk.Region, err = regionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
+		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
 			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the instance does not: %w", err)
 		}
 	}
@@ -44,10 +45,10 @@ func Open(ctx context.Context, a Access) (*Provider, error) {
 }
 
 // open returns a Provider if the VPC has subnets.
-func open(ctx context.Context, a Access, sdk aws.Config, rates providers.Rates) (*Provider, error) {
+func open(ctx context.Context, a access.Access, sdk aws.Config, rates providers.Rates) (*Provider, error) {
 	if a.VPC == "" {
 		var err error
-		if a.VPC, err = findVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes); err != nil {
+		if a.VPC, err = access.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes); err != nil {
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
 		}
 	}
@@ -55,7 +56,7 @@ func open(ctx context.Context, a Access, sdk aws.Config, rates providers.Rates) 
 		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced,
 		Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines,
 	})
-	subnets, err := p.subnets.since(ctx, time.Now())
+	subnets, err := p.subnets.Since(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
 	}

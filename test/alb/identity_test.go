@@ -16,6 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -99,7 +100,7 @@ func TestIdentityOfAPod(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			asked = ""
-			if _, err := aws.Open(t.Context(), aws.Access{Region: albsim.Region, VPC: albsim.VPC}); err != nil {
+			if _, err := aws.Open(t.Context(), access.Access{Region: albsim.Region, VPC: albsim.VPC}); err != nil {
 				t.Fatal(err)
 			}
 			if asked != c.asked {

@@ -24,6 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/aws/proof"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
@@ -105,7 +106,7 @@ var (
 // untried are the assumptions that a run does not try: all others of the ledger.
 func untried(tried ...string) []string {
 	var out []string
-	for _, a := range aws.Assumptions {
+	for _, a := range proof.Assumptions {
 		if id := "assumption/" + a.ID; !slices.Contains(tried, id) {
 			out = append(out, id)
 		}

@@ -192,7 +192,7 @@ func TestPolicy(t *testing.T) {
 	}
 	text := string(policy(t, needed))
 	page.Check(t, "../../docs/iam-policy.json", text)
-	page.Check(t, "../../providers/aws/policy.json", text) // which the binary asks AWS about
+	page.Check(t, "../../providers/aws/preflight/policy.json", text) // which the binary asks AWS about
 	page.Check(t, "../../docs/reference/permissions.md", string(permissionsPage(needed)))
 }
 

@@ -1,0 +1,139 @@
+// Package access says in which region and VPC a process works, and finds both.
+package access
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/throttle"
+)
+
+// This file finds the region and the VPC of a process.
+
+// Access says where to work, and for which installation. Empty fields are found.
+type Access struct {
+	// Installation distinguishes resources of this operator from those of others.
+	Installation string
+	// Region is the region of the load balancers; empty: that of the SDK's settings, else of the
+	// instance.
+	Region string
+	// VPC is their VPC; empty: that of the instance, else of the nodes, else the only one.
+	VPC string
+	// Cluster is the name by which the security groups of the nodes are found; empty: none are
+	// changed.
+	Cluster string
+	// Unfenced leaves all security groups alone.
+	Unfenced bool
+	// Nodes returns the instances of the cluster, to find their VPC.
+	Nodes func(context.Context) ([]string, error)
+	// Rates are the rates of calls; those that are missing are the published ones.
+	Rates providers.Rates
+	// Requested is called after each call of AWS, if it is not nil.
+	Requested func(throttle.Request)
+	// Deadlines are how long calls may take.
+	Deadlines throttle.Deadlines
+}
+
+// askingInstance is how long the metadata of the instance may take. Often, a pod has no access to
+// it.
+const askingInstance = 5 * time.Second
+
+// RegionOf reads the region of the instance.
+func RegionOf(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+	defer cancel()
+	out, err := instance.GetRegion(ctx, &imds.GetRegionInput{})
+	if err != nil {
+		return "", err
+	}
+	return out.Region, nil
+}
+
+// FindVPC returns the VPC of the instance of this process, else that of a node, else the only VPC.
+func FindVPC(
+	ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error),
+) (string, error) {
+	vpc, silent := VPCOf(ctx, instance)
+	if silent == nil {
+		return vpc, nil
+	}
+	ids, err := nodes(ctx)
+	if err != nil {
+		return "", err
+	}
+	// Nodes on Fargate are no instances.
+	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
+		vpc, err = VPCOfNode(ctx, cloud, ids[at])
+	} else {
+		vpc, err = OnlyVPC(ctx, cloud)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%w; %w", silent, err)
+	}
+	return vpc, nil
+}
+
+// VPCOfNode reads the VPC of an instance.
+func VPCOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
+	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
+	if err != nil {
+		return "", awserr.Explain("reading instance "+id, err)
+	}
+	for _, r := range out.Reservations {
+		for _, i := range r.Instances {
+			return aws.ToString(i.VpcId), nil
+		}
+	}
+	return "", fmt.Errorf("instance %s is not there", id)
+}
+
+// OnlyVPC returns the VPC of the region, if there is one.
+func OnlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
+	out, err := cloud.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
+	if err != nil {
+		return "", awserr.Explain("no node is an instance; listing VPCs", err)
+	}
+	var ids []string
+	for _, v := range out.Vpcs {
+		ids = append(ids, aws.ToString(v.VpcId))
+	}
+	if len(ids) != 1 {
+		return "", fmt.Errorf("no node is an instance; the VPCs of the region are %q", ids)
+	}
+	return ids[0], nil
+}
+
+// VPCOf returns the VPC of the first network interface of the instance.
+func VPCOf(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+	defer cancel()
+	mac, err := metadata(ctx, instance, "mac")
+	if err != nil {
+		return "", err
+	}
+	return metadata(ctx, instance, "network/interfaces/macs/"+mac+"/vpc-id")
+}
+
+// metadata reads a value of the instance's metadata.
+func metadata(ctx context.Context, instance *imds.Client, path string) (string, error) {
+	out, err := instance.GetMetadata(ctx, &imds.GetMetadataInput{Path: path})
+	if err != nil {
+		return "", err
+	}
+	defer out.Content.Close()
+	text, err := io.ReadAll(out.Content)
+	if err != nil {
+		return "", fmt.Errorf("reading %s of the instance: %w", path, err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}

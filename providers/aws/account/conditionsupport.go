@@ -1,0 +1,200 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file finds out how many values a condition can have, and keeps which conditions AWS takes
+// here. The guide says three
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html,
+// "You can specify up to three match evaluations per condition"), and what AWS answers says five,
+// for all conditions of a rule together: "A rule can only have '5' condition values"
+// (https://github.com/aws-cloudformation/cfn-lint/issues/3833, of a condition with six;
+// https://github.com/aws/aws-cdk/issues/10065). Fairlead tries five. Where AWS refuses more than
+// three, later rules have at most three values a condition, which may take more rules, and a tag of
+// the load balancer says so. Regular expressions are tried and left out in the same way.
+
+// Tags of a load balancer where AWS refused conditions: more than three values in one, or regular
+// expressions, which maybe not each partition and not each simulator of AWS supports. They keep an
+// operator that starts from changing rules in vain.
+const (
+	tagValues      = "fairlead.dev/condition-values"
+	tagExpressions = "fairlead.dev/regular-expressions"
+	noExpressions  = "none"
+)
+
+// FewestValues is how many values a condition can have at least.
+const FewestValues = 3
+
+// ConditionSupport holds which conditions AWS has taken and refused here. What AWS has taken once
+// is not the reason of a later refusal.
+type ConditionSupport struct {
+	resource.API
+	tookExpressions atomic.Bool // a rule with a regular expression exists
+	tookValues      atomic.Bool // a rule with a condition of more than three values exists
+	noExpressions   atomic.Bool // regular expressions are refused
+	fewValues       atomic.Bool // more than three values in a condition are refused
+}
+
+// NewConditionSupport returns a conditionSupport without state.
+func NewConditionSupport(api resource.API) *ConditionSupport { return &ConditionSupport{API: api} }
+
+// Limit lowers the limits of a class, and of a cloud, to what AWS takes here.
+func (s *ConditionSupport) Limit(class *lb.Class, c *lb.Capabilities) {
+	class.NoRegularExpressions = class.NoRegularExpressions || s.noExpressions.Load()
+	if s.fewValues.Load() {
+		c.ValuesPerCondition = FewestValues
+		class.ValuesPerCondition = min(class.ValuesPerCondition, FewestValues)
+	}
+}
+
+// Learn learns from the tags of a load balancer, and from its rules.
+func (s *ConditionSupport) Learn(tags map[string]string, rules map[string][]elb.Rule) {
+	if tags[tagExpressions] == noExpressions {
+		s.noExpressions.Store(true)
+	}
+	if tags[tagValues] != "" {
+		s.fewValues.Store(true)
+	}
+	for _, ofListener := range rules {
+		for _, r := range ofListener {
+			s.learnTaken(r.Conditions)
+		}
+	}
+}
+
+// learnTaken learns from the conditions of a rule that exists.
+func (s *ConditionSupport) learnTaken(conditions []elb.RuleCondition) {
+	if expressed(conditions) {
+		s.tookExpressions.Store(true)
+	}
+	if crowdedCondition(conditions) {
+		s.tookValues.Store(true)
+	}
+}
+
+// Adapt returns the error of a call with conditions. Where AWS refuses the form of the conditions,
+// and not their meaning, it has later rules use another form, and returns ErrPending: the next
+// reconciliation tries that at once.
+func (s *ConditionSupport) Adapt(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+	if err == nil {
+		s.learnTaken(conditions)
+		return nil
+	}
+	return s.adaptValues(ctx, seen, conditions, s.adaptExpressions(ctx, seen, conditions, transforms, err))
+}
+
+// adaptValues returns the error of a call with conditions, and adapts where AWS refuses more than
+// three values in one.
+func (s *ConditionSupport) adaptValues(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error) error {
+	if !refusesRule(err) || !crowdedCondition(conditions) || s.tookValues.Load() || !namesValues(err) {
+		return err
+	}
+	s.fewValues.Store(true)
+	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as many from now on", FewestValues)
+	// Without the tag, the next operator finds out for itself.
+	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(FewestValues)})
+	return errors.Join(saidOtherwise(how, err), untagged)
+}
+
+// refusesRule reports whether AWS refuses a rule for its content.
+func refusesRule(err error) bool {
+	return awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidRequest",
+		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation", "MalformedQueryString")
+}
+
+// namesValues reports whether a refusal mentions the values of conditions.
+func namesValues(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "value") || strings.Contains(text, "evaluation") || strings.Contains(text, "condition")
+}
+
+// crowdedCondition reports whether a condition has more values than the guide says.
+func crowdedCondition(conditions []elb.RuleCondition) bool {
+	return slices.ContainsFunc(conditions, func(condition elb.RuleCondition) bool {
+		c := convert.FromCondition(condition)
+		return len(c.Values)+len(c.Regex) > FewestValues
+	})
+}
+
+// saidOtherwise returns a refusal that ends once rules have another form.
+func saidOtherwise(how string, err error) error {
+	return fmt.Errorf("%s: %s: %w", how, awserr.Describe(err), providers.ErrPending)
+}
+
+// adaptExpressions returns the error of a call with conditions, and adapts where regular
+// expressions are not supported. An endpoint that AWS_ENDPOINT_URL names may fail with status 500.
+// A partition that does not support them refuses the rule, in words that AWS does not publish: the
+// expressions count as the reason where the partition is not the one in which they are documented,
+// or where the refusal mentions them, as long as AWS has taken no rule with one. A rule that
+// rewrites requests, too, may be refused for that.
+func (s *ConditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+	if err == nil || !expressed(conditions) {
+		return err
+	}
+	var answer *smithyhttp.ResponseError
+	endpoint := s.ELB.Options().BaseEndpoint
+	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" &&
+		answer.HTTPStatusCode() == http.StatusInternalServerError
+	refuses := refusesRule(err) && !s.tookExpressions.Load() && !transforms &&
+		(!Commercial(seen.Handle) || namesExpressions(err))
+	if !fails && !refuses {
+		return err
+	}
+	s.noExpressions.Store(true)
+	// Without the tag, the next operator finds out for itself.
+	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions})
+	if refuses {
+		how := "regular expressions are not understood here, and rules are said without them from now on"
+		return errors.Join(saidOtherwise(how, err), untagged)
+	}
+	return fmt.Errorf("%s does not understand regular expressions, and rules are said without them from now on: %w",
+		aws.ToString(endpoint), errors.Join(err, untagged))
+}
+
+// Commercial reports whether an ARN is of the partition that the documentation describes. China,
+// GovCloud and isolated regions have partitions of their own: aws-cn, aws-us-gov, aws-iso and more
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
+func Commercial(text string) bool {
+	parsed, err := arn.Parse(text)
+	return err != nil || parsed.Partition == "aws"
+}
+
+// namesExpressions reports whether a refusal names the field of regular expressions, or says that
+// they are not supported.
+func namesExpressions(err error) bool {
+	text := strings.ToLower(err.Error())
+	return strings.Contains(text, "regexvalues") ||
+		strings.Contains(text, "not supported") && strings.Contains(text, "regular expression")
+}
+
+// expressed reports whether conditions have regular expressions.
+func expressed(conditions []elb.RuleCondition) bool {
+	for _, c := range conditions {
+		switch {
+		case c.HostHeaderConfig != nil && len(c.HostHeaderConfig.RegexValues) > 0,
+			c.PathPatternConfig != nil && len(c.PathPatternConfig.RegexValues) > 0,
+			c.HttpHeaderConfig != nil && len(c.HttpHeaderConfig.RegexValues) > 0:
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package account
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/recent"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file waits for the service-linked role, which Elastic Load Balancing creates with the first
+// load balancer of an account
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html).
+// IAM is eventually consistent: a new role is not visible everywhere at once
+// (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). The answer of Elastic Load
+// Balancing until it can use the role is undocumented, and no public report quotes it. ECS answers
+// in the same case that it is "unable to assume the service linked role"
+// (https://github.com/awslabs/ecs-refarch-continuous-deployment/pull/39).
+
+// A LinkedRole holds since when the role may exist.
+type LinkedRole struct {
+	mu       sync.Mutex
+	answered time.Time // when AWS first created a load balancer for this process, or could not use the role
+	unused   retry.Backoff
+}
+
+// The first wait until the role can be used, and the longest.
+const (
+	roleWait    = 5 * time.Second
+	roleWaitMax = 45 * time.Second
+)
+
+// Early returns ErrPending where it is too early to try again.
+func (r *LinkedRole) Early() error {
+	if r.unused.Early("") {
+		return fmt.Errorf("a moment ago, Elastic Load Balancing could not use its service-linked role: %w", providers.ErrPending)
+	}
+	return nil
+}
+
+// Young reports whether the role may have been created a moment ago, or is yet to be created.
+func (r *LinkedRole) Young() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.answered.IsZero() || time.Since(r.answered) < recent.Usual
+}
+
+// markAnswered notes that AWS has answered: the role exists from now on.
+func (r *LinkedRole) markAnswered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.answered.IsZero() {
+		r.answered = time.Now()
+	}
+}
+
+// ofRole matches the name of the role in answers.
+var ofRole = regexp.MustCompile(`(?i)service[- ]linked role|AWSServiceRoleForElasticLoadBalancing`)
+
+// Explain returns the error of a call that created a load balancer: ErrPending where the role may
+// be the only reason. A denial that names an action is about a missing right.
+func (r *LinkedRole) Explain(young bool, err error) error {
+	if err == nil {
+		r.markAnswered()
+		r.unused.Forget("")
+		return nil
+	}
+	text, code := err.Error(), errorcode.Of(err)
+	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
+	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
+		return err // AWS may return it before it looks for the role
+	}
+	r.markAnswered()
+	if !young {
+		return err
+	}
+	r.unused.Wait("", roleWait, roleWaitMax)
+	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, "+
+		"and is waited for: %w", awserr.Describe(err), providers.ErrPending)
+}

@@ -1,0 +1,317 @@
+// Package balancers creates, changes and deletes load balancers, and keeps what is known of them.
+package balancers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/protection"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file keeps what is known of load balancers, by key: what a moment ago was found under it,
+// and in which subnets and security groups the load balancer is placed. These are chosen once, and
+// again after a deep observation.
+
+// Store keeps what is known of load balancers.
+type Store struct {
+	resource.API
+	subnets     *network.Subnets
+	security    *network.SecurityGroups
+	nodes       *network.Nodes
+	firewalls   *network.Firewalls
+	targets     portsOfTargets
+	protections *protection.Shields
+	limits      *account.Limits
+	role        account.LinkedRole // of Elastic Load Balancing
+
+	mu          sync.Mutex
+	places      map[lb.Key]place
+	sightings   map[lb.Key]sighting
+	undeletable map[string]bool // load balancers that AWS refused to delete, by ARN
+
+	inactive retry.Backoff // load balancers that are not active yet, by ARN
+	Unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
+}
+
+// portsOfTargets returns the ports of the members of a load balancer's target groups, as far as they
+// are known.
+type portsOfTargets interface {
+	PortsOf(seen *lb.Observed) []int32
+}
+
+// Network is what a load balancer needs of the network.
+type Network struct {
+	Subnets        *network.Subnets
+	SecurityGroups *network.SecurityGroups
+	Nodes          *network.Nodes
+	Firewalls      *network.Firewalls
+}
+
+// New returns a Store without state.
+func New(
+	api resource.API, n Network, targets portsOfTargets, protections *protection.Shields, limits *account.Limits,
+) *Store {
+	return &Store{
+		API: api, subnets: n.Subnets, security: n.SecurityGroups, nodes: n.Nodes, firewalls: n.Firewalls,
+		targets: targets, protections: protections, limits: limits,
+		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+	}
+}
+
+// A place holds the subnets and security groups that were chosen for a network.
+type place struct {
+	network lb.Network
+	subnets []string
+	groups  []string // security groups, where the class names some
+}
+
+// Place chooses the subnets and security groups of a load balancer. Facts say why a choice is
+// impossible, or that the name is taken.
+func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error {
+	if n.Key == "" {
+		return nil
+	}
+	bs.mu.Lock()
+	known, ok := bs.places[n.Key]
+	bs.mu.Unlock()
+	if ok && reflect.DeepEqual(known.network, n) {
+		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
+		return nil
+	}
+	there, taken, err := bs.ReadByKey(ctx, n.Key)
+	if err != nil {
+		return err
+	}
+	bs.keepSighting(n.Key, there, taken != "")
+	if facts.NameTaken = taken; taken != "" {
+		return nil
+	}
+	var standing []string
+	if there != nil {
+		standing = subnetsIn(*there)
+	}
+	subnets, err := bs.subnets.Choose(ctx, n, standing)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
+		return nil
+	}
+	if err != nil && there != nil && len(n.SecurityGroups) == 0 {
+		facts.Subnets, facts.Stale = standing, append(facts.Stale, err.Error())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	groups, err := bs.security.ByName(ctx, n.SecurityGroups)
+	if errors.Is(err, providers.ErrRejected) {
+		facts.Unmet = append(facts.Unmet, err.Error())
+	} else if err != nil {
+		return err
+	}
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	facts.Subnets, facts.SecurityGroups = subnets, groups
+	if len(facts.Unmet) == 0 {
+		bs.places[n.Key] = place{n, subnets, groups}
+	}
+	return nil
+}
+
+// ForgetPlace has the subnets and security groups of a load balancer chosen again.
+func (bs *Store) ForgetPlace(key lb.Key) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.places, key)
+}
+
+// A sighting is the load balancer that was found for a key, or nil, and whether another one has its
+// name.
+type sighting struct {
+	balancer *elb.LoadBalancer
+	another  bool
+	at       time.Time
+}
+
+// sightingLife is how long Observe may use the load balancer that Lookup found.
+const sightingLife = 5 * time.Second
+
+// keepSighting keeps a load balancer that was found, for the next observation of its key.
+func (bs *Store) keepSighting(key lb.Key, b *elb.LoadBalancer, another bool) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	bs.sightings[key] = sighting{b, another, time.Now()}
+}
+
+// takeSighting returns the load balancer that was found for a key, and forgets it.
+func (bs *Store) takeSighting(key lb.Key) (last sighting, known bool) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	last, known = bs.sightings[key]
+	delete(bs.sightings, key)
+	return last, known
+}
+
+// ForgetSighting forgets the load balancer that was found for a key: a step is to change it.
+func (bs *Store) ForgetSighting(key lb.Key) { bs.takeSighting(key) }
+
+// FindByKey returns the load balancer of a key, or nil, and whether another one has its name. One
+// that was found a moment ago is not read again.
+func (bs *Store) FindByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
+	if last, known := bs.takeSighting(key); known && time.Since(last.at) < sightingLife {
+		return last.balancer, last.another, nil
+	}
+	there, taken, err := bs.ReadByKey(ctx, key)
+	return there, taken != "", err
+}
+
+// ReadByKey reads the load balancer of a key, or nil, and says in words which other load balancer
+// has its name; "" for none. A name with our hash is hardly ever taken by others, and an
+// observation reads the tags anyway, so they are read here only for names that Ingresses ask for.
+func (bs *Store) ReadByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
+	name := bs.LoadBalancerName(key)
+	there, err = bs.readByName(ctx, name)
+	if err != nil || there == nil || key.Name() == "" {
+		return there, "", err
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := bs.TagsOf(ctx, []string{arn})
+	switch {
+	case err != nil:
+		return nil, "", err
+	case bs.Owns(key, tags[arn]):
+		return there, "", nil
+	case tags[arn][resource.TagInstallation] == bs.Installation:
+		return nil, fmt.Sprintf("%s has the name %s", resource.KeyIn(tags[arn]), name), nil
+	}
+	return nil, "a load balancer of somebody else has the name " + name, nil
+}
+
+// readByName reads the load balancer with a name, or nil.
+func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
+	if awserr.Is(err, "LoadBalancerNotFound") {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, awserr.Explain("reading load balancer "+name, err)
+	}
+	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+}
+
+// own reads the load balancer of a key, of which it is known that it exists.
+func (bs *Store) own(ctx context.Context, key lb.Key) (*balancer, error) {
+	name := bs.LoadBalancerName(key)
+	there, err := bs.readByName(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if there == nil {
+		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
+	}
+	arn := aws.ToString(there.LoadBalancerArn)
+	tags, err := bs.TagsOf(ctx, []string{arn})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case bs.Owns(key, tags[arn]):
+		return &balancer{*there, tags[arn]}, nil
+	case key.Name() != "": // the next lookup finds the name taken, and a diagnostic says so
+		bs.ForgetPlace(key)
+		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
+	}
+	return nil, resource.ExplainUntagged("load balancer "+name, arn, tags[arn], bs.Owned(key, nil))
+}
+
+// The first wait for a load balancer to become active, and the longest.
+const (
+	activeWait    = 5 * time.Second
+	activeWaitMax = 45 * time.Second
+)
+
+// AwaitActive reports whether a load balancer is active. It reads the state ever less often.
+func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, error) {
+	if seen.Active || bs.inactive.Early(seen.Handle) {
+		return seen.Active, nil
+	}
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
+	if err != nil {
+		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
+	}
+	there, err := awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	if err != nil {
+		return false, err
+	}
+	if Active(there) {
+		bs.inactive.Forget(seen.Handle)
+		return true, nil
+	}
+	bs.inactive.Wait(seen.Handle, activeWait, activeWaitMax)
+	return false, nil
+}
+
+// Active reports whether a load balancer is active.
+func Active(b *elb.LoadBalancer) bool {
+	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+}
+
+// AddressOf returns the host name of a load balancer, in lower case as Kubernetes requires: AWS
+// keeps the case of the name.
+func AddressOf(b *elb.LoadBalancer) lb.Address {
+	return lb.Address{Hostname: strings.ToLower(aws.ToString(b.DNSName))}
+}
+
+// refuseDeletion records that AWS refused to delete a load balancer.
+func (bs *Store) refuseDeletion(arn string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	bs.undeletable[arn] = true
+}
+
+// Forget forgets a load balancer that was deleted.
+func (bs *Store) Forget(key lb.Key, arn string) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	delete(bs.undeletable, arn)
+	delete(bs.places, key)
+	bs.inactive.Forget(arn)
+}
+
+// LearnAbsence forgets that AWS refused to delete the load balancer of a key, which does not exist
+// any more.
+func (bs *Store) LearnAbsence(key lb.Key) {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	ofName := ":loadbalancer/app/" + bs.LoadBalancerName(key) + "/"
+	maps.DeleteFunc(bs.undeletable, func(arn string, _ bool) bool { return strings.Contains(arn, ofName) })
+}
+
+// RemoveSightings forgets sightings of load balancers that do not exist, and reports whether there
+// was one.
+func (bs *Store) RemoveSightings(arns []string) bool {
+	bs.mu.Lock()
+	defer bs.mu.Unlock()
+	before := len(bs.sightings)
+	maps.DeleteFunc(bs.sightings, func(_ lb.Key, s sighting) bool {
+		return s.balancer != nil && slices.Contains(arns, aws.ToString(s.balancer.LoadBalancerArn))
+	})
+	return len(bs.sightings) < before
+}

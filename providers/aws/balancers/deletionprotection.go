@@ -1,0 +1,50 @@
+package balancers
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file reads whether load balancers have deletion protection.
+
+// ObserveProtection reads whether a load balancer has deletion protection, where its class ever
+// asked for it, or AWS refused to delete the load balancer.
+func (bs *Store) ObserveProtection(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	if l.Balancer == nil {
+		return nil
+	}
+	arn := aws.ToString(l.Balancer.LoadBalancerArn)
+	ours := slices.Contains(resource.WrittenIn(l.Tags[arn]), attributes.DeletionProtection)
+	bs.mu.Lock()
+	undeletable := bs.undeletable[arn]
+	bs.mu.Unlock()
+	if !ours && !undeletable {
+		return nil
+	}
+	all, err := attributes.OfLoadBalancers(bs.ELB).Read(ctx, arn)
+	if err != nil { // its class asked for it once, or AWS refused to delete it
+		l.Protected = lb.ByOthers
+		if ours {
+			l.Protected = lb.ByClass
+		}
+		return awserr.Explain("reading the attributes of "+arn, err)
+	}
+	set := slices.ContainsFunc(all, func(a attributes.Attribute) bool {
+		return aws.ToString(a.Key) == attributes.DeletionProtection && aws.ToString(a.Value) == "true"
+	})
+	switch {
+	case set && ours:
+		l.Protected = lb.ByClass
+	case set:
+		l.Protected = lb.ByOthers
+	}
+	return nil
+}

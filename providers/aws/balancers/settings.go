@@ -1,0 +1,163 @@
+package balancers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file writes the settings of load balancers and reads them back, as attributes.go does
+// theirs: a tag lists what was written, so that what a class does not say any more goes back to
+// AWS's default.
+
+// Names of the settings of a load balancer that are not attributes, in the list of written settings.
+const (
+	writtenSubnets = "subnets"
+	writtenFamily  = "ip-family"
+)
+
+// usualFamily is the IP address type of load balancers whose class names none.
+const usualFamily = elb.IpAddressTypeIpv4
+
+// writtenOf returns the names of the settings that are set, sorted.
+func writtenOf(s routing.Settings) []string {
+	out := slices.Sorted(maps.Keys(s.Attributes))
+	if len(s.Subnets) > 0 {
+		out = append(out, writtenSubnets)
+	}
+	if s.IPFamily != "" {
+		out = append(out, writtenFamily)
+	}
+	if len(s.SecurityGroups) > 0 {
+		out = append(out, network.WrittenGroups)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tagsFor returns the tags of a load balancer after its settings were written.
+func (bs *Store) tagsFor(want lb.LoadBalancer) map[string]string {
+	tags := bs.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	resource.ListWritten(tags, writtenOf(want.Settings))
+	tags[resource.TagDigest] = string(want.Digest)
+	return tags
+}
+
+// complete reports whether a load balancer has all of its settings once it is created with them.
+func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
+
+// Modify changes the settings of a load balancer.
+func (bs *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
+	there, err := bs.own(ctx, want.Key)
+	if err != nil {
+		return plan.Result{}, err
+	}
+	firewall, err := bs.firewalls.Write(ctx, there.LoadBalancer, seen, want, bs.targets.PortsOf(seen))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	return plan.Result{Firewall: firewall}, bs.writeSettings(ctx, there, want)
+}
+
+// A balancer is a load balancer of ours and its tags.
+type balancer struct {
+	elb.LoadBalancer
+	tags map[string]string
+}
+
+func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
+
+// writeSettings writes the settings of a load balancer, and then the tag with their digest.
+func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
+	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
+	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
+		return err
+	}
+	return attributes.OfLoadBalancers(bs.ELB).WriteAll(ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want))
+}
+
+// writeNetwork puts a load balancer into its subnets, with its IP family.
+func (bs *Store) writeNetwork(ctx context.Context, b *balancer, want routing.Settings, gone []string) error {
+	family := elb.IpAddressType(want.IPFamily)
+	if slices.Contains(gone, writtenFamily) {
+		family = usualFamily
+	}
+	if family == b.IpAddressType {
+		family = ""
+	}
+	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, subnetsIn(b.LoadBalancer)) {
+		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family})
+		return awserr.Explain(fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err)
+	}
+	if family == "" {
+		return nil
+	}
+	_, err := bs.ELB.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family})
+	return awserr.Explain("changing the IP family of "+b.arn(), err)
+}
+
+// subnetsIn are the subnets that a load balancer stands in, sorted.
+func subnetsIn(b elb.LoadBalancer) []string {
+	var out []string
+	for _, z := range b.AvailabilityZones {
+		out = append(out, aws.ToString(z.SubnetId))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// DigestOf returns the digest of the settings: what the tag says, or, looked at deeply, of what is there of that
+// which was written. Where they were not written to the end, or the firewall is gone, there is
+// none.
+func DigestOf(l *look.Look) lb.Digest {
+	if l.FirewallMissing {
+		return ""
+	}
+	tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
+	if !l.Deep || tags[resource.TagDigest] == "" || l.Assumed[aws.ToString(l.Balancer.LoadBalancerArn)] {
+		return lb.Digest(tags[resource.TagDigest])
+	}
+	s := routing.Settings{Scheme: string(l.Balancer.Scheme), SecurityGroups: network.WrongGroups(l), Attributes: l.Attributes[aws.ToString(l.Balancer.LoadBalancerArn)], Tags: tagsThroughout(l, resource.WrittenTags(tags))}
+	for _, name := range resource.WrittenIn(tags) {
+		switch name {
+		case writtenSubnets:
+			s.Subnets = subnetsIn(*l.Balancer)
+		case writtenFamily:
+			s.IPFamily = string(l.Balancer.IpAddressType)
+		case network.WrittenGroups:
+			s.SecurityGroups = slices.Sorted(slices.Values(l.Balancer.SecurityGroups))
+		}
+	}
+	return lb.DigestOf(s)
+}
+
+// tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has
+// one.
+func tagsThroughout(l *look.Look, tags map[string]string) map[string]string {
+	if l.Firewall == "" {
+		return tags
+	}
+	var out map[string]string
+	for name, value := range tags {
+		if there, has := l.FirewallTags[name]; has && there == value {
+			out = attributes.With(out, name, value)
+		}
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+// Package grants has the rules by which a security group admits clients to ports.
+package grants
+
+import (
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+)
+
+// Everywhere is the ranges of all addresses.
+var Everywhere = []string{"0.0.0.0/0", "::/0"}
+
+// A Grant lets one source connect to one port. The rules of a security group are lists of grants.
+type Grant struct {
+	Port   int32
+	Source string // a range of addresses, a prefix list or a security group
+}
+
+// To returns the grants for the clients of a listener.
+func To(port int32, inbound []string) []Grant {
+	if len(inbound) == 0 {
+		inbound = Everywhere
+	}
+	var out []Grant
+	for _, source := range inbound {
+		out = append(out, Grant{port, source})
+	}
+	return out
+}
+
+// Permission returns a grant in the form of EC2.
+func (g Grant) Permission() ec2types.IpPermission {
+	p := ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(g.Port), ToPort: aws.Int32(g.Port)}
+	switch {
+	case strings.HasPrefix(g.Source, "sg-"):
+		p.UserIdGroupPairs = []ec2types.UserIdGroupPair{{GroupId: aws.String(g.Source)}}
+	case strings.HasPrefix(g.Source, "pl-"):
+		p.PrefixListIds = []ec2types.PrefixListId{{PrefixListId: aws.String(g.Source)}}
+	case strings.Contains(g.Source, ":"):
+		p.Ipv6Ranges = []ec2types.Ipv6Range{{CidrIpv6: aws.String(g.Source)}}
+	default:
+		p.IpRanges = []ec2types.IpRange{{CidrIp: aws.String(g.Source)}}
+	}
+	return p
+}
+
+// In returns the grants of a security group that have the form of ours: a rule for each TCP
+// port.
+func In(g ec2types.SecurityGroup) []Grant {
+	var out []Grant
+	for _, p := range g.IpPermissions {
+		if aws.ToString(p.IpProtocol) != "tcp" || aws.ToInt32(p.FromPort) != aws.ToInt32(p.ToPort) {
+			continue
+		}
+		add := func(source *string) { out = append(out, Grant{aws.ToInt32(p.FromPort), aws.ToString(source)}) }
+		for _, r := range p.IpRanges {
+			add(r.CidrIp)
+		}
+		for _, r := range p.Ipv6Ranges {
+			add(r.CidrIpv6)
+		}
+		for _, r := range p.PrefixListIds {
+			add(r.PrefixListId)
+		}
+		for _, r := range p.UserIdGroupPairs {
+			add(r.GroupId)
+		}
+	}
+	return out
+}

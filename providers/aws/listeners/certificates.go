@@ -1,0 +1,53 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/certificates"
+)
+
+// This file attaches certificates to listeners.
+
+func (ls *Store) AttachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return fmt.Errorf("listener %d is not there", port)
+	}
+	return ls.addCertificate(ctx, seen, l.Handle, id)
+}
+
+func (ls *Store) addCertificate(ctx context.Context, seen *lb.Observed, listener string, id lb.CertificateID) error {
+	arn, err := certificates.ARN(seen, id)
+	if err != nil {
+		return err
+	}
+	_, err = ls.ELB.AddListenerCertificates(ctx, &elbapi.AddListenerCertificatesInput{
+		ListenerArn: aws.String(listener), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+	})
+	return awserr.Explain("attaching certificate "+string(id), err)
+}
+
+func (ls *Store) DetachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return nil
+	}
+	arn, err := certificates.ARN(seen, id)
+	if err != nil {
+		return err
+	}
+	_, err = ls.ELB.RemoveListenerCertificates(ctx, &elbapi.RemoveListenerCertificatesInput{
+		ListenerArn: aws.String(l.Handle), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+	})
+	if awserr.Is(err, "CertificateNotFound") {
+		return nil
+	}
+	return awserr.Explain("detaching certificate "+string(id), err)
+}

@@ -1,0 +1,215 @@
+// Package listeners creates, changes and deletes listeners and rules, and reads them back.
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/releases"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file creates, changes and deletes listeners.
+
+// Store keeps the listeners of load balancers, and their rules.
+type Store struct {
+	resource.API
+	firewalls  *network.Firewalls
+	groups     groupFinder
+	conditions *account.ConditionSupport
+	releases   *releases.Releases
+
+	fresh retry.Gates // of new listeners
+}
+
+// New returns listeners without state.
+func New(
+	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport, r *releases.Releases,
+) *Store {
+	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
+}
+
+// A groupFinder finds the target groups that actions name.
+type groupFinder interface {
+	LookUp(ctx context.Context, key lb.Key) convert.ARNs
+	IDOf(key lb.Key, arn string) lb.GroupID
+}
+
+func (ls *Store) Create(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
+	actions, err := convert.ToActions(want.Default, ls.groups.LookUp(ctx, seen.Key))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	tags := ls.tagsFor(seen.Key, want)
+	if len(want.Settings.Attributes) > 0 {
+		tags = resource.Unsigned(tags)
+	}
+	secure, err := ls.security(ctx, seen, want, nil)
+	if err != nil {
+		return plan.Result{}, err
+	}
+	in := &elbapi.CreateListenerInput{
+		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
+		Tags: resource.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
+	}
+	if err := ls.firewalls.OpenPort(ctx, seen, want); err != nil {
+		return plan.Result{}, err
+	}
+	arn, tags, err := ls.makeListener(ctx, seen, in, tags)
+	if err != nil {
+		return plan.Result{}, err
+	}
+	for _, id := range want.Certificates[min(1, len(want.Certificates)):] {
+		if err := ls.addCertificate(ctx, seen, arn, id); err != nil {
+			return plan.Result{}, err
+		}
+	}
+	if digest, signed := tags[resource.TagDigest]; signed && digest == string(want.Digest) {
+		return plan.Result{Handle: arn}, nil
+	}
+	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(ctx, ls.API, arn, want.Settings.Attributes, tags, ls.tagsFor(seen.Key, want))
+}
+
+// makeListener creates a listener, or modifies the one that an earlier, incomplete attempt created.
+// It returns the ARN of the listener, and its tags.
+func (ls *Store) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string) (string, map[string]string, error) {
+	port := aws.ToInt32(in.Port)
+	out, err := ls.ELB.CreateListener(ctx, in)
+	if err == nil {
+		made, err := awserr.Only(out.Listeners, "CreateListener", "a listener")
+		if err != nil {
+			return "", nil, err
+		}
+		arn, err := awserr.Required(made.ListenerArn, "CreateListener", "an ARN")
+		if err != nil {
+			return "", nil, err
+		}
+		ls.fresh.Set(arn, retry.NewGate(0, listenerPause, listenerPause))
+		return arn, tags, nil
+	}
+	if !awserr.Is(err, "DuplicateListener") {
+		return "", nil, awserr.Explain(fmt.Sprintf("creating listener %d", port), err)
+	}
+	arn, err := ls.listenerOn(ctx, seen, port)
+	if err != nil {
+		return "", nil, err
+	}
+	if _, err := ls.ELB.ModifyListener(ctx, &elbapi.ModifyListenerInput{
+		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
+		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy), MutualAuthentication: in.MutualAuthentication,
+	}); err != nil {
+		return "", nil, awserr.Explain(fmt.Sprintf("changing listener %d, which was made before", port), err)
+	}
+	found, err := ls.TagsOf(ctx, []string{arn})
+	return arn, found[arn], err
+}
+
+// listenerOn finds the listener on a port.
+func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) (string, error) {
+	l := &look.Look{Balancer: &elb.LoadBalancer{LoadBalancerArn: aws.String(seen.Handle)}}
+	if err := ls.Read(ctx, l, nil); err != nil {
+		return "", err
+	}
+	at := slices.IndexFunc(l.Listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == port })
+	if at < 0 {
+		return "", fmt.Errorf("listener %d is not there", port)
+	}
+	return aws.ToString(l.Listeners[at].ListenerArn), nil
+}
+
+func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener) error {
+	l := seen.Listener(want.Port)
+	if l == nil {
+		return fmt.Errorf("listener %d is not there", want.Port)
+	}
+	actions, err := convert.ToActions(want.Default, ls.groups.LookUp(ctx, seen.Key))
+	if err != nil {
+		return err
+	}
+	same := l.Digest == want.Digest
+	var before map[string]string
+	lost := func(err error) error { return err }
+	if !same {
+		tags, err := ls.TagsOf(ctx, []string{l.Handle})
+		if err != nil {
+			return err
+		}
+		before = tags[l.Handle]
+		lost = func(err error) error {
+			return resource.ExplainDenied(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil))
+		}
+	}
+	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
+	secure, err := ls.security(ctx, seen, want, gone)
+	if err != nil {
+		return err
+	}
+	in := &elbapi.ModifyListenerInput{
+		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
+		Certificates: secure.certificates, SslPolicy: policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy), MutualAuthentication: secure.mutual,
+	}
+	// The former default certificate is attached by name (SNI) if the listener still wants it. If not,
+	// it is detached: it may have been attached by name before it was the default.
+	var former lb.CertificateID
+	if len(l.Certificates) > 0 && len(want.Certificates) > 0 && l.Certificates[0] != want.Certificates[0] {
+		former = l.Certificates[0]
+	}
+	stays := slices.Contains(want.Certificates, former)
+	if stays {
+		if err := ls.addCertificate(ctx, seen, l.Handle, former); err != nil {
+			return err
+		}
+	}
+	if _, err := ls.ELB.ModifyListener(ctx, in); err != nil {
+		return lost(awserr.Explain(fmt.Sprintf("changing listener %d", want.Port), err))
+	}
+	if former != "" && !stays {
+		if err := ls.DetachCertificate(ctx, seen, want.Port, former); err != nil {
+			return err
+		}
+	}
+	if same {
+		return nil
+	}
+	if err := ls.firewalls.ChangePort(ctx, seen, want.Port, grants.To(want.Port, want.Settings.Inbound)); err != nil {
+		return err
+	}
+	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {
+		return err
+	}
+	return attributes.OfListeners(ls.ELB).WriteAll(ctx, ls.API, l.Handle, want.Settings.Attributes, before, ls.tagsFor(seen.Key, want))
+}
+
+func (ls *Store) Delete(ctx context.Context, seen *lb.Observed, port int32) error {
+	l := seen.Listener(port)
+	if l == nil {
+		return nil
+	}
+	if seen.Firewall == "" { // the port of a listener that is gone is not closed later
+		if err := ls.firewalls.ExplainMissing(seen.Key); err != nil {
+			return err
+		}
+	}
+	return ls.releases.DeleteListener(ctx, l.Handle, func() error {
+		_, err := ls.ELB.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
+		if err != nil && !awserr.Is(err, "ListenerNotFound") {
+			return awserr.Explain(fmt.Sprintf("deleting listener %d", port), err)
+		}
+		return ls.firewalls.ChangePort(ctx, seen, port, nil)
+	})
+}

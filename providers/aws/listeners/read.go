@@ -1,0 +1,97 @@
+package listeners
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/look"
+)
+
+// This file reads listeners with their rules and certificates.
+
+// readListeners reads the listeners of the load balancer.
+func (ls *Store) Read(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	if l.Balancer == nil {
+		return nil
+	}
+	pages := elbapi.NewDescribeListenersPaginator(ls.ELB, &elbapi.DescribeListenersInput{LoadBalancerArn: l.Balancer.LoadBalancerArn})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return awserr.Explain("reading listeners", err)
+		}
+		l.Listeners = append(l.Listeners, page.Listeners...)
+	}
+	return nil
+}
+
+// ReadRules reads the rules of a listener.
+func ReadRules(ctx context.Context, api *elbapi.Client, listener string) ([]elb.Rule, error) {
+	var out []elb.Rule
+	pages := elbapi.NewDescribeRulesPaginator(api, &elbapi.DescribeRulesInput{ListenerArn: aws.String(listener), PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, awserr.Explain("reading rules", err)
+		}
+		out = append(out, page.Rules...)
+	}
+	return out, nil
+}
+
+// CertificatesOf reads the certificates that a listener serves.
+func (ls *Store) CertificatesOf(ctx context.Context, listener string) ([]elb.Certificate, error) {
+	var out []elb.Certificate
+	pages := elbapi.NewDescribeListenerCertificatesPaginator(ls.ELB, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, awserr.Explain("reading a listener's certificates", err)
+		}
+		out = append(out, page.Certificates...)
+	}
+	return out, nil
+}
+
+// Observed returns a listener in canonical form.
+func (ls *Store) Observed(l *look.Look, of elb.Listener) lb.ObservedListener {
+	arn := aws.ToString(of.ListenerArn)
+	out := lb.ObservedListener{
+		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn, Digest: listenerDigest(l, of),
+		Default: convert.FromActions(of.DefaultActions, l.IDOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
+		ClientSecrets: writtenSecretsIn(l.Tags[arn]),
+	}
+	var rest []lb.CertificateID
+	for _, c := range l.Served[arn] {
+		id := l.CertificateID(aws.ToString(c.CertificateArn))
+		if aws.ToBool(c.IsDefault) {
+			out.Certificates = []lb.CertificateID{id}
+		} else {
+			rest = append(rest, id)
+		}
+	}
+	slices.Sort(rest)
+	for _, id := range slices.Compact(rest) {
+		if !slices.Contains(out.Certificates, id) { // AWS may list the default one among the others, too
+			out.Certificates = append(out.Certificates, id)
+		}
+	}
+	for _, r := range l.Rules[arn] {
+		priority, err := strconv.Atoi(aws.ToString(r.Priority))
+		if err != nil {
+			continue // the default rule, which is the listener's default action
+		}
+		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.IDOf)})
+	}
+	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
+	return out
+}

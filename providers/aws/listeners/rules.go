@@ -1,0 +1,217 @@
+package listeners
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file carries out the steps about rules.
+
+// CreateRule may not find a new listener for a while.
+const (
+	listenerPause    = 2 * time.Second
+	listenerPatience = 20 * time.Second
+)
+
+func (ls *Store) CreateRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
+	l := seen.Listener(s.Port)
+	if l == nil {
+		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
+	}
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	in := &elbapi.CreateRuleInput{
+		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
+		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
+		// The role may change rules only where they have the tag of the installation.
+		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
+	}
+	out, err := ls.createRulePatiently(ctx, in)
+	if awserr.Is(err, "PriorityInUse") { // an earlier call may have created it, and its answer was lost
+		there, findErr := ls.ruleNumbered(ctx, l, s.Priority)
+		switch {
+		case findErr != nil:
+			return plan.Result{}, findErr
+		case there == nil:
+			return plan.Result{}, fmt.Errorf("creating rule %s: AWS has a rule of this priority, and does not list it yet: %w", s.ID(), providers.ErrPending)
+		case ls.sameRule(seen.Key, *there, s.Rule):
+			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
+		}
+	}
+	if err = ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
+		return plan.Result{}, awserr.Explain("creating rule "+s.ID(), err)
+	}
+	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
+	if err != nil {
+		return plan.Result{}, err
+	}
+	arn, err := awserr.Required(made.RuleArn, "CreateRule", "an ARN")
+	return plan.Result{Handle: arn}, err
+}
+
+// createRulePatiently creates a rule as soon as its listener is found.
+func (ls *Store) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
+	listener := aws.ToString(in.ListenerArn)
+	gate := ls.fresh.At(listener, func() *retry.Gate { return retry.NewGate(0, listenerPause, listenerPause) })
+	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
+	for patience := time.Now().Add(listenerPatience); ; {
+		err = gate.Through(ctx, unfound, func() (err error) {
+			out, err = ls.ELB.CreateRule(ctx, in)
+			return err
+		})
+		switch {
+		case !unfound(err) && !errors.Is(err, retry.ErrShut):
+			return out, err
+		case time.Now().After(patience) && errors.Is(err, retry.ErrShut):
+			return nil, fmt.Errorf("listener %s is not found yet: %w", listener, providers.ErrPending)
+		case time.Now().After(patience):
+			return nil, err
+		}
+		if err := retry.Pause(ctx, listenerPause/4); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// ruleNumbered returns the rule of a listener that has a priority, or nil.
+func (ls *Store) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
+	rules, err := ReadRules(ctx, ls.ELB, l.Handle)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.Priority) == strconv.Itoa(priority) })
+	if at < 0 {
+		return nil, nil
+	}
+	return &rules[at], nil
+}
+
+// sameRule reports whether a rule is the one that a step is to make.
+func (ls *Store) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
+	return convert.FromRule(there, func(arn string) lb.GroupID { return ls.groups.IDOf(key, arn) }).Key() == want.Key()
+}
+
+func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
+	rule := ruleAt(seen, s.Port, s.Priority)
+	if rule == nil {
+		return fmt.Errorf("rule %s is not there", s.ID())
+	}
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
+	if err != nil {
+		return err
+	}
+	in := &elbapi.ModifyRuleInput{RuleArn: aws.String(rule.Handle)}
+	if rule.MatchKey() != s.Rule.MatchKey() {
+		in.Conditions = convert.ToConditions(s.Rule.Conditions)
+	}
+	if rule.Action.Key() != s.Rule.Action.Key() {
+		in.Actions, in.Transforms = actions, convert.ToTransforms(s.Rule.Action.Rewrite)
+		if in.Transforms == nil && rule.Action.Rewrite != nil {
+			in.ResetTransforms = aws.Bool(true) // an empty list would leave them as they are
+		}
+	}
+	if in.Conditions == nil && in.Actions == nil {
+		return nil
+	}
+	_, err = ls.ELB.ModifyRule(ctx, in)
+	err = awserr.Explain("changing rule "+s.ID(), ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	return ls.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
+}
+
+func (ls *Store) DeleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
+	rule := ruleAt(seen, s.Port, s.Priority)
+	if rule == nil {
+		return nil
+	}
+	_, err := ls.ELB.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
+	if awserr.Is(err, "RuleNotFound") {
+		return nil
+	}
+	return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
+}
+
+func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
+	in := &elbapi.SetRulePrioritiesInput{}
+	for _, from := range slices.Sorted(maps.Keys(s.To)) {
+		rule := ruleAt(seen, s.Port, from)
+		if rule == nil {
+			continue // renumbered already
+		}
+		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from]))})
+	}
+	if len(in.RulePriorities) == 0 {
+		return nil
+	}
+	out, err := ls.ELB.SetRulePriorities(ctx, in)
+	if err != nil {
+		var all []string
+		for _, asked := range in.RulePriorities {
+			all = append(all, *asked.RuleArn)
+		}
+		return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+	}
+	for _, asked := range in.RulePriorities {
+		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {
+			return fmt.Errorf("renumbering the rules of listener %d: AWS answered SetRulePriorities without rule %s of priority %d",
+				s.Port, aws.ToString(asked.RuleArn), aws.ToInt32(asked.Priority))
+		}
+	}
+	return nil
+}
+
+// hasPriority reports whether a rule is the one that a priority was asked for, and has it.
+func hasPriority(r elb.Rule, asked elb.RulePriorityPair) bool {
+	return aws.ToString(r.RuleArn) == aws.ToString(asked.RuleArn) && aws.ToString(r.Priority) == strconv.Itoa(int(aws.ToInt32(asked.Priority)))
+}
+
+func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
+	if l := seen.Listener(port); l != nil {
+		return l.Rule(priority)
+	}
+	return nil
+}
+
+// writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all of
+// them, because AWS does not return client secrets, so they cannot be compared.
+func (ls *Store) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
+	given := map[string]lb.Rule{}
+	for _, r := range want.Rules {
+		if r.Action.Auth != nil && r.Action.Auth.ClientSecret != "" {
+			given[r.Key()] = r
+		}
+	}
+	for _, r := range l.Rules {
+		with, ok := given[r.Key()]
+		if !ok {
+			continue
+		}
+		actions, err := convert.ToActions(with.Action, ls.groups.LookUp(ctx, seen.Key))
+		if err != nil {
+			return err
+		}
+		if _, err := ls.ELB.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
+			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
+		}
+	}
+	return nil
+}

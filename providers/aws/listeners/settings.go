@@ -1,0 +1,183 @@
+package listeners
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/certificates"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file writes the settings of listeners and reads them back. settings.go does the same for load
+// balancers.
+
+// Names of the settings of a listener that are not attributes, in the list of written settings. A
+// trust store that the class names is read back by name, not by ARN.
+const (
+	writtenPolicy     = "tls-policy"
+	writtenMutual     = "mutual-authentication"
+	writtenTrustNamed = "trust-store-by-name"
+	writtenSecrets    = "client-secrets:" // followed by their digest: AWS does not return client secrets
+)
+
+// usualPolicy is the security policy of HTTPS listeners that name none.
+const usualPolicy = "ELBSecurityPolicy-2016-08"
+
+// writtenOfListener returns the names of the settings of a listener that are set, sorted.
+func writtenOfListener(s lb.ListenerSettings) []string {
+	out := slices.Sorted(maps.Keys(s.Attributes))
+	if s.TLSPolicy != "" {
+		out = append(out, writtenPolicy)
+	}
+	if s.Mutual != nil {
+		out = append(out, writtenMutual)
+		if s.Mutual.TrustStore != "" && !strings.HasPrefix(s.Mutual.TrustStore, "arn:") {
+			out = append(out, writtenTrustNamed)
+		}
+	}
+	if s.ClientSecrets != "" {
+		out = append(out, writtenSecrets+string(s.ClientSecrets))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// tagsFor returns the tags of a listener after its settings were written.
+func (ls *Store) tagsFor(key lb.Key, want lb.Listener) map[string]string {
+	tags := ls.Owned(key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	resource.ListWritten(tags, writtenOfListener(want.Settings))
+	tags[resource.TagDigest] = string(want.Digest)
+	return tags
+}
+
+// security holds the default certificate, the security policy and the mutual authentication of an
+// HTTPS listener. Settings that were written before and are no longer wanted have AWS's default.
+type security struct {
+	certificates []elb.Certificate
+	policy       *string
+	mutual       *elb.MutualAuthenticationAttributes
+}
+
+func (ls *Store) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
+	if want.Protocol != routing.HTTPS || len(want.Certificates) == 0 {
+		return security{}, nil
+	}
+	arn, err := certificates.ARN(seen, want.Certificates[0])
+	if err != nil {
+		return security{}, err
+	}
+	out := security{certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}}}
+	switch {
+	case want.Settings.TLSPolicy != "":
+		out.policy = aws.String(want.Settings.TLSPolicy)
+	case slices.Contains(gone, writtenPolicy):
+		out.policy = aws.String(usualPolicy)
+	}
+	switch {
+	case want.Settings.Mutual != nil:
+		out.mutual, err = ls.toMutual(ctx, *want.Settings.Mutual)
+	case slices.Contains(gone, writtenMutual):
+		out.mutual = &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}
+	}
+	return out, err
+}
+
+// policyFor returns the security policy to send with ModifyListener. AWS sets no default there: "If
+// you change the protocol from HTTP to HTTPS, you must add the security policy and server
+// certificate properties"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
+func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *string {
+	if said == nil && after == elb.ProtocolEnumHttps && before != routing.HTTPS {
+		return aws.String(usualPolicy)
+	}
+	return said
+}
+
+// toMutual returns the mutual authentication of a listener in the types of the SDK. It looks up the
+// ARN of a trust store that is given by name.
+func (ls *Store) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
+	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
+	if !m.Verifies() {
+		return out, nil
+	}
+	out.IgnoreClientCertificateExpiry = aws.Bool(m.IgnoreExpiry)
+	if out.AdvertiseTrustStoreCaNames = elb.AdvertiseTrustStoreCaNamesEnumOff; m.AdvertiseCANames {
+		out.AdvertiseTrustStoreCaNames = elb.AdvertiseTrustStoreCaNamesEnumOn
+	}
+	if out.TrustStoreArn = aws.String(m.TrustStore); strings.HasPrefix(m.TrustStore, "arn:") {
+		return out, nil
+	}
+	found, err := ls.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
+	if err != nil {
+		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
+	}
+	if len(found.TrustStores) == 0 {
+		return nil, fmt.Errorf("there is no trust store %s: %w", m.TrustStore, providers.ErrRejected)
+	}
+	out.TrustStoreArn = found.TrustStores[0].TrustStoreArn
+	return out, nil
+}
+
+// fromMutual returns the mutual authentication of a listener. The trust store has its name if named
+// is true, else its ARN.
+func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAuthentication {
+	if a == nil {
+		return nil
+	}
+	out := &lb.MutualAuthentication{
+		Mode: aws.ToString(a.Mode), TrustStore: aws.ToString(a.TrustStoreArn), IgnoreExpiry: aws.ToBool(a.IgnoreClientCertificateExpiry),
+		AdvertiseCANames: a.AdvertiseTrustStoreCaNames == elb.AdvertiseTrustStoreCaNamesEnumOn,
+	}
+	if parts := strings.Split(out.TrustStore, "/"); named && len(parts) == 3 { // arn:…:truststore/name/id
+		out.TrustStore = parts[1]
+	}
+	return out
+}
+
+// writtenSecretsIn returns the digest of the client secrets of a listener, from its tags.
+func writtenSecretsIn(tags map[string]string) lb.Digest {
+	for _, name := range resource.WrittenIn(tags) {
+		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
+			return lb.Digest(secrets)
+		}
+	}
+	return ""
+}
+
+// listenerDigest returns the digest in the tag of a listener. On a deep read, it computes the digest
+// again, from the live values of the settings that this operator wrote.
+func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
+	arn := aws.ToString(of.ListenerArn)
+	tags := l.Tags[arn]
+	if !l.Deep || tags[resource.TagDigest] == "" || l.Assumed[arn] {
+		return lb.Digest(tags[resource.TagDigest])
+	}
+	written := resource.WrittenIn(tags)
+	s := lb.ListenerSettings{Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
+	if l.GroupsRight {
+		s.Inbound = network.InboundOf(l, aws.ToInt32(of.Port))
+	}
+	for _, name := range written {
+		switch name {
+		case writtenPolicy:
+			s.TLSPolicy = aws.ToString(of.SslPolicy)
+		case writtenMutual:
+			s.Mutual = fromMutual(of.MutualAuthentication, slices.Contains(written, writtenTrustNamed))
+		}
+	}
+	return lb.DigestOf(s)
+}

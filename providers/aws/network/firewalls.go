@@ -1,0 +1,324 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file keeps the firewalls of load balancers. A firewall is the security group that one load
+// balancer has for itself: it says which clients may connect to which port.
+//
+// The index of tags (the Resource Groups Tagging API) may be out of date: it may lack a group that
+// was created a while ago, and list one that was deleted. AWS publishes no bound ("tagged or
+// previously tagged resources",
+// https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html;
+// deleted resources of EC2 were listed for hours, aws/aws-cli#4173). So a group in the index is a
+// hint: the load balancer has it, or EC2 finds it by its name and its tags.
+
+// WrittenGroups names the security groups of a class in the list of written settings.
+const WrittenGroups = "security-groups"
+
+// Firewalls keeps which load balancer has which firewall.
+type Firewalls struct {
+	resource.Owner
+	security     *SecurityGroups
+	nodes        *Nodes
+	elb          *elbapi.Client
+	unfenced     bool // whether all security groups are left alone
+	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error
+
+	mu       sync.Mutex
+	known    map[lb.Key]string // firewalls that this process has created, or found by name
+	replaced map[lb.Key]bool   // load balancers whose class brings security groups
+}
+
+// NewFirewalls returns firewalls without state. deleteUnused deletes a security group, unless AWS may
+// still use it.
+func NewFirewalls(
+	api *elbapi.Client, security *SecurityGroups, n *Nodes, unfenced bool,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error,
+) *Firewalls {
+	return &Firewalls{
+		Owner: security.Owner, security: security, nodes: n, elb: api, unfenced: unfenced, deleteUnused: deleteUnused,
+		known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+	}
+}
+
+// groupsIn returns the security groups that the index of tags lists.
+func groupsIn(indexed map[string]map[string]string) []string {
+	var out []string
+	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
+		if _, id, found := strings.Cut(arn, ":security-group/"); found {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+// Find finds the firewall of a load balancer. One that the load balancer has, and that is in the
+// index or was created by this process, costs no call.
+func (f *Firewalls) Find(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
+	hints, made := groupsIn(indexed), f.of(l.Key)
+	wanted := false
+	if l.Balancer != nil {
+		written := resource.WrittenIn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)])
+		replaced := slices.Contains(written, WrittenGroups)
+		f.setReplaced(l.Key, replaced)
+		wanted = !f.unfenced && !replaced
+		for _, id := range append(hints, made) {
+			if slices.Contains(l.Balancer.SecurityGroups, id) {
+				l.Firewall = id
+				return nil
+			}
+		}
+	}
+	if made != "" && (l.Balancer == nil || f.security.recent.Knows("sg-", made)) {
+		l.Firewall = made
+		return nil
+	}
+	if len(hints) == 0 && made == "" && !wanted {
+		return nil
+	}
+	var err error
+	if l.Firewall, err = f.security.idOf(ctx, f.DerivedName(l.Key)); err != nil {
+		return err
+	}
+	f.set(l.Key, l.Firewall)
+	l.FirewallMissing = wanted && l.Firewall == ""
+	return nil
+}
+
+// of returns the firewall of a load balancer that this process has created or found by its name, or
+// "".
+func (f *Firewalls) of(key lb.Key) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.known[key]
+}
+
+// set sets the firewall of a load balancer; "" for none.
+func (f *Firewalls) set(key lb.Key, firewall string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.known[key] = firewall
+	if firewall == "" {
+		delete(f.known, key)
+	}
+}
+
+// Remove forgets firewalls that do not exist any more, and reports whether one was known.
+func (f *Firewalls) Remove(ids []string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := len(f.known)
+	maps.DeleteFunc(f.known, func(_ lb.Key, id string) bool { return slices.Contains(ids, id) })
+	return len(f.known) < before
+}
+
+// setReplaced sets whether the class of a load balancer brings security groups.
+func (f *Firewalls) setReplaced(key lb.Key, replaced bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.replaced[key] = true
+	if !replaced {
+		delete(f.replaced, key)
+	}
+}
+
+// Forget forgets a load balancer that was deleted. Its firewall is deleted later.
+func (f *Firewalls) Forget(key lb.Key, _ string) { f.setReplaced(key, false) }
+
+// ExplainMissing returns nil where a load balancer is to have no firewall, and otherwise
+// ErrPending: its firewall is not known. Without it a port would be closed for all clients, or open
+// for more clients than the Ingress allows, so the step has to wait.
+func (f *Firewalls) ExplainMissing(key lb.Key) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.unfenced || f.replaced[key] {
+		return nil
+	}
+	return fmt.Errorf("the security group %s, which says which clients may connect to the load balancer, is not found; "+
+		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
+}
+
+// Ensure returns the security groups of a load balancer, and creates those that do not exist. The
+// firewall is "" where the load balancer has none of its own.
+func (f *Firewalls) Ensure(ctx context.Context, want lb.LoadBalancer) (groups []string, firewall string, err error) {
+	f.setReplaced(want.Key, len(want.Settings.SecurityGroups) > 0)
+	if f.unfenced || len(want.Settings.SecurityGroups) > 0 {
+		return want.Settings.SecurityGroups, "", nil
+	}
+	tags := f.Owned(want.Key, want.Settings.Tags)
+	resource.MarkTags(tags, want.Settings.Tags)
+	name, about := f.DerivedName(want.Key), aboutFirewall(want.Key)
+	if firewall, err = f.security.ensure(ctx, name, about, f.of(want.Key), tags); err != nil {
+		return nil, "", err
+	}
+	f.set(want.Key, firewall)
+	shared, err := f.nodes.sharedGroup(ctx, want.Key)
+	return []string{firewall, shared}, firewall, err
+}
+
+// aboutFirewall returns the description of a firewall, in the 255 characters that EC2 takes
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html).
+func aboutFirewall(key lb.Key) string {
+	about := "Who may connect to " + string(key)
+	return about[:min(len(about), 255)]
+}
+
+// Write gives a load balancer its security groups, and its firewall the grants of its listeners.
+// The ports are those of targets that are registered already.
+func (f *Firewalls) Write(ctx context.Context, b elb.LoadBalancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32) (
+	firewall string, err error,
+) {
+	groups, firewall, err := f.Ensure(ctx, want)
+	if err != nil || len(groups) == 0 {
+		return firewall, err
+	}
+	if firewall != "" {
+		var admitted []grants.Grant
+		listens := map[int32]bool{}
+		for _, l := range want.Listeners {
+			listens[l.Port] = true
+			admitted = append(admitted, grants.To(l.Port, l.Settings.Inbound)...)
+		}
+		for _, l := range seen.Listeners { // the step that deletes one closes its port
+			listens[l.Port] = true
+		}
+		ours := func(g grants.Grant) bool { return !listens[g.Port] || contains(want.Listeners, g.Port) }
+		if err := f.security.replace(ctx, firewall, admitted, ours); err != nil {
+			return firewall, err
+		}
+		if err := f.nodes.OpenPorts(ctx, want.Key, append(portsOf(want.TargetGroups), ports...)); err != nil {
+			return firewall, err
+		}
+	}
+	if sameSet(groups, b.SecurityGroups) {
+		return firewall, nil
+	}
+	_, err = f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
+		LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups,
+	})
+	return firewall, awserr.Explain("changing the security groups of "+aws.ToString(b.LoadBalancerArn), err)
+}
+
+func contains(listeners []lb.Listener, port int32) bool {
+	return slices.ContainsFunc(listeners, func(l lb.Listener) bool { return l.Port == port })
+}
+
+func sameSet(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// OpenPort lets the clients of a new listener connect to its port.
+func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listener) error {
+	if seen.Firewall == "" {
+		return f.ExplainMissing(seen.Key)
+	}
+	return f.security.allow(ctx, seen.Firewall, grants.To(l.Port, l.Settings.Inbound))
+}
+
+// ChangePort replaces the grants of a port by those of its listener; nil closes it.
+func (f *Firewalls) ChangePort(ctx context.Context, seen *lb.Observed, port int32, admitted []grants.Grant) error {
+	if seen.Firewall == "" {
+		return f.ExplainMissing(seen.Key)
+	}
+	return f.security.replace(ctx, seen.Firewall, admitted, func(g grants.Grant) bool { return g.Port == port })
+}
+
+// Delete deletes the firewall of a load balancer, once AWS does not use it any more, and with the
+// last one the shared group. A firewall that is not known is searched by its name.
+func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
+	firewall := seen.Firewall
+	if firewall == "" {
+		var err error
+		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); err != nil || firewall == "" {
+			return err
+		}
+	}
+	return f.deleteUnused(ctx, seen, firewall, func() error {
+		// The shared group goes first: after the firewall, no step would try again.
+		if err := f.nodes.removeFirewall(ctx, seen.Key, firewall); err != nil {
+			return err
+		}
+		if err := f.security.Delete(ctx, firewall); err != nil {
+			return err
+		}
+		f.set(seen.Key, "")
+		return nil
+	})
+}
+
+// Observe reads, with a deep look, which clients can connect to the load balancer.
+func (f *Firewalls) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	if !l.Deep || l.Firewall == "" || l.Balancer == nil {
+		return nil
+	}
+	found, err := f.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: l.Balancer.SecurityGroups})
+	if err != nil { // grants are settings of the load balancer and of each listener
+		l.Assumed[aws.ToString(l.Balancer.LoadBalancerArn)] = true
+		for _, listener := range l.Listeners {
+			l.Assumed[aws.ToString(listener.ListenerArn)] = true
+		}
+		return err
+	}
+	for _, g := range found {
+		switch {
+		case aws.ToString(g.GroupId) == l.Firewall:
+			l.Grants, l.FirewallTags, l.GroupsRight = grants.In(g), TagsIn(g), true
+		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, resource.TagInstallation, f.Installation):
+			l.GroupsRight = false
+			return nil
+		default:
+			l.Shared = aws.ToString(g.GroupId)
+		}
+	}
+	l.GroupsRight = l.GroupsRight && len(found) == 2
+	return nil
+}
+
+// InboundOf returns the sources that can connect to a port, in the form of a class.
+func InboundOf(l *look.Look, port int32) []string {
+	var out []string
+	for _, g := range l.Grants {
+		if g.Port == port {
+			out = append(out, g.Source)
+		}
+	}
+	slices.Sort(out)
+	if slices.Equal(out, grants.Everywhere) {
+		return nil
+	}
+	if out == nil {
+		return []string{"nobody"}
+	}
+	return out
+}
+
+// WrongGroups returns the security groups of a load balancer where they are not those that it
+// should have, where ports without a listener are open, and where the nodes do not admit it.
+func WrongGroups(l *look.Look) []string {
+	unused := func(g grants.Grant) bool {
+		return !slices.ContainsFunc(l.Listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.Port })
+	}
+	if l.Firewall != "" && (!l.GroupsRight || l.NodesClosed || slices.ContainsFunc(l.Grants, unused)) {
+		return slices.Sorted(slices.Values(l.Balancer.SecurityGroups))
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+package network
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+)
+
+// This file changes the rules by which a security group of the nodes admits load balancers: one for
+// each port, and one for all node ports together before they fill the group. AWS allows 60 rules a
+// group, unless the quota was raised
+// (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
+
+const (
+	// The default range of --service-node-port-range of the API server
+	// (https://kubernetes.io/docs/concepts/services-networking/service/#type-nodeport). A rule for
+	// several ports has only ports of this range: among the others is the kubelet's.
+	firstNodePort, lastNodePort = 30000, 32767
+	// mostPortRules is how many rules a group has at most for single node ports.
+	mostPortRules = 20
+	// mostRules is how many rules a group may have, of any owner, before node ports share one.
+	mostRules = 45
+)
+
+// A span is a rule that admits load balancers to the ports of a range.
+type span struct{ from, to int32 }
+
+func (s span) has(port int32) bool    { return s.from <= port && port <= s.to }
+func (s span) covers(other span) bool { return s.from <= other.from && other.to <= s.to }
+
+// onNodePorts reports whether all ports of a rule are node ports.
+func (s span) onNodePorts() bool { return span{firstNodePort, lastNodePort}.covers(s) }
+
+// permissionFor returns a rule in the form of EC2.
+func (s span) permissionFor(source string) ec2types.IpPermission {
+	return ec2types.IpPermission{
+		IpProtocol: aws.String("tcp"), FromPort: aws.Int32(s.from), ToPort: aws.Int32(s.to),
+		UserIdGroupPairs: []ec2types.UserIdGroupPair{{GroupId: aws.String(source)}},
+	}
+}
+
+// spansFrom returns the rules of a security group that admit another one.
+func spansFrom(g ec2types.SecurityGroup, source string) []span {
+	var out []span
+	for _, p := range g.IpPermissions {
+		from := func(u ec2types.UserIdGroupPair) bool { return aws.ToString(u.GroupId) == source }
+		if aws.ToString(p.IpProtocol) == "tcp" && slices.ContainsFunc(p.UserIdGroupPairs, from) {
+			out = append(out, span{aws.ToInt32(p.FromPort), aws.ToInt32(p.ToPort)})
+		}
+	}
+	return out
+}
+
+// RulesIn counts the rules of a security group, of any owner.
+func RulesIn(g ec2types.SecurityGroup) int {
+	n := 0
+	for _, p := range g.IpPermissions {
+		n += len(p.IpRanges) + len(p.Ipv6Ranges) + len(p.PrefixListIds) + len(p.UserIdGroupPairs)
+	}
+	return n
+}
+
+// covering returns the smallest range that covers some ranges.
+func covering(spans []span) span {
+	by := func(part func(span) int32) func(a, b span) int {
+		return func(a, b span) int { return cmp.Compare(part(a), part(b)) }
+	}
+	return span{
+		slices.MinFunc(spans, by(func(s span) int32 { return s.from })).from,
+		slices.MaxFunc(spans, by(func(s span) int32 { return s.to })).to,
+	}
+}
+
+// widened returns the rules to add, and those to revoke after that, so that ports are admitted:
+// each by a rule of its own, or, if there is little room for more rules, all node ports by one.
+func widened(have []span, ports []int32, total int) (added, gone []span) {
+	for _, port := range ports {
+		if !slices.ContainsFunc(have, func(s span) bool { return s.has(port) }) {
+			added = append(added, span{port, port})
+		}
+	}
+	var nodePorts, others []span
+	for _, s := range slices.Concat(have, added) {
+		if s.onNodePorts() {
+			nodePorts = append(nodePorts, s)
+		}
+	}
+	for _, s := range added {
+		if !s.onNodePorts() {
+			others = append(others, s)
+		}
+	}
+	if len(others) == len(added) || len(nodePorts) <= mostPortRules && total+len(added) <= mostRules {
+		return added, nil
+	}
+	one := covering(nodePorts)
+	for _, s := range have {
+		if s.onNodePorts() {
+			gone = append(gone, s)
+		}
+	}
+	return append(others, one), gone
+}
+
+// narrowed returns the rules to add, and those to revoke after that, so that unused ports at the
+// ends of a rule's range are not admitted any more.
+func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
+	for _, s := range have {
+		rest := s
+		for rest.from <= rest.to && unused(rest.from) {
+			rest.from++
+		}
+		for rest.from < rest.to && unused(rest.to) {
+			rest.to--
+		}
+		switch {
+		case rest == s:
+			continue
+		case rest.from <= rest.to && !slices.Contains(have, rest) && !slices.Contains(added, rest):
+			added = append(added, rest)
+		}
+		gone = append(gone, s)
+	}
+	return added, gone
+}
+
+// openPorts has a security group of the nodes admit the shared group on ports.
+func (s *SecurityGroups) openPorts(ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32) error {
+	have, id := spansFrom(g, shared), aws.ToString(g.GroupId)
+	added, gone := widened(have, ports, RulesIn(g))
+	err := s.addSpans(ctx, id, shared, added)
+	switch {
+	case awserr.Is(err, "InvalidPermission.Duplicate"):
+		return fmt.Errorf("security group %s is changing: %w", id, providers.ErrPending)
+	case err != nil:
+		return awserr.Explain("admitting to security group "+id, err)
+	}
+	return s.revokeSpans(ctx, id, shared, gone)
+}
+
+// closePorts has a security group of the nodes no longer admit the shared group on unused ports,
+// except those between ports of the same rule that are in use.
+func (s *SecurityGroups) closePorts(
+	ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool,
+) error {
+	added, gone := narrowed(spansFrom(g, shared), unused)
+	id := aws.ToString(g.GroupId)
+	if err := s.addSpans(ctx, id, shared, added); err != nil {
+		return awserr.Explain("admitting to security group "+id, err)
+	}
+	return s.revokeSpans(ctx, id, shared, gone)
+}
+
+// addSpans adds rules to a security group that admit the shared group.
+func (s *SecurityGroups) addSpans(ctx context.Context, group, shared string, spans []span) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	in := &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group)}
+	for _, s := range spans {
+		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
+	}
+	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
+	return err
+}
+
+// revokeSpans removes rules from a security group that admit the shared group.
+func (s *SecurityGroups) revokeSpans(ctx context.Context, group, shared string, spans []span) error {
+	if len(spans) == 0 {
+		return nil
+	}
+	in := &ec2.RevokeSecurityGroupIngressInput{GroupId: aws.String(group)}
+	for _, s := range spans {
+		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
+	}
+	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
+	if awserr.Is(err, "InvalidPermission.NotFound") {
+		return nil
+	}
+	return awserr.Explain("shutting out of security group "+group, err)
+}

@@ -1,0 +1,201 @@
+package network
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/recent"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file reads, creates, tags and deletes security groups. Each load balancer has one of its
+// own, its firewall, which says which clients may connect to which port (firewalls.go), and one
+// that it shares with all others: targets admit traffic from there (nodegroups.go). Where a class
+// brings groups of its own, or the operator is to leave groups alone, there are neither.
+
+// SecurityGroups makes the calls about the security groups of an owner in a VPC.
+type SecurityGroups struct {
+	resource.Owner
+	ec2    *ec2.Client
+	vpc    string
+	recent *recent.Resources
+}
+
+// NewSecurityGroups returns the security groups of an owner in a VPC.
+func NewSecurityGroups(owner resource.Owner, api *ec2.Client, vpc string, made *recent.Resources) *SecurityGroups {
+	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made}
+}
+
+// ensure creates a security group with tags, or adds them to the one of ours that has the name
+// already. The one that this process created a moment ago may not be found by its name yet.
+func (s *SecurityGroups) ensure(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {
+	if made != "" && s.recent.Unfound(made) {
+		return made, nil
+	}
+	out, err := s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+		GroupName: aws.String(name), Description: aws.String(about), VpcId: aws.String(s.vpc),
+		TagSpecifications: []ec2types.TagSpecification{{
+			ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags),
+		}},
+	})
+	if awserr.Is(err, "InvalidGroup.Duplicate") { // created before
+		found, err := s.own(ctx, name)
+		if err != nil {
+			return "", err
+		}
+		if found == nil && made != "" && s.recent.Knows("sg-", made) {
+			return made, nil
+		}
+		if found == nil {
+			return "", s.explainConflict(ctx, name)
+		}
+		return aws.ToString(found.GroupId), s.retag(ctx, *found, tags)
+	}
+	if err != nil {
+		return "", awserr.Explain("creating security group "+name, err)
+	}
+	return awserr.Required(out.GroupId, "CreateSecurityGroup", "an ID")
+}
+
+// explainConflict returns why a security group that exists is not found among ours: another owner
+// has it, or it was created a moment ago and is not listed yet.
+func (s *SecurityGroups) explainConflict(ctx context.Context, name string) error {
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
+		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
+	)})
+	switch {
+	case err != nil:
+		return err
+	case len(found) == 0 || tagged(found[0].Tags, resource.TagInstallation, s.Installation):
+		return fmt.Errorf("AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending)
+	}
+	return fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
+}
+
+// ec2Tags returns tags in the form of EC2.
+func ec2Tags(tags map[string]string) []ec2types.Tag {
+	var out []ec2types.Tag
+	for _, key := range slices.Sorted(maps.Keys(tags)) {
+		out = append(out, ec2types.Tag{Key: aws.String(key), Value: aws.String(tags[key])})
+	}
+	return out
+}
+
+// TagsIn returns the tags of a security group.
+func TagsIn(g ec2types.SecurityGroup) map[string]string {
+	out := map[string]string{}
+	for _, t := range g.Tags {
+		out[aws.ToString(t.Key)] = aws.ToString(t.Value)
+	}
+	return out
+}
+
+// retag adds the tags that a security group lacks, and removes those of ours that it is not to have
+// any more.
+func (s *SecurityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, after map[string]string) error {
+	before, id := TagsIn(g), aws.ToString(g.GroupId)
+	var gone []ec2types.Tag
+	for _, name := range resource.Surplus(before, after) {
+		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
+	}
+	if len(gone) > 0 {
+		if _, err := s.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
+			return awserr.Explain("removing tags of security group "+id, err)
+		}
+	}
+	missing := maps.Clone(after)
+	maps.DeleteFunc(missing, func(name, value string) bool {
+		there, has := before[name]
+		return has && there == value
+	})
+	if len(missing) == 0 {
+		return nil
+	}
+	_, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(missing)})
+	return awserr.Explain("tagging security group "+id, err)
+}
+
+// idOf returns the ID of the security group of ours that has a name, or "".
+func (s *SecurityGroups) idOf(ctx context.Context, name string) (string, error) {
+	found, err := s.own(ctx, name)
+	if err != nil || found == nil {
+		return "", err
+	}
+	return aws.ToString(found.GroupId), nil
+}
+
+// own returns the security group of ours that has a name, or nil.
+func (s *SecurityGroups) own(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
+		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
+		ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation}},
+	)})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	return &found[0], nil
+}
+
+// Describe reads all pages of security groups.
+func (s *SecurityGroups) Describe(ctx context.Context, in *ec2.DescribeSecurityGroupsInput) (
+	out []ec2types.SecurityGroup, err error,
+) {
+	if in.GroupIds != nil {
+		found, err := s.ec2.DescribeSecurityGroups(ctx, in)
+		if err != nil {
+			return nil, awserr.Explain("reading security groups", err)
+		}
+		return found.SecurityGroups, nil
+	}
+	pages := ec2.NewDescribeSecurityGroupsPaginator(s.ec2, in)
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, awserr.Explain("reading security groups", err)
+		}
+		out = append(out, page.SecurityGroups...)
+	}
+	return out, nil
+}
+
+// ByName returns the IDs of security groups that are given by ID or name.
+func (s *SecurityGroups) ByName(ctx context.Context, names []string) ([]string, error) {
+	if len(names) == 0 {
+		return nil, nil
+	}
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: InVPC(s.vpc)})
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range names {
+		at := slices.IndexFunc(found, func(g ec2types.SecurityGroup) bool {
+			return slices.Contains([]string{aws.ToString(g.GroupId), aws.ToString(g.GroupName)}, name) ||
+				tagged(g.Tags, "Name", name)
+		})
+		if at < 0 {
+			return nil, fmt.Errorf("choosing security groups of %s: none has the ID or the name %s: %w",
+				s.vpc, name, providers.ErrRejected)
+		}
+		out = append(out, aws.ToString(found[at].GroupId))
+	}
+	slices.Sort(out)
+	return slices.Compact(out), nil
+}
+
+// Delete deletes a security group, if it exists.
+func (s *SecurityGroups) Delete(ctx context.Context, id string) error {
+	_, err := s.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(id)})
+	if awserr.Is(err, "InvalidGroup.NotFound") {
+		return nil
+	}
+	return awserr.Explain("deleting security group "+id, err)
+}

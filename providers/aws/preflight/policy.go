@@ -1,0 +1,105 @@
+package preflight
+
+import (
+	_ "embed" // the policy
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+)
+
+// This file is what docs/iam-policy.json allows, as questions that can be asked.
+
+// policyText is docs/iam-policy.json: test/policy writes both.
+//
+//go:embed policy.json
+var policyText []byte
+
+// A right is an action that a statement of the policy allows, with an example of what it allows it
+// on.
+type right struct {
+	statement string
+	action    string
+	resource  string
+	context   map[string]string
+}
+
+// texts are a text or several: IAM takes either.
+type texts []string
+
+// UnmarshalJSON reads a text, or a list of them.
+func (t *texts) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(t))
+}
+
+// rights are those of the policy for a caller in a region, whose cluster has a name. Statements
+// about a cluster are left out where it has none.
+func rights(me arn.ARN, region, cluster string) ([]right, error) {
+	var policy struct {
+		Statement []struct {
+			Sid              string
+			Action, Resource texts
+			Condition        map[string]map[string]texts
+		}
+	}
+	if err := json.Unmarshal(policyText, &policy); err != nil {
+		return nil, fmt.Errorf("reading the policy: %w", err)
+	}
+	var out []right
+	for _, s := range policy.Statement {
+		known := map[string]string{}
+		for _, keys := range s.Condition {
+			for key, values := range keys {
+				if strings.HasSuffix(key, "/CLUSTER") && cluster != "" {
+					key = strings.TrimSuffix(key, "CLUSTER") + cluster
+				}
+				known[key] = strings.ReplaceAll(values[0], "*", "check")
+			}
+		}
+		for _, action := range s.Action {
+			if s.Sid == "ReachTargets" && cluster == "" {
+				continue
+			}
+			out = append(out, right{s.Sid, action, example(s.Resource, action, me, region), known})
+		}
+	}
+	return out, nil
+}
+
+// example is a resource that a statement allows an action on.
+func example(patterns []string, action string, me arn.ARN, region string) string {
+	kindOf := func(pattern string) string {
+		parts := strings.SplitN(pattern, ":", 6)
+		rest := strings.TrimPrefix(parts[len(parts)-1], "regional/")
+		kind, _, _ := strings.Cut(rest, "/")
+		return strings.ReplaceAll(kind, "-", "")
+	}
+	pattern := patterns[0]
+	if at := slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(strings.ToLower(action), kindOf(p)) }); at >= 0 {
+		pattern = patterns[at]
+	}
+	parts := strings.SplitN(pattern, ":", 6)
+	if len(parts) < 6 {
+		return pattern
+	}
+	for at, value := range map[int]string{1: me.Partition, 3: region, 4: me.AccountID} {
+		if parts[at] == "*" {
+			parts[at] = value
+		}
+	}
+	const literalStar = "${*}" // a star that stands for itself
+	some := "0123456789abcdef"
+	if strings.HasSuffix(parts[5], "fl-*") {
+		some = "check/" + some
+	}
+	rest := strings.ReplaceAll(parts[5], literalStar, "\x00")
+	parts[5] = strings.NewReplacer("\x00", "*", "*", some, "POOL", region+"_check").Replace(rest)
+	return strings.Join(parts, ":")
+}

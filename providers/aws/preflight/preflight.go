@@ -1,0 +1,167 @@
+// Package preflight looks at an account before an operator works in it, and changes nothing.
+package preflight
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/recent"
+	"fairlead.dev/fairlead/providers/aws/throttle"
+)
+
+// This file looks at an account before an operator works in it, and changes nothing: credentials,
+// region and VPC here, and what stands in these in the files beside.
+
+// An inspection is what is known of the account so far.
+type inspection struct {
+	access access.Access
+	sdk    aws.Config
+	me     arn.ARN
+	clients.Clients
+	limits   *account.Limits
+	network  *network.Subnets
+	security *network.SecurityGroups
+	subnets  []ec2types.Subnet
+	nodes    []ec2types.SecurityGroup
+	findings []check.Finding
+}
+
+func (i *inspection) note(f check.Finding) { i.findings = append(i.findings, f) }
+
+// failed notes that something could not be read.
+func (i *inspection) failed(id, title string, err error) {
+	i.note(check.Unsure(id, title, err.Error(), ""))
+}
+
+// Check looks at what load balancers need of an account. What cannot be found out is a finding,
+// too.
+func Check(ctx context.Context, a access.Access) []check.Finding {
+	i := &inspection{access: a}
+	if i.identify(ctx) && i.locate(ctx) {
+		i.lookAtSubnets(ctx)
+		i.lookAtNodeGroups(ctx)
+		i.lookAtQuotas(ctx)
+	}
+	if i.me.AccountID != "" {
+		i.lookAtRights(ctx)
+	}
+	return i.findings
+}
+
+// identify finds the identity of the caller and its region.
+func (i *inspection) identify(ctx context.Context) bool {
+	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(i.access.Region))
+	if err != nil {
+		i.note(check.Bad("aws/region", "region", "the settings of AWS cannot be read: "+err.Error(), "mend AWS_PROFILE or ~/.aws/config"))
+		return false
+	}
+	how := "of --aws-region, AWS_REGION or the profile"
+	if i.access.Region != "" {
+		how = "of --aws-region"
+	}
+	if sdk.Region == "" {
+		how = "of the instance around this process"
+		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
+			i.note(check.Bad("aws/region", "region", "no region is named, and no instance tells one", "name it with --aws-region or AWS_REGION"))
+			return false
+		}
+	}
+	i.note(check.Good("aws/region", "region", sdk.Region+", "+how))
+	i.sdk = sdk
+	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
+	if err != nil && !foreign(err) {
+		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), awserr.AdviseOnCredentials(errorcode.Of(err))))
+		return false
+	}
+	said := ""
+	if err == nil {
+		said = aws.ToString(me.Arn)
+		i.me, err = arn.Parse(said)
+	}
+	if err != nil {
+		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: the answer is empty, or not of AWS", said)
+		if said == "" && foreign(err) {
+			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
+		}
+		i.note(check.Bad("aws/identity", "identity", detail, "see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy answers instead"))
+		return false
+	}
+	i.note(check.Good("aws/identity", "identity", i.me.String()))
+	return true
+}
+
+// foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error
+// without a code.
+func foreign(err error) bool {
+	var unreadable *smithy.DeserializationError
+	return errors.As(err, &unreadable) || errorcode.Of(err) == "UnknownError"
+}
+
+// locate finds the VPC, and says how.
+func (i *inspection) locate(ctx context.Context) bool {
+	vpc, how, err := i.findVPC(ctx)
+	if err != nil {
+		i.note(check.Bad("aws/vpc", "VPC", err.Error(), "name it with --aws-vpc-id"))
+		return false
+	}
+	a := i.access
+	made := recent.New(0, func([]string) bool { return false })
+	i.Clients = clients.New(i.sdk, a.Installation, vpc,
+		throttle.NewPacer(a.Rates, a.Requested).Into, throttle.Deadlines{}.Usual().Into, made.Into)
+	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
+	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, made)
+	i.subnets, err = i.network.Since(ctx, time.Now())
+	switch {
+	case err != nil:
+		i.failed("aws/vpc", "VPC", err)
+	case len(i.subnets) == 0:
+		i.note(check.Bad("aws/vpc", "VPC", vpc+", "+how+", has no subnets in "+i.sdk.Region, "see whether it is in another region or account; --aws-vpc-id names another one"))
+	default:
+		i.note(check.Good("aws/vpc", "VPC", fmt.Sprintf("%s, %s, with %d subnets", vpc, how, len(i.subnets))))
+		return true
+	}
+	return false
+}
+
+// findVPC is the VPC that an operator would find here, and by what.
+func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
+	if i.access.VPC != "" {
+		return i.access.VPC, "named by --aws-vpc-id", nil
+	}
+	if vpc, err := access.VPCOf(ctx, imds.NewFromConfig(i.sdk)); err == nil {
+		return vpc, "that of the instance around this process", nil
+	}
+	cloud := ec2.NewFromConfig(i.sdk)
+	var ids []string
+	if i.access.Nodes != nil {
+		if ids, err = i.access.Nodes(ctx); err != nil {
+			return "", "", err
+		}
+	}
+	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
+		vpc, err = access.VPCOfNode(ctx, cloud, ids[at])
+		return vpc, "that of node " + ids[at], err
+	}
+	vpc, err = access.OnlyVPC(ctx, cloud)
+	return vpc, "the only one of the region", err
+}

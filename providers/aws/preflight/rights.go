@@ -1,0 +1,342 @@
+package preflight
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/acm"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	"github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi"
+	"github.com/aws/aws-sdk-go-v2/service/shield"
+	"github.com/aws/aws-sdk-go-v2/service/wafv2"
+	waftypes "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM,
+// where it may be asked, and else by calls that change nothing, as far as there are some.
+
+// occasional are the statements that only some need, and what for.
+var occasional = map[string]string{
+	"FirstLoadBalancer": "it is needed where the account has no role for Elastic Load Balancing yet",
+	"Protect":           "it is needed for web ACLs",
+	"Shield":            "it is needed for Shield Advanced",
+	"SignIn":            "it is needed where users sign in at a Cognito user pool",
+	"TagShields":        "it is needed for Shield Advanced",
+	"Unshield":          "it is needed for Shield Advanced",
+}
+
+// A verdict is what is known of a right, and how, or why nothing is.
+type verdict struct {
+	known, allowed bool
+	how            string
+}
+
+// lookAtRights notes one finding for each action.
+func (i *inspection) lookAtRights(ctx context.Context) {
+	all, err := rights(i.me, i.sdk.Region, i.access.Cluster)
+	if err != nil {
+		i.failed("aws/iam", "permissions", err)
+		return
+	}
+	verdicts, err := i.simulated(ctx, all)
+	if err != nil {
+		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy", "IAM does not say what the role may do: "+awserr.Describe(err),
+			"actions that no harmless call tries are not known below; run the check with credentials that may call it, to know them"))
+		verdicts = i.tried(ctx, all)
+	}
+	byAction := map[string][]int{}
+	for n, r := range all {
+		byAction[r.action] = append(byAction[r.action], n)
+	}
+	for _, action := range slices.Sorted(maps.Keys(byAction)) {
+		i.note(rightFinding(action, byAction[action], all, verdicts))
+	}
+}
+
+// rightFinding sums up what is known of an action, which several statements may allow.
+func rightFinding(action string, of []int, all []right, verdicts []verdict) check.Finding {
+	f := check.Good("aws/iam/"+action, action, "allowed")
+	var denied, unknown []string
+	needed, why := "", ""
+	for _, n := range of {
+		v, sid := verdicts[n], all[n].statement
+		switch {
+		case v.known && v.allowed:
+			f.Detail = "allowed, " + v.how
+		case v.known:
+			denied = append(denied, sid)
+			if occasional[sid] == "" {
+				needed = sid
+			}
+			f.Detail = "denied, " + v.how
+		default:
+			unknown, why = append(unknown, sid), cmp.Or(why, v.how)
+		}
+	}
+	switch {
+	case needed != "":
+		f.State, f.Advice = check.Wrong, fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
+	case len(denied) > 0:
+		f.State, f.Advice = check.Unknown, fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]], strings.Join(denied, ", "))
+	case len(unknown) > 0:
+		f.State, f.Detail = check.Unknown, "not known: "+cmp.Or(why, "no harmless call tries what is allowed in "+strings.Join(unknown, ", "))
+	}
+	return f
+}
+
+// simulated asks IAM.
+func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, error) {
+	out := make([]verdict, len(all))
+	groups := map[string][]int{}
+	var order []string
+	for n, r := range all {
+		group := r.statement + " " + r.resource
+		if groups[group] == nil {
+			order = append(order, group)
+		}
+		groups[group] = append(groups[group], n)
+	}
+	for _, group := range order {
+		of := groups[group]
+		s := simulation{principal: principal(i.me), resource: all[of[0]].resource, context: all[of[0]].context}
+		for _, n := range of {
+			s.actions = append(s.actions, all[n].action)
+		}
+		said, err := simulate(ctx, i.sdk, i.me.Partition, s)
+		if err != nil {
+			return nil, err
+		}
+		for _, n := range of {
+			// https://docs.aws.amazon.com/IAM/latest/APIReference/API_EvaluationResult.html
+			switch decision := said[all[n].action]; decision {
+			case "allowed", "explicitDeny", "implicitDeny":
+				out[n] = verdict{true, decision == "allowed", "as IAM says"}
+			default:
+				return nil, awserr.Missing("SimulatePrincipalPolicy", "a decision on "+all[n].action)
+			}
+		}
+	}
+	return out, nil
+}
+
+// tried makes calls that change nothing.
+func (i *inspection) tried(ctx context.Context, all []right) []verdict {
+	out := make([]verdict, len(all))
+	probes := i.probes(ctx)
+	done := map[string]verdict{}
+	for n, r := range all {
+		name := r.statement + " " + r.action
+		probe, ok := probes[name]
+		if !ok {
+			continue
+		}
+		if _, again := done[name]; !again {
+			done[name] = judge(r.action, probe(ctx))
+		}
+		out[n] = done[name]
+	}
+	return out
+}
+
+// notThere are the codes by which an action says that what a probe asks about is not there, as its
+// API documents:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_Operations.html
+// https://docs.aws.amazon.com/acm/latest/APIReference/API_DescribeCertificate.html
+// https://docs.aws.amazon.com/waf/latest/DDOSAPIReference/API_DescribeProtection.html
+// https://docs.aws.amazon.com/waf/latest/APIReference/API_GetWebACLForResource.html
+var notThere = map[string]string{
+	"elasticloadbalancing:DescribeListenerAttributes":     "ListenerNotFound",
+	"elasticloadbalancing:DescribeListenerCertificates":   "ListenerNotFound",
+	"elasticloadbalancing:DescribeListeners":              "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeLoadBalancerAttributes": "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeRules":                  "ListenerNotFound",
+	"elasticloadbalancing:DescribeTags":                   "LoadBalancerNotFound",
+	"elasticloadbalancing:DescribeTargetGroupAttributes":  "TargetGroupNotFound",
+	"elasticloadbalancing:DescribeTargetHealth":           "TargetGroupNotFound",
+	"acm:DescribeCertificate":                             "ResourceNotFound",
+	"shield:DescribeProtection":                           "ResourceNotFound",
+	"wafv2:GetWebACLForResource":                          "WAFNonexistentItem",
+}
+
+// judge says what the answer to a call tells about an action. A call about what does not exist is
+// allowed where it is told so by the code for that; any other error tells nothing.
+func judge(action string, err error) verdict {
+	code := errorcode.Of(err)
+	switch {
+	case err == nil && notThere[action] != "":
+		return verdict{how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does"}
+	case err == nil && strings.HasPrefix(action, "ec2:"): // all that EC2 is asked here is a dry run, which ends in an error
+		return verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}
+	case err == nil:
+		return verdict{true, true, "as a read shows"}
+	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html, DryRun
+	case code == "DryRunOperation":
+		return verdict{true, true, "as a dry run shows"}
+	case code == "AccessDenied", code == "UnauthorizedOperation":
+		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil && said[1] != action {
+			return verdict{} // another action is denied that the call takes, too
+		}
+		return verdict{true, false, "as AWS says"}
+	case code != "" && code == notThere[action]:
+		return verdict{true, true, "as a read of what is not there shows"}
+	}
+	return verdict{}
+}
+
+// probes are calls that change nothing, by statement and action.
+func (i *inspection) probes(ctx context.Context) map[string]func(context.Context) error {
+	out := map[string]func(context.Context) error{}
+	if i.ELB == nil {
+		return out
+	}
+	read := func(action string, do func(context.Context) error) { out["Read "+action] = do }
+	p, dry := i.Clients, aws.Bool(true)
+	arn := func(kind string) *string {
+		return aws.String("arn:" + i.me.Partition + ":elasticloadbalancing:" + i.sdk.Region + ":" + i.me.AccountID + ":" + kind)
+	}
+	const hex = "0123456789abcdef"
+	balancer, listener, group := arn("loadbalancer/app/fl-check/"+hex), arn("listener/app/fl-check/"+hex+"/"+hex), arn("targetgroup/fl-check/"+hex)
+	certificate := aws.String("arn:" + i.me.Partition + ":acm:" + i.sdk.Region + ":" + i.me.AccountID + ":certificate/01234567-89ab-cdef-0123-456789abcdef")
+
+	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
+		return second(p.EC2.DescribeAccountAttributes(ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeAddresses", func(ctx context.Context) error {
+		return second(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeInstances", func(ctx context.Context) error {
+		return second(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
+		return second(p.EC2.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry}))
+	})
+	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
+		return second(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeSecurityGroups", func(ctx context.Context) error {
+		return second(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
+	})
+	read("ec2:DescribeSubnets", func(ctx context.Context) error {
+		return second(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
+	})
+	read("ec2:DescribeVpcs", func(ctx context.Context) error {
+		return second(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
+	})
+	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
+		return second(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
+	})
+	read("elasticloadbalancing:DescribeListenerAttributes", func(ctx context.Context) error {
+		return second(p.ELB.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener}))
+	})
+	read("elasticloadbalancing:DescribeListenerCertificates", func(ctx context.Context) error {
+		return second(p.ELB.DescribeListenerCertificates(ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener}))
+	})
+	read("elasticloadbalancing:DescribeListeners", func(ctx context.Context) error {
+		return second(p.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer}))
+	})
+	read("elasticloadbalancing:DescribeLoadBalancerAttributes", func(ctx context.Context) error {
+		return second(p.ELB.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer}))
+	})
+	read("elasticloadbalancing:DescribeLoadBalancers", func(ctx context.Context) error {
+		return second(p.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)}))
+	})
+	read("elasticloadbalancing:DescribeRules", func(ctx context.Context) error {
+		return second(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
+	})
+	read("elasticloadbalancing:DescribeTags", func(ctx context.Context) error {
+		return second(p.ELB.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}}))
+	})
+	read("elasticloadbalancing:DescribeTargetGroupAttributes", func(ctx context.Context) error {
+		return second(p.ELB.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group}))
+	})
+	read("elasticloadbalancing:DescribeTargetGroups", func(ctx context.Context) error {
+		return second(p.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)}))
+	})
+	read("elasticloadbalancing:DescribeTargetHealth", func(ctx context.Context) error {
+		return second(p.ELB.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group}))
+	})
+	read("elasticloadbalancing:DescribeTrustStores", func(ctx context.Context) error {
+		return second(p.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)}))
+	})
+	read("acm:ListCertificates", func(ctx context.Context) error {
+		return second(p.ACM.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
+	})
+	read("acm:DescribeCertificate", func(ctx context.Context) error {
+		return second(p.ACM.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: certificate}))
+	})
+	read("tag:GetResources", func(ctx context.Context) error {
+		return second(p.Tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+	})
+	read("shield:GetSubscriptionState", func(ctx context.Context) error {
+		return second(p.Shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
+	})
+	read("shield:DescribeProtection", func(ctx context.Context) error {
+		return second(p.Shield.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: balancer}))
+	})
+	read("wafv2:ListWebACLs", func(ctx context.Context) error {
+		return second(p.WAF.ListWebACLs(ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)}))
+	})
+	read("wafv2:GetWebACLForResource", func(ctx context.Context) error {
+		return second(p.WAF.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer}))
+	})
+	i.dryRuns(ctx, out)
+	return out
+}
+
+// dryRuns are changes of security groups that EC2 is asked about, and does not make.
+func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
+	p, dry := i.Clients, aws.Bool(true)
+	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
+	create := func(ctx context.Context) error {
+		return second(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"), VpcId: aws.String(p.VPC),
+			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: tags}},
+		}))
+	}
+	out["MakeSecurityGroups ec2:CreateSecurityGroup"], out["MakeSecurityGroupsInVPC ec2:CreateSecurityGroup"] = create, create
+	out["TagSecurityGroups ec2:CreateTags"] = create
+	admit := []ec2types.IpPermission{grants.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
+	ports := func(statement, group string) {
+		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = func(ctx context.Context) error {
+			return second(p.EC2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit}))
+		}
+		out[statement+" ec2:RevokeSecurityGroupIngress"] = func(ctx context.Context) error {
+			return second(p.EC2.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit}))
+		}
+	}
+	if len(i.nodes) > 0 {
+		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
+	}
+	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(network.InVPC(p.VPC), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{resource.TagInstallation}})})
+	if err != nil || len(found) == 0 {
+		return // there is none of ours to ask about
+	}
+	own := aws.ToString(found[0].GroupId)
+	ports("ChangeSecurityGroups", own)
+	out["ChangeSecurityGroups ec2:CreateTags"] = func(ctx context.Context) error {
+		return second(p.EC2.CreateTags(ctx, &ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags}))
+	}
+	out["ChangeSecurityGroups ec2:DeleteTags"] = func(ctx context.Context) error {
+		return second(p.EC2.DeleteTags(ctx, &ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags}))
+	}
+	out["ChangeSecurityGroups ec2:DeleteSecurityGroup"] = func(ctx context.Context) error {
+		return second(p.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)}))
+	}
+}
+
+// second is the error of a call of which nothing else matters.
+func second[T any](_ T, err error) error { return err }

@@ -1,0 +1,176 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/listeners"
+	"fairlead.dev/fairlead/providers/aws/resource"
+)
+
+// This file has the trials of what calls do: again, together, and until their result is seen.
+
+// again makes a target group that is there, which AWS returns where all is the same, and a rule at
+// a priority that is taken. Load balancers and listeners are made twice by a scenario.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
+func (t *trial) again(ctx context.Context) outcome {
+	group := t.groupAgain(ctx)
+	rule := t.ruleAgain(ctx)
+	detail := "a target group: " + group.detail + "; a rule: " + rule.detail
+	for _, state := range []check.State{check.Wrong, check.Unknown} {
+		if group.state == state || rule.state == state {
+			return outcome{state, detail}
+		}
+	}
+	return holds(detail)
+}
+
+func (t *trial) groupAgain(ctx context.Context) outcome {
+	out, err := t.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: aws.String(t.balancer)})
+	if err != nil {
+		return notKnown(err)
+	}
+	if len(out.TargetGroups) == 0 {
+		return notKnown(errors.New("none is there"))
+	}
+	g := out.TargetGroups[0]
+	tags, err := t.TagsOf(ctx, []string{aws.ToString(g.TargetGroupArn)})
+	if err != nil {
+		return notKnown(err)
+	}
+	again, err := t.ELB.CreateTargetGroup(ctx, convert.ToCreateTargetGroup(g, resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)])))
+	switch {
+	case awserr.Is(err, "DuplicateTargetGroupName"):
+		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))
+	case err != nil:
+		return notKnown(err)
+	case len(again.TargetGroups) == 0:
+		return notKnown(errors.New("CreateTargetGroup is answered, and without a target group"))
+	case aws.ToString(again.TargetGroups[0].TargetGroupArn) != aws.ToString(g.TargetGroupArn):
+		return wrong(fmt.Sprintf("AWS answers with %s, and %s is there", aws.ToString(again.TargetGroups[0].TargetGroupArn), aws.ToString(g.TargetGroupArn)))
+	}
+	return holds("AWS answers with the one that is there")
+}
+
+func (t *trial) ruleAgain(ctx context.Context) outcome {
+	one, err := t.rule(ctx, hosts("one.prove.invalid"))
+	defer t.drop(ctx, one)
+	if err != nil {
+		return notKnown(err)
+	}
+	two, err := t.ruleAt(ctx, t.next, hosts("one.prove.invalid"))
+	defer t.drop(ctx, two)
+	switch {
+	case awserr.Is(err, "PriorityInUse"):
+		return holds("refused: " + awserr.Describe(err))
+	case err != nil:
+		return notKnown(err)
+	}
+	return wrong("AWS makes a second one at the same priority")
+}
+
+// swap exchanges the priorities of two rules in one call, and reads them back.
+func (t *trial) swap(ctx context.Context) outcome {
+	one, err := t.rule(ctx, hosts("one.prove.invalid"))
+	defer t.drop(ctx, one)
+	if err != nil {
+		return notKnown(err)
+	}
+	low := t.next
+	two, err := t.rule(ctx, hosts("two.prove.invalid"))
+	defer t.drop(ctx, two)
+	if err != nil {
+		return notKnown(err)
+	}
+	high := t.next
+	_, err = t.ELB.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
+		{RuleArn: aws.String(one), Priority: aws.Int32(high)}, {RuleArn: aws.String(two), Priority: aws.Int32(low)},
+	}})
+	if awserr.Is(err, "PriorityInUse") {
+		return wrong("refused: " + awserr.Describe(err))
+	}
+	if err != nil {
+		return notKnown(err)
+	}
+	at := map[string]int32{}
+	took, moved, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+		rules, err := listeners.ReadRules(ctx, t.ELB, t.listener)
+		for _, r := range rules {
+			at[aws.ToString(r.RuleArn)] = number32(r.Priority)
+		}
+		return at[one] == high && at[two] == low, err
+	})
+	switch {
+	case err != nil:
+		return notKnown(err)
+	case !moved:
+		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low, at[one], at[two], took.Round(time.Second)))
+	}
+	return holds("taken")
+}
+
+// lags measures when a rule is read that was made, and a tag that was written.
+func (t *trial) lags(ctx context.Context) outcome {
+	arn, err := t.rule(ctx, hosts("read.prove.invalid"))
+	defer t.drop(ctx, arn)
+	if err != nil {
+		return notKnown(err)
+	}
+	rule, ruleTook, err := t.described(ctx, arn)
+	if err != nil {
+		return notKnown(err)
+	}
+	const name = "fairlead.dev/prove"
+	if err := t.Tag(ctx, t.balancer, map[string]string{name: "1"}); err != nil {
+		return notKnown(err)
+	}
+	tagTook, tagged, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+		tags, err := t.TagsOf(ctx, []string{t.balancer})
+		return tags[t.balancer][name] == "1", err
+	})
+	if gone := t.Untag(context.WithoutCancel(ctx), t.balancer, []string{name}); err == nil {
+		err = gone
+	}
+	if err != nil {
+		return notKnown(err)
+	}
+	detail := "a rule is " + seenAfter(rule != nil, ruleTook) + ", a tag is " + seenAfter(tagged, tagTook)
+	if rule == nil || !tagged {
+		return wrong(detail)
+	}
+	return holds(detail)
+}
+
+// seenAfter says whether something was seen, and when.
+func seenAfter(seen bool, took time.Duration) string {
+	if !seen {
+		return fmt.Sprintf("not seen for %s", took.Round(time.Second))
+	}
+	return fmt.Sprintf("seen after %s", took.Round(100*time.Millisecond))
+}
+
+// indexed measures when a load balancer is found by its tags. However long that takes is no fault.
+func (t *trial) indexed(ctx context.Context) outcome {
+	took, found, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+		all, err := t.Find(ctx, map[string]string{resource.TagInstallation: t.Installation}, "elasticloadbalancing:loadbalancer")
+		_, found := all[t.balancer]
+		return found, err
+	})
+	switch {
+	case err != nil:
+		return notKnown(err)
+	case !found:
+		return outcome{check.Unknown, "a load balancer is " + seenAfter(false, took)}
+	}
+	return holds("a load balancer is " + seenAfter(true, took))
+}

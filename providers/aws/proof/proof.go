@@ -1,0 +1,161 @@
+package proof
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/network"
+)
+
+// This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules
+// that are made for it have priorities that no plan uses, and are deleted. An answer counts for
+// what it says: a refusal that names something else tells nothing, and what AWS says to have taken
+// is read back.
+
+// A trial is a load balancer that things are tried on.
+type trial struct {
+	*Proof
+	balancer string // its ARN
+	listener string
+	next     int32 // priority
+}
+
+// An outcome is what a trial found out about an assumption.
+type outcome struct {
+	state  check.State
+	detail string
+}
+
+func holds(detail string) outcome { return outcome{check.OK, detail} }
+func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
+
+// notKnown is the outcome where it could not be found out.
+func notKnown(err error) outcome { return outcome{check.Unknown, "not known: " + awserr.Describe(err)} }
+
+// trials are the assumptions that can be tried without requests, by ID.
+var trials = map[string]func(*trial, context.Context) outcome{
+	"source-of-parking":     (*trial).source,
+	"values-of-a-condition": (*trial).values,
+	"regular-expressions":   (*trial).expressions,
+	"priorities-at-once":    (*trial).swap,
+	"read-back":             (*trial).readBack,
+	"create-again":          (*trial).again,
+	"reads-lag":             (*trial).lags,
+	"index-of-tags":         (*trial).indexed,
+	"account-limits":        (*trial).wildcards,
+}
+
+const (
+	takesRequests = "it takes requests from within the VPC"
+	takesTargets  = "it takes targets whose health changes"
+	takesOthers   = "the account has to be otherwise for it"
+	takesWAF      = "the run asks for no web ACL"
+	takesQuota    = "it would use up a quota of the account"
+	trueEitherWay = "nothing depends on it"
+	takesNoRole   = "it takes an account without the role of Elastic Load Balancing"
+)
+
+// untried are the other ones, each with why it is not tried.
+var untried = map[string]string{
+	"health-needs-a-rule":        takesTargets,
+	"health-of-a-released-group": takesTargets,
+	"first-check":                takesRequests,
+	"host-of-a-pattern":          takesRequests,
+	"host-with-port":             takesRequests,
+	"path-decoding":              takesRequests,
+	"path-normalisation":         takesRequests,
+	"waf-in-a-partition":         takesWAF,
+	"targets-at-once":            "it takes targets that AWS refuses",
+	"zones-of-targets":           "it takes targets outside of the subnets of the VPC",
+	"names-of-zones":             takesOthers,
+	"rules-of-a-security-group":  takesQuota,
+	"deployment":                 takesRequests,
+	"order-of-lists":             trueEitherWay,
+	"role-just-made":             takesNoRole,
+	"imports-count":              takesQuota,
+	"renewals-count":             takesQuota,
+	"import-keeps-tags":          trueEitherWay,
+	"lingering":                  trueEitherWay,
+	"rates":                      takesQuota,
+	"canonical-ranges":           trueEitherWay,
+	"policy-of-https":            trueEitherWay,
+	"new-to-waf":                 takesWAF,
+	"first-load-balancer":        takesNoRole,
+}
+
+// A Proof tries the assumptions on an account, and deletes the resources of runs.
+type Proof struct {
+	clients.Clients
+	security *network.SecurityGroups
+	account  subject
+	lag      time.Duration // how long AWS may not find a new resource
+}
+
+// A subject is the provider whose assumptions are tried.
+type subject interface {
+	Capabilities(class lb.Class) lb.Capabilities
+	// LoadBalancer returns the load balancer of a key, or nil.
+	LoadBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error)
+}
+
+// New returns the proof of a provider.
+func New(c clients.Clients, security *network.SecurityGroups, account subject, lag time.Duration) *Proof {
+	return &Proof{Clients: c, security: security, account: account, lag: lag}
+}
+
+// Try tries what can be tried without requests, and returns what came of each assumption.
+func (p *Proof) Try(ctx context.Context, key lb.Key) []check.Finding {
+	t := &trial{Proof: p, next: 40000}
+	err := t.locate(ctx, key)
+	var out []check.Finding
+	for _, a := range Assumptions {
+		f := check.Unsure("prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untried[a.ID], "")
+		if try := trials[a.ID]; try != nil {
+			switch cut := context.Cause(ctx); {
+			case err != nil:
+				f.Detail = "not tried: " + awserr.Describe(err)
+			case cut != nil:
+				f.Detail = "not tried: " + cut.Error()
+			default:
+				found := try(t, ctx)
+				f.State, f.Detail = found.state, found.detail
+			}
+			if f.State == check.Wrong {
+				f.Advice = "please report it"
+			}
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// locate finds the load balancer and a listener of it.
+func (t *trial) locate(ctx context.Context, key lb.Key) error {
+	there, err := t.account.LoadBalancer(ctx, key)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		return fmt.Errorf("load balancer %s is not there", key)
+	}
+	t.balancer = aws.ToString(there.LoadBalancerArn)
+	out, err := t.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: there.LoadBalancerArn})
+	if err != nil {
+		return awserr.Explain("reading listeners", err)
+	}
+	if len(out.Listeners) == 0 {
+		return fmt.Errorf("load balancer %s has no listener", key)
+	}
+	t.listener = aws.ToString(out.Listeners[0].ListenerArn)
+	return nil
+}

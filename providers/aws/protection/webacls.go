@@ -1,0 +1,258 @@
+// Package protection attaches web ACLs and protections of Shield Advanced to load balancers.
+package protection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/wafv2"
+	waf "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// This file attaches web ACLs of AWS WAF to load balancers. A tag says which web ACL Fairlead
+// attached: without it AWS WAF is not asked, and a web ACL of others stays.
+//
+// Routes wait for their web ACL, also those of Ingresses that ask for none. So a web ACL that the
+// role may not attach, or that AWS refuses to attach, is left out for a while, and a diagnostic
+// says so.
+
+// How long the list of web ACLs is used for a name that is in it, and for one that is missing: that
+// web ACL may have been created since.
+const (
+	webACLLife  = time.Hour
+	webACLPause = time.Minute
+)
+
+// WebACLs attaches web ACLs.
+type WebACLs struct {
+	resource.API
+	waf      *wafv2.Client
+	releases rerouted
+
+	arns    cache.Value[map[string]string] // of the account's web ACLs, by name
+	unready retry.Backoff                  // load balancers that AWS WAF does not know yet, by ARN
+	refused refusedWebACLs
+}
+
+// NewWebACLs returns webACLs without state.
+func NewWebACLs(api resource.API, client *wafv2.Client, released rerouted) *WebACLs {
+	return &WebACLs{API: api, waf: client, releases: released}
+}
+
+// rerouted reports whether rules of a load balancer changed a moment ago, so that it may still serve
+// the old ones.
+type rerouted interface{ ReroutedLately(arn string) bool }
+
+// LookUp returns the ARNs of the web ACLs that are asked for. An ARN is not looked up. The error
+// says why some are left out: they cannot be listed, so that only those of the last list are known,
+// or AWS refused to attach them. The Ingresses that ask for these get a diagnostic, and no other
+// route waits for them.
+func (w *WebACLs) LookUp(ctx context.Context, asked []string) (map[string]string, error) {
+	out, why := w.findNamed(ctx, asked)
+	for name, arn := range out {
+		if denied := w.refused.why(arn); denied != nil {
+			delete(out, name)
+			why = denied
+		}
+	}
+	return out, why
+}
+
+// findNamed returns the ARNs of web ACLs, as far as they are known. The error says why others are
+// not known.
+func (w *WebACLs) findNamed(ctx context.Context, asked []string) (map[string]string, error) {
+	out, why := map[string]string{}, error(nil)
+	for _, name := range asked {
+		if strings.HasPrefix(name, "arn:") {
+			out[name] = name
+			continue
+		}
+		read := func() (map[string]string, error) { return w.list(ctx) }
+		named, err := w.arns.Since(time.Now().Add(-webACLLife), read)
+		if err == nil && named[name] == "" {
+			named, err = w.arns.Since(time.Now().Add(-webACLPause), read)
+		}
+		if err != nil {
+			named, why = w.arns.Last(), err
+		}
+		if named[name] != "" {
+			out[name] = named[name]
+		}
+	}
+	return out, why
+}
+
+// list returns the ARNs of the web ACLs of the region, by name.
+func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
+	named := map[string]string{}
+	in := &wafv2.ListWebACLsInput{Scope: waf.ScopeRegional, Limit: aws.Int32(100)}
+	for {
+		page, err := w.waf.ListWebACLs(ctx, in)
+		if missing(err) {
+			return named, nil // AWS WAF does not exist here, and so no web ACL does
+		}
+		if err != nil {
+			return nil, awserr.Explain("listing web ACLs", err)
+		}
+		for _, acl := range page.WebACLs {
+			named[aws.ToString(acl.Name)] = aws.ToString(acl.ARN)
+		}
+		if aws.ToString(page.NextMarker) == "" || len(page.WebACLs) == 0 {
+			return named, nil
+		}
+		in.NextMarker = page.NextMarker
+	}
+}
+
+// missing reports whether an error says that the service does not exist: its endpoint has no
+// address, as in partitions that lack it, or the account is not signed up for it.
+func missing(err error) bool {
+	var unknown *net.DNSError
+	return errors.As(err, &unknown) && unknown.IsNotFound || awserr.Is(err, "OptInRequired", "UnknownEndpoint")
+}
+
+// Attach attaches a web ACL to a load balancer, in place of any other; "" detaches ours.
+func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) error {
+	arn := seen.Handle
+	var err error
+	switch {
+	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.ReroutedLately(arn):
+		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
+	case want == "":
+		return w.detach(ctx, arn)
+	case want == lb.Unsettled:
+		return fmt.Errorf("guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected)
+	case w.unready.Early(arn):
+		return fmt.Errorf("AWS WAF did not know %s a moment ago: %w", arn, providers.ErrPending)
+	case want == lb.NoWebACL:
+		err = w.disassociate(ctx, arn)
+	default:
+		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
+	}
+	if awserr.Is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
+		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
+	}
+	if err != nil {
+		// The web ACL may exist, and the load balancer not be known yet.
+		unfound := awserr.Is(err, "WAFNonexistentItem")
+		err = awserr.Explain(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
+		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
+		if lasts && want != lb.NoWebACL {
+			w.refused.add(want, err)
+			err = fmt.Errorf("%s; what asks for it is left out: %w", err.Error(), providers.ErrPending)
+		}
+		return err
+	}
+	w.unready.Forget(arn)
+	return w.Tag(ctx, arn, map[string]string{resource.TagWebACL: want})
+}
+
+// detach detaches the web ACL that the tag of a load balancer names, if it is still attached.
+func (w *WebACLs) detach(ctx context.Context, arn string) error {
+	tags, err := w.TagsOf(ctx, []string{arn})
+	if err != nil {
+		return err
+	}
+	there, err := w.attached(ctx, arn)
+	if err != nil {
+		return err
+	}
+	if there == tags[arn][resource.TagWebACL] && there != lb.NoWebACL {
+		if err := w.disassociate(ctx, arn); err != nil {
+			return awserr.Explain("taking the web ACL from "+arn, err)
+		}
+	}
+	return w.Untag(ctx, arn, []string{resource.TagWebACL})
+}
+
+func (w *WebACLs) disassociate(ctx context.Context, arn string) error {
+	_, err := w.waf.DisassociateWebACL(ctx, &wafv2.DisassociateWebACLInput{ResourceArn: aws.String(arn)})
+	return err
+}
+
+// attached returns the ARN of the web ACL of a load balancer.
+func (w *WebACLs) attached(ctx context.Context, arn string) (string, error) {
+	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: aws.String(arn)})
+	if err != nil {
+		return "", awserr.Explain("reading the web ACL of "+arn, err)
+	}
+	if out.WebACL == nil {
+		return lb.NoWebACL, nil
+	}
+	return aws.ToString(out.WebACL.ARN), nil
+}
+
+// Observe reads the web ACL that was attached to a load balancer: what the tag says, or, with a
+// deep look, which one is attached.
+func (w *WebACLs) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+	if l.Balancer == nil {
+		return nil
+	}
+	arn := aws.ToString(l.Balancer.LoadBalancerArn)
+	if l.Protection.WebACL = l.Tags[arn][resource.TagWebACL]; l.Protection.WebACL == "" || !l.Deep {
+		return nil
+	}
+	there, err := w.attached(ctx, arn)
+	if err == nil {
+		l.Protection.WebACL = there
+	}
+	return err
+}
+
+// Forget forgets a load balancer that was deleted.
+func (w *WebACLs) Forget(_ lb.Key, arn string) { w.unready.Forget(arn) }
+
+// The first wait until AWS WAF knows a new load balancer, and the longest.
+const (
+	unreadyWait    = 5 * time.Second
+	unreadyWaitMax = 45 * time.Second
+)
+
+// refusedFor is how long a refused web ACL is not tried again.
+const refusedFor = 10 * time.Minute
+
+// refusedWebACLs holds the web ACLs that AWS refused to attach, by ARN.
+type refusedWebACLs struct {
+	mu  sync.Mutex
+	all map[string]refusedWebACL
+}
+
+// A refusedWebACL is why AWS refused to attach a web ACL, and when.
+type refusedWebACL struct {
+	why error
+	at  time.Time
+}
+
+// add adds a web ACL that AWS refused to attach.
+func (r *refusedWebACLs) add(arn string, why error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.all == nil {
+		r.all = map[string]refusedWebACL{}
+	}
+	r.all[arn] = refusedWebACL{why, time.Now()}
+}
+
+// why returns why AWS refused to attach a web ACL, or nil where it has to be tried.
+func (r *refusedWebACLs) why(arn string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if time.Since(r.all[arn].at) >= refusedFor {
+		delete(r.all, arn)
+	}
+	return r.all[arn].why
+}

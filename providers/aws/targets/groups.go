@@ -1,0 +1,370 @@
+// Package targets keeps target groups, their members and the health of these.
+package targets
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"golang.org/x/sync/errgroup"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/throttle"
+)
+
+// This file creates target groups and changes their health checks and attributes; AWS cannot change
+// their other settings.
+
+// anyPort is the port of each target group. It has no effect, because each target is registered
+// with its own port.
+const anyPort = 80
+
+// Store keeps the target groups of load balancers, and their members.
+type Store struct {
+	resource.API
+	vpc          string
+	limits       *account.Limits
+	subnets      *network.Subnets
+	nodes        *network.Nodes
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
+
+	mu        sync.Mutex
+	arns      map[groupName]string  // once they are known
+	members   map[string]membership // by ARN
+	untagged  map[string]lb.Key     // target groups that were ours, and lack their tags now, by ARN
+	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
+}
+
+// New returns targetGroups without state. deleteUnused deletes a target group, unless AWS
+// may still use it.
+func New(
+	api resource.API, vpc string, limits *account.Limits, nets *network.Subnets, n *network.Nodes,
+	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
+) *Store {
+	return &Store{
+		API: api, vpc: vpc, limits: limits, subnets: nets, nodes: n, deleteUnused: deleteUnused,
+		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
+	}
+}
+
+// A groupName is a target group of a load balancer.
+type groupName struct {
+	key lb.Key
+	id  lb.GroupID
+}
+
+// Create creates a target group.
+func (gs *Store) Create(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+	gs.nodes.AddCheckPorts(network.CheckPort(g.Health))
+	if err := gs.nodes.OpenPorts(ctx, seen.Key, network.CheckPort(g.Health)); err != nil {
+		return plan.Result{}, err
+	}
+	name := gs.TargetGroupName(seen.Key, g.ID)
+	tags := gs.tagsFor(seen.Key, g)
+	if len(g.Attributes) > 0 {
+		tags = resource.Unsigned(tags)
+	}
+	wanted := convert.ToHealth(g)
+	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc), aws.Int32(anyPort)
+	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol), aws.String(string(g.Version))
+	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
+	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
+	out, err := gs.ELB.CreateTargetGroup(ctx, convert.ToCreateTargetGroup(wanted, resource.ELBTags(tags)))
+	made := &elb.TargetGroup{}
+	if err == nil {
+		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
+			return plan.Result{}, err
+		}
+	}
+	// It was created before, with other settings, or with the same: then it may be in use.
+	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
+		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
+		if err != nil {
+			return plan.Result{}, err
+		}
+		return plan.Result{Handle: arn}, gs.write(ctx, seen.Key, arn, g)
+	}
+	if err != nil {
+		return plan.Result{}, gs.limits.Explained("creating target group "+name, err)
+	}
+	arn, err := awserr.Required(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
+	if err != nil {
+		return plan.Result{}, err
+	}
+	gs.setARN(seen.Key, g.ID, arn)
+	gs.addEmpty(arn)
+	if len(g.Attributes) == 0 {
+		return plan.Result{Handle: arn}, nil
+	}
+	return plan.Result{Handle: arn}, attributes.OfTargetGroups(gs.ELB).WriteAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
+}
+
+// tagsFor returns the tags of a target group after its settings were written.
+func (gs *Store) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
+	tags := gs.Owned(key, g.Tags)
+	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID), g.Service, string(g.Port)
+	resource.MarkTags(tags, g.Tags)
+	resource.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
+	tags[resource.TagDigest] = string(g.Digest)
+	return tags
+}
+
+// Modify changes the settings of a target group.
+func (gs *Store) Modify(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
+	arn, err := gs.arnOf(ctx, seen.Key, g.ID)
+	if err != nil {
+		return err
+	}
+	gs.nodes.AddCheckPorts(network.CheckPort(g.Health))
+	if err := gs.nodes.OpenPorts(ctx, seen.Key, network.CheckPort(g.Health)); err != nil {
+		return err
+	}
+	return gs.write(ctx, seen.Key, arn, g)
+}
+
+// write writes the health check of a target group, and then its attributes.
+func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
+	health := convert.ToHealth(g)
+	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
+		TargetGroupArn: aws.String(arn), Matcher: health.Matcher,
+		HealthCheckPath: health.HealthCheckPath, HealthCheckPort: health.HealthCheckPort,
+		HealthCheckProtocol:        health.HealthCheckProtocol,
+		HealthCheckIntervalSeconds: health.HealthCheckIntervalSeconds,
+		HealthCheckTimeoutSeconds:  health.HealthCheckTimeoutSeconds,
+		HealthyThresholdCount:      health.HealthyThresholdCount,
+		UnhealthyThresholdCount:    health.UnhealthyThresholdCount,
+	})
+	if err != nil {
+		return awserr.Explain("changing target group "+arn, err)
+	}
+	tags, err := gs.TagsOf(ctx, []string{arn})
+	if err != nil {
+		return err
+	}
+	return attributes.OfTargetGroups(gs.ELB).WriteAll(ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+}
+
+// PortsInUse returns the ports of all targets and health checks of the installation.
+func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
+	there, err := gs.ofInstallation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	health := make([][]lb.TargetHealth, len(there))
+	reads, ctx := errgroup.WithContext(ctx)
+	reads.SetLimit(throttle.AtOnce)
+	for i, g := range there {
+		reads.Go(providers.Safely(ctx, func() (err error) {
+			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); awserr.Is(err, "TargetGroupNotFound") {
+				return nil // deleted a moment ago
+			}
+			return err
+		}))
+	}
+	if err := reads.Wait(); err != nil {
+		return nil, err
+	}
+	used := map[int32]bool{}
+	for i, g := range there {
+		for _, port := range network.CheckPort(routing.HealthCheck{Port: aws.ToString(g.HealthCheckPort)}) {
+			used[port] = true
+		}
+		for _, t := range health[i] {
+			used[t.Port] = true
+		}
+	}
+	return used, nil
+}
+
+// ofInstallation returns the target groups of the installation, and those whose tags cannot be
+// read. The index of tags is not used: it may lack a target group that was created a while ago,
+// whose ports would be closed.
+func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
+	var all []elb.TargetGroup
+	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(ctx)
+		if err != nil {
+			return nil, awserr.Explain("reading target groups", err)
+		}
+		for _, g := range page.TargetGroups {
+			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), resource.NamePrefix) {
+				all = append(all, g)
+			}
+		}
+	}
+	var out []elb.TargetGroup
+	for part := range slices.Chunk(all, resource.TagBatch) {
+		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+			return nil, err
+		}
+		for _, g := range part {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[resource.TagInstallation] == gs.Installation {
+				out = append(out, g)
+			}
+		}
+	}
+	return out, nil
+}
+
+// The first wait for the health of targets, and the longest.
+const (
+	healthWait    = 5 * time.Second
+	healthWaitMax = 30 * time.Second
+)
+
+// AwaitHealthy returns nil once a target group has a healthy target.
+func (gs *Store) AwaitHealthy(ctx context.Context, key lb.Key, id lb.GroupID) error {
+	arn, err := gs.arnOf(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	if !gs.unhealthy.Early(arn) {
+		targets, err := gs.healthOf(ctx, arn)
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == lb.HealthHealthy }) {
+			gs.unhealthy.Forget(arn)
+			return nil
+		}
+		if err := gs.nodes.OpenPorts(ctx, key, gs.nodes.RecheckUnhealthy(targets)); err != nil {
+			return err
+		}
+		gs.unhealthy.Wait(arn, healthWait, healthWaitMax)
+	}
+	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
+}
+
+// Delete deletes a target group, once AWS does not use it any more.
+func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
+	g := seen.TargetGroup(id)
+	if g == nil {
+		return nil
+	}
+	err := gs.deleteUnused(ctx, seen, g.Handle, func() error {
+		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		return err
+	})
+	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
+		return awserr.Explain("deleting target group "+g.Handle, err)
+	}
+	var ports []int32
+	for _, t := range gs.membersOf(g.Handle).members {
+		ports = append(ports, t.Port)
+	}
+	gs.setARN(seen.Key, id, "")
+	gs.unhealthy.Forget(g.Handle)
+	return gs.nodes.ReleasePorts(ctx, ports)
+}
+
+// Read reads the target groups that rules name, and those of ours that no rule names.
+func (gs *Store) Read(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
+	attached := map[string]bool{}
+	if l.Balancer != nil {
+		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.Balancer.LoadBalancerArn})
+		for pages.HasMorePages() {
+			page, err := pages.NextPage(ctx)
+			if awserr.Is(err, "TargetGroupNotFound") { // it has none
+				break
+			}
+			if err != nil {
+				return awserr.Explain("reading target groups", err)
+			}
+			for _, g := range page.TargetGroups {
+				attached[aws.ToString(g.TargetGroupArn)] = true
+			}
+			l.Groups = append(l.Groups, page.TargetGroups...)
+		}
+	}
+	loose := gs.known(l.Key) // the index of tags may lack them yet
+	for arn := range indexed {
+		if strings.Contains(arn, ":targetgroup/") {
+			loose = append(loose, arn)
+		}
+	}
+	slices.Sort(loose)
+	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
+	for part := range slices.Chunk(loose, resource.TagBatch) {
+		found, err := gs.existing(ctx, part)
+		if err != nil {
+			return err
+		}
+		l.Groups = append(l.Groups, found...)
+	}
+	gs.removeMissing(l.Key, loose, l.Groups)
+	return nil
+}
+
+// Observed returns a target group in canonical form.
+func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGroup {
+	arn := aws.ToString(g.TargetGroupArn)
+	tags := l.Tags[arn]
+	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
+		ID: l.IDOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
+	}}
+	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written to the end
+		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags)})
+	}
+	for _, t := range l.Health[arn] {
+		if t.State != lb.HealthDraining {
+			out.Registered = true
+		}
+		if t.State == lb.HealthHealthy {
+			out.Ready = true
+		}
+	}
+	return out
+}
+
+// existing describes those of some target groups that exist.
+func (gs *Store) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	switch {
+	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
+		return nil, nil
+	case awserr.Is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
+		var found []elb.TargetGroup
+		for _, arn := range arns {
+			one, err := gs.existing(ctx, []string{arn})
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, one...)
+		}
+		return found, nil
+	case err != nil:
+		return nil, awserr.Explain("reading target groups", err)
+	}
+	return out.TargetGroups, nil
+}
+
+// PortsOf returns the ports of the members of a load balancer's target groups, as far as they
+// are known.
+func (gs *Store) PortsOf(seen *lb.Observed) []int32 {
+	var out []int32
+	for _, g := range seen.TargetGroups {
+		out = append(out, network.PortsOfMembers(gs.membersOf(g.Handle).members)...)
+	}
+	return out
+}

@@ -1,0 +1,270 @@
+package targets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/network"
+)
+
+// This file registers targets. AWS takes all targets of a call or none: where it refuses a call,
+// each half of the targets is registered by itself, until the refused target is alone.
+
+const (
+	// targetBatch is how many targets are registered with one call. AWS documents no limit, and
+	// sometimes refuses large batches.
+	targetBatch = 100
+	// refusalLife is how long a wanted target that AWS refused is not registered again.
+	refusalLife = 10 * time.Minute
+	// mostRefused is how many refused targets one reconciliation searches. Each may take a dozen
+	// calls, at a rate that all target groups share. The next reconciliation goes on.
+	mostRefused = 10
+	// mostNamed is how many refused targets a message names.
+	mostNamed = 5
+)
+
+// A refusal is why AWS does not accept a target.
+type refusal struct {
+	target lb.Target
+	why    string
+	until  time.Time // when it is tried again
+}
+
+// A registration holds the results of registering targets in a group.
+type registration struct {
+	group   string
+	taken   []lb.Target
+	crowded []lb.Target // the group has no room for them
+	full    error       // the error that says so
+	refused []refusal
+	found   int  // how many of the refusals are new
+	reread  bool // whether subnets have been read again
+}
+
+// err returns the error for targets that could not be registered.
+func (i *registration) err() error {
+	var errs []error
+	if i.full != nil {
+		errs = append(errs, i.full)
+	}
+	if len(i.refused) > 0 {
+		var names []string
+		for _, r := range i.refused[:min(mostNamed, len(i.refused))] {
+			names = append(names, fmt.Sprintf("%s (%s)", addressOfTarget(r.target), r.why))
+		}
+		if more := len(i.refused) - mostNamed; more > 0 {
+			names = append(names, fmt.Sprintf("and %d more", more))
+		}
+		errs = append(errs, fmt.Errorf("%d targets cannot be registered in %s: %s: %w",
+			len(i.refused), i.group, strings.Join(names, ", "), errUnacceptable))
+	}
+	return errors.Join(errs...)
+}
+
+// settled reports whether a target was registered or refused.
+func (i *registration) settled(t lb.Target) bool {
+	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool { return r.target == t })
+}
+
+// addressOfTarget returns the address and the port of a target as text.
+func addressOfTarget(t lb.Target) string {
+	if strings.Contains(t.Address, ":") {
+		return fmt.Sprintf("[%s]:%d", t.Address, t.Port)
+	}
+	return fmt.Sprintf("%s:%d", t.Address, t.Port)
+}
+
+// errUnacceptable is of targets that AWS does not accept.
+var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
+
+// errUnfinished is of targets that are registered with the next call.
+var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
+
+// RegisterSome registers targets of a group. It returns nil once some are registered: the targets
+// reconciler adds the others.
+func (gs *Store) RegisterSome(ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target) error {
+	arn, err := gs.arnOf(ctx, key, id)
+	if err != nil {
+		return err
+	}
+	in, err := gs.register(ctx, key, arn, targets)
+	if err != nil || len(in.taken) > 0 {
+		return err
+	}
+	return in.err()
+}
+
+// register registers targets in a group, once the load balancer can connect to them. The results of
+// single targets are in the registration; an error is about all of them.
+func (gs *Store) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*registration, error) {
+	in := &registration{group: group}
+	var fresh, suspect []lb.Target
+	for _, t := range targets {
+		known, before := gs.refusalOf(group, t)
+		switch {
+		case !registrable(t.Address):
+			in.refused = append(in.refused, refusal{target: t, why: "it is neither an IP address nor an instance"})
+		case before && time.Now().Before(known.until):
+			in.refused = append(in.refused, known)
+		case before:
+			suspect = append(suspect, t)
+		default:
+			fresh = append(fresh, t)
+		}
+	}
+	ports := network.PortsIn(slices.Concat(fresh, suspect))
+	defer gs.nodes.Announce(ports)()
+	if err := gs.nodes.OpenPorts(ctx, key, ports); err != nil {
+		return in, err
+	}
+	for size := targetBatch; len(fresh) > 0 && in.full == nil; {
+		part := fresh[:min(size, len(fresh))]
+		err := gs.registerPart(ctx, in, part)
+		fresh = slices.DeleteFunc(fresh, in.settled)
+		switch {
+		case err == nil:
+		case !awserr.Is(err, "TooManyTargets"):
+			return in, err
+		case len(part) > 1:
+			size = len(part) / 2
+		default:
+			in.full, in.crowded = awserr.Explain("registering a target in "+group, err), fresh
+		}
+	}
+	for _, t := range suspect {
+		if err := gs.registerPart(ctx, in, []lb.Target{t}); awserr.Is(err, "TooManyTargets") {
+			in.full = awserr.Explain("registering a target in "+group, err)
+			in.crowded = append(slices.Clip(in.crowded), t)
+		} else if err != nil {
+			return in, err
+		}
+	}
+	return in, nil
+}
+
+// registrable reports whether an address is one of an IP target or an instance.
+func registrable(address string) bool {
+	ip, err := netip.ParseAddr(address)
+	return err == nil && ip.Zone() == "" || strings.HasPrefix(address, "i-")
+}
+
+// registerPart registers targets with few calls, except those that AWS does not accept.
+func (gs *Store) registerPart(ctx context.Context, in *registration, targets []lb.Target) error {
+	err := gs.sendRegistration(ctx, in.group, targets, false)
+	switch {
+	case err == nil:
+		in.taken = append(in.taken, targets...)
+		return nil
+	case awserr.Is(err, "TooManyTargets"):
+		return err
+	case !refusesTargets(err):
+		return awserr.Explain(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
+	case !in.reread && !awserr.Is(err, crowdedTarget): // subnets may have been created or deleted
+		in.reread = true
+		if changed, err := gs.subnets.Reread(ctx); err != nil {
+			return err
+		} else if changed {
+			return gs.registerPart(ctx, in, targets)
+		}
+	}
+	if len(targets) > 1 {
+		for _, half := range [][]lb.Target{targets[:len(targets)/2], targets[len(targets)/2:]} {
+			if err := gs.registerPart(ctx, in, half); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return gs.registerOne(ctx, in, targets[0], err)
+}
+
+// registerOne registers a target that AWS has refused alone with the other zone. Where AWS refuses
+// that, too, it keeps the refusal.
+func (gs *Store) registerOne(ctx context.Context, in *registration, target lb.Target, refused error) error {
+	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
+		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
+		case err == nil:
+			gs.subnets.Misplace(target.Address)
+			in.taken = append(in.taken, target)
+			return nil
+		case awserr.Is(err, "TooManyTargets"):
+			return err
+		case !refusesTargets(err):
+			return awserr.Explain("registering a target in "+in.group, err)
+		}
+	}
+	known := refusal{target, awserr.Describe(refused), time.Now().Add(refusalLife)}
+	gs.addRefusal(in.group, known)
+	in.refused = append(in.refused, known)
+	if in.found++; in.found == mostRefused {
+		return fmt.Errorf("%w; %w", in.err(), errUnfinished)
+	}
+	return nil
+}
+
+// sendRegistration registers targets with one call; moved, with the zone that they do not have as
+// far as is known.
+func (gs *Store) sendRegistration(ctx context.Context, group string, targets []lb.Target, moved bool) error {
+	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
+		TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(targets, moved),
+	})
+	if !refusesTargets(err) { // otherwise AWS has registered none of them
+		gs.recordChange(group, targets, "initial", err)
+	}
+	return err
+}
+
+// refusalOf returns why AWS refused a target before.
+func (gs *Store) refusalOf(group string, t lb.Target) (refusal, bool) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	known, refused := gs.members[group].refused[t]
+	return known, refused
+}
+
+// addRefusal keeps that AWS refuses a target.
+func (gs *Store) addRefusal(group string, known refusal) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	m := gs.members[group]
+	if m.refused == nil {
+		m.refused = map[lb.Target]refusal{}
+	}
+	m.refused[known.target] = known
+	gs.members[group] = m
+}
+
+// removeRefusals forgets refused targets of a group that are not wanted any more.
+func (gs *Store) removeRefusals(group string, want []lb.Target) {
+	gs.mu.Lock()
+	defer gs.mu.Unlock()
+	for t := range gs.members[group].refused {
+		if !slices.Contains(want, t) {
+			delete(gs.members[group].refused, t)
+		}
+	}
+}
+
+// ofOneTarget are the errors by which AWS registers none of the targets of a call, because it does
+// not accept some of them.
+var ofOneTarget = []string{
+	"ValidationError", "InvalidTarget", crowdedTarget,
+}
+
+// crowdedTarget is "the limit on the number of times a target can be registered with a load
+// balancer". Other targets may be registered.
+const crowdedTarget = "TooManyRegistrationsForTargetId"
+
+// refusesTargets reports whether an error is about single targets of a call.
+func refusesTargets(err error) bool { return awserr.Is(err, ofOneTarget...) }
