@@ -37,7 +37,6 @@ var rooms = map[string]room{
 	"model/endpoints":            {8, 5},
 	"model/ingress/foreign":      {19, 0},
 	"model/settings":             {14, 5},
-	"providers/aws":              {40, 23},
 	"providers/aws/certificates": {6, 5},
 }
 

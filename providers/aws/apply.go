@@ -12,7 +12,9 @@ import (
 // This file carries out steps, each with one call or a few.
 
 // Apply makes one step true.
-func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (p *Provider) Apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	ctx = providers.About(ctx, seen.Key)
 	p.balancers.ForgetSighting(seen.Key)
 	result, err := p.apply(ctx, seen, step)
@@ -22,7 +24,9 @@ func (p *Provider) Apply(ctx context.Context, seen *lb.Observed, step plan.Step)
 	return result, err
 }
 
-func (p *Provider) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+func (p *Provider) apply(
+	ctx context.Context, seen *lb.Observed, step plan.Step,
+) (plan.Result, error) {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
 		return p.balancers.Create(ctx, seen, s.LoadBalancer)

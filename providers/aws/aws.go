@@ -85,7 +85,9 @@ func New(o Options) *Provider {
 	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
 	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)
 	p.nodes = network.NewNodes(c.ELB, p.securityGroups, o.Cluster, o.Unfenced, allTargets{p})
-	p.firewalls = network.NewFirewalls(c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.DeleteUnused)
+	p.firewalls = network.NewFirewalls(
+		c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.DeleteUnused,
+	)
 	p.targetGroups = targets.New(c.API, c.VPC, p.limits, p.subnets, p.nodes, p.releases.DeleteUnused)
 	p.webACLs = protection.NewWebACLs(c.API, c.WAF, p.releases)
 	p.protections = protection.NewShields(c.API, c.Shield)

@@ -29,8 +29,10 @@ import (
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	ctx = providers.About(ctx, key)
 	l := &look.Look{
-		Key: key, Owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) }, Deep: deep,
-		Rules: map[string][]elb.Rule{}, Served: map[string][]elb.Certificate{}, Health: map[string][]lb.TargetHealth{},
+		Key: key, Owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) },
+		Deep:  deep,
+		Rules: map[string][]elb.Rule{}, Served: map[string][]elb.Certificate{},
+		Health:     map[string][]lb.TargetHealth{},
 		Attributes: map[string]map[string]string{}, Assumed: map[string]bool{},
 	}
 	if p.balancers.Unlisted.Early(string(key)) {
@@ -46,7 +48,8 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		return nil, err
 	}
 	for _, read := range []look.Reader{
-		p.listeners.Read, p.targetGroups.Read, p.readInside, p.readTags, p.firewalls.Find, p.readCertificates,
+		p.listeners.Read, p.targetGroups.Read, p.readInside, p.readTags, p.firewalls.Find,
+		p.readCertificates,
 	} {
 		if err := read(ctx, l, indexed); err != nil {
 			return nil, err
@@ -82,7 +85,9 @@ const (
 )
 
 // readAttributes reads the attributes that this operator wrote.
-func (p *Provider) readAttributes(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+func (p *Provider) readAttributes(
+	ctx context.Context, l *look.Look, _ map[string]map[string]string,
+) error {
 	return attributes.Read(ctx, p.clients.ELB, l)
 }
 
@@ -120,7 +125,9 @@ func (p *Provider) forgetMissing(ids []string) bool {
 
 // readInside reads the rules and certificates of listeners, and the members of target groups, in
 // parallel.
-func (p *Provider) readInside(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+func (p *Provider) readInside(
+	ctx context.Context, l *look.Look, _ map[string]map[string]string,
+) error {
 	rules := make([][]elb.Rule, len(l.Listeners))
 	served := make([][]elb.Certificate, len(l.Listeners))
 	health := make([][]lb.TargetHealth, len(l.Groups))
@@ -157,7 +164,9 @@ func (p *Provider) readInside(ctx context.Context, l *look.Look, _ map[string]ma
 }
 
 // readCertificates reads the imported certificates of the load balancer.
-func (p *Provider) readCertificates(ctx context.Context, l *look.Look, indexed map[string]map[string]string) (err error) {
+func (p *Provider) readCertificates(
+	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
+) (err error) {
 	l.Imported, err = p.certificates.Observe(ctx, l.Key, l.Deep, l.ServedARNs(), indexed)
 	return err
 }
@@ -165,7 +174,9 @@ func (p *Provider) readCertificates(ctx context.Context, l *look.Look, indexed m
 // readTags reads the tags of the load balancer, its listeners and its target groups. The index of
 // tags may be out of date, so its tags of a target group count only where this process has not
 // written them.
-func (p *Provider) readTags(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
+func (p *Provider) readTags(
+	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
+) error {
 	var arns []string
 	if l.Balancer != nil {
 		arns = append(arns, aws.ToString(l.Balancer.LoadBalancerArn))
@@ -205,7 +216,9 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 			o.TargetGroups = append(o.TargetGroups, p.targetGroups.Observed(l, g))
 		}
 	}
-	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 	for _, listener := range l.Listeners {
 		o.Listeners = append(o.Listeners, p.listeners.Observed(l, listener))
 	}
@@ -213,18 +226,26 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 	for _, c := range l.Imported {
 		o.Certificates = append(o.Certificates, c)
 	}
-	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 	return o
 }
 
 // Targets returns the members of a target group. Members that an observation has just read are not
 // read again.
-func (p *Provider) Targets(ctx context.Context, key lb.Key, group lb.GroupID) ([]lb.TargetHealth, error) {
+func (p *Provider) Targets(
+	ctx context.Context, key lb.Key, group lb.GroupID,
+) ([]lb.TargetHealth, error) {
 	return p.targetGroups.Targets(providers.About(ctx, key), key, group)
 }
 
 // SetTargets makes targets the members of a group: it registers those that are missing, then
 // deregisters the others.
-func (p *Provider) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	return p.targetGroups.SetTargets(providers.Urgently(providers.About(ctx, key), true), key, group, want)
+func (p *Provider) SetTargets(
+	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
+) error {
+	return p.targetGroups.SetTargets(
+		providers.Urgently(providers.About(ctx, key), true), key, group, want,
+	)
 }

@@ -45,7 +45,9 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 }
 
 // open returns a Provider if the VPC has subnets.
-func open(ctx context.Context, a access.Access, sdk aws.Config, rates providers.Rates) (*Provider, error) {
+func open(
+	ctx context.Context, a access.Access, sdk aws.Config, rates providers.Rates,
+) (*Provider, error) {
 	if a.VPC == "" {
 		var err error
 		if a.VPC, err = access.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes); err != nil {
@@ -58,7 +60,9 @@ func open(ctx context.Context, a access.Access, sdk aws.Config, rates providers.
 	})
 	subnets, err := p.subnets.Since(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
-		err = fmt.Errorf("%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region)
+		err = fmt.Errorf(
+			"%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region,
+		)
 	}
 	if err != nil {
 		return nil, err

@@ -94,17 +94,23 @@ func (s *ConditionSupport) learnTaken(conditions []elb.RuleCondition) {
 // Adapt returns the error of a call with conditions. Where AWS refuses the form of the conditions,
 // and not their meaning, it has later rules use another form, and returns ErrPending: the next
 // reconciliation tries that at once.
-func (s *ConditionSupport) Adapt(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+func (s *ConditionSupport) Adapt(
+	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error,
+) error {
 	if err == nil {
 		s.learnTaken(conditions)
 		return nil
 	}
-	return s.adaptValues(ctx, seen, conditions, s.adaptExpressions(ctx, seen, conditions, transforms, err))
+	return s.adaptValues(
+		ctx, seen, conditions, s.adaptExpressions(ctx, seen, conditions, transforms, err),
+	)
 }
 
 // adaptValues returns the error of a call with conditions, and adapts where AWS refuses more than
 // three values in one.
-func (s *ConditionSupport) adaptValues(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error) error {
+func (s *ConditionSupport) adaptValues(
+	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error,
+) error {
 	if !refusesRule(err) || !crowdedCondition(conditions) || s.tookValues.Load() || !namesValues(err) {
 		return err
 	}
@@ -146,7 +152,9 @@ func saidOtherwise(how string, err error) error {
 // expressions count as the reason where the partition is not the one in which they are documented,
 // or where the refusal mentions them, as long as AWS has taken no rule with one. A rule that
 // rewrites requests, too, may be refused for that.
-func (s *ConditionSupport) adaptExpressions(ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error) error {
+func (s *ConditionSupport) adaptExpressions(
+	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error,
+) error {
 	if err == nil || !expressed(conditions) {
 		return err
 	}

@@ -62,7 +62,9 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 	}
 	_, err := a.read.Since(when, func() (ByName, error) {
 		found := ByName{}
-		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{PageSize: aws.Int32(400)})
+		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{
+			PageSize: aws.Int32(400),
+		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err = awserr.Explain("reading the account's limits", err); errors.Is(err, providers.ErrDenied) {

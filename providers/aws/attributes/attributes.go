@@ -36,16 +36,23 @@ func OfLoadBalancers(api *elbapi.Client) Kind {
 		usual: LoadBalancerDefaults,
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
-				LoadBalancerArn: aws.String(arn), Attributes: convert.Each(some, func(a Attribute) elb.LoadBalancerAttribute { return elb.LoadBalancerAttribute(a) }),
+				LoadBalancerArn: aws.String(arn),
+				Attributes: convert.Each(some, func(a Attribute) elb.LoadBalancerAttribute {
+					return elb.LoadBalancerAttribute(a)
+				}),
 			})
 			return err
 		},
 		Read: func(ctx context.Context, arn string) ([]Attribute, error) {
-			out, err := api.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)})
+			out, err := api.DescribeLoadBalancerAttributes(
+				ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: aws.String(arn)},
+			)
 			if err != nil {
 				return nil, err
 			}
-			return convert.Each(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute { return Attribute(a) }), nil
+			return convert.Each(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute {
+				return Attribute(a)
+			}), nil
 		},
 	}
 }
@@ -56,16 +63,23 @@ func OfListeners(api *elbapi.Client) Kind {
 		blank: true,
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
-				ListenerArn: aws.String(arn), Attributes: convert.Each(some, func(a Attribute) elb.ListenerAttribute { return elb.ListenerAttribute(a) }),
+				ListenerArn: aws.String(arn),
+				Attributes: convert.Each(some, func(a Attribute) elb.ListenerAttribute {
+					return elb.ListenerAttribute(a)
+				}),
 			})
 			return err
 		},
 		Read: func(ctx context.Context, arn string) ([]Attribute, error) {
-			out, err := api.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: aws.String(arn)})
+			out, err := api.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{
+				ListenerArn: aws.String(arn),
+			})
 			if err != nil {
 				return nil, err
 			}
-			return convert.Each(out.Attributes, func(a elb.ListenerAttribute) Attribute { return Attribute(a) }), nil
+			return convert.Each(out.Attributes, func(a elb.ListenerAttribute) Attribute {
+				return Attribute(a)
+			}), nil
 		},
 	}
 }
@@ -74,11 +88,15 @@ func OfTargetGroups(api *elbapi.Client) Kind {
 	return Kind{
 		usual: TargetGroupDefaults,
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
-			_, err := api.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{TargetGroupArn: aws.String(arn), Attributes: some})
+			_, err := api.ModifyTargetGroupAttributes(ctx, &elbapi.ModifyTargetGroupAttributesInput{
+				TargetGroupArn: aws.String(arn), Attributes: some,
+			})
 			return err
 		},
 		Read: func(ctx context.Context, arn string) ([]Attribute, error) {
-			out, err := api.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)})
+			out, err := api.DescribeTargetGroupAttributes(
+				ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: aws.String(arn)},
+			)
 			if err != nil {
 				return nil, err
 			}

@@ -174,7 +174,9 @@ func (bs *Store) ForgetSighting(key lb.Key) { bs.takeSighting(key) }
 
 // FindByKey returns the load balancer of a key, or nil, and whether another one has its name. One
 // that was found a moment ago is not read again.
-func (bs *Store) FindByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, another bool, err error) {
+func (bs *Store) FindByKey(
+	ctx context.Context, key lb.Key,
+) (there *elb.LoadBalancer, another bool, err error) {
 	if last, known := bs.takeSighting(key); known && time.Since(last.at) < sightingLife {
 		return last.balancer, last.another, nil
 	}
@@ -185,7 +187,9 @@ func (bs *Store) FindByKey(ctx context.Context, key lb.Key) (there *elb.LoadBala
 // ReadByKey reads the load balancer of a key, or nil, and says in words which other load balancer
 // has its name; "" for none. A name with our hash is hardly ever taken by others, and an
 // observation reads the tags anyway, so they are read here only for names that Ingresses ask for.
-func (bs *Store) ReadByKey(ctx context.Context, key lb.Key) (there *elb.LoadBalancer, taken string, err error) {
+func (bs *Store) ReadByKey(
+	ctx context.Context, key lb.Key,
+) (there *elb.LoadBalancer, taken string, err error) {
 	name := bs.LoadBalancerName(key)
 	there, err = bs.readByName(ctx, name)
 	if err != nil || there == nil || key.Name() == "" {
@@ -206,7 +210,9 @@ func (bs *Store) ReadByKey(ctx context.Context, key lb.Key) (there *elb.LoadBala
 
 // readByName reads the load balancer with a name, or nil.
 func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
-	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{Names: []string{name}})
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{
+		Names: []string{name},
+	})
 	if awserr.Is(err, "LoadBalancerNotFound") {
 		return nil, nil
 	}
@@ -252,7 +258,9 @@ func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, erro
 	if seen.Active || bs.inactive.Early(seen.Handle) {
 		return seen.Active, nil
 	}
-	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{LoadBalancerArns: []string{seen.Handle}})
+	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{
+		LoadBalancerArns: []string{seen.Handle},
+	})
 	if err != nil {
 		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
 	}
@@ -301,7 +309,9 @@ func (bs *Store) LearnAbsence(key lb.Key) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	ofName := ":loadbalancer/app/" + bs.LoadBalancerName(key) + "/"
-	maps.DeleteFunc(bs.undeletable, func(arn string, _ bool) bool { return strings.Contains(arn, ofName) })
+	maps.DeleteFunc(bs.undeletable, func(arn string, _ bool) bool {
+		return strings.Contains(arn, ofName)
+	})
 }
 
 // RemoveSightings forgets sightings of load balancers that do not exist, and reports whether there
@@ -314,4 +324,22 @@ func (bs *Store) RemoveSightings(arns []string) bool {
 		return s.balancer != nil && slices.Contains(arns, aws.ToString(s.balancer.LoadBalancerArn))
 	})
 	return len(bs.sightings) < before
+}
+
+// A balancer is a load balancer of ours and its tags.
+type balancer struct {
+	elb.LoadBalancer
+	tags map[string]string
+}
+
+func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
+
+// subnetsIn are the subnets that a load balancer stands in, sorted.
+func subnetsIn(b elb.LoadBalancer) []string {
+	var out []string
+	for _, z := range b.AvailabilityZones {
+		out = append(out, aws.ToString(z.SubnetId))
+	}
+	slices.Sort(out)
+	return out
 }

@@ -17,7 +17,9 @@ import (
 // This file creates and deletes load balancers.
 
 // Create creates a load balancer.
-func (bs *Store) Create(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
+func (bs *Store) Create(
+	ctx context.Context, seen *lb.Observed, want lb.LoadBalancer,
+) (plan.Result, error) {
 	if err := bs.role.Early(); err != nil {
 		return plan.Result{}, err
 	}
@@ -43,8 +45,10 @@ func (bs *Store) Create(ctx context.Context, seen *lb.Observed, want lb.LoadBala
 		tags = resource.Unsigned(tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
-		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication, Scheme: elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
-		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets, SecurityGroups: groups, Tags: resource.ELBTags(tags),
+		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication,
+		Scheme:        elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
+		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets,
+		SecurityGroups: groups, Tags: resource.ELBTags(tags),
 	}
 	young := bs.role.Young()
 	out, err := bs.ELB.CreateLoadBalancer(ctx, in)
@@ -79,8 +83,9 @@ func (bs *Store) Create(ctx context.Context, seen *lb.Observed, want lb.LoadBala
 		}
 	}
 	return plan.Result{
-		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall, Address: AddressOf(&made.LoadBalancer),
-		Active: Active(&made.LoadBalancer),
+		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall,
+		Address: AddressOf(&made.LoadBalancer),
+		Active:  Active(&made.LoadBalancer),
 	}, err
 }
 
@@ -96,7 +101,9 @@ func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 			return err
 		}
 	}
-	_, err := bs.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(seen.Handle)})
+	_, err := bs.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{
+		LoadBalancerArn: aws.String(seen.Handle),
+	})
 	if awserr.Is(err, "OperationNotPermitted") { // Observe reads its deletion protection next time
 		bs.refuseDeletion(seen.Handle)
 	}

@@ -17,7 +17,9 @@ import (
 
 // ObserveProtection reads whether a load balancer has deletion protection, where its class ever
 // asked for it, or AWS refused to delete the load balancer.
-func (bs *Store) ObserveProtection(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+func (bs *Store) ObserveProtection(
+	ctx context.Context, l *look.Look, _ map[string]map[string]string,
+) error {
 	if l.Balancer == nil {
 		return nil
 	}

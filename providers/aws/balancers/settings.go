@@ -63,7 +63,9 @@ func (bs *Store) tagsFor(want lb.LoadBalancer) map[string]string {
 func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 
 // Modify changes the settings of a load balancer.
-func (bs *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.LoadBalancer) (plan.Result, error) {
+func (bs *Store) Modify(
+	ctx context.Context, seen *lb.Observed, want lb.LoadBalancer,
+) (plan.Result, error) {
 	there, err := bs.own(ctx, want.Key)
 	if err != nil {
 		return plan.Result{}, err
@@ -75,25 +77,23 @@ func (bs *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.LoadBala
 	return plan.Result{Firewall: firewall}, bs.writeSettings(ctx, there, want)
 }
 
-// A balancer is a load balancer of ours and its tags.
-type balancer struct {
-	elb.LoadBalancer
-	tags map[string]string
-}
-
-func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
-
 // writeSettings writes the settings of a load balancer, and then the tag with their digest.
 func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
-	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool { return slices.Contains(writtenOf(want.Settings), name) })
+	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool {
+		return slices.Contains(writtenOf(want.Settings), name)
+	})
 	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return attributes.OfLoadBalancers(bs.ELB).WriteAll(ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want))
+	return attributes.OfLoadBalancers(bs.ELB).WriteAll(
+		ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want),
+	)
 }
 
 // writeNetwork puts a load balancer into its subnets, with its IP family.
-func (bs *Store) writeNetwork(ctx context.Context, b *balancer, want routing.Settings, gone []string) error {
+func (bs *Store) writeNetwork(
+	ctx context.Context, b *balancer, want routing.Settings, gone []string,
+) error {
 	family := elb.IpAddressType(want.IPFamily)
 	if slices.Contains(gone, writtenFamily) {
 		family = usualFamily
@@ -102,24 +102,20 @@ func (bs *Store) writeNetwork(ctx context.Context, b *balancer, want routing.Set
 		family = ""
 	}
 	if len(want.Subnets) > 0 && !slices.Equal(want.Subnets, subnetsIn(b.LoadBalancer)) {
-		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family})
-		return awserr.Explain(fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err)
+		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{
+			LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family,
+		})
+		return awserr.Explain(
+			fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err,
+		)
 	}
 	if family == "" {
 		return nil
 	}
-	_, err := bs.ELB.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family})
+	_, err := bs.ELB.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{
+		LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family,
+	})
 	return awserr.Explain("changing the IP family of "+b.arn(), err)
-}
-
-// subnetsIn are the subnets that a load balancer stands in, sorted.
-func subnetsIn(b elb.LoadBalancer) []string {
-	var out []string
-	for _, z := range b.AvailabilityZones {
-		out = append(out, aws.ToString(z.SubnetId))
-	}
-	slices.Sort(out)
-	return out
 }
 
 // DigestOf returns the digest of the settings: what the tag says, or, looked at deeply, of what is there of that

@@ -31,7 +31,9 @@ func To(port int32, inbound []string) []Grant {
 
 // Permission returns a grant in the form of EC2.
 func (g Grant) Permission() ec2types.IpPermission {
-	p := ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(g.Port), ToPort: aws.Int32(g.Port)}
+	p := ec2types.IpPermission{
+		IpProtocol: aws.String("tcp"), FromPort: aws.Int32(g.Port), ToPort: aws.Int32(g.Port),
+	}
 	switch {
 	case strings.HasPrefix(g.Source, "sg-"):
 		p.UserIdGroupPairs = []ec2types.UserIdGroupPair{{GroupId: aws.String(g.Source)}}
@@ -53,7 +55,9 @@ func In(g ec2types.SecurityGroup) []Grant {
 		if aws.ToString(p.IpProtocol) != "tcp" || aws.ToInt32(p.FromPort) != aws.ToInt32(p.ToPort) {
 			continue
 		}
-		add := func(source *string) { out = append(out, Grant{aws.ToInt32(p.FromPort), aws.ToString(source)}) }
+		add := func(source *string) {
+			out = append(out, Grant{aws.ToInt32(p.FromPort), aws.ToString(source)})
+		}
 		for _, r := range p.IpRanges {
 			add(r.CidrIp)
 		}

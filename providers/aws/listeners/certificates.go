@@ -15,7 +15,10 @@ import (
 
 // This file attaches certificates to listeners.
 
-func (ls *Store) AttachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+// AttachCertificate has a listener serve a certificate for its names (SNI).
+func (ls *Store) AttachCertificate(
+	ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID,
+) error {
 	l := seen.Listener(port)
 	if l == nil {
 		return fmt.Errorf("listener %d is not there", port)
@@ -23,18 +26,24 @@ func (ls *Store) AttachCertificate(ctx context.Context, seen *lb.Observed, port 
 	return ls.addCertificate(ctx, seen, l.Handle, id)
 }
 
-func (ls *Store) addCertificate(ctx context.Context, seen *lb.Observed, listener string, id lb.CertificateID) error {
+func (ls *Store) addCertificate(
+	ctx context.Context, seen *lb.Observed, listener string, id lb.CertificateID,
+) error {
 	arn, err := certificates.ARN(seen, id)
 	if err != nil {
 		return err
 	}
 	_, err = ls.ELB.AddListenerCertificates(ctx, &elbapi.AddListenerCertificatesInput{
-		ListenerArn: aws.String(listener), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+		ListenerArn:  aws.String(listener),
+		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
 	return awserr.Explain("attaching certificate "+string(id), err)
 }
 
-func (ls *Store) DetachCertificate(ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID) error {
+// DetachCertificate has a listener no longer serve a certificate.
+func (ls *Store) DetachCertificate(
+	ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID,
+) error {
 	l := seen.Listener(port)
 	if l == nil {
 		return nil
@@ -44,7 +53,8 @@ func (ls *Store) DetachCertificate(ctx context.Context, seen *lb.Observed, port 
 		return err
 	}
 	_, err = ls.ELB.RemoveListenerCertificates(ctx, &elbapi.RemoveListenerCertificatesInput{
-		ListenerArn: aws.String(l.Handle), Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
+		ListenerArn:  aws.String(l.Handle),
+		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
 	if awserr.Is(err, "CertificateNotFound") {
 		return nil

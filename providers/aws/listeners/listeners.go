@@ -1,4 +1,3 @@
-// Package listeners creates, changes and deletes listeners and rules, and reads them back.
 package listeners
 
 import (
@@ -12,45 +11,21 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/releases"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file creates, changes and deletes listeners.
 
-// Store keeps the listeners of load balancers, and their rules.
-type Store struct {
-	resource.API
-	firewalls  *network.Firewalls
-	groups     groupFinder
-	conditions *account.ConditionSupport
-	releases   *releases.Releases
-
-	fresh retry.Gates // of new listeners
-}
-
-// New returns listeners without state.
-func New(
-	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport, r *releases.Releases,
-) *Store {
-	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
-}
-
-// A groupFinder finds the target groups that actions name.
-type groupFinder interface {
-	LookUp(ctx context.Context, key lb.Key) convert.ARNs
-	IDOf(key lb.Key, arn string) lb.GroupID
-}
-
-func (ls *Store) Create(ctx context.Context, seen *lb.Observed, want lb.Listener) (plan.Result, error) {
+// Create creates a listener with its certificates and attributes.
+func (ls *Store) Create(
+	ctx context.Context, seen *lb.Observed, want lb.Listener,
+) (plan.Result, error) {
 	actions, err := convert.ToActions(want.Default, ls.groups.LookUp(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
@@ -64,8 +39,10 @@ func (ls *Store) Create(ctx context.Context, seen *lb.Observed, want lb.Listener
 		return plan.Result{}, err
 	}
 	in := &elbapi.CreateListenerInput{
-		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Tags: resource.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy, MutualAuthentication: secure.mutual,
+		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port),
+		Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
+		Tags: resource.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy,
+		MutualAuthentication: secure.mutual,
 	}
 	if err := ls.firewalls.OpenPort(ctx, seen, want); err != nil {
 		return plan.Result{}, err
@@ -82,12 +59,16 @@ func (ls *Store) Create(ctx context.Context, seen *lb.Observed, want lb.Listener
 	if digest, signed := tags[resource.TagDigest]; signed && digest == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(ctx, ls.API, arn, want.Settings.Attributes, tags, ls.tagsFor(seen.Key, want))
+	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(
+		ctx, ls.API, arn, want.Settings.Attributes, tags, ls.tagsFor(seen.Key, want),
+	)
 }
 
 // makeListener creates a listener, or modifies the one that an earlier, incomplete attempt created.
 // It returns the ARN of the listener, and its tags.
-func (ls *Store) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string) (string, map[string]string, error) {
+func (ls *Store) makeListener(
+	ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string,
+) (string, map[string]string, error) {
 	port := aws.ToInt32(in.Port)
 	out, err := ls.ELB.CreateListener(ctx, in)
 	if err == nil {
@@ -113,7 +94,9 @@ func (ls *Store) makeListener(ctx context.Context, seen *lb.Observed, in *elbapi
 		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
 		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy), MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
-		return "", nil, awserr.Explain(fmt.Sprintf("changing listener %d, which was made before", port), err)
+		return "", nil, awserr.Explain(
+			fmt.Sprintf("changing listener %d, which was made before", port), err,
+		)
 	}
 	found, err := ls.TagsOf(ctx, []string{arn})
 	return arn, found[arn], err
@@ -132,6 +115,7 @@ func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) 
 	return aws.ToString(l.Listeners[at].ListenerArn), nil
 }
 
+// Modify changes a listener.
 func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener) error {
 	l := seen.Listener(want.Port)
 	if l == nil {
@@ -151,17 +135,24 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		}
 		before = tags[l.Handle]
 		lost = func(err error) error {
-			return resource.ExplainDenied(err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil))
+			return resource.ExplainDenied(
+				err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil),
+			)
 		}
 	}
-	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool { return slices.Contains(writtenOfListener(want.Settings), name) })
+	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool {
+		return slices.Contains(writtenOfListener(want.Settings), name)
+	})
 	secure, err := ls.security(ctx, seen, want, gone)
 	if err != nil {
 		return err
 	}
 	in := &elbapi.ModifyListenerInput{
-		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Certificates: secure.certificates, SslPolicy: policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy), MutualAuthentication: secure.mutual,
+		ListenerArn: aws.String(l.Handle), Protocol: elb.ProtocolEnum(want.Protocol),
+		DefaultActions:       actions,
+		Certificates:         secure.certificates,
+		SslPolicy:            policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy),
+		MutualAuthentication: secure.mutual,
 	}
 	// The former default certificate is attached by name (SNI) if the listener still wants it. If not,
 	// it is detached: it may have been attached by name before it was the default.
@@ -192,9 +183,12 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
-	return attributes.OfListeners(ls.ELB).WriteAll(ctx, ls.API, l.Handle, want.Settings.Attributes, before, ls.tagsFor(seen.Key, want))
+	return attributes.OfListeners(ls.ELB).WriteAll(
+		ctx, ls.API, l.Handle, want.Settings.Attributes, before, ls.tagsFor(seen.Key, want),
+	)
 }
 
+// Delete deletes a listener, if it exists.
 func (ls *Store) Delete(ctx context.Context, seen *lb.Observed, port int32) error {
 	l := seen.Listener(port)
 	if l == nil {
@@ -206,7 +200,9 @@ func (ls *Store) Delete(ctx context.Context, seen *lb.Observed, port int32) erro
 		}
 	}
 	return ls.releases.DeleteListener(ctx, l.Handle, func() error {
-		_, err := ls.ELB.DeleteListener(ctx, &elbapi.DeleteListenerInput{ListenerArn: aws.String(l.Handle)})
+		_, err := ls.ELB.DeleteListener(ctx, &elbapi.DeleteListenerInput{
+			ListenerArn: aws.String(l.Handle),
+		})
 		if err != nil && !awserr.Is(err, "ListenerNotFound") {
 			return awserr.Explain(fmt.Sprintf("deleting listener %d", port), err)
 		}

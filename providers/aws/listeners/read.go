@@ -23,7 +23,9 @@ func (ls *Store) Read(ctx context.Context, l *look.Look, _ map[string]map[string
 	if l.Balancer == nil {
 		return nil
 	}
-	pages := elbapi.NewDescribeListenersPaginator(ls.ELB, &elbapi.DescribeListenersInput{LoadBalancerArn: l.Balancer.LoadBalancerArn})
+	pages := elbapi.NewDescribeListenersPaginator(ls.ELB, &elbapi.DescribeListenersInput{
+		LoadBalancerArn: l.Balancer.LoadBalancerArn,
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -37,7 +39,9 @@ func (ls *Store) Read(ctx context.Context, l *look.Look, _ map[string]map[string
 // ReadRules reads the rules of a listener.
 func ReadRules(ctx context.Context, api *elbapi.Client, listener string) ([]elb.Rule, error) {
 	var out []elb.Rule
-	pages := elbapi.NewDescribeRulesPaginator(api, &elbapi.DescribeRulesInput{ListenerArn: aws.String(listener), PageSize: aws.Int32(400)})
+	pages := elbapi.NewDescribeRulesPaginator(api, &elbapi.DescribeRulesInput{
+		ListenerArn: aws.String(listener), PageSize: aws.Int32(400),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -51,7 +55,9 @@ func ReadRules(ctx context.Context, api *elbapi.Client, listener string) ([]elb.
 // CertificatesOf reads the certificates that a listener serves.
 func (ls *Store) CertificatesOf(ctx context.Context, listener string) ([]elb.Certificate, error) {
 	var out []elb.Certificate
-	pages := elbapi.NewDescribeListenerCertificatesPaginator(ls.ELB, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)})
+	pages := elbapi.NewDescribeListenerCertificatesPaginator(
+		ls.ELB, &elbapi.DescribeListenerCertificatesInput{ListenerArn: aws.String(listener)},
+	)
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -66,8 +72,10 @@ func (ls *Store) CertificatesOf(ctx context.Context, listener string) ([]elb.Cer
 func (ls *Store) Observed(l *look.Look, of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
-		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn, Digest: listenerDigest(l, of),
-		Default: convert.FromActions(of.DefaultActions, l.IDOf), Verifies: fromMutual(of.MutualAuthentication, false).Verifies(),
+		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn,
+		Digest:        listenerDigest(l, of),
+		Default:       convert.FromActions(of.DefaultActions, l.IDOf),
+		Verifies:      fromMutual(of.MutualAuthentication, false).Verifies(),
 		ClientSecrets: writtenSecretsIn(l.Tags[arn]),
 	}
 	var rest []lb.CertificateID
@@ -90,7 +98,9 @@ func (ls *Store) Observed(l *look.Look, of elb.Listener) lb.ObservedListener {
 		if err != nil {
 			continue // the default rule, which is the listener's default action
 		}
-		out.Rules = append(out.Rules, lb.ObservedRule{Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.IDOf)})
+		out.Rules = append(out.Rules, lb.ObservedRule{
+			Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.IDOf),
+		})
 	}
 	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
 	return out

@@ -31,7 +31,10 @@ const (
 	listenerPatience = 20 * time.Second
 )
 
-func (ls *Store) CreateRule(ctx context.Context, seen *lb.Observed, s plan.CreateRule) (plan.Result, error) {
+// CreateRule creates a rule.
+func (ls *Store) CreateRule(
+	ctx context.Context, seen *lb.Observed, s plan.CreateRule,
+) (plan.Result, error) {
 	l := seen.Listener(s.Port)
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
@@ -41,7 +44,8 @@ func (ls *Store) CreateRule(ctx context.Context, seen *lb.Observed, s plan.Creat
 		return plan.Result{}, err
 	}
 	in := &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)), Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
+		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)),
+		Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
 		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
 		// The role may change rules only where they have the tag of the installation.
 		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
@@ -70,9 +74,13 @@ func (ls *Store) CreateRule(ctx context.Context, seen *lb.Observed, s plan.Creat
 }
 
 // createRulePatiently creates a rule as soon as its listener is found.
-func (ls *Store) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleInput) (out *elbapi.CreateRuleOutput, err error) {
+func (ls *Store) createRulePatiently(
+	ctx context.Context, in *elbapi.CreateRuleInput,
+) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	gate := ls.fresh.At(listener, func() *retry.Gate { return retry.NewGate(0, listenerPause, listenerPause) })
+	gate := ls.fresh.At(listener, func() *retry.Gate {
+		return retry.NewGate(0, listenerPause, listenerPause)
+	})
 	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.Through(ctx, unfound, func() (err error) {
@@ -94,7 +102,9 @@ func (ls *Store) createRulePatiently(ctx context.Context, in *elbapi.CreateRuleI
 }
 
 // ruleNumbered returns the rule of a listener that has a priority, or nil.
-func (ls *Store) ruleNumbered(ctx context.Context, l *lb.ObservedListener, priority int) (*elb.Rule, error) {
+func (ls *Store) ruleNumbered(
+	ctx context.Context, l *lb.ObservedListener, priority int,
+) (*elb.Rule, error) {
 	rules, err := ReadRules(ctx, ls.ELB, l.Handle)
 	if err != nil {
 		return nil, err
@@ -108,9 +118,12 @@ func (ls *Store) ruleNumbered(ctx context.Context, l *lb.ObservedListener, prior
 
 // sameRule reports whether a rule is the one that a step is to make.
 func (ls *Store) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return convert.FromRule(there, func(arn string) lb.GroupID { return ls.groups.IDOf(key, arn) }).Key() == want.Key()
+	return convert.FromRule(there, func(arn string) lb.GroupID {
+		return ls.groups.IDOf(key, arn)
+	}).Key() == want.Key()
 }
 
+// ModifyRule changes a rule.
 func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
 	rule := ruleAt(seen, s.Port, s.Priority)
 	if rule == nil {
@@ -134,10 +147,13 @@ func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.Modif
 		return nil
 	}
 	_, err = ls.ELB.ModifyRule(ctx, in)
-	err = awserr.Explain("changing rule "+s.ID(), ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err))
+	err = awserr.Explain(
+		"changing rule "+s.ID(), ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err),
+	)
 	return ls.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
 }
 
+// DeleteRule deletes a rule, if it exists.
 func (ls *Store) DeleteRule(ctx context.Context, seen *lb.Observed, s plan.DeleteRule) error {
 	rule := ruleAt(seen, s.Port, s.Priority)
 	if rule == nil {
@@ -147,9 +163,12 @@ func (ls *Store) DeleteRule(ctx context.Context, seen *lb.Observed, s plan.Delet
 	if awserr.Is(err, "RuleNotFound") {
 		return nil
 	}
-	return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle)
+	return ls.ExplainDeniedRules(
+		ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle,
+	)
 }
 
+// RespaceRules changes the priorities of rules with one call.
 func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.RespaceRules) error {
 	in := &elbapi.SetRulePrioritiesInput{}
 	for _, from := range slices.Sorted(maps.Keys(s.To)) {
@@ -157,7 +176,9 @@ func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.Res
 		if rule == nil {
 			continue // renumbered already
 		}
-		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from]))})
+		in.RulePriorities = append(in.RulePriorities, elb.RulePriorityPair{
+			RuleArn: aws.String(rule.Handle), Priority: aws.Int32(int32(s.To[from])),
+		})
 	}
 	if len(in.RulePriorities) == 0 {
 		return nil
@@ -193,7 +214,9 @@ func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
 
 // writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all of
 // them, because AWS does not return client secrets, so they cannot be compared.
-func (ls *Store) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener) error {
+func (ls *Store) writeSecrets(
+	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
+) error {
 	given := map[string]lb.Rule{}
 	for _, r := range want.Rules {
 		if r.Action.Auth != nil && r.Action.Auth.ClientSecret != "" {
@@ -210,7 +233,9 @@ func (ls *Store) writeSecrets(ctx context.Context, seen *lb.Observed, l *lb.Obse
 			return err
 		}
 		if _, err := ls.ELB.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
-			return awserr.Explain(fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err)
+			return awserr.Explain(
+				fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err,
+			)
 		}
 	}
 	return nil

@@ -72,7 +72,9 @@ type security struct {
 	mutual       *elb.MutualAuthenticationAttributes
 }
 
-func (ls *Store) security(ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string) (security, error) {
+func (ls *Store) security(
+	ctx context.Context, seen *lb.Observed, want lb.Listener, gone []string,
+) (security, error) {
 	if want.Protocol != routing.HTTPS || len(want.Certificates) == 0 {
 		return security{}, nil
 	}
@@ -109,7 +111,9 @@ func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *s
 
 // toMutual returns the mutual authentication of a listener in the types of the SDK. It looks up the
 // ARN of a trust store that is given by name.
-func (ls *Store) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.MutualAuthenticationAttributes, error) {
+func (ls *Store) toMutual(
+	ctx context.Context, m lb.MutualAuthentication,
+) (*elb.MutualAuthenticationAttributes, error) {
 	out := &elb.MutualAuthenticationAttributes{Mode: aws.String(m.Mode)}
 	if !m.Verifies() {
 		return out, nil
@@ -121,7 +125,9 @@ func (ls *Store) toMutual(ctx context.Context, m lb.MutualAuthentication) (*elb.
 	if out.TrustStoreArn = aws.String(m.TrustStore); strings.HasPrefix(m.TrustStore, "arn:") {
 		return out, nil
 	}
-	found, err := ls.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{Names: []string{m.TrustStore}})
+	found, err := ls.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{
+		Names: []string{m.TrustStore},
+	})
 	if err != nil {
 		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
 	}
@@ -139,7 +145,8 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 		return nil
 	}
 	out := &lb.MutualAuthentication{
-		Mode: aws.ToString(a.Mode), TrustStore: aws.ToString(a.TrustStoreArn), IgnoreExpiry: aws.ToBool(a.IgnoreClientCertificateExpiry),
+		Mode: aws.ToString(a.Mode), TrustStore: aws.ToString(a.TrustStoreArn),
+		IgnoreExpiry:     aws.ToBool(a.IgnoreClientCertificateExpiry),
 		AdvertiseCANames: a.AdvertiseTrustStoreCaNames == elb.AdvertiseTrustStoreCaNamesEnumOn,
 	}
 	if parts := strings.Split(out.TrustStore, "/"); named && len(parts) == 3 { // arn:…:truststore/name/id

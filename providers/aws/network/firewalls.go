@@ -55,8 +55,9 @@ func NewFirewalls(
 	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error,
 ) *Firewalls {
 	return &Firewalls{
-		Owner: security.Owner, security: security, nodes: n, elb: api, unfenced: unfenced, deleteUnused: deleteUnused,
-		known: map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+		Owner: security.Owner, security: security, nodes: n, elb: api, unfenced: unfenced,
+		deleteUnused: deleteUnused,
+		known:        map[lb.Key]string{}, replaced: map[lb.Key]bool{},
 	}
 }
 
@@ -73,7 +74,9 @@ func groupsIn(indexed map[string]map[string]string) []string {
 
 // Find finds the firewall of a load balancer. One that the load balancer has, and that is in the
 // index or was created by this process, costs no call.
-func (f *Firewalls) Find(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
+func (f *Firewalls) Find(
+	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
+) error {
 	hints, made := groupsIn(indexed), f.of(l.Key)
 	wanted := false
 	if l.Balancer != nil {
@@ -159,7 +162,9 @@ func (f *Firewalls) ExplainMissing(key lb.Key) error {
 
 // Ensure returns the security groups of a load balancer, and creates those that do not exist. The
 // firewall is "" where the load balancer has none of its own.
-func (f *Firewalls) Ensure(ctx context.Context, want lb.LoadBalancer) (groups []string, firewall string, err error) {
+func (f *Firewalls) Ensure(
+	ctx context.Context, want lb.LoadBalancer,
+) (groups []string, firewall string, err error) {
 	f.setReplaced(want.Key, len(want.Settings.SecurityGroups) > 0)
 	if f.unfenced || len(want.Settings.SecurityGroups) > 0 {
 		return want.Settings.SecurityGroups, "", nil
@@ -184,9 +189,9 @@ func aboutFirewall(key lb.Key) string {
 
 // Write gives a load balancer its security groups, and its firewall the grants of its listeners.
 // The ports are those of targets that are registered already.
-func (f *Firewalls) Write(ctx context.Context, b elb.LoadBalancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32) (
-	firewall string, err error,
-) {
+func (f *Firewalls) Write(
+	ctx context.Context, b elb.LoadBalancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32,
+) (firewall string, err error) {
 	groups, firewall, err := f.Ensure(ctx, want)
 	if err != nil || len(groups) == 0 {
 		return firewall, err
@@ -215,7 +220,9 @@ func (f *Firewalls) Write(ctx context.Context, b elb.LoadBalancer, seen *lb.Obse
 	_, err = f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
 		LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups,
 	})
-	return firewall, awserr.Explain("changing the security groups of "+aws.ToString(b.LoadBalancerArn), err)
+	return firewall, awserr.Explain(
+		"changing the security groups of "+aws.ToString(b.LoadBalancerArn), err,
+	)
 }
 
 func contains(listeners []lb.Listener, port int32) bool {
@@ -235,7 +242,9 @@ func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listen
 }
 
 // ChangePort replaces the grants of a port by those of its listener; nil closes it.
-func (f *Firewalls) ChangePort(ctx context.Context, seen *lb.Observed, port int32, admitted []grants.Grant) error {
+func (f *Firewalls) ChangePort(
+	ctx context.Context, seen *lb.Observed, port int32, admitted []grants.Grant,
+) error {
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
@@ -266,11 +275,15 @@ func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 }
 
 // Observe reads, with a deep look, which clients can connect to the load balancer.
-func (f *Firewalls) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
+func (f *Firewalls) Observe(
+	ctx context.Context, l *look.Look, _ map[string]map[string]string,
+) error {
 	if !l.Deep || l.Firewall == "" || l.Balancer == nil {
 		return nil
 	}
-	found, err := f.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: l.Balancer.SecurityGroups})
+	found, err := f.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
+		GroupIds: l.Balancer.SecurityGroups,
+	})
 	if err != nil { // grants are settings of the load balancer and of each listener
 		l.Assumed[aws.ToString(l.Balancer.LoadBalancerArn)] = true
 		for _, listener := range l.Listeners {

@@ -43,7 +43,9 @@ func (s *SecurityGroups) replace(ctx context.Context, group string, want []grant
 		return err
 	}
 	have := grants.In(*there)
-	missing := slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool { return slices.Contains(have, g) })
+	missing := slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool {
+		return slices.Contains(have, g)
+	})
 	surplus := slices.DeleteFunc(have, func(g grants.Grant) bool { return !ours(g) || slices.Contains(want, g) })
 	if err := s.addMissing(ctx, group, missing); err != nil {
 		return err
@@ -53,7 +55,9 @@ func (s *SecurityGroups) replace(ctx context.Context, group string, want []grant
 
 // addMissing adds grants to a security group. Where AWS says that some exist, though it does not
 // list them yet, it adds them one by one, so that revoking does not wait for the list.
-func (s *SecurityGroups) addMissing(ctx context.Context, group string, missing []grants.Grant) error {
+func (s *SecurityGroups) addMissing(
+	ctx context.Context, group string, missing []grants.Grant,
+) error {
 	if len(missing) == 0 {
 		return nil
 	}

@@ -58,15 +58,20 @@ type targetsOfAll interface {
 
 // NewNodes returns nodes without state. Without a cluster the security groups of nodes are left
 // alone; unfenced, all security groups are.
-func NewNodes(api *elbapi.Client, security *SecurityGroups, cluster string, unfenced bool, targets targetsOfAll) *Nodes {
+func NewNodes(
+	api *elbapi.Client, security *SecurityGroups, cluster string, unfenced bool, targets targetsOfAll,
+) *Nodes {
 	return &Nodes{
-		Owner: security.Owner, security: security, elb: api, cluster: cluster, unfenced: unfenced, targets: targets,
-		users: map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
+		Owner: security.Owner, security: security, elb: api, cluster: cluster, unfenced: unfenced,
+		targets: targets,
+		users:   map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
 	}
 }
 
 // sharedName returns the name of the shared group.
-func (n *Nodes) sharedName() string { return resource.Name("shared", n.Installation, n.security.vpc) }
+func (n *Nodes) sharedName() string {
+	return resource.Name("shared", n.Installation, n.security.vpc)
+}
 
 // sharedGroup returns the shared group for a load balancer, and creates it for the first one. It is
 // deleted after the last one; while that takes, new load balancers wait.
@@ -79,7 +84,9 @@ func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 	n.mu.Unlock()
 	switch {
 	case deleting:
-		return "", fmt.Errorf("security group %s is being deleted: %w", n.sharedName(), providers.ErrPending)
+		return "", fmt.Errorf(
+			"security group %s is being deleted: %w", n.sharedName(), providers.ErrPending,
+		)
 	case known != "":
 		return known, nil
 	}
@@ -133,7 +140,9 @@ func (n *Nodes) knownGroup() string {
 }
 
 // OfCluster returns the security groups of the cluster's nodes.
-func (s *SecurityGroups) OfCluster(ctx context.Context, cluster string) ([]ec2types.SecurityGroup, error) {
+func (s *SecurityGroups) OfCluster(
+	ctx context.Context, cluster string,
+) ([]ec2types.SecurityGroup, error) {
 	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{TagCluster + cluster}},
 	)})
@@ -263,7 +272,9 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 // firewall. The index of tags is not used: it may lack a load balancer that was created a while
 // ago, which could not connect to its targets any more.
 func (n *Nodes) sharedByOthers(ctx context.Context, shared, firewall string) (bool, error) {
-	pages := elbapi.NewDescribeLoadBalancersPaginator(n.elb, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(400)})
+	pages := elbapi.NewDescribeLoadBalancersPaginator(n.elb, &elbapi.DescribeLoadBalancersInput{
+		PageSize: aws.Int32(400),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -133,7 +133,9 @@ func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 }
 
 // openPorts has a security group of the nodes admit the shared group on ports.
-func (s *SecurityGroups) openPorts(ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32) error {
+func (s *SecurityGroups) openPorts(
+	ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32,
+) error {
 	have, id := spansFrom(g, shared), aws.ToString(g.GroupId)
 	added, gone := widened(have, ports, RulesIn(g))
 	err := s.addSpans(ctx, id, shared, added)
@@ -173,7 +175,9 @@ func (s *SecurityGroups) addSpans(ctx context.Context, group, shared string, spa
 }
 
 // revokeSpans removes rules from a security group that admit the shared group.
-func (s *SecurityGroups) revokeSpans(ctx context.Context, group, shared string, spans []span) error {
+func (s *SecurityGroups) revokeSpans(
+	ctx context.Context, group, shared string, spans []span,
+) error {
 	if len(spans) == 0 {
 		return nil
 	}

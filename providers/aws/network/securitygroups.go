@@ -30,13 +30,17 @@ type SecurityGroups struct {
 }
 
 // NewSecurityGroups returns the security groups of an owner in a VPC.
-func NewSecurityGroups(owner resource.Owner, api *ec2.Client, vpc string, made *recent.Resources) *SecurityGroups {
+func NewSecurityGroups(
+	owner resource.Owner, api *ec2.Client, vpc string, made *recent.Resources,
+) *SecurityGroups {
 	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made}
 }
 
 // ensure creates a security group with tags, or adds them to the one of ours that has the name
 // already. The one that this process created a moment ago may not be found by its name yet.
-func (s *SecurityGroups) ensure(ctx context.Context, name, about, made string, tags map[string]string) (string, error) {
+func (s *SecurityGroups) ensure(
+	ctx context.Context, name, about, made string, tags map[string]string,
+) (string, error) {
 	if made != "" && s.recent.Unfound(made) {
 		return made, nil
 	}
@@ -75,7 +79,9 @@ func (s *SecurityGroups) explainConflict(ctx context.Context, name string) error
 	case err != nil:
 		return err
 	case len(found) == 0 || tagged(found[0].Tags, resource.TagInstallation, s.Installation):
-		return fmt.Errorf("AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending)
+		return fmt.Errorf(
+			"AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending,
+		)
 	}
 	return fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
 }
@@ -100,7 +106,9 @@ func TagsIn(g ec2types.SecurityGroup) map[string]string {
 
 // retag adds the tags that a security group lacks, and removes those of ours that it is not to have
 // any more.
-func (s *SecurityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, after map[string]string) error {
+func (s *SecurityGroups) retag(
+	ctx context.Context, g ec2types.SecurityGroup, after map[string]string,
+) error {
 	before, id := TagsIn(g), aws.ToString(g.GroupId)
 	var gone []ec2types.Tag
 	for _, name := range resource.Surplus(before, after) {
@@ -119,7 +127,9 @@ func (s *SecurityGroups) retag(ctx context.Context, g ec2types.SecurityGroup, af
 	if len(missing) == 0 {
 		return nil
 	}
-	_, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{Resources: []string{id}, Tags: ec2Tags(missing)})
+	_, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{
+		Resources: []string{id}, Tags: ec2Tags(missing),
+	})
 	return awserr.Explain("tagging security group "+id, err)
 }
 

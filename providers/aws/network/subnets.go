@@ -69,7 +69,9 @@ func (v *Subnets) Choose(ctx context.Context, n lb.Network, standing []string) (
 }
 
 // chooseSince chooses among the subnets that existed at a time, or later.
-func (v *Subnets) chooseSince(ctx context.Context, when time.Time, n lb.Network, standing []string) ([]string, error) {
+func (v *Subnets) chooseSince(
+	ctx context.Context, when time.Time, n lb.Network, standing []string,
+) ([]string, error) {
 	subnets, err := v.Since(ctx, when)
 	if err != nil {
 		return nil, err
@@ -102,7 +104,9 @@ func (v *Subnets) chooseSince(ctx context.Context, when time.Time, n lb.Network,
 func (v *Subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
 	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !v.regional(s) })
 	if fits := hasTags(n.SubnetTags); len(n.SubnetTags) > 0 && !slices.ContainsFunc(out, fits) {
-		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return v.regional(s) })
+		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool {
+			return v.regional(s)
+		})
 	}
 	return out
 }
@@ -146,9 +150,9 @@ func (v *Subnets) byName(names []string, subnets []ec2types.Subnet) ([]string, e
 
 // Fitting returns which subnets fit, and the reason: the tags of the class, else the role tag of
 // the scheme, else whether they have a route to the internet, where some have and others have not.
-func (v *Subnets) Fitting(ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet) (
-	fits func(ec2types.Subnet) bool, reason string, err error,
-) {
+func (v *Subnets) Fitting(
+	ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet,
+) (fits func(ec2types.Subnet) bool, reason string, err error) {
 	if len(n.SubnetTags) > 0 {
 		return hasTags(n.SubnetTags), "has the tags of the class", nil
 	}
@@ -230,7 +234,9 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 func (v *Subnets) Public(ctx context.Context, when time.Time) (func(subnet string) bool, error) {
 	tables, err := v.tables.Since(when, func() ([]ec2types.RouteTable, error) {
 		var out []ec2types.RouteTable
-		pages := ec2.NewDescribeRouteTablesPaginator(v.ec2, &ec2.DescribeRouteTablesInput{Filters: InVPC(v.vpc)})
+		pages := ec2.NewDescribeRouteTablesPaginator(v.ec2, &ec2.DescribeRouteTablesInput{
+			Filters: InVPC(v.vpc),
+		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {

@@ -41,7 +41,9 @@ func (i *inspection) lookAtSubnets(ctx context.Context) {
 // lookAtSubnet says what is wrong with one subnet.
 func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 	id := aws.ToString(s.SubnetId)
-	bad := func(detail, advice string) { i.note(check.Bad("aws/subnet/"+id, "subnet "+id, detail, advice)) }
+	bad := func(detail, advice string) {
+		i.note(check.Bad("aws/subnet/"+id, "subnet "+id, detail, advice))
+	}
 	chosen := false
 	for _, t := range s.Tags {
 		key, value := aws.ToString(t.Key), aws.ToString(t.Value)

@@ -90,7 +90,9 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !foreign(err) {
-		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), awserr.AdviseOnCredentials(errorcode.Of(err))))
+		i.note(check.Bad(
+			"aws/identity", "identity", awserr.Describe(err), awserr.AdviseOnCredentials(errorcode.Of(err)),
+		))
 		return false
 	}
 	said := ""
@@ -137,7 +139,9 @@ func (i *inspection) locate(ctx context.Context) bool {
 	case len(i.subnets) == 0:
 		i.note(check.Bad("aws/vpc", "VPC", vpc+", "+how+", has no subnets in "+i.sdk.Region, "see whether it is in another region or account; --aws-vpc-id names another one"))
 	default:
-		i.note(check.Good("aws/vpc", "VPC", fmt.Sprintf("%s, %s, with %d subnets", vpc, how, len(i.subnets))))
+		i.note(check.Good(
+			"aws/vpc", "VPC", fmt.Sprintf("%s, %s, with %d subnets", vpc, how, len(i.subnets)),
+		))
 		return true
 	}
 	return false

@@ -75,7 +75,9 @@ func (i *inspection) lookAtImports(ctx context.Context) {
 	i.note(importsOfTheYear(id, title, found, time.Now()))
 }
 
-func importsOfTheYear(id, title string, found []acmtypes.CertificateSummary, now time.Time) check.Finding {
+func importsOfTheYear(
+	id, title string, found []acmtypes.CertificateSummary, now time.Time,
+) check.Finding {
 	n := 0
 	for _, c := range found {
 		if c.ImportedAt != nil && now.Sub(*c.ImportedAt) < 365*24*time.Hour {
@@ -153,7 +155,9 @@ func (i *inspection) importedCertificates(ctx context.Context) (int, error) {
 // imported are the certificates that were not issued by AWS.
 func (i *inspection) imported(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	var out []acmtypes.CertificateSummary
-	pages := acm.NewListCertificatesPaginator(i.ACM, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()}})
+	pages := acm.NewListCertificatesPaginator(i.ACM, &acm.ListCertificatesInput{
+		Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()},
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

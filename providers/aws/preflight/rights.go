@@ -112,7 +112,9 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 	}
 	for _, group := range order {
 		of := groups[group]
-		s := simulation{principal: principal(i.me), resource: all[of[0]].resource, context: all[of[0]].context}
+		s := simulation{
+			principal: principal(i.me), resource: all[of[0]].resource, context: all[of[0]].context,
+		}
 		for _, n := range of {
 			s.actions = append(s.actions, all[n].action)
 		}
@@ -178,7 +180,9 @@ func judge(action string, err error) verdict {
 	code := errorcode.Of(err)
 	switch {
 	case err == nil && notThere[action] != "":
-		return verdict{how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does"}
+		return verdict{
+			how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does",
+		}
 	case err == nil && strings.HasPrefix(action, "ec2:"): // all that EC2 is asked here is a dry run, which ends in an error
 		return verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}
 	case err == nil:
@@ -213,7 +217,9 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	certificate := aws.String("arn:" + i.me.Partition + ":acm:" + i.sdk.Region + ":" + i.me.AccountID + ":certificate/01234567-89ab-cdef-0123-456789abcdef")
 
 	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
-		return second(p.EC2.DescribeAccountAttributes(ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry}))
+		return second(p.EC2.DescribeAccountAttributes(
+			ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry},
+		))
 	})
 	read("ec2:DescribeAddresses", func(ctx context.Context) error {
 		return second(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
@@ -222,7 +228,9 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
 	})
 	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
-		return second(p.EC2.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry}))
+		return second(p.EC2.DescribeInternetGateways(
+			ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry},
+		))
 	})
 	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
 		return second(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
@@ -240,58 +248,88 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return second(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
 	})
 	read("elasticloadbalancing:DescribeListenerAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListenerAttributes(ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener}))
+		return second(p.ELB.DescribeListenerAttributes(
+			ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener},
+		))
 	})
 	read("elasticloadbalancing:DescribeListenerCertificates", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListenerCertificates(ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener}))
+		return second(p.ELB.DescribeListenerCertificates(
+			ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener},
+		))
 	})
 	read("elasticloadbalancing:DescribeListeners", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer}))
+		return second(p.ELB.DescribeListeners(
+			ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer},
+		))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancerAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeLoadBalancerAttributes(ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer}))
+		return second(p.ELB.DescribeLoadBalancerAttributes(
+			ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer},
+		))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancers", func(ctx context.Context) error {
-		return second(p.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeLoadBalancers(
+			ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)},
+		))
 	})
 	read("elasticloadbalancing:DescribeRules", func(ctx context.Context) error {
 		return second(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
 	})
 	read("elasticloadbalancing:DescribeTags", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTags(ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}}))
+		return second(p.ELB.DescribeTags(
+			ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}},
+		))
 	})
 	read("elasticloadbalancing:DescribeTargetGroupAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetGroupAttributes(ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group}))
+		return second(p.ELB.DescribeTargetGroupAttributes(
+			ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group},
+		))
 	})
 	read("elasticloadbalancing:DescribeTargetGroups", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeTargetGroups(
+			ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)},
+		))
 	})
 	read("elasticloadbalancing:DescribeTargetHealth", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetHealth(ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group}))
+		return second(p.ELB.DescribeTargetHealth(
+			ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group},
+		))
 	})
 	read("elasticloadbalancing:DescribeTrustStores", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTrustStores(ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)}))
+		return second(p.ELB.DescribeTrustStores(
+			ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)},
+		))
 	})
 	read("acm:ListCertificates", func(ctx context.Context) error {
 		return second(p.ACM.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
 	})
 	read("acm:DescribeCertificate", func(ctx context.Context) error {
-		return second(p.ACM.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: certificate}))
+		return second(p.ACM.DescribeCertificate(
+			ctx, &acm.DescribeCertificateInput{CertificateArn: certificate},
+		))
 	})
 	read("tag:GetResources", func(ctx context.Context) error {
-		return second(p.Tagging.GetResources(ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)}))
+		return second(p.Tagging.GetResources(
+			ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)},
+		))
 	})
 	read("shield:GetSubscriptionState", func(ctx context.Context) error {
 		return second(p.Shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
 	})
 	read("shield:DescribeProtection", func(ctx context.Context) error {
-		return second(p.Shield.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: balancer}))
+		return second(p.Shield.DescribeProtection(
+			ctx, &shield.DescribeProtectionInput{ResourceArn: balancer},
+		))
 	})
 	read("wafv2:ListWebACLs", func(ctx context.Context) error {
-		return second(p.WAF.ListWebACLs(ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)}))
+		return second(p.WAF.ListWebACLs(
+			ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)},
+		))
 	})
 	read("wafv2:GetWebACLForResource", func(ctx context.Context) error {
-		return second(p.WAF.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer}))
+		return second(p.WAF.GetWebACLForResource(
+			ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer},
+		))
 	})
 	i.dryRuns(ctx, out)
 	return out
@@ -303,7 +341,8 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
 	create := func(ctx context.Context) error {
 		return second(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
-			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"), VpcId: aws.String(p.VPC),
+			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
+			VpcId:             aws.String(p.VPC),
 			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: tags}},
 		}))
 	}
@@ -328,13 +367,19 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	own := aws.ToString(found[0].GroupId)
 	ports("ChangeSecurityGroups", own)
 	out["ChangeSecurityGroups ec2:CreateTags"] = func(ctx context.Context) error {
-		return second(p.EC2.CreateTags(ctx, &ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags}))
+		return second(p.EC2.CreateTags(
+			ctx, &ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
+		))
 	}
 	out["ChangeSecurityGroups ec2:DeleteTags"] = func(ctx context.Context) error {
-		return second(p.EC2.DeleteTags(ctx, &ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags}))
+		return second(p.EC2.DeleteTags(
+			ctx, &ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
+		))
 	}
 	out["ChangeSecurityGroups ec2:DeleteSecurityGroup"] = func(ctx context.Context) error {
-		return second(p.EC2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)}))
+		return second(p.EC2.DeleteSecurityGroup(
+			ctx, &ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)},
+		))
 	}
 }
 

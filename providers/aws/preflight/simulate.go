@@ -61,7 +61,9 @@ var iamEndpoints = map[string]struct{ url, region string }{
 var errNoIAM = errors.New("the endpoint of IAM in this partition is not known: AWS_ENDPOINT_URL_IAM names it")
 
 // simulate asks IAM, page by page.
-func simulate(ctx context.Context, sdk aws.Config, partition string, s simulation) (decisions, error) {
+func simulate(
+	ctx context.Context, sdk aws.Config, partition string, s simulation,
+) (decisions, error) {
 	form := url.Values{"Action": {"SimulatePrincipalPolicy"}, "Version": {"2010-05-08"}, "PolicySourceArn": {s.principal}, "ResourceArns.member.1": {s.resource}}
 	for n, action := range s.actions {
 		form.Set(fmt.Sprintf("ActionNames.member.%d", n+1), action)
@@ -101,7 +103,9 @@ func simulate(ctx context.Context, sdk aws.Config, partition string, s simulatio
 const mostOfAnswer = 1 << 20
 
 // askIAM makes a call of IAM, and reads its answer.
-func askIAM(ctx context.Context, sdk aws.Config, partition string, form url.Values, answer any) error {
+func askIAM(
+	ctx context.Context, sdk aws.Config, partition string, form url.Values, answer any,
+) error {
 	endpoint := iamEndpoints[partition]
 	if sdk.BaseEndpoint != nil {
 		endpoint.url = *sdk.BaseEndpoint
@@ -116,7 +120,9 @@ func askIAM(ctx context.Context, sdk aws.Config, partition string, form url.Valu
 		endpoint.region = sdk.Region
 	}
 	body := form.Encode()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(endpoint.url, "/")+"/", strings.NewReader(body)) //nolint:gosec // the endpoint is the operator's own choice
+	address := strings.TrimSuffix(endpoint.url, "/") + "/"
+	//nolint:gosec // the endpoint is the operator's own choice
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("asking IAM: %w", err)
 	}

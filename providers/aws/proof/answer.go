@@ -27,9 +27,12 @@ func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (stri
 	return t.ruleAt(ctx, t.next, conditions...)
 }
 
-func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.RuleCondition) (string, error) {
+func (t *trial) ruleAt(
+	ctx context.Context, priority int32, conditions ...elb.RuleCondition,
+) (string, error) {
 	out, err := t.ELB.CreateRule(ctx, &elbapi.CreateRuleInput{
-		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions, Tags: resource.ELBTags(map[string]string{resource.TagInstallation: t.Installation}),
+		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions,
+		Tags:    resource.ELBTags(map[string]string{resource.TagInstallation: t.Installation}),
 		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
 	if err != nil {
@@ -46,13 +49,17 @@ func (t *trial) ruleAt(ctx context.Context, priority int32, conditions ...elb.Ru
 // balancer.
 func (t *trial) drop(ctx context.Context, arn string) {
 	if arn != "" {
-		_, _ = t.ELB.DeleteRule(context.WithoutCancel(ctx), &elbapi.DeleteRuleInput{RuleArn: aws.String(arn)})
+		_, _ = t.ELB.DeleteRule(context.WithoutCancel(ctx), &elbapi.DeleteRuleInput{
+			RuleArn: aws.String(arn),
+		})
 	}
 }
 
 // described reads a rule back, which may take until it can be read. It is nil where it is not found
 // by then.
-func (t *trial) described(ctx context.Context, arn string) (rule *elb.Rule, took time.Duration, err error) {
+func (t *trial) described(
+	ctx context.Context, arn string,
+) (rule *elb.Rule, took time.Duration, err error) {
 	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
 		if errorcode.Of(err) == "RuleNotFound" {
@@ -81,7 +88,9 @@ type answer struct {
 // rule says, and names a value of the rule or has one of some words; anything else is an error, by
 // which nothing is known.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
-func (t *trial) ask(ctx context.Context, words []string, conditions ...elb.RuleCondition) (answer, error) {
+func (t *trial) ask(
+	ctx context.Context, words []string, conditions ...elb.RuleCondition,
+) (answer, error) {
 	arn, err := t.rule(ctx, conditions...)
 	defer t.drop(ctx, arn)
 	asked := convert.FromConditions(conditions)
@@ -139,7 +148,9 @@ func names(err error, words []string, conditions []lb.Condition) bool {
 		words = append(append(words[:len(words):len(words)], c.Values...), c.Regex...)
 	}
 	text := strings.ToLower(err.Error())
-	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(text, strings.ToLower(word)) })
+	return slices.ContainsFunc(words, func(word string) bool {
+		return strings.Contains(text, strings.ToLower(word))
+	})
 }
 
 // asItIs is the outcome of an assumption that AWS takes a rule.

@@ -36,7 +36,9 @@ func (t *trial) again(ctx context.Context) outcome {
 }
 
 func (t *trial) groupAgain(ctx context.Context) outcome {
-	out, err := t.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: aws.String(t.balancer)})
+	out, err := t.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{
+		LoadBalancerArn: aws.String(t.balancer),
+	})
 	if err != nil {
 		return notKnown(err)
 	}
@@ -48,7 +50,9 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 	if err != nil {
 		return notKnown(err)
 	}
-	again, err := t.ELB.CreateTargetGroup(ctx, convert.ToCreateTargetGroup(g, resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)])))
+	again, err := t.ELB.CreateTargetGroup(
+		ctx, convert.ToCreateTargetGroup(g, resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)])),
+	)
 	switch {
 	case awserr.Is(err, "DuplicateTargetGroupName"):
 		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))
@@ -94,7 +98,8 @@ func (t *trial) swap(ctx context.Context) outcome {
 	}
 	high := t.next
 	_, err = t.ELB.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
-		{RuleArn: aws.String(one), Priority: aws.Int32(high)}, {RuleArn: aws.String(two), Priority: aws.Int32(low)},
+		{RuleArn: aws.String(one), Priority: aws.Int32(high)},
+		{RuleArn: aws.String(two), Priority: aws.Int32(low)},
 	}})
 	if awserr.Is(err, "PriorityInUse") {
 		return wrong("refused: " + awserr.Describe(err))

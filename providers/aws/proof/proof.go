@@ -40,7 +40,9 @@ func holds(detail string) outcome { return outcome{check.OK, detail} }
 func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
 
 // notKnown is the outcome where it could not be found out.
-func notKnown(err error) outcome { return outcome{check.Unknown, "not known: " + awserr.Describe(err)} }
+func notKnown(err error) outcome {
+	return outcome{check.Unknown, "not known: " + awserr.Describe(err)}
+}
 
 // trials are the assumptions that can be tried without requests, by ID.
 var trials = map[string]func(*trial, context.Context) outcome{
@@ -109,7 +111,9 @@ type subject interface {
 }
 
 // New returns the proof of a provider.
-func New(c clients.Clients, security *network.SecurityGroups, account subject, lag time.Duration) *Proof {
+func New(
+	c clients.Clients, security *network.SecurityGroups, account subject, lag time.Duration,
+) *Proof {
 	return &Proof{Clients: c, security: security, account: account, lag: lag}
 }
 
@@ -119,7 +123,9 @@ func (p *Proof) Try(ctx context.Context, key lb.Key) []check.Finding {
 	err := t.locate(ctx, key)
 	var out []check.Finding
 	for _, a := range Assumptions {
-		f := check.Unsure("prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untried[a.ID], "")
+		f := check.Unsure(
+			"prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untried[a.ID], "",
+		)
 		if try := trials[a.ID]; try != nil {
 			switch cut := context.Cause(ctx); {
 			case err != nil:
@@ -149,7 +155,9 @@ func (t *trial) locate(ctx context.Context, key lb.Key) error {
 		return fmt.Errorf("load balancer %s is not there", key)
 	}
 	t.balancer = aws.ToString(there.LoadBalancerArn)
-	out, err := t.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: there.LoadBalancerArn})
+	out, err := t.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{
+		LoadBalancerArn: there.LoadBalancerArn,
+	})
 	if err != nil {
 		return awserr.Explain("reading listeners", err)
 	}

@@ -90,7 +90,9 @@ func (p *Proof) balancersLeft(ctx context.Context, prefix string) ([]remnant, er
 		}
 	}
 	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
-		_, err := p.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{LoadBalancerArn: aws.String(arn)})
+		_, err := p.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{
+			LoadBalancerArn: aws.String(arn),
+		})
 		return err
 	})
 }
@@ -110,7 +112,9 @@ func (p *Proof) groupsLeft(ctx context.Context, prefix string) ([]remnant, error
 		}
 	}
 	return p.marked(ctx, prefix, arns, func(ctx context.Context, arn string) error {
-		_, err := p.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(arn)})
+		_, err := p.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{
+			TargetGroupArn: aws.String(arn),
+		})
 		return err
 	})
 }
@@ -135,7 +139,9 @@ func (p *Proof) marked(ctx context.Context, prefix string, arns []string, remove
 func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
-	pages := acm.NewListCertificatesPaginator(p.ACM, &acm.ListCertificatesInput{Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{acmtypes.KeyAlgorithmEcPrime256v1}}})
+	pages := acm.NewListCertificatesPaginator(p.ACM, &acm.ListCertificatesInput{
+		Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{acmtypes.KeyAlgorithmEcPrime256v1}},
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -145,7 +151,9 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 			if aws.ToString(c.DomainName) != prove.Host {
 				continue
 			}
-			tags, err := p.ACM.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: c.CertificateArn})
+			tags, err := p.ACM.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{
+				CertificateArn: c.CertificateArn,
+			})
 			if awserr.Is(err, "ResourceNotFound") {
 				continue // it is gone
 			}
@@ -159,7 +167,9 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 			}
 			if id := installationIn(found, prefix); id != "" {
 				out = append(out, remnant{aws.ToString(c.CertificateArn), id, func(ctx context.Context) error {
-					_, err := p.ACM.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: c.CertificateArn})
+					_, err := p.ACM.DeleteCertificate(ctx, &acm.DeleteCertificateInput{
+						CertificateArn: c.CertificateArn,
+					})
 					return err
 				}})
 			}
@@ -178,7 +188,9 @@ func (p *Proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, er
 	var out []remnant
 	for _, g := range found {
 		if id := installationIn(network.TagsIn(g), prefix); id != "" {
-			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error { return p.security.Delete(ctx, aws.ToString(g.GroupId)) }})
+			out = append(out, remnant{aws.ToString(g.GroupId), id, func(ctx context.Context) error {
+				return p.security.Delete(ctx, aws.ToString(g.GroupId))
+			}})
 		}
 	}
 	return out, nil

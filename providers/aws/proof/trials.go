@@ -72,7 +72,8 @@ func (t *trial) wildcards(ctx context.Context) outcome {
 // rules are said without them there.
 func (t *trial) expressions(ctx context.Context) outcome {
 	got, err := t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
-		Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
+		Field:             aws.String("path-pattern"),
+		PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
 	})
 	return expressionsIn(t.balancer, got, err)
 }

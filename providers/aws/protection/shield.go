@@ -97,7 +97,9 @@ func (s *Shields) Remove(ctx context.Context, seen *lb.Observed) error {
 
 // attached returns the protection that a load balancer has, or nil.
 func (s *Shields) attached(ctx context.Context, arn string) (*shieldtypes.Protection, error) {
-	out, err := s.shields.DescribeProtection(ctx, &shield.DescribeProtectionInput{ResourceArn: aws.String(arn)})
+	out, err := s.shields.DescribeProtection(ctx, &shield.DescribeProtectionInput{
+		ResourceArn: aws.String(arn),
+	})
 	if awserr.Is(err, "ResourceNotFound") {
 		return nil, nil
 	}

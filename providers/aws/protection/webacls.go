@@ -131,17 +131,23 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 	var err error
 	switch {
 	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.ReroutedLately(arn):
-		return fmt.Errorf("rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending)
+		return fmt.Errorf(
+			"rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending,
+		)
 	case want == "":
 		return w.detach(ctx, arn)
 	case want == lb.Unsettled:
-		return fmt.Errorf("guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected)
+		return fmt.Errorf(
+			"guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected,
+		)
 	case w.unready.Early(arn):
 		return fmt.Errorf("AWS WAF did not know %s a moment ago: %w", arn, providers.ErrPending)
 	case want == lb.NoWebACL:
 		err = w.disassociate(ctx, arn)
 	default:
-		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{ResourceArn: aws.String(arn), WebACLArn: aws.String(want)})
+		_, err = w.waf.AssociateWebACL(ctx, &wafv2.AssociateWebACLInput{
+			ResourceArn: aws.String(arn), WebACLArn: aws.String(want),
+		})
 	}
 	if awserr.Is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
 		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
@@ -180,13 +186,17 @@ func (w *WebACLs) detach(ctx context.Context, arn string) error {
 }
 
 func (w *WebACLs) disassociate(ctx context.Context, arn string) error {
-	_, err := w.waf.DisassociateWebACL(ctx, &wafv2.DisassociateWebACLInput{ResourceArn: aws.String(arn)})
+	_, err := w.waf.DisassociateWebACL(ctx, &wafv2.DisassociateWebACLInput{
+		ResourceArn: aws.String(arn),
+	})
 	return err
 }
 
 // attached returns the ARN of the web ACL of a load balancer.
 func (w *WebACLs) attached(ctx context.Context, arn string) (string, error) {
-	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: aws.String(arn)})
+	out, err := w.waf.GetWebACLForResource(ctx, &wafv2.GetWebACLForResourceInput{
+		ResourceArn: aws.String(arn),
+	})
 	if err != nil {
 		return "", awserr.Explain("reading the web ACL of "+arn, err)
 	}

@@ -85,14 +85,15 @@ func New(lag time.Duration, forgetMissing func(ids []string) bool) *Resources {
 
 // Into adds it to the middleware of each call of the SDK.
 func (r *Resources) Into(stack *middleware.Stack) error {
-	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("Recent", r.watch), middleware.After) //nolint:misspell // the SDK names it so
+	watch := middleware.InitializeMiddlewareFunc("Recent", r.watch)
+	return stack.Initialize.Add(watch, middleware.After) //nolint:misspell // the SDK names it so
 }
 
 // watch keeps which resources a call created or deleted. The error that a new resource does not
 // exist is marked by awserr.TooSoon.
-func (r *Resources) watch(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
-	middleware.InitializeOutput, middleware.Metadata, error,
-) {
+func (r *Resources) watch(
+	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+) (middleware.InitializeOutput, middleware.Metadata, error) {
 	began := time.Now()
 	operation := awsmiddleware.GetOperationName(ctx)
 	if early := r.Early(operation, in.Parameters); early != nil {

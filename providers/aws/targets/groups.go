@@ -1,4 +1,3 @@
-// Package targets keeps target groups, their members and the health of these.
 package targets
 
 import (
@@ -7,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -19,14 +17,12 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -37,42 +33,10 @@ import (
 // with its own port.
 const anyPort = 80
 
-// Store keeps the target groups of load balancers, and their members.
-type Store struct {
-	resource.API
-	vpc          string
-	limits       *account.Limits
-	subnets      *network.Subnets
-	nodes        *network.Nodes
-	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
-
-	mu        sync.Mutex
-	arns      map[groupName]string  // once they are known
-	members   map[string]membership // by ARN
-	untagged  map[string]lb.Key     // target groups that were ours, and lack their tags now, by ARN
-	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
-}
-
-// New returns targetGroups without state. deleteUnused deletes a target group, unless AWS
-// may still use it.
-func New(
-	api resource.API, vpc string, limits *account.Limits, nets *network.Subnets, n *network.Nodes,
-	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
-) *Store {
-	return &Store{
-		API: api, vpc: vpc, limits: limits, subnets: nets, nodes: n, deleteUnused: deleteUnused,
-		arns: map[groupName]string{}, members: map[string]membership{}, untagged: map[string]lb.Key{},
-	}
-}
-
-// A groupName is a target group of a load balancer.
-type groupName struct {
-	key lb.Key
-	id  lb.GroupID
-}
-
 // Create creates a target group.
-func (gs *Store) Create(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) (plan.Result, error) {
+func (gs *Store) Create(
+	ctx context.Context, seen *lb.Observed, g lb.TargetGroup,
+) (plan.Result, error) {
 	gs.nodes.AddCheckPorts(network.CheckPort(g.Health))
 	if err := gs.nodes.OpenPorts(ctx, seen.Key, network.CheckPort(g.Health)); err != nil {
 		return plan.Result{}, err
@@ -87,7 +51,9 @@ func (gs *Store) Create(ctx context.Context, seen *lb.Observed, g lb.TargetGroup
 	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol), aws.String(string(g.Version))
 	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
 	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
-	out, err := gs.ELB.CreateTargetGroup(ctx, convert.ToCreateTargetGroup(wanted, resource.ELBTags(tags)))
+	out, err := gs.ELB.CreateTargetGroup(
+		ctx, convert.ToCreateTargetGroup(wanted, resource.ELBTags(tags)),
+	)
 	made := &elb.TargetGroup{}
 	if err == nil {
 		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
@@ -114,7 +80,9 @@ func (gs *Store) Create(ctx context.Context, seen *lb.Observed, g lb.TargetGroup
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, attributes.OfTargetGroups(gs.ELB).WriteAll(ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g))
+	return plan.Result{Handle: arn}, attributes.OfTargetGroups(gs.ELB).WriteAll(
+		ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g),
+	)
 }
 
 // tagsFor returns the tags of a target group after its settings were written.
@@ -159,7 +127,9 @@ func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetG
 	if err != nil {
 		return err
 	}
-	return attributes.OfTargetGroups(gs.ELB).WriteAll(ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g))
+	return attributes.OfTargetGroups(gs.ELB).WriteAll(
+		ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g),
+	)
 }
 
 // PortsInUse returns the ports of all targets and health checks of the installation.
@@ -199,7 +169,9 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 // whose ports would be closed.
 func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
-	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(400)})
+	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{
+		PageSize: aws.Int32(400),
+	})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -213,7 +185,9 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 	}
 	var out []elb.TargetGroup
 	for part := range slices.Chunk(all, resource.TagBatch) {
-		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string { return aws.ToString(g.TargetGroupArn) }))
+		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string {
+			return aws.ToString(g.TargetGroupArn)
+		}))
 		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
 			return nil, err
 		}
@@ -262,7 +236,9 @@ func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) e
 		return nil
 	}
 	err := gs.deleteUnused(ctx, seen, g.Handle, func() error {
-		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{TargetGroupArn: aws.String(g.Handle)})
+		_, err := gs.ELB.DeleteTargetGroup(ctx, &elbapi.DeleteTargetGroupInput{
+			TargetGroupArn: aws.String(g.Handle),
+		})
 		return err
 	})
 	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
@@ -278,10 +254,14 @@ func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) e
 }
 
 // Read reads the target groups that rules name, and those of ours that no rule names.
-func (gs *Store) Read(ctx context.Context, l *look.Look, indexed map[string]map[string]string) error {
+func (gs *Store) Read(
+	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
+) error {
 	attached := map[string]bool{}
 	if l.Balancer != nil {
-		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{LoadBalancerArn: l.Balancer.LoadBalancerArn})
+		pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{
+			LoadBalancerArn: l.Balancer.LoadBalancerArn,
+		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if awserr.Is(err, "TargetGroupNotFound") { // it has none
@@ -320,8 +300,11 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 	arn := aws.ToString(g.TargetGroupArn)
 	tags := l.Tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
-		ID: l.IDOf(arn), Service: tags[resource.TagService], Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
-		Protocol: routing.Protocol(g.Protocol), Version: routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType), Digest: lb.Digest(tags[resource.TagDigest]),
+		ID: l.IDOf(arn), Service: tags[resource.TagService],
+		Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		Protocol: routing.Protocol(g.Protocol),
+		Version:  routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType),
+		Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
 	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written to the end
 		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags)})
@@ -339,7 +322,9 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 
 // existing describes those of some target groups that exist.
 func (gs *Store) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
-	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{TargetGroupArns: arns})
+	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{
+		TargetGroupArns: arns,
+	})
 	switch {
 	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
 		return nil, nil

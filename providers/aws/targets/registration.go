@@ -34,13 +34,6 @@ const (
 	mostNamed = 5
 )
 
-// A refusal is why AWS does not accept a target.
-type refusal struct {
-	target lb.Target
-	why    string
-	until  time.Time // when it is tried again
-}
-
 // A registration holds the results of registering targets in a group.
 type registration struct {
 	group   string
@@ -93,7 +86,9 @@ var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", p
 
 // RegisterSome registers targets of a group. It returns nil once some are registered: the targets
 // reconciler adds the others.
-func (gs *Store) RegisterSome(ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target) error {
+func (gs *Store) RegisterSome(
+	ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target,
+) error {
 	arn, err := gs.arnOf(ctx, key, id)
 	if err != nil {
 		return err
@@ -107,14 +102,18 @@ func (gs *Store) RegisterSome(ctx context.Context, key lb.Key, id lb.GroupID, ta
 
 // register registers targets in a group, once the load balancer can connect to them. The results of
 // single targets are in the registration; an error is about all of them.
-func (gs *Store) register(ctx context.Context, key lb.Key, group string, targets []lb.Target) (*registration, error) {
+func (gs *Store) register(
+	ctx context.Context, key lb.Key, group string, targets []lb.Target,
+) (*registration, error) {
 	in := &registration{group: group}
 	var fresh, suspect []lb.Target
 	for _, t := range targets {
 		known, before := gs.refusalOf(group, t)
 		switch {
 		case !registrable(t.Address):
-			in.refused = append(in.refused, refusal{target: t, why: "it is neither an IP address nor an instance"})
+			in.refused = append(in.refused, refusal{
+				target: t, why: "it is neither an IP address nor an instance",
+			})
 		case before && time.Now().Before(known.until):
 			in.refused = append(in.refused, known)
 		case before:
@@ -191,7 +190,9 @@ func (gs *Store) registerPart(ctx context.Context, in *registration, targets []l
 
 // registerOne registers a target that AWS has refused alone with the other zone. Where AWS refuses
 // that, too, it keeps the refusal.
-func (gs *Store) registerOne(ctx context.Context, in *registration, target lb.Target, refused error) error {
+func (gs *Store) registerOne(
+	ctx context.Context, in *registration, target lb.Target, refused error,
+) error {
 	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
 		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
@@ -215,7 +216,9 @@ func (gs *Store) registerOne(ctx context.Context, in *registration, target lb.Ta
 
 // sendRegistration registers targets with one call; moved, with the zone that they do not have as
 // far as is known.
-func (gs *Store) sendRegistration(ctx context.Context, group string, targets []lb.Target, moved bool) error {
+func (gs *Store) sendRegistration(
+	ctx context.Context, group string, targets []lb.Target, moved bool,
+) error {
 	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
 		TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(targets, moved),
 	})

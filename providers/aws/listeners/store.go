@@ -1,0 +1,38 @@
+// Package listeners creates, changes and deletes listeners and rules, and reads them back.
+package listeners
+
+import (
+	"context"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/network"
+	"fairlead.dev/fairlead/providers/aws/releases"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/retry"
+)
+
+// Store keeps the listeners of load balancers, and their rules.
+type Store struct {
+	resource.API
+	firewalls  *network.Firewalls
+	groups     groupFinder
+	conditions *account.ConditionSupport
+	releases   *releases.Releases
+
+	fresh retry.Gates // of new listeners
+}
+
+// New returns listeners without state.
+func New(
+	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport, r *releases.Releases,
+) *Store {
+	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
+}
+
+// A groupFinder finds the target groups that actions name.
+type groupFinder interface {
+	LookUp(ctx context.Context, key lb.Key) convert.ARNs
+	IDOf(key lb.Key, arn string) lb.GroupID
+}
