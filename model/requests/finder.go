@@ -106,19 +106,27 @@ func (s *search) run() {
 	}
 	s.conditions.register(s.first)
 	s.conditions.register(s.second)
-	w := &walk{allowed: pathCharacters, narrow: s.narrow, visit: s.visit}
-	w.matches = func(pattern int32, text string) bool { return s.patterns[pattern].Matches(text) }
-	for _, p := range s.patterns {
-		w.languages = append(w.languages, s.automaton(p))
+	if !s.walk(s.patterns, s.narrow, s.visit) {
+		s.undecided = outOfSteps
+	}
+}
+
+// walk steps the automata of patterns over all paths of requests. It reports whether it came to an
+// end within the steps that are left.
+func (f *Finder) walk(
+	patterns []routing.Path, narrow func([]cell) ([]cell, bool), visit func(string, []int32),
+) bool {
+	w := &walk{allowed: pathCharacters, narrow: narrow, visit: visit}
+	w.matches = func(pattern int32, text string) bool { return patterns[pattern].Matches(text) }
+	for _, p := range patterns {
+		w.languages = append(w.languages, f.automaton(p))
 		text := ""
 		if p.Type == routing.Exact || p.Type == routing.Prefix {
 			text = p.Value
 		}
 		w.literals = append(w.literals, text)
 	}
-	if s.left < 0 || !w.run("/", &s.left) {
-		s.undecided = outOfSteps
-	}
+	return f.left >= 0 && w.run("/", &f.left)
 }
 
 // The reasons why a search is undecided.

@@ -1,0 +1,193 @@
+package requests
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
+
+// This file searches any number of lists for requests that they answer in a wanted way.
+
+// Wanted reports whether requests are searched that lists answer so, each list with one answer.
+type Wanted func(answers []string) bool
+
+// An Among is an entry of the first list, and a shortest request that it answers while all lists
+// answer as wanted.
+type Among struct {
+	First   int
+	Request routing.Request
+}
+
+// FindAmong returns each entry of the first list that answers a request which all lists answer as
+// wanted. Undecided says why there may be more; "" if these are all.
+func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecided string) {
+	numbers := newLists()
+	s := &amongSearch{
+		Finder: f, wanted: wanted, tried: map[string]bool{}, found: map[int32]bool{},
+		alive: make([][]int32, len(all)), conditions: newConditions(&f.left),
+	}
+	for _, entries := range all {
+		s.lists = append(s.lists, numbers.add(entries))
+	}
+	s.patterns = numbers.patterns
+	s.run()
+	slices.SortFunc(s.out, func(a, b Among) int { return a.First - b.First })
+	return s.out, s.undecided
+}
+
+// amongSearch searches lists.
+type amongSearch struct {
+	*Finder
+	lists      []*list
+	wanted     Wanted
+	patterns   []routing.Path
+	conditions *conditions
+
+	tried     map[string]bool
+	found     map[int32]bool
+	out       []Among
+	undecided string
+
+	alive  [][]int32 // by list; reused
+	needed []bool    // by pattern, likewise
+}
+
+func (s *amongSearch) run() {
+	for _, l := range s.lists {
+		s.conditions.register(l)
+	}
+	s.needed = make([]bool, len(s.patterns))
+	if !s.walk(s.patterns, s.narrow, s.visit) {
+		s.undecided = outOfSteps
+	}
+}
+
+// narrow keeps the cells of entries that may be the first to match. Where the answers that are left
+// are not wanted, nothing below matters.
+func (s *amongSearch) narrow(cells []cell) ([]cell, bool) {
+	for i, l := range s.lists {
+		s.alive[i] = l.alive(cells, s.alive[i])
+	}
+	if !s.may(nil) {
+		return nil, false
+	}
+	clear(s.needed)
+	for i, l := range s.lists {
+		for _, e := range s.alive[i] {
+			for _, p := range l.paths[e] {
+				s.needed[p] = true
+			}
+		}
+	}
+	out := cells[:0]
+	for _, c := range cells {
+		if !s.needed[c.pattern] {
+			continue
+		}
+		if c.state == unknown {
+			s.undecided = noMachine + s.patterns[c.pattern].String()
+		}
+		out = append(out, c)
+	}
+	return out, true
+}
+
+// may reports whether the entries that are left can answer as wanted, with the answers of the first
+// lists given.
+func (s *amongSearch) may(given []string) bool {
+	at := len(given)
+	if at == len(s.lists) {
+		return s.wanted(given)
+	}
+	tried := map[string]bool{}
+	for _, e := range s.alive[at] {
+		answer := s.lists[at].entries[e].Answer
+		if tried[answer] {
+			continue
+		}
+		tried[answer] = true
+		if s.may(append(given, answer)) {
+			return true
+		}
+	}
+	return false
+}
+
+// visit asks which entries can answer requests with a path.
+func (s *amongSearch) visit(text string, accepting []int32) {
+	matched := make([][]int32, len(s.lists))
+	key := ""
+	for i, l := range s.lists {
+		if matched[i] = l.matched(accepting); len(matched[i]) == 0 {
+			return // the last entry of a list matches everything
+		}
+		key += keyOf(matched[i], nil)
+	}
+	if s.tried[key] {
+		return
+	}
+	s.tried[key] = true
+	numbered := make([][][]int, len(s.lists))
+	for i, l := range s.lists {
+		for _, e := range matched[i] {
+			numbered[i] = append(numbered[i], s.conditions.numbered(l.entries[e].When))
+		}
+	}
+	for at, e := range matched[0] {
+		c := choice{s: s, first: e, text: text, matched: matched, numbered: numbered}
+		c.take(0, at)
+		if !s.found[e] && c.search() {
+			s.found[e] = true
+		}
+	}
+}
+
+// A choice is an entry for each of the first lists, of those that match a path.
+type choice struct {
+	s        *amongSearch
+	first    int32 // the entry of the first list
+	text     string
+	matched  [][]int32
+	numbered [][][]int // the conditions of each of those
+
+	answers []string
+	all     []int   // conditions that hold
+	not     [][]int // of each, not all conditions hold
+}
+
+// take takes an entry of a list.
+func (c *choice) take(list, at int) {
+	c.answers = append(slices.Clone(c.answers), c.s.lists[list].entries[c.matched[list][at]].Answer)
+	c.all = slices.Concat(c.all, c.numbered[list][at])
+	c.not = slices.Concat(c.not, c.numbered[list][:at])
+}
+
+// search tries the entries of the other lists. It reports whether a request is found.
+func (c choice) search() bool {
+	list := len(c.answers)
+	if list == len(c.s.lists) && !c.s.wanted(c.answers) {
+		return false
+	}
+	q := question{conditions: c.s.conditions, not: c.not}
+	switch verdict := q.ask(c.all); {
+	case verdict == language.None:
+		return false
+	case verdict == language.Unsure:
+		c.s.undecided = outOfSteps
+		return false
+	case list == len(c.s.lists):
+		r := q.request()
+		r.Path = c.text
+		c.s.out = append(c.s.out, Among{int(c.first), r})
+		return true
+	}
+	for at := range c.matched[list] {
+		next := c
+		next.take(list, at)
+		if next.search() {
+			return true
+		}
+	}
+	return false
+}
