@@ -78,11 +78,22 @@ func CheckOne(e Expectation, table *precedence.Table, steps int) Result {
 	return c.result()
 }
 
+// CheckChange decides an expectation about a load balancer that is to change. Violated are requests
+// that are to be answered as they must not, and that are not answered so now. A load balancer that
+// is nil now answers nothing.
+func CheckChange(e Expectation, now, next *precedence.Table, steps int) Result {
+	c := newChecker(e, steps)
+	c.former = now
+	c.check(next)
+	return c.result()
+}
+
 // A checker collects a Result.
 type checker struct {
 	must          Must
 	parts, except []part
 	finder        *requests.Finder
+	former        *precedence.Table // requests that it answers as they must not are left out
 	Result
 }
 
@@ -116,9 +127,9 @@ func (c *checker) check(t *precedence.Table) {
 	for i := range t.Listeners {
 		l := &t.Listeners[i]
 		hosts := c.hosts()
-		hosts.addTable(t, l.Port)
-		if c.must.Certificate != nil {
-			hosts.addCertificates(t)
+		c.addNames(hosts, t, l.Port)
+		if c.former != nil {
+			c.addNames(hosts, c.former, l.Port)
 		}
 		for _, class := range hosts.classes() {
 			at := place{t, l, class.name}
@@ -139,40 +150,28 @@ func (c *checker) hosts() *hostNames {
 	return out
 }
 
-// The answers of the list of what can answer.
-const (
-	right = "as it must be"
-	wrong = "not as it must be"
-)
-
-func wrongInSet(set, answer string) bool { return set == inSet && answer == wrong }
+// addNames adds the hosts that a table tells apart.
+func (c *checker) addNames(to *hostNames, t *precedence.Table, port int32) {
+	to.addTable(t, port)
+	if c.must.Certificate != nil {
+		to.addCertificates(t)
+	}
+}
 
 // checkClass looks at what can answer requests for a class of hosts. Candidates with the same
 // exceptions are searched together.
 func (c *checker) checkClass(at place, class hostClass) {
-	candidates, list := compare.Candidates(at.table, at.listener.Port, at.host)
-	keys := make([]string, len(candidates)) // "" for those that are right
-	groups := map[string][]part{}
-	for i, candidate := range candidates {
-		a := answerOf(at, candidate)
-		if !c.concerns(a) || len(c.must.problems(a)) == 0 {
-			continue
-		}
-		key, parts := c.exceptions(a)
-		keys[i], groups[key] = key, parts
+	next, former := c.judge(at), c.formerly(at)
+	if former != nil && next.equal(*former) {
+		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(groups)) {
-		for i := range list {
-			if list[i].Answer = right; keys[i] == key {
-				list[i].Answer = wrong
-			}
-		}
-		found, why := c.finder.Find(entries(c.parts, groups[key], at), list, wrongInSet)
+	for _, key := range slices.Sorted(maps.Keys(next.groups)) {
+		found, why := c.search(next, former, key)
 		if why != "" {
 			c.undecided(at, class, why)
 		}
 		for _, f := range found {
-			c.violated(at, class, candidates[f.Second], f.Request)
+			c.violated(at, class, next.candidates[f.First], f.Request)
 		}
 	}
 }

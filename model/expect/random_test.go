@@ -41,8 +41,10 @@ func some[T any](g *generator, from ...T) []T {
 }
 
 // exposed is a configuration with listeners, protection and certificates of all kinds.
-func (g *generator) exposed() routing.Config {
-	c := g.Config()
+func (g *generator) exposed() routing.Config { return g.expose(g.Config()) }
+
+// expose gives a configuration listeners, protection and certificates of all kinds.
+func (g *generator) expose(c routing.Config) routing.Config {
 	c.Settings.Scheme = []string{"", "internal", "internet-facing"}[g.IntN(3)]
 	c.Protection.WebACL = []string{"", routing.NoWebACL, "acl"}[g.IntN(3)]
 	c.Certificates = []routing.Certificate{{ID: "one", Hosts: []string{"*.a.test", "bare"}}, {ID: "two", Hosts: []string{"x.a.test"}}}
@@ -383,11 +385,13 @@ func (p plain) exposed(https bool) bool {
 }
 
 // classOf is the class of a host name: the most specific host that has it.
-func classOf(e Expectation, t *precedence.Table, port int32, name string) Host {
+func classOf(e Expectation, port int32, name string, some ...*precedence.Table) Host {
 	var known []Host
-	for _, level := range t.Levels(port) {
-		if level.Host != routing.Any {
-			known = append(known, Host(level.Host))
+	for _, t := range some {
+		for _, level := range t.Levels(port) {
+			if level.Host != routing.Any {
+				known = append(known, Host(level.Host))
+			}
 		}
 	}
 	for _, s := range append([]Requests{e.Requests}, e.Except...) {
@@ -431,7 +435,7 @@ func disagreement(g *generator, c routing.Config, e Expectation, count int) (pro
 		if p := (plain{e, t, r}); !connects || !p.wrong() {
 			return fmt.Sprintf("%s is not wrong: %+v", v.Curl, v), true
 		}
-		if class := classOf(e, t, v.Port, r.Hostname()); class != v.Host {
+		if class := classOf(e, v.Port, r.Hostname(), t); class != v.Host {
 			return fmt.Sprintf("%s is of %q, not of %q", v.Curl, class, v.Host), true
 		}
 	}
@@ -440,7 +444,7 @@ func disagreement(g *generator, c routing.Config, e Expectation, count int) (pro
 		if !connects || !(plain{e, t, r}).wrong() {
 			continue
 		}
-		class, source := classOf(e, t, r.Port, r.Hostname()), ""
+		class, source := classOf(e, r.Port, r.Hostname(), t), ""
 		if r.outcome.Owner.Name != "" {
 			source = r.outcome.Source.String()
 		}

@@ -88,8 +88,8 @@ func find(
 		set[i] = all(p)
 	}
 	without := slices.DeleteFunc(slices.Clone(except), some)
-	pairs, undecided := finder.Find(entries(set, without, at),
-		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}}, wrongInSet)
+	pairs, undecided := finder.Find([]requests.Entry{{Paths: requests.Anything, Answer: wrong}},
+		entries(set, without, at), wrongInSet)
 	if len(pairs) == 0 {
 		return nil, undecided
 	}

@@ -111,8 +111,8 @@ func checkPath(p routing.Path) error {
 	}
 	rest := requests.Entry{Paths: requests.Anything, Answer: outSet}
 	found, undecided := requests.NewFinder(StepsToRead).Find(
-		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest},
-		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}}, wrongInSet)
+		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}},
+		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest}, wrongInSet)
 	if len(found) == 0 && undecided == "" {
 		return fmt.Errorf(
 			"no request has a path like %s: paths begin with \"/\", and end before \"?\" and \"#\"",

@@ -1,0 +1,110 @@
+package expect
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file judges what can answer requests at a place, and searches those that it answers as they
+// must not be.
+
+// The answers of the list of what can answer.
+const (
+	right = "as it must be"
+	wrong = "not as it must be"
+)
+
+func wrongInSet(answer, set string) bool { return answer == wrong && set == inSet }
+
+// A judgement is what can answer requests at a place, in order, and which of it is wrong.
+type judgement struct {
+	at         place
+	candidates []compare.Candidate
+	list       []requests.Entry
+	keys       []string          // of each candidate that is wrong, its group; "" for others
+	groups     map[string][]part // the exceptions for requests that candidates of a group answer
+}
+
+func (c *checker) judge(at place) judgement {
+	out := judgement{at: at, groups: map[string][]part{}}
+	out.candidates, out.list = compare.Candidates(at.table, at.listener.Port, at.host)
+	out.keys = make([]string, len(out.candidates))
+	for i, candidate := range out.candidates {
+		a := answerOf(at, candidate)
+		if !c.concerns(a) || len(c.must.problems(a)) == 0 {
+			continue
+		}
+		key, parts := c.exceptions(a)
+		out.keys[i], out.groups[key] = key, parts
+	}
+	return out
+}
+
+// formerly judges what answers the same requests now; nil where nothing does.
+func (c *checker) formerly(at place) *judgement {
+	if c.former == nil {
+		return nil
+	}
+	same := func(l routing.Listener) bool {
+		return l.Port == at.listener.Port && l.Protocol == at.listener.Protocol
+	}
+	n := slices.IndexFunc(c.former.Listeners, same)
+	if n < 0 {
+		return nil
+	}
+	out := c.judge(place{c.former, &c.former.Listeners[n], at.host})
+	return &out
+}
+
+// equal reports whether two places have the same judgement, of the same clients.
+func (j judgement) equal(o judgement) bool {
+	if !slices.Equal(j.keys, o.keys) || !slices.Equal(j.at.listener.Inbound, o.at.listener.Inbound) ||
+		schemeOf(j.at.table) != schemeOf(o.at.table) || names(j.at.table, j.at.host) != names(
+		o.at.table, o.at.host) {
+		return false
+	}
+	return slices.EqualFunc(j.list, o.list, func(a, b requests.Entry) bool {
+		return slices.Equal(a.Paths, b.Paths) && a.When.Key() == b.When.Key()
+	})
+}
+
+// answers is the list, with a group as what is wrong.
+func (j judgement) answers(key string) []requests.Entry {
+	out := slices.Clone(j.list)
+	for i := range out {
+		if out[i].Answer = right; j.keys[i] == key {
+			out[i].Answer = wrong
+		}
+	}
+	return out
+}
+
+// search finds requests of the set that candidates of a group answer, and that are not answered as
+// they must not be already.
+func (c *checker) search(next judgement, former *judgement, key string) ([]requests.Among, string) {
+	answers, set := next.answers(key), entries(c.parts, next.groups[key], next.at)
+	if former == nil || len(former.groups) == 0 {
+		pairs, undecided := c.finder.Find(answers, set, wrongInSet)
+		var out []requests.Among
+		for _, p := range pairs {
+			out = append(out, requests.Among{First: p.First, Request: p.Request})
+		}
+		return out, undecided
+	}
+	lists := [][]requests.Entry{answers, set}
+	for _, k := range slices.Sorted(maps.Keys(former.groups)) {
+		lists = append(lists, former.answers(k), entries(c.parts, former.groups[k], former.at))
+	}
+	return c.finder.FindAmong(lists, func(answers []string) bool {
+		for i := 0; i < len(answers); i += 2 {
+			if wrongInSet(answers[i], answers[i+1]) != (i == 0) {
+				return false
+			}
+		}
+		return true
+	})
+}
