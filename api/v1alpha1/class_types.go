@@ -238,11 +238,29 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default="10m"
 	MoveGrace *metav1.Duration `json:"moveGrace,omitempty"`
 
+	// Expectations is a ConfigMap that says what must be true of all requests, in each value of its
+	// data (docs/verify.md). A plan by which requests get an answer that violates one is not carried
+	// out. Where the ConfigMap is missing or cannot be read, no plan is by which requests are answered
+	// that were not.
+	Expectations *ConfigMapReference `json:"expectations,omitempty"`
+
 	// DeletionPolicy is Delete (the default), or Retain to leave a load balancer working when
 	// its last Ingress is deleted.
 	// +kubebuilder:validation:Enum=Delete;Retain
 	// +kubebuilder:default=Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+}
+
+// ConfigMapReference names a ConfigMap.
+type ConfigMapReference struct {
+	// Namespace that the ConfigMap is in.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace"`
+	// Name of the ConfigMap.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
 }
 
 // ListenPort is a port and what is spoken on it.

@@ -62,6 +62,12 @@ const (
 	ReasonCloud           = "Cloud"           // the cloud is not ready
 	ReasonQuota           = "Quota"           // a quota is used up
 	ReasonNotWaiting      = "NotWaiting"      // nothing is waited for any more
+
+	// ReasonExpectation says that requests are answered as the expectations of the class rule out, or
+	// would be by the plan.
+	ReasonExpectation = "ExpectationViolated"
+	// ReasonExpectations says that the expectations of the class could not be read.
+	ReasonExpectations = "ExpectationsUnread"
 )
 
 // LoadBalancerSpec says which load balancer an object is about.
