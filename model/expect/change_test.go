@@ -110,3 +110,22 @@ func FuzzCheckChange(f *testing.F) {
 		}
 	})
 }
+
+// A request over HTTPS is another one than over HTTP, for which the port was before.
+func TestAPortThatChangesItsProtocolHasOtherRequests(t *testing.T) {
+	owner := routing.Owner{Namespace: "shop", Name: "web"}
+	table := func(protocol routing.Protocol) *precedence.Table {
+		return tables.Named(routing.Config{
+			Key: "fairlead/shop/web/internal", Listeners: []routing.Listener{{Port: 8080, Protocol: protocol}},
+			Routes: []routing.Route{{Host: "shop.example", Ports: []int32{8080}, Owner: owner, Path: routing.Root,
+				Action: routing.Action{Forward: []routing.Weighted{{Backend: "A", Weight: 1}}}}},
+		})
+	}
+	never := false
+	e := Expectation{Name: "never", Must: Must{Forwarded: &never}}
+	for protocol, want := range map[routing.Protocol]Verdict{routing.HTTP: Holds, routing.HTTPS: Violated} {
+		if got := CheckChange(e, table(routing.HTTP), table(protocol), 1_000_000); got.Verdict != want {
+			t.Errorf("from HTTP to %s: it is %s, want %s", protocol, got.Verdict, want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -53,6 +54,8 @@ type Violation struct {
 	Answer  compare.Answer  `json:"answer"`
 	// Place is the file and the line of the Ingress that answers, where they are known.
 	Place string `json:"place,omitempty"`
+	// Source is the field of the Ingress that answers; zero where none does.
+	Source diag.Source `json:"-"`
 	// Problems say what of the answer is not as it must be.
 	Problems []string `json:"problems"`
 }
@@ -209,7 +212,7 @@ func (c *checker) violated(
 	v := Violation{
 		LoadBalancer: at.table.Key, Port: r.Port, Scheme: at.scheme(), Host: class.host,
 		Request: compare.Written(at.scheme(), r), Answer: compare.AnswerOf(candidate, outcome),
-		Problems: c.must.problems(a),
+		Problems: c.must.problems(a), Source: outcome.Source,
 	}
 	v.Curl = v.Request.Curl()
 	if len(v.Problems) == 0 || outcome.Route != candidate.Route || !c.contains(a, r) {
