@@ -21,6 +21,7 @@ type Ref struct {
 // The kinds that are referred to.
 const (
 	KindBackend      = "Backend"
+	KindConfigMap    = "ConfigMap"
 	KindIngress      = "Ingress"
 	KindIngressClass = "IngressClass"
 	KindNamespace    = "Namespace"

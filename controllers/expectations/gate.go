@@ -1,0 +1,116 @@
+package expectations
+
+import (
+	"slices"
+	"sync"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file finds out what is served now, with which a plan is compared.
+
+// A Change is a load balancer that a plan is to change.
+type Change struct {
+	Snapshot snapshots.Snapshot
+	// Departed are the Ingresses that it serves and that are no members any more.
+	Departed     map[string]*networkingv1.Ingress
+	Facts        lb.Facts
+	Capabilities lb.Capabilities
+	Observed     *lb.Observed
+	Plan         plan.Plan
+	Next         *precedence.Table
+}
+
+// A Gate judges plans. It remembers what load balancers serve whose class has expectations: the
+// table of the last plan that was carried out. The zero value remembers nothing.
+type Gate struct {
+	mu     sync.Mutex
+	tables map[lb.Key]*precedence.Table
+}
+
+// Judge decides whether a plan may be carried out.
+func (g *Gate) Judge(set *Set, c Change) Judgement {
+	if set == nil {
+		g.Forget(c.Snapshot.Key)
+		return Judgement{}
+	}
+	return Judge(*set, g.now(c), c.Next)
+}
+
+// now returns what is served now. Where that is not known, it is nil: then all that violates an
+// expectation counts as new.
+func (g *Gate) now(c Change) *precedence.Table {
+	g.mu.Lock()
+	known := g.tables[c.Snapshot.Key]
+	g.mu.Unlock()
+	switch {
+	case !c.Observed.Exists:
+		return nil
+	case c.Plan.Empty():
+		return c.Next
+	case known != nil:
+		return known
+	}
+	built := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities)
+	if changesAnswers(planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities)) {
+		return nil
+	}
+	return built.Table
+}
+
+// lastAccepted is the snapshot as the last plan was made of it: the last accepted versions of
+// Ingresses, those that have departed since, and the class as it was.
+func (c Change) lastAccepted() snapshots.Snapshot {
+	s := c.Snapshot.Refuse(c.Snapshot.Changes())
+	if s.Memory.Class != nil {
+		s.Class.LoadBalancerClassSpec = *s.Memory.Class
+	}
+	for name, ing := range c.Departed {
+		known := s.Memory.Members[name]
+		if ing == nil || !known.Served || known.LastAccepted == nil {
+			continue
+		}
+		if m, _, ok := snapshots.LastAccepted(&s.Class, s.Key, ing, known.LastAccepted); ok {
+			s.Members = append(s.Members, m)
+		}
+	}
+	return s
+}
+
+// changesAnswers reports whether a plan may change what requests get, or who can connect.
+func changesAnswers(p plan.Plan) bool {
+	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+		switch s.Step.(type) {
+		case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets,
+			plan.AwaitTargets, plan.DeleteTargetGroup, plan.ImportCertificate,
+			plan.ModifyCertificate, plan.DeleteCertificate, plan.DeleteFirewall, plan.RespaceRules:
+			return false
+		default:
+			return true
+		}
+	})
+}
+
+// Served remembers the table of a plan that was carried out.
+func (g *Gate) Served(key lb.Key, table *precedence.Table) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.tables == nil {
+		g.tables = map[lb.Key]*precedence.Table{}
+	}
+	g.tables[key] = table
+}
+
+// Forget forgets what a load balancer serves.
+func (g *Gate) Forget(key lb.Key) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.tables, key)
+}
