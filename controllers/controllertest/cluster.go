@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/controllers/scheme"
@@ -40,10 +41,11 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 func NewGatherer(c client.Client) *gather.Gatherer {
 	return &gather.Gatherer{
 		Cache: c, Server: c, Directory: cluster.NewDependencies(),
-		Secrets:     cluster.NewSecretReader(cluster.SecretsMode(""), c, c),
-		Pods:        cluster.NewPodReader(c, false),
-		Memories:    records.NewCache(records.NewStore(c, c, ""), false),
-		Judged:      &cluster.CertificateCache{},
-		Unconfirmed: func(lb.Key) bool { return false },
+		Secrets:      cluster.NewSecretReader(cluster.SecretsMode(""), c, c),
+		Expectations: expectations.NewReader(c, nil, nil),
+		Pods:         cluster.NewPodReader(c, false),
+		Memories:     records.NewCache(records.NewStore(c, c, ""), false),
+		Judged:       &cluster.CertificateCache{},
+		Unconfirmed:  func(lb.Key) bool { return false },
 	}
 }

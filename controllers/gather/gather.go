@@ -88,6 +88,10 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	} else if memory.Class != nil {
 		out.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
 	}
+	if ref := out.Class.Expectations; ref != nil {
+		set := g.Expectations.Read(ctx, cluster.RefTo(cluster.KindConfigMap, ref.Namespace, ref.Name))
+		out.Expectations = &set
+	}
 	if out.NeedsNodes() {
 		if out.Nodes, err = cluster.NodesIn(ctx, g.Cache); err != nil && ctx.Err() == nil {
 			out.NodesUnread, err = printable.Shorten(err.Error()), nil

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
@@ -13,16 +14,18 @@ import (
 
 // A Gatherer reads from the cluster and the records.
 type Gatherer struct {
-	Cache     client.Reader // the objects that are watched
-	Server    client.Reader // the API server itself, which may be ahead of the cache
-	Secrets   cluster.SecretReader
-	Judged    *cluster.CertificateCache
-	Pods      cluster.PodReader
-	Directory *cluster.Dependencies
-	Memories  *records.Cache
-	Scope     string   // the namespace that the operator looks after, or "" for all
-	Paused    []string // load balancers that a setting pauses, by key
-	Options   classes.Options
+	Cache   client.Reader // the objects that are watched
+	Server  client.Reader // the API server itself, which may be ahead of the cache
+	Secrets cluster.SecretReader
+	// Expectations reads those of classes.
+	Expectations *expectations.Reader
+	Judged       *cluster.CertificateCache
+	Pods         cluster.PodReader
+	Directory    *cluster.Dependencies
+	Memories     *records.Cache
+	Scope        string   // the namespace that the operator looks after, or "" for all
+	Paused       []string // load balancers that a setting pauses, by key
+	Options      classes.Options
 	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
 	// reading, which asks the API server itself.
 	Unconfirmed func(lb.Key) bool

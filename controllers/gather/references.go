@@ -30,6 +30,7 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 			named.Add(cluster.RefFrom(cluster.KindIngress, n).Namespace, &accepted.Spec)
 		}
 	}
+	named.addExpectations(o, memory.Class)
 	g.Directory.SetReferences(key, named.all())
 	var err error
 	if o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends); err != nil {
@@ -106,6 +107,23 @@ func (r References) AddBackend(b *v1alpha1.Backend) {
 	}
 	if secret := objects.SecretOf(b); secret != "" {
 		r.note(cluster.KindSecret, b.Namespace, secret)
+	}
+}
+
+// addExpectations adds the ConfigMaps that classes name, and the class that a load balancer was
+// served under last.
+func (r References) addExpectations(o *objects.Objects, last *v1alpha1.LoadBalancerClassSpec) {
+	add := func(class *v1alpha1.LoadBalancerClassSpec) {
+		if class != nil && class.Expectations != nil {
+			r.note(cluster.KindConfigMap, class.Expectations.Namespace, class.Expectations.Name)
+		}
+	}
+	add(last)
+	for _, c := range o.ClusterLoadBalancerClasses {
+		add(&c.Spec)
+	}
+	for _, c := range o.LoadBalancerClasses {
+		add(&c.Spec)
 	}
 }
 

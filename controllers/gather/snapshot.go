@@ -5,6 +5,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/diag"
@@ -38,6 +39,8 @@ type Snapshot struct {
 	vanished map[string]memory.Vanishing
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
+	// Expectations are those of the class; nil if it has none.
+	Expectations *expectations.Set
 	// ReadAt is when the snapshot was read. Refusals that had ended by then are tried again.
 	ReadAt time.Time
 }
