@@ -35,6 +35,10 @@ func (o Outcome) conditions() []metav1.Condition {
 	if o.Dispute != nil && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonDisputed, o.Dispute.String())
 	}
+	reason, told := o.Expectations.Trouble()
+	if reason != "" && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = Condition(v1alpha1.ConditionDegraded, true, reason, told)
+	}
 	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/disputes"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
@@ -29,6 +30,8 @@ type Outcome struct {
 	ForeignRules []planner.ForeignRule
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
+	// Expectations are what those of the class say about the plan.
+	Expectations expectations.Judgement
 	// Dispute is what another writer undoes; nil if there is none.
 	Dispute *disputes.Dispute
 	// Unread says that some facts could not be read, and that the last known ones were used.

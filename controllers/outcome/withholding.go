@@ -21,6 +21,8 @@ func (o Outcome) withholding() string {
 		return o.Dispute.String()
 	case v1alpha1.ReasonVanished:
 		return "an Ingress has vanished of which no version is remembered that could be served on"
+	case v1alpha1.ReasonExpectation, v1alpha1.ReasonExpectations:
+		return o.Expectations.Message()
 	case v1alpha1.ReasonPaused:
 		return o.Snapshot.PausedBy + " says that nothing is to be changed"
 	default:
