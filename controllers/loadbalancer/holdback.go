@@ -1,14 +1,40 @@
 package loadbalancer
 
 import (
+	"context"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file says which plans are not carried out. These are reported only.
+
+// judge asks what the expectations of the class say about a plan, compared with what is served now.
+func (r *Reconciler) judge(
+	ctx context.Context, o outcome.Outcome, facts lb.Facts,
+) expectations.Judgement {
+	j := r.gate.Judge(o.Snapshot.Expectations, expectations.Change{
+		Snapshot: o.Snapshot.Snapshot, Departed: o.Snapshot.Departed, Facts: facts,
+		Capabilities: o.Capabilities, Observed: o.Observed, Plan: o.Plan, Next: o.Built.Table,
+	})
+	for _, d := range j.Diagnostics() {
+		if !o.WasReported(d) {
+			log.FromContext(ctx).Info("an expectation is violated",
+				"at", d.Source.String(), "message", d.Message)
+		}
+	}
+	if j.Set.Unread != "" {
+		log.FromContext(ctx).Info("the expectations of the class are unread",
+			"configMap", j.Set.ConfigMap.String(), "message", j.Set.Unread)
+	}
+	return j
+}
 
 // withheld returns the reason of the condition Programmed for which a plan is not carried out; ""
 // if it is carried out.
@@ -26,6 +52,8 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonDisputed
 	case o.Snapshot.Unserved():
 		why = v1alpha1.ReasonVanished
+	case o.Expectations.Reason() != "":
+		why = o.Expectations.Reason()
 	case plan.Suspicious(o.Plan, o.Observed) && !o.Snapshot.HasChanges():
 		if r.doubts.confirm(o.Plan) {
 			return ""

@@ -59,16 +59,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)
 	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone) // steps that another writer undoes
+	o.Expectations = r.judge(ctx, o, facts)
 	o.Withheld = r.withheld(o)
 	r.Targets.Expect(key, r.Directory.Of(key), o.Groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.Withheld == "" && !todo.Empty() {
 		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			r.forget(key)
+			r.gate.Forget(key)
 			return reconcile.Result{}, err
 		}
 	}
 	if o.Withheld == "" {
 		r.carryOut(ctx, &o)
+		if o.Snapshot.Expectations != nil && o.Served() {
+			r.gate.Served(key, built.Table)
+		}
 		if !todo.Empty() {
 			r.wrote(key)
 			r.writes.add(key, stepsOf(todo), undone, time.Now())
@@ -95,6 +100,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
 	if taken {
 		r.forget(key)
+		r.gate.Forget(key)
 	}
 	return err
 }

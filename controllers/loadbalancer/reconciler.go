@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/metrics"
@@ -51,6 +52,7 @@ type Reconciler struct {
 	placer  *gather.Placer
 	awaited awaited
 	doubts  doubts
+	gate    expectations.Gate
 	writes  writes
 	warmups warmups
 	rules   foreignRules

@@ -58,7 +58,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	wait = queue.Sooner(wait, queue.Sooner(o.UntilLetGo(&next, time.Now()), outcome.UntilFree(&next, time.Now())))
 	wait = queue.Sooner(wait, outcome.UntilVanishedGo(&next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
-	if o.Unread {
+	if o.Unread || o.Expectations.Set.Unread != "" {
 		wait = queue.Sooner(wait, cluster.RetryUnread)
 	}
 	if left := r.lost(o.Snapshot, time.Now()); left > 0 {
@@ -79,6 +79,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 		r.rules.forget(key)
 		r.Waits.Forget(key)
 		r.doubts.forget(key)
+		r.gate.Forget(key)
 		err := r.Memories.Drop(ctx, key)
 		if err == nil {
 			err = r.release(ctx, o, free)
