@@ -18,6 +18,7 @@ import (
 // A gate counts what operators write, and can let somebody else have been faster.
 type gate struct {
 	before    atomic.Pointer[func(*http.Request)] // is called before each write
+	reading   atomic.Pointer[func(*http.Request)] // is called before each read
 	writes    atomic.Int32                        // all but those of leases
 	conflicts atomic.Int32                        // so many of the next changes meet a conflict
 	secrets   atomic.Int32                        // how often Secrets were read by name
@@ -27,6 +28,9 @@ type gate struct {
 // around is what a rest.Config is wrapped in.
 func (g *gate) around(inner http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
+		if reading := g.reading.Load(); reading != nil && r.Method == http.MethodGet {
+			(*reading)(r)
+		}
 		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/secrets/") {
 			g.secrets.Add(1)
 		}

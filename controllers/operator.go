@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	clientevents "k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	ctrlmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -20,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/controllers/defaultclass"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/loadbalancer"
@@ -98,8 +100,14 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 			return fmt.Errorf("adding the index %q: %w", i.Field, err)
 		}
 	}
-	w := newWiring(ctx, m, o)
+	w, err := newWiring(ctx, m, o)
+	if err != nil {
+		return err
+	}
 	balancers := loadbalancer.New(w.Parts)
+	w.Expectations.Changed = func(changed cluster.Ref) {
+		balancers.Awaken(ctx, w.Directory.On(changed))
+	}
 	leftOver := &unassigned.Reconciler{Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
 	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
 	if err := m.Add(metrics.NewExposition(w.Metrics, w.options.Metrics)); err != nil {
@@ -129,8 +137,14 @@ type wiring struct {
 	gauges   *gauges
 }
 
-func newWiring(ctx context.Context, m manager.Manager, o Options) *wiring {
+func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
 	o = o.withDefaults(m)
+	watcher, err := client.NewWithWatch(m.GetConfig(), client.Options{
+		Scheme: m.GetScheme(), Mapper: m.GetRESTMapper(), HTTPClient: m.GetHTTPClient(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("making the client that watches expectations: %w", err)
+	}
 	w := &wiring{
 		Manager: m, options: o,
 		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
@@ -146,7 +160,8 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) *wiring {
 	w.gauges = &gauges{Gatherer: w.Gatherer, waits: w.Waits}
 	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Version, w.gauges.take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
-	return w
+	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
+	return w, nil
 }
 
 func (o Options) withDefaults(m manager.Manager) Options {

@@ -105,7 +105,7 @@ var meanings = map[string]string{
 	"operation":         "what is asked of the cloud's API, by its own name",
 	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
 	"reason":            "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, `RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
-	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, or has to be confirmed)",
+	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be confirmed, or violates an expectation)",
 	"served":            "`true` or `false`",
 	"service":           "the API of the cloud that is asked, by its own name",
 	"severity":          "`error`, `warning` or `info`",
