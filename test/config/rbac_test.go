@@ -171,7 +171,7 @@ func TestOneNamespaceIsOne(t *testing.T) {
 			for _, b := range only[*rbacv1.RoleBinding](objects) {
 				narrow[b.RoleRef.Name] = b.Namespace
 			}
-			want := map[string]string{"fairlead-operator": "shop", "fairlead-secrets": "shop", "fairlead-leader-election": home}
+			want := map[string]string{"fairlead-operator": "shop", "fairlead-secrets": "shop", "fairlead-leader-election": home, "fairlead-expectations": home}
 			if c.more != "" {
 				want[c.more] = "shop"
 			}
