@@ -7,6 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/expect"
 )
@@ -85,6 +89,34 @@ func TestTheURLsOfThePage(t *testing.T) {
 	_, got = verify(t, strings.Replace(blocks[1], "shop/cart", "shop/web", 1), verifyManifests)
 	if got.code != exitToDo || !strings.Contains(got.out, "curl https://shop.example.com/cart\n    must be answered by Service shop/web only") {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
+// TestTheConfigMapForTheOperator is the one of docs/operating.md: verify reads it as the operator does,
+// and the class names it.
+func TestTheConfigMapForTheOperator(t *testing.T) {
+	text, err := os.ReadFile("../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "\n## Expectations\n")
+	_, block, _ := strings.Cut(section, "```yaml\n")
+	block, _, _ = strings.Cut(block, "```")
+	configMap, class, _ := strings.Cut(block, "---\n")
+	report, got := verify(t, configMap, verifyManifests)
+	if got.code != exitDone || report.Summary.Holds != 1 {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	var parsed v1alpha1.ClusterLoadBalancerClass
+	if err := yaml.UnmarshalStrict([]byte(class), &parsed); err != nil {
+		t.Fatal(err)
+	}
+	var named corev1.ConfigMap
+	if err := yaml.UnmarshalStrict([]byte(configMap), &named); err != nil {
+		t.Fatal(err)
+	}
+	if to := parsed.Spec.Expectations; to == nil || to.Name != named.Name || to.Namespace != named.Namespace {
+		t.Errorf("the class names %+v, and the ConfigMap is %s/%s", to, named.Namespace, named.Name)
 	}
 }
 

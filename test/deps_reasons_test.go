@@ -97,6 +97,7 @@ var reasons = map[string]string{
 	"controllers/defaultclass": "the reconciler of the default class, to be wired",
 	"controllers/disputes":     "whether another writer undoes what was written, and until when to wait",
 	"controllers/events":       "events, each sent once",
+	"controllers/expectations": "expectations of classes, read from ConfigMaps, and which plans they forbid",
 	"controllers/gather":       "what a load balancer depends on, read in one go",
 	"controllers/ingresses":    "the writes on Ingresses: finalizer and status",
 	"controllers/loadbalancer": "the reconciler of load balancers, to be wired",
