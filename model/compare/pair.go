@@ -90,3 +90,14 @@ func (p pair) ports() []int32 {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// Successors returns for each table before the one after; nil where there is no load balancer then.
+func Successors(before, after []*precedence.Table) map[*precedence.Table]*precedence.Table {
+	out := map[*precedence.Table]*precedence.Table{}
+	for _, p := range pairs(before, after) {
+		if p.before != nil {
+			out[p.before] = p.after
+		}
+	}
+	return out
+}
