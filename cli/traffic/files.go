@@ -1,0 +1,106 @@
+// Package traffic reads access logs from files, has them replayed, and prints what came of it.
+package traffic
+
+import (
+	"bufio"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// This file finds and opens files with logs.
+
+// Stdin is the name of standard input.
+const Stdin = "-"
+
+// Expand returns the files that patterns and directories stand for, in order. A directory stands
+// for all files in it and below it.
+func Expand(patterns []string) ([]string, error) {
+	var out []string
+	for _, pattern := range patterns {
+		found := []string{pattern}
+		if pattern != Stdin && strings.ContainsAny(pattern, "*?[") {
+			var err error
+			if found, err = filepath.Glob(pattern); err != nil {
+				return nil, fmt.Errorf("%s: %w", pattern, err)
+			}
+			if len(found) == 0 {
+				return nil, fmt.Errorf("%s: there is no such file", pattern)
+			}
+		}
+		for _, path := range found {
+			files, err := filesIn(path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, files...)
+		}
+	}
+	return unique(out), nil
+}
+
+// unique leaves out files that are named again.
+func unique(files []string) []string {
+	var out []string
+	for _, f := range files {
+		if !slices.Contains(out, f) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func filesIn(path string) ([]string, error) {
+	if path == Stdin {
+		return []string{path}, nil
+	}
+	var out []string
+	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			out = append(out, file)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading logs: %w", err)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%s: there are no files in it", path)
+	}
+	slices.Sort(out)
+	return out, nil
+}
+
+// gzipMark begins what gzip has compressed (RFC 1952, 2.3.1).
+const gzipMark = "\x1f\x8b"
+
+// open opens a file. What gzip has compressed is told by its content, and decompressed.
+func open(file string, stdin io.Reader) (io.Reader, io.Closer, error) {
+	raw, closer := stdin, io.Closer(io.NopCloser(nil))
+	if file != Stdin {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, nil, err
+		}
+		raw, closer = f, f
+	}
+	buffered := bufio.NewReaderSize(raw, 1<<18)
+	begin, err := buffered.Peek(len(gzipMark))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, nil, errors.Join(err, closer.Close())
+	}
+	if string(begin) != gzipMark {
+		return buffered, closer, nil
+	}
+	text, err := gzip.NewReader(buffered)
+	if err != nil {
+		return nil, nil, errors.Join(err, closer.Close())
+	}
+	return text, closer, nil
+}
