@@ -109,7 +109,7 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		return configuration.FlagError(cmd.Flags(), err)
 	})
 	root.AddCommand(
-		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds),
+		newPlan(with.Clouds), newDiff(with.Clouds), newVerify(with.Clouds), newReplay(with.Clouds),
 		newExplain(with.Clouds), newDemo(with.Clouds), newRun(with.Clouds),
 		newValidate(with.Clouds), newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds),
 		newProvider(), newVersion(),

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -215,16 +216,23 @@ func compareSides(
 func (s side) tables(
 	cmd *cobra.Command, with selection.Clouds,
 ) ([]*precedence.Table, []diag.Diagnostic, error) {
-	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
-	if err != nil {
-		return nil, nil, err
-	}
-	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, s.objects, s.options, nil)
+	programs, diagnostics, err := s.programs(cmd, with, nil)
 	var out []*precedence.Table
 	for _, p := range programs {
 		out = append(out, p.Table)
 	}
 	return out, diagnostics, err
+}
+
+// programs compiles a configuration, for load balancers that were seen.
+func (s side) programs(
+	cmd *cobra.Command, with selection.Clouds, seen map[lb.Key]*lb.Observed,
+) ([]program.Program, []diag.Diagnostic, error) {
+	cloud, err := s.input.Provider.Offline(cmd.Context(), with)
+	if err != nil {
+		return nil, nil, err
+	}
+	return program.CompileAll(cmd.Context(), cloud, s.objects, s.options, seen)
 }
 
 func printComparison(w io.Writer, report comparison.Report, format output.Format) error {

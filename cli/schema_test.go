@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/cli/comparison"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/compare"
@@ -35,6 +36,7 @@ func schemas(strict bool) map[string]map[string]any {
 		"plan":        s.of(reflect.TypeFor[program.PlanReport]()),
 		"diff":        s.of(reflect.TypeFor[comparison.Report]()),
 		"verify":      s.of(reflect.TypeFor[verification.Report]()),
+		"replay":      s.of(reflect.TypeFor[traffic.Report]()),
 		"validate":    s.of(reflect.TypeFor[validation]()),
 		"explain":     {"oneOf": []any{explanation, map[string]any{"type": "array", "items": explanation}}},
 		"explain-all": s.of(reflect.TypeFor[[]diag.Diagnostic]()),
@@ -179,6 +181,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 	_, blocks := pageOfVerify(t)
 	expectations := filepath.Join(t.TempDir(), "expectations.yaml")
 	write(t, expectations, blocks[0])
+	logs := directory(t, map[string]string{"a.log": accessLine("http://shop.example.com:80/cart") + accessLine("http://none.example.com:80/") + "bad\n"})
 	url := "http://shop.example.com/cart"
 	cases := []struct {
 		schema string
@@ -189,6 +192,7 @@ func TestOutputIsAsItsSchemaSays(t *testing.T) {
 		{"plan", []string{"plan", broken, "--observed", state}},
 		{"diff", []string{"diff", sampleFiles, broken}},
 		{"verify", []string{"verify", verifyManifests, "testdata/verify/breaks/hosts-are-ours.yaml", "--expect", expectations}},
+		{"replay", []string{"replay", sampleFiles, "--logs", logs, "--change", broken}},
 		{"validate", []string{"validate", broken, "-k", sampleKustomization(t)}},
 		{"explain", []string{"explain", url, "-f", sampleFiles}},
 		{"explain", []string{"explain", url, "http://a.example.com/", "https://pay.example.com/", "-f", sampleFiles, "-f", broken}},

@@ -149,10 +149,7 @@ func (s side) complete(
 	if err != nil {
 		return nil, err
 	}
-	left := func(d diag.Diagnostic) bool { return d.Reason != diag.ClassMissing }
-	told := slices.DeleteFunc(slices.Clone(diagnostics), left)
-	err = output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
-	if err != nil {
+	if err := tellMissingClasses(cmd, diagnostics); err != nil {
 		return nil, err
 	}
 	missing := program.MissingSecrets(diagnostics)
@@ -164,6 +161,14 @@ func (s side) complete(
 	}
 	tables, _, err = s.tables(cmd, with)
 	return tables, err
+}
+
+// tellMissingClasses prints the diagnostics of Ingresses that are left out because their class is
+// not there.
+func tellMissingClasses(cmd *cobra.Command, diagnostics []diag.Diagnostic) error {
+	others := func(d diag.Diagnostic) bool { return d.Reason != diag.ClassMissing }
+	told := slices.DeleteFunc(slices.Clone(diagnostics), others)
+	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
 }
 
 func printVerification(w io.Writer, report verification.Report, format output.Format) error {

@@ -17,6 +17,7 @@ var reasons = map[string]string{
 	"model/printable":           "text of tenants, without the characters that would change a terminal or a log",
 	"model/check":               "a finding of `check`, `prove` and the contract, so that all three print alike",
 	"model/accesslog":           "lines of access logs in their fields",
+	"model/replay":              "which paths answered the lines of logs, and what a change does to them",
 	"model/diag":                "diagnostics: what is said to the author of an object, with its reason and place",
 	"model/routing":             "requests, routes, and what Ingresses ask for; every layer below and above speaks of these",
 	"model/routing/language":    "paths and expressions as sets of texts that can be compared",
@@ -115,6 +116,7 @@ var reasons = map[string]string{
 
 	"cli":               "the command line, for main",
 	"cli/verification":  "the files of --expect, and the report of verify, as text, JSON and Markdown",
+	"cli/traffic":       "access logs from files, and the report of replay, as text and JSON",
 	"cli/comparison":    "the report of diff, as text, JSON and Markdown",
 	"cli/placeholder":   "Secrets in place of those that manifests leave out",
 	"cli/revision":      "files as they are at a git revision",

@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"fairlead.dev/fairlead/cli/access"
+	"fairlead.dev/fairlead/cli/flagvalue"
+	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/placeholder"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/selection"
+	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/cli/traffic"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
+)
+
+const replayHelp = `Replay the access logs of Application Load Balancers: say which Ingress path
+answered each line, count requests and errors for each path, and compare what was logged with what
+is predicted. Every line whose answer is not possible is a disagreement, and is printed with
+examples (docs/replay.md).
+
+Lines do not have headers other than User-Agent. Where these decide, each of several paths is
+possible, and the line disagrees with none of them.
+
+The configuration is that of the time of the logs: files or directories, a git revision of them
+(--base), or the cluster (--live). The priorities of rules and the target groups are those of the
+load balancers in --observed, or with --live in the cloud. Without these, they are not compared.
+
+With a second configuration, replay says what share of the requests a change alters, and which: the
+files of --change, the files as they are after --base, or the files applied to the cluster with
+--live.
+
+Exit code 0: every line that was read agrees; 2: some disagree; 1: error. A line or a file that
+cannot be read is left out, reported with its file and number, and an error.`
+
+const replayExamples = `  # A day of logs, and the manifests of that day
+  fairlead replay --provider aws --logs logs/2026/07/02/ manifests/
+
+  # What a pull request would have changed for these requests
+  fairlead replay --provider aws --logs 'logs/*.log.gz' --base origin/main manifests/
+
+  # The cluster, and the priorities of the rules in the cloud
+  fairlead replay --provider aws --logs logs/ --live --aws-region eu-west-1 --aws-vpc-id vpc-0123
+
+  # Lines from another program
+  zcat logs/*.gz | grep ' 50[0-9] ' | fairlead replay --provider aws --logs - manifests/`
+
+// replayed says what is replayed, and against what.
+type replayed struct {
+	source.Input
+	logs     []string
+	base     string
+	change   []string
+	live     bool
+	observed string
+	names    []string
+	home     access.Cluster
+	top      int
+}
+
+// topShown is how many paths, disagreements and changes are printed unless another number is asked
+// for.
+const topShown = 10
+
+func newReplay(with selection.Clouds) *cobra.Command {
+	var (
+		in     replayed
+		format output.Format
+	)
+	cmd := &cobra.Command{
+		Use:     "replay --logs FILE|DIR FILE|DIR... | --live --logs FILE|DIR",
+		Short:   "Say which Ingress path answered each line of access logs",
+		Long:    replayHelp,
+		Example: replayExamples,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in.Files = append(in.Files, args...)
+			return runReplay(cmd, with, in, format)
+		},
+	}
+	in.ManifestFlags(cmd)
+	in.ProviderFlag(cmd, with)
+	output.Flag(cmd, &format)
+	completeManifests(cmd)
+	in.flags(cmd)
+	in.home.Flags(cmd.Flags())
+	with.Flags(cmd.Flags())
+	return cmd
+}
+
+func (r *replayed) flags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringArrayVar(&r.logs, "logs", nil, "`FILE`, pattern or directory with access logs, "+
+		"compressed or not, - for standard input; can be repeated")
+	flagvalue.Must(cmd.MarkFlagRequired("logs"))
+	flagvalue.Must(cmd.MarkFlagFilename("logs", "log", "gz"))
+	flags.StringVar(&r.base, "base", "",
+		"replay against the files at this git `REVISION`, and compare with the files as they are")
+	flags.StringArrayVar(&r.change, "change", nil, "`FILE` or directory with the manifests after a "+
+		"change, whose effect is printed; can be repeated")
+	flagvalue.Must(cmd.MarkFlagFilename("change", "yaml", "yml", "json"))
+	flags.BoolVar(&r.live, "live", false, "replay against the cluster and, if there are files, "+
+		"compare with the cluster in which they are applied")
+	flags.StringVar(&r.observed, "observed", "", "`FILE` with the load balancers in the cloud: what "+
+		"plan -o json has printed; unset: with --live, those in the cloud")
+	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
+	flags.StringArrayVar(&r.names, "load-balancer", nil, "`NAME=KEY` of a load balancer: its name in "+
+		"logs, such as app/shop/50dc6c495c0c9188, and its key here; can be repeated")
+	flags.IntVar(&r.top, "top", topShown, "`NUMBER` of paths, disagreements and changes to print")
+	cmd.MarkFlagsMutuallyExclusive("base", "live", "change")
+}
+
+func runReplay(
+	cmd *cobra.Command, with selection.Clouds, in replayed, format output.Format,
+) error {
+	files, err := traffic.Expand(in.logs)
+	if err != nil {
+		return err
+	}
+	if err := in.RequireFiles(in.live); err != nil {
+		return err
+	}
+	before, after, err := in.sides(cmd)
+	if err != nil {
+		return err
+	}
+	configurations, err := in.compile(cmd, with, before, after)
+	if err != nil {
+		return err
+	}
+	setup, err := configurations.Setup()
+	if err != nil {
+		return err
+	}
+	logs := traffic.Logs{Files: files, Stdin: cmd.InOrStdin()}
+	report, err := logs.Replay(cmd.Context(), setup)
+	if err != nil {
+		return fmt.Errorf("replaying logs: %w", err)
+	}
+	if err := printReplay(cmd.OutOrStdout(), report, format, in.top); err != nil {
+		return err
+	}
+	left := report.Errors()
+	for _, s := range []*side{before, after} {
+		if s != nil {
+			left = append(left, leftOut(s.problems))
+		}
+	}
+	return in.verdict(report, left)
+}
+
+// verdict returns the error that stands for the exit code.
+func (r replayed) verdict(report traffic.Report, left []error) error {
+	switch err := errors.Join(left...); {
+	case err != nil:
+		return err
+	case report.Summary.Lines > 0 && report.Summary.Compared == 0:
+		return errors.New("no line is a request to these load balancers; " +
+			"--load-balancer says which name one has in logs")
+	case report.Summary.Disagreements > 0:
+		return errToDo
+	}
+	return nil
+}
+
+// sides reads the configuration of the logs, and that after the change; nil if there is none.
+func (r replayed) sides(cmd *cobra.Command) (before, after *side, err error) {
+	from := opposite{base: r.base, live: r.live, cluster: r.home}
+	if r.base != "" || r.live && r.FromFiles() {
+		old, now, err := from.sides(cmd, r.Input, nil)
+		return &old, &now, err
+	}
+	old, err := from.read(cmd, r.Input)
+	if err != nil || len(r.change) == 0 {
+		return &old, nil, err
+	}
+	changed := r.OfCluster()
+	changed.Files = r.change
+	now, err := from.read(cmd, changed)
+	return &old, &now, err
+}
+
+// compile compiles the configurations. Where both lack a Secret, they are compiled with the same
+// one.
+func (r replayed) compile(
+	cmd *cobra.Command, with selection.Clouds, before, after *side,
+) (traffic.Configurations, error) {
+	out := traffic.Configurations{Names: r.names, Change: after != nil}
+	var err error
+	if out.Observed, err = r.loadBalancers(cmd, with, before); err != nil {
+		return out, err
+	}
+	compile := func() (told []diag.Diagnostic, err error) {
+		if out.Before, told, err = before.programs(cmd, with, out.Observed); err != nil || after == nil {
+			return told, err
+		}
+		now, more, err := after.programs(cmd, with, out.Observed)
+		out.After = now
+		return append(told, more...), err
+	}
+	told, err := compile()
+	if err != nil {
+		return out, err
+	}
+	if err := tellMissingClasses(cmd, told); err != nil {
+		return out, err
+	}
+	missing := program.MissingSecrets(told)
+	if len(missing) == 0 {
+		return out, nil
+	}
+	other := &objects.Objects{}
+	if after != nil {
+		other = &after.objects
+	}
+	if err := placeholder.AddToBoth(&before.objects, other, missing); err != nil {
+		return out, err
+	}
+	_, err = compile()
+	return out, err
+}
+
+// loadBalancers returns those of --observed, or with --live those in the cloud.
+func (r replayed) loadBalancers(
+	cmd *cobra.Command, with selection.Clouds, before *side,
+) (map[lb.Key]*lb.Observed, error) {
+	if r.observed != "" || !r.live {
+		return source.ReadObserved(r.observed)
+	}
+	opened, err := r.Provider.Live(cmd.Context(), with, r.home.Surroundings())
+	if err != nil {
+		return nil, err
+	}
+	defer opened.Close()
+	cloud := providers.ReadOnly(opened.Term())
+	return source.Observe(cmd.Context(), cloud, before.objects, before.options)
+}
+
+func printReplay(w io.Writer, report traffic.Report, format output.Format, top int) error {
+	if format != output.Text {
+		return format.Print(w, report)
+	}
+	if _, err := io.WriteString(w, report.Text(output.PaletteOf(w), top)); err != nil {
+		return fmt.Errorf("printing the replay: %w", err)
+	}
+	return nil
+}
