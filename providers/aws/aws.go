@@ -52,7 +52,7 @@ type Options struct {
 
 // A Provider keeps Application Load Balancers. Its collaborators hold its state, each with a lock
 // of its own, and do not know the Provider. A collaborator may call others while it holds its lock,
-// in one direction only: nodes iterates the members of targetGroups.
+// in one direction only: network.Nodes iterates the members of targets.Store.
 type Provider struct {
 	options Options
 	clients clients.Clients

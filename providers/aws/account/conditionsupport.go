@@ -54,7 +54,7 @@ type ConditionSupport struct {
 	fewValues       atomic.Bool // more than three values in a condition are refused
 }
 
-// NewConditionSupport returns a conditionSupport without state.
+// NewConditionSupport returns a ConditionSupport without state.
 func NewConditionSupport(api resource.API) *ConditionSupport { return &ConditionSupport{API: api} }
 
 // Limit lowers the limits of a class, and of a cloud, to what AWS takes here.

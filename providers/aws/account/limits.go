@@ -1,4 +1,5 @@
-// Package account keeps what is known of the account: its limits, the conditions that rules can have, and its role.
+// Package account keeps what is known of the account: its limits, the conditions that rules can
+// have, and its service-linked role.
 package account
 
 import (
@@ -27,7 +28,7 @@ const (
 	limitsAge     = time.Hour
 )
 
-// Limits are those of an account, by AWS's names.
+// ByName has the limits of an account, by AWS's names.
 type ByName map[string]int
 
 // Limits keeps the limits that were read last.
@@ -39,7 +40,7 @@ type Limits struct {
 	oldest time.Time // of a reading that is recent enough
 }
 
-// NewLimits returns accountLimits that have read none.
+// NewLimits returns Limits that are not read yet.
 func NewLimits(api *elbapi.Client) *Limits {
 	return &Limits{elb: api, oldest: time.Now()}
 }

@@ -1,4 +1,5 @@
-// Package attributes writes the attributes of load balancers, listeners and target groups, and reads them back.
+// Package attributes writes the attributes of load balancers, listeners and target groups, and reads
+// them back.
 package attributes
 
 import (

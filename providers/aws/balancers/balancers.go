@@ -51,8 +51,8 @@ type Store struct {
 	Unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
 }
 
-// portsOfTargets returns the ports of the members of a load balancer's target groups, as far as they
-// are known.
+// portsOfTargets has the ports of the members of a load balancer's target groups, as far as they are
+// known.
 type portsOfTargets interface {
 	PortsOf(seen *lb.Observed) []int32
 }

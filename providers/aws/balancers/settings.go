@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file writes the settings of load balancers and reads them back, as attributes.go does
+// This file writes the settings of load balancers and reads them back, as package attributes does
 // theirs: a tag lists what was written, so that what a class does not say any more goes back to
 // AWS's default.
 
@@ -118,9 +118,9 @@ func (bs *Store) writeNetwork(
 	return awserr.Explain("changing the IP family of "+b.arn(), err)
 }
 
-// DigestOf returns the digest of the settings: what the tag says, or, looked at deeply, of what is there of that
-// which was written. Where they were not written to the end, or the firewall is gone, there is
-// none.
+// DigestOf returns the digest of the settings: the one in the tag, or, with a deep look, that of the
+// live values of the settings that this operator wrote. It is "" where they were not written to the
+// end, and where the firewall does not exist.
 func DigestOf(l *look.Look) lb.Digest {
 	if l.FirewallMissing {
 		return ""

@@ -18,7 +18,7 @@ import (
 
 // This file reads listeners with their rules and certificates.
 
-// readListeners reads the listeners of the load balancer.
+// Read reads the listeners of the load balancer.
 func (ls *Store) Read(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
 	if l.Balancer == nil {
 		return nil

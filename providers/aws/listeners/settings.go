@@ -21,8 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file writes the settings of listeners and reads them back. settings.go does the same for load
-// balancers.
+// This file writes the settings of listeners and reads them back.
 
 // Names of the settings of a listener that are not attributes, in the list of written settings. A
 // trust store that the class names is read back by name, not by ARN.

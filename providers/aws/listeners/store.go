@@ -24,7 +24,7 @@ type Store struct {
 	fresh retry.Gates // of new listeners
 }
 
-// New returns listeners without state.
+// New returns a Store without state.
 func New(
 	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport, r *releases.Releases,
 ) *Store {

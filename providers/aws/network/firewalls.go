@@ -48,8 +48,8 @@ type Firewalls struct {
 	replaced map[lb.Key]bool   // load balancers whose class brings security groups
 }
 
-// NewFirewalls returns firewalls without state. deleteUnused deletes a security group, unless AWS may
-// still use it.
+// NewFirewalls returns Firewalls without state. deleteUnused deletes a security group, unless AWS
+// may still use it.
 func NewFirewalls(
 	api *elbapi.Client, security *SecurityGroups, n *Nodes, unfenced bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error,

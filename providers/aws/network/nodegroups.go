@@ -56,7 +56,7 @@ type targetsOfAll interface {
 	PortsInUse(ctx context.Context) (map[int32]bool, error)
 }
 
-// NewNodes returns nodes without state. Without a cluster the security groups of nodes are left
+// NewNodes returns Nodes without state. Without a cluster the security groups of nodes are left
 // alone; unfenced, all security groups are.
 func NewNodes(
 	api *elbapi.Client, security *SecurityGroups, cluster string, unfenced bool, targets targetsOfAll,

@@ -31,7 +31,7 @@ type Shields struct {
 	subscription cache.Value[shieldtypes.SubscriptionState]
 }
 
-// NewShields returns shieldProtections without state.
+// NewShields returns Shields that have read nothing.
 func NewShields(api resource.API, client *shield.Client) *Shields {
 	return &Shields{API: api, shields: client}
 }

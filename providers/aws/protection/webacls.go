@@ -48,7 +48,7 @@ type WebACLs struct {
 	refused refusedWebACLs
 }
 
-// NewWebACLs returns webACLs without state.
+// NewWebACLs returns WebACLs without state.
 func NewWebACLs(api resource.API, client *wafv2.Client, released rerouted) *WebACLs {
 	return &WebACLs{API: api, waf: client, releases: released}
 }

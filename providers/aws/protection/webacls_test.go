@@ -7,8 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"github.com/aws/smithy-go"
+
+	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 func TestAServiceThatIsMissing(t *testing.T) {

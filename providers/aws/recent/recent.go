@@ -78,7 +78,7 @@ type unseen struct {
 	next time.Duration
 }
 
-// New returns a recent without state. A lag of zero is the usual one.
+// New returns Resources without state. A lag of zero is the usual one.
 func New(lag time.Duration, forgetMissing func(ids []string) bool) *Resources {
 	return &Resources{Lag: cmp.Or(lag, Usual), forgetMissing: forgetMissing}
 }

@@ -37,7 +37,7 @@ type Releases struct {
 	rerouted  retry.Backoff // load balancers whose rules changed, and that may still serve the old ones
 }
 
-// New returns releases without state.
+// New returns Releases without state.
 func New(settle time.Duration) *Releases { return &Releases{settle: settle} }
 
 // ReleaseUnused starts the wait for the target groups, certificates and security groups that a

@@ -92,8 +92,8 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 }
 
 // SetTargets makes targets the members of a group: it registers those that are missing, then
-// deregisters the others. It does not read the members where they are known. If AWS then refuses the change, it
-// reads them and tries once more: a target may have been deregistered by others.
+// deregisters the others. It does not read the members where they are known. If AWS then refuses the
+// change, it reads them and tries once more: a target may have been deregistered by others.
 func (gs *Store) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {

@@ -42,8 +42,8 @@ type Store struct {
 	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
 }
 
-// New returns targetGroups without state. deleteUnused deletes a target group, unless AWS
-// may still use it.
+// New returns a Store without state. deleteUnused deletes a target group, unless AWS may still use
+// it.
 func New(
 	api resource.API, vpc string, limits *account.Limits, nets *network.Subnets, n *network.Nodes,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
