@@ -90,7 +90,7 @@ var layers = map[string][]string{
 	"providers/aws":              {"model/check", "model/lb", "model/plan", "providers", "providers/aws/access", "providers/aws/account", "providers/aws/attributes", "providers/aws/awserr", "providers/aws/balancers", "providers/aws/certificates", "providers/aws/clients", "providers/aws/listeners", "providers/aws/look", "providers/aws/network", "providers/aws/preflight", "providers/aws/proof", "providers/aws/protection", "providers/aws/recent", "providers/aws/releases", "providers/aws/resource", "providers/aws/targets", "providers/aws/throttle", "providers/clouds", "providers/prove"},
 	"providers/aws/access":       {"providers", "providers/aws/awserr", "providers/aws/throttle"},
 	"providers/aws/account":      {"model/lb", "providers", "providers/aws/awserr", "providers/aws/cache", "providers/aws/convert", "providers/aws/errorcode", "providers/aws/recent", "providers/aws/resource", "providers/aws/retry"},
-	"providers/aws/attributes":   {"providers", "providers/aws/awserr", "providers/aws/convert", "providers/aws/look", "providers/aws/resource", "providers/aws/throttle"},
+	"providers/aws/attributes":   {"model/lb", "providers", "providers/aws/awserr", "providers/aws/convert", "providers/aws/look", "providers/aws/resource", "providers/aws/throttle"},
 	"providers/aws/awserr":       {"providers", "providers/aws/errorcode"},
 	"providers/aws/balancers":    {"model/lb", "model/plan", "model/routing", "providers", "providers/aws/account", "providers/aws/attributes", "providers/aws/awserr", "providers/aws/look", "providers/aws/network", "providers/aws/protection", "providers/aws/resource", "providers/aws/retry"},
 	"providers/aws/cache":        {},

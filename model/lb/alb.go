@@ -2,8 +2,8 @@ package lb
 
 import "time"
 
-// This file has the facts about AWS Application Load Balancers: limits, and attributes of target
-// groups.
+// This file has the facts about AWS Application Load Balancers: limits, and attributes with their
+// defaults.
 
 // ALB is an AWS Application Load Balancer with the limits that AWS publishes. A live provider
 // replaces those that an account can have raised.
@@ -28,14 +28,14 @@ func ALB() Capabilities {
 			Rules: "L-7EED9B64", TargetGroups: "L-822D1B1B", Certificates: "L-9365A611", Listeners: "L-B6DF7632",
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
 		},
-		BalancerAttributes: albBalancerAttributes(),
-		GroupAttributes:    albGroupAttributes(),
-		StickyAttribute:    "stickiness.enabled", HTTP2NeedsTLS: true,
+		BalancerAttributes: attributesIn(albBalancerAttributes()),
+		GroupAttributes:    attributesIn(albGroupAttributes()),
+		StickyAttribute:    stickiness, HTTP2NeedsTLS: true,
 		// RegisterTargets: "If the target type is ip, specify an IP address".
 		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
 		AddressesOnly: true,
 		Inbound:       true, InstanceIDs: true, WebACLs: true, Shields: true,
-		DeletionProtection: deletionProtection,
+		DeletionProtection: DeletionProtection,
 		MinPriority:        1, MaxPriority: 50000,
 		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,
 	}
@@ -48,67 +48,117 @@ func ALBGlob() Capabilities {
 	return c
 }
 
+// stickiness is the attribute that keeps a client at one target.
+const stickiness = "stickiness.enabled"
+
+// An attributeRow has the values that an attribute can have, and the one that AWS gives to it: ""
+// for an attribute that depends on another one.
+type attributeRow struct {
+	Attribute
+	usual string
+}
+
+var toggle = Attribute{Values: []string{"true", "false"}}
+
 // albBalancerAttributes are the attributes that AWS documents for Application Load Balancers. That
 // of cross-zone load balancing cannot be changed: it is always on.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
 // API_LoadBalancerAttribute.html
-func albBalancerAttributes() map[string]Attribute {
-	toggle := Attribute{Values: []string{"true", "false"}}
-	out := map[string]Attribute{
-		deletionProtection:                  toggle,
-		"client_keep_alive.seconds":         {Least: 60, Most: 604800},
-		"idle_timeout.timeout_seconds":      {Least: 1, Most: 4000},
-		"ipv6.deny_all_igw_traffic":         toggle,
-		"load_balancing.cross_zone.enabled": {Values: []string{"true"}},
+func albBalancerAttributes() map[string]attributeRow {
+	out := map[string]attributeRow{
+		DeletionProtection:                  {toggle, "false"},
+		"client_keep_alive.seconds":         {Attribute{Least: 60, Most: 604800}, "3600"},
+		"idle_timeout.timeout_seconds":      {Attribute{Least: 1, Most: 4000}, "60"},
+		"ipv6.deny_all_igw_traffic":         {toggle, "false"},
+		"load_balancing.cross_zone.enabled": {Attribute{Values: []string{"true"}}, "true"},
 		"routing.http.desync_mitigation_mode": {
-			Values: []string{"monitor", "defensive", "strictest"}},
-		"routing.http.drop_invalid_header_fields.enabled":          toggle,
-		"routing.http.preserve_host_header.enabled":                toggle,
-		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": toggle,
-		"routing.http.xff_client_port.enabled":                     toggle,
+			Attribute{Values: []string{"monitor", "defensive", "strictest"}}, "defensive",
+		},
+		"routing.http.drop_invalid_header_fields.enabled":          {toggle, "false"},
+		"routing.http.preserve_host_header.enabled":                {toggle, "false"},
+		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": {toggle, "false"},
+		"routing.http.xff_client_port.enabled":                     {toggle, "false"},
 		"routing.http.xff_header_processing.mode": {
-			Values: []string{"append", "preserve", "remove"}},
-		"routing.http2.enabled":      toggle,
-		"waf.fail_open.enabled":      toggle,
-		"zonal_shift.config.enabled": toggle,
+			Attribute{Values: []string{"append", "preserve", "remove"}}, "append",
+		},
+		"routing.http2.enabled":      {toggle, "true"},
+		"waf.fail_open.enabled":      {toggle, "false"},
+		"zonal_shift.config.enabled": {toggle, "false"},
 	}
 	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
-		out[logs+".s3.enabled"] = toggle
-		out[logs+".s3.bucket"] = Attribute{Text: true}
-		out[logs+".s3.prefix"] = Attribute{Text: true}
+		out[logs+".s3.enabled"] = attributeRow{toggle, "false"}
+		out[logs+".s3.bucket"] = attributeRow{Attribute: Attribute{Text: true}}
+		out[logs+".s3.prefix"] = attributeRow{Attribute: Attribute{Text: true}}
 	}
 	return out
 }
 
 // albGroupAttributes are the attributes that AWS documents for target groups of Application Load
 // Balancers.
-func albGroupAttributes() map[string]Attribute {
-	toggle := Attribute{Values: []string{"true", "false"}}
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
+// API_TargetGroupAttribute.html
+func albGroupAttributes() map[string]attributeRow {
 	week := Attribute{Least: 1, Most: 7 * 24 * 60 * 60}
-	count, percentage := Attribute{Values: []string{"off"}, Least: 1,
-		Most: 1000}, Attribute{Values: []string{"off"}, Least: 1, Most: 100}
-	return map[string]Attribute{
-		"deregistration_delay.timeout_seconds": {Least: 0,
-			Most: 3600},
-		"load_balancing.algorithm.anomaly_mitigation": {Values: []string{"on",
-			"off"}},
-		"load_balancing.algorithm.type": {Values: []string{"round_robin", "least_outstanding_requests",
-			"weighted_random"}},
-		"load_balancing.cross_zone.enabled": {Values: []string{"true",
-			"false", "use_load_balancer_configuration"}},
-		"slow_start.duration_seconds": {Values: []string{"0"},
-			Least: 30, Most: 900},
-		"stickiness.app_cookie.cookie_name":                                   {Text: true},
-		"stickiness.app_cookie.duration_seconds":                              week,
-		"stickiness.enabled":                                                  toggle,
-		"stickiness.lb_cookie.duration_seconds":                               week,
-		"stickiness.type":                                                     {Values: []string{"lb_cookie", "app_cookie"}},
-		"target_group_health.dns_failover.minimum_healthy_targets.count":      count,
-		"target_group_health.dns_failover.minimum_healthy_targets.percentage": percentage,
-		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count": {Least: 1,
-			Most: 1000},
-		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": percentage,
+	count := Attribute{Values: []string{"off"}, Least: 1, Most: 1000}
+	percentage := Attribute{Values: []string{"off"}, Least: 1, Most: 100}
+	return map[string]attributeRow{
+		"deregistration_delay.timeout_seconds": {Attribute{Least: 0, Most: 3600}, "300"},
+		"load_balancing.algorithm.anomaly_mitigation": {
+			Attribute{Values: []string{"on", "off"}}, "off",
+		},
+		"load_balancing.algorithm.type": {
+			Attribute{Values: []string{"round_robin", "least_outstanding_requests", "weighted_random"}},
+			"round_robin",
+		},
+		"load_balancing.cross_zone.enabled": {
+			Attribute{Values: []string{"true", "false", "use_load_balancer_configuration"}},
+			"use_load_balancer_configuration",
+		},
+		"slow_start.duration_seconds": {
+			Attribute{Values: []string{"0"}, Least: 30, Most: 900}, "0",
+		},
+		"stickiness.app_cookie.cookie_name":      {Attribute: Attribute{Text: true}},
+		"stickiness.app_cookie.duration_seconds": {week, "86400"},
+		stickiness:                               {toggle, "false"},
+		"stickiness.lb_cookie.duration_seconds":  {week, "86400"},
+		"stickiness.type": {
+			Attribute{Values: []string{"lb_cookie", "app_cookie"}}, "lb_cookie",
+		},
+		"target_group_health.dns_failover.minimum_healthy_targets.count":      {count, "1"},
+		"target_group_health.dns_failover.minimum_healthy_targets.percentage": {percentage, "off"},
+		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count": {
+			Attribute{Least: 1, Most: 1000}, "1",
+		},
+		"target_group_health.unhealthy_state_routing.minimum_healthy_targets.percentage": {
+			percentage, "off",
+		},
 	}
+}
+
+// attributesIn returns the values that attributes can have.
+func attributesIn(rows map[string]attributeRow) map[string]Attribute {
+	out := map[string]Attribute{}
+	for name, row := range rows {
+		out[name] = row.Attribute
+	}
+	return out
+}
+
+// ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers.
+func ALBDefaults() map[string]string { return defaultsIn(albBalancerAttributes()) }
+
+// ALBGroupDefaults returns the values that AWS gives to the attributes of their target groups.
+func ALBGroupDefaults() map[string]string { return defaultsIn(albGroupAttributes()) }
+
+// defaultsIn returns the defaults of attributes that have one.
+func defaultsIn(rows map[string]attributeRow) map[string]string {
+	out := map[string]string{}
+	for name, row := range rows {
+		if row.usual != "" {
+			out[name] = row.usual
+		}
+	}
+	return out
 }
 
 // Named returns a capability set by its name, for tests and tools.

@@ -144,7 +144,8 @@ func (c Capabilities) For(class Class) Capabilities {
 	return c
 }
 
-const deletionProtection = "deletion_protection.enabled"
+// DeletionProtection is the attribute that keeps a load balancer from being deleted.
+const DeletionProtection = "deletion_protection.enabled"
 
 // Literal is a cloud that speaks Ingress: a star in a host is one label, nothing is too long,
 // nothing is too many.
@@ -155,7 +156,7 @@ func Literal() Capabilities {
 		Regex:    true,
 		Rewrites: true,
 
-		DeletionProtection: deletionProtection,
+		DeletionProtection: DeletionProtection,
 		MinPriority:        1, MaxPriority: 1_000_000,
 	}
 }

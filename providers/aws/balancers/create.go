@@ -92,7 +92,7 @@ func (bs *Store) Create(
 // Delete deletes a load balancer that exists.
 func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	if seen.Protected == lb.ByClass { // the class no longer asks for it
-		if err := attributes.OfLoadBalancers(bs.ELB).Write(ctx, seen.Handle, []attributes.Attribute{{Key: aws.String(attributes.DeletionProtection), Value: aws.String("false")}}); err != nil {
+		if err := attributes.OfLoadBalancers(bs.ELB).Write(ctx, seen.Handle, []attributes.Attribute{{Key: aws.String(lb.DeletionProtection), Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}

@@ -24,7 +24,7 @@ func (bs *Store) ObserveProtection(
 		return nil
 	}
 	arn := aws.ToString(l.Balancer.LoadBalancerArn)
-	ours := slices.Contains(resource.WrittenIn(l.Tags[arn]), attributes.DeletionProtection)
+	ours := slices.Contains(resource.WrittenIn(l.Tags[arn]), lb.DeletionProtection)
 	bs.mu.Lock()
 	undeletable := bs.undeletable[arn]
 	bs.mu.Unlock()
@@ -40,7 +40,7 @@ func (bs *Store) ObserveProtection(
 		return awserr.Explain("reading the attributes of "+arn, err)
 	}
 	set := slices.ContainsFunc(all, func(a attributes.Attribute) bool {
-		return aws.ToString(a.Key) == attributes.DeletionProtection && aws.ToString(a.Value) == "true"
+		return aws.ToString(a.Key) == lb.DeletionProtection && aws.ToString(a.Value) == "true"
 	})
 	switch {
 	case set && ours:
