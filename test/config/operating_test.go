@@ -45,12 +45,12 @@ func TestOperatingGuide(t *testing.T) {
 	}
 }
 
-// blocks are what stands between fences.
+// blocks are what stands between fences that name no language.
 func blocks(markdown string) []string {
 	var out []string
-	for i, part := range strings.Split(markdown, "\n```\n") {
-		if i%2 == 1 {
-			out = append(out, part)
+	for i, part := range strings.Split(markdown, "\n```") {
+		if commands, plain := strings.CutPrefix(part, "\n"); plain && i%2 == 1 {
+			out = append(out, commands)
 		}
 	}
 	return out
