@@ -1,0 +1,235 @@
+// Package witness finds a request that some rules match and others do not. lb.Overlap and
+// lb.Contains compare two rules by host and path; this compares any number by every part of a
+// request. The parts do not depend on each other, so that each is searched alone.
+package witness
+
+import (
+	"maps"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/language"
+)
+
+// A Finder finds requests for the rules of a cloud that reads values in one way. It keeps what it
+// has found out.
+type Finder struct {
+	dialect  lb.Dialect
+	machines map[string]*language.Language
+	texts    map[string]foundText
+	holds    map[string]func(routing.Request) bool // by the key of a condition
+}
+
+type foundText struct {
+	text    string
+	verdict language.Verdict
+}
+
+// New returns a Finder.
+func New(d lb.Dialect) *Finder {
+	return &Finder{dialect: d, machines: map[string]*language.Language{},
+		texts: map[string]foundText{}, holds: map[string]func(routing.Request) bool{}}
+}
+
+// A part of a request is looked at by conditions: a field, and the name of a header or parameter.
+type part struct{ field, name string }
+
+// claims are, for each part, conditions that have to hold and conditions that must not.
+type claims map[part][2][]lb.Condition
+
+func (q claims) add(c lb.Condition, side int) {
+	p := part{c.Field, strings.ToLower(c.Name)}
+	both := q[p]
+	both[side] = append(slices.Clip(both[side]), c)
+	q[p] = both
+}
+
+// Find returns a request on a port that all rules of in match, and none of out. Hosts are in lower
+// case, as rules see them.
+func (f *Finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.Verdict) {
+	q := claims{{"host", ""}: {}, {"path", ""}: {}, {"method", ""}: {}, {"source", ""}: {}}
+	held := map[string]bool{}
+	for _, r := range in {
+		for _, c := range r.Conditions {
+			q.add(c, 0)
+			held[c.Key()] = true
+		}
+	}
+	return f.refute(port, q, out, held)
+}
+
+// refute finds, for each rule of out, a condition that the request fails.
+func (f *Finder) refute(port int32, q claims, out []lb.Rule, held map[string]bool,
+) (routing.Request, language.Verdict) {
+	r := routing.Request{Port: port}
+	for p, both := range q {
+		if verdict := f.part(&r, p, both[0], both[1]); verdict != language.Some {
+			return r, verdict
+		}
+	}
+	if len(out) == 0 {
+		return r, language.Some
+	}
+	verdict := language.None
+	for _, c := range out[0].Conditions {
+		if held[c.Key()] {
+			continue // it cannot fail
+		}
+		next := maps.Clone(q)
+		next.add(c, 1)
+		found, sub := f.refute(port, next, out[1:], held)
+		if sub == language.Some {
+			return found, sub
+		}
+		verdict = max(verdict, sub)
+	}
+	return r, verdict
+}
+
+// part writes a value of a part for which the conditions of in hold and those of out do not.
+func (f *Finder) part(r *routing.Request, p part, in, out []lb.Condition) language.Verdict {
+	switch p.field {
+	case "host":
+		universe := language.HostUniverse
+		if f.dialect.Doubt.HostPort && !lb.UsualPort(r.Port) {
+			universe += `(:[0-9]+)?`
+		}
+		return f.text(&r.Host, universe, in, out)
+	case "path":
+		return f.text(&r.Path, language.PathUniverse, in, out)
+	case "method":
+		tries := []string{"GET", "POST", "PUT", "X"}
+		for _, c := range in {
+			tries = append(tries, c.Values...)
+		}
+		return try(f, r, &r.Method, tries, in, out)
+	case "source":
+		return try(f, r, &r.Source, addresses(slices.Concat(in, out)), in, out)
+	}
+	values := map[bool]*map[string][]string{true: &r.Header, false: &r.Query}[p.field == "header"]
+	for _, c := range in { // each can have a value of its own
+		if strings.ContainsFunc(strings.Join(c.Values, ""), func(r rune) bool {
+			return r < ' ' || r > language.LastChar
+		}) {
+			return language.Unsure // automata do not know it
+		}
+		var value string
+		if v := f.text(&value, valueUniverse, []lb.Condition{c}, out); v != language.Some {
+			return v
+		}
+		if *values == nil {
+			*values = map[string][]string{}
+		}
+		(*values)[p.name] = append((*values)[p.name], strings.ReplaceAll(value, space, " "))
+	}
+	return language.Some
+}
+
+// Values of headers and parameters are compared in lower case, so that a capital letter is free to
+// stand for a space, which automata do not know.
+const (
+	space         = "S"
+	valueUniverse = `([!-@\[-~]([!-@\[-~S]*[!-@\[-~])?)?`
+)
+
+// try writes the first value for which the conditions hold as they should.
+func try[T any](f *Finder, r *routing.Request, at *T, values []T, in, out []lb.Condition,
+) language.Verdict {
+	hold := func(c lb.Condition) bool {
+		key := c.Key()
+		if f.holds[key] == nil {
+			m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: []lb.Condition{c}}}}, f.dialect)
+			f.holds[key] = func(r routing.Request) bool {
+				at, _ := m.Match(r)
+				return at == 0
+			}
+		}
+		return f.holds[key](*r)
+	}
+	for _, *at = range values {
+		if !slices.ContainsFunc(out, hold) &&
+			!slices.ContainsFunc(in, func(c lb.Condition) bool { return !hold(c) }) {
+			return language.Some
+		}
+	}
+	return language.None
+}
+
+// addresses are one of each set that ranges tell apart: such a set begins at the first address of
+// all, at that of a range, or behind a range. Those of RFC 5737 and RFC 3849 come first.
+func addresses(conditions []lb.Condition) []netip.Addr {
+	out := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7"),
+		netip.IPv4Unspecified(), netip.IPv6Unspecified()}
+	for _, c := range conditions {
+		for _, text := range c.Values {
+			p, err := netip.ParsePrefix(text)
+			if err != nil {
+				continue // nothing is in it
+			}
+			last := p.Masked().Addr().AsSlice()
+			for bit := p.Bits(); bit < 8*len(last); bit++ {
+				last[bit/8] |= 1 << (7 - bit%8)
+			}
+			end, _ := netip.AddrFromSlice(last)
+			out = append(out, p.Masked().Addr(), end.Next())
+		}
+	}
+	return slices.DeleteFunc(out, func(a netip.Addr) bool { return !a.IsValid() })
+}
+
+// text writes a text of a universe for which the conditions of in hold and those of out do not.
+func (f *Finder) text(at *string, universe string, in, out []lb.Condition) language.Verdict {
+	var key strings.Builder
+	key.WriteString(universe)
+	sets := [2][]*language.Language{{f.machine(universe)}}
+	for side, conditions := range [][]lb.Condition{in, out} {
+		for _, c := range conditions {
+			pattern := f.pattern(c)
+			sets[side] = append(sets[side], f.machine(pattern))
+			key.WriteString("\n" + pattern)
+		}
+		key.WriteString("\n")
+	}
+	known, is := f.texts[key.String()]
+	if !is {
+		known.text, known.verdict = language.FindText(sets[0], sets[1], searchSteps)
+		f.texts[key.String()] = known
+	}
+	*at = known.text
+	return known.verdict
+}
+
+func (f *Finder) machine(pattern string) *language.Language {
+	if f.machines[pattern] == nil {
+		f.machines[pattern] = language.New(pattern)
+	}
+	return f.machines[pattern]
+}
+
+// searchSteps is the most steps of a search for one text. Rules as people write them need a few
+// thousand.
+const searchSteps = 100_000
+
+// pattern is the texts for which a condition holds as one regular expression. lb.Matcher reads
+// values in the same way.
+func (f *Finder) pattern(c lb.Condition) string {
+	all := make([]string, 0, len(c.Values)+len(c.Regex))
+	for _, v := range c.Values {
+		if c.Field != "path" {
+			v = strings.ReplaceAll(strings.ToLower(v), " ", space)
+		}
+		if c.Field == "host" && f.dialect.HostStarIsLabel && routing.Host(v).Wildcard() {
+			all = append(all, `[^.]+`+regexp.QuoteMeta(v[1:]))
+			continue
+		}
+		all = append(all, routing.GlobPattern(v))
+	}
+	for _, r := range c.Regex {
+		all = append(all, "(?:"+r+")")
+	}
+	return strings.Join(all, "|")
+}
