@@ -1,0 +1,167 @@
+package course
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file follows the steps in the order of the plan: what each needs, makes and ends.
+
+// Of follows a plan from what is there to what is wanted.
+func Of(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
+	c := &Course{Order: NewOrder(p), seen: seen, want: want, plan: p, dialect: d,
+		Ports: map[int32]*Port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*Span{},
+		known: map[string]*Span{}}
+	c.account()
+	c.arrive()
+	return c
+}
+
+// account notes what is there before the plan, and follows the steps.
+func (c *Course) account() {
+	c.fact(balancer).there = c.seen.Exists
+	for _, g := range c.seen.TargetGroups {
+		c.fact(group(g.ID)).there = true
+	}
+	for _, one := range c.seen.Certificates {
+		c.fact(certificate(one.ID)).there = true
+	}
+	for _, s := range c.plan.Steps {
+		switch s := s.Step.(type) { // what no step brings is not needed
+		case plan.RegisterTargets:
+			g := c.seen.TargetGroup(s.Group)
+			c.fact(targets(s.Group)).there = g != nil && g.Registered
+		case plan.ImportCertificate:
+			c.fact(certificate(s.Certificate.ID))
+		case plan.ReplaceCertificate:
+			c.fact(certificate(s.New.ID))
+		}
+	}
+	for _, l := range c.seen.Listeners {
+		c.fact(listener(l.Port)).there = true
+		c.port(l.Port).Protocol = l.Protocol
+		c.add(Never, l.Port, standard, lb.Rule{Action: l.Default})
+		for _, r := range l.Rules {
+			c.add(Never, l.Port, r.Priority, r.Rule)
+		}
+	}
+	for i, s := range c.plan.Steps {
+		c.follow(i, s.Step)
+	}
+}
+
+// arrive refutes plans that do not end with what is wanted.
+func (c *Course) arrive() {
+	for port, p := range c.Ports {
+		var is []lb.Rule
+		for _, at := range slices.Sorted(maps.Keys(p.live)) {
+			if s := p.live[at]; !plan.Parked(s.Rule) {
+				is = append(is, s.Rule)
+			}
+		}
+		var wanted []lb.Rule
+		if at := slices.IndexFunc(c.want.Listeners, func(l lb.Listener) bool {
+			return l.Port == port
+		}); at >= 0 {
+			l := c.want.Listeners[at]
+			wanted = append(slices.Clone(l.Rules), lb.Rule{Action: l.Default})
+		}
+		if !slices.EqualFunc(is, wanted, lb.SameRule) {
+			c.fail(c.Whole(), "after the plan, port %d does not have the rules that are wanted", port)
+		}
+	}
+	for _, l := range c.want.Listeners {
+		if c.Ports[l.Port] == nil {
+			c.fail(c.Whole(), "after the plan, port %d is closed", l.Port)
+		}
+	}
+	for g, namers := range c.Namers {
+		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == Never })
+		if staying && !c.fact(group(g)).there {
+			c.fail(c.Whole(), "after the plan, a rule names %s, which is not there", group(g))
+		}
+	}
+	for _, g := range c.want.TargetGroups {
+		seen := c.seen.TargetGroup(g.ID)
+		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) && c.facts[targets(g.ID)] == nil {
+			c.fail(c.Whole(), "no step registers %s", targets(g.ID))
+		}
+	}
+}
+
+// follow does a step.
+func (c *Course) follow(i int, s plan.Step) {
+	switch s := s.(type) {
+	case plan.CreateLoadBalancer:
+		c.turn(i, true, balancer)
+	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer:
+		c.need(i, balancer)
+	case plan.DeleteLoadBalancer:
+		for port := range c.Ports {
+			c.closePort(i, port)
+		}
+		c.turn(i, false, balancer)
+	case plan.ImportCertificate:
+		c.turn(i, true, certificate(s.Certificate.ID))
+	case plan.ReplaceCertificate:
+		c.turn(i, false, certificate(s.Old))
+		c.turn(i, true, certificate(s.New.ID))
+	case plan.DeleteCertificate:
+		c.turn(i, false, certificate(s.Certificate))
+	case plan.CreateTargetGroup:
+		c.turn(i, true, group(s.Group.ID))
+	case plan.RegisterTargets:
+		c.need(i, group(s.Group))
+		c.turn(i, true, targets(s.Group))
+	case plan.AwaitTargets:
+		c.need(i, append(c.filled(s.Group), group(s.Group))...)
+	case plan.DeleteTargetGroup:
+		c.turn(i, false, group(s.Group))
+	case plan.CreateListener:
+		c.need(i, balancer)
+		c.turn(i, true, listener(s.Listener.Port))
+		c.port(s.Listener.Port).Opens, c.port(s.Listener.Port).Protocol = i, s.Listener.Protocol
+		c.add(i, s.Listener.Port, standard, lb.Rule{Action: s.Listener.Default})
+	case plan.ModifyListener:
+		next := lb.Rule{Action: s.Listener.Default}
+		c.port(s.Listener.Port).Protocol = s.Listener.Protocol
+		if at := c.port(s.Listener.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
+			c.turn(i, false, place(s.Listener.Port, standard))
+			c.turn(i, true, place(s.Listener.Port, standard))
+			return
+		}
+		c.replace(i, s.Listener.Port, standard, next)
+	case plan.DeleteListener:
+		c.closePort(i, s.Port)
+	case plan.CreateRule:
+		c.add(i, s.Port, s.Priority, s.Rule)
+	case plan.ModifyRule:
+		c.replace(i, s.Port, s.Priority, s.Rule)
+	case plan.DeleteRule:
+		c.end(i, s.Port, s.Priority)
+	case plan.RespaceRules:
+		c.respace(i, s)
+	case plan.AttachCertificate:
+		c.need(i, listener(s.Port))
+	}
+}
+
+func (c *Course) closePort(step int, port int32) {
+	p := c.port(port)
+	for priority := range p.live {
+		c.end(step, port, priority)
+	}
+	p.Closes = step
+	c.turn(step, false, listener(port))
+}
+
+// filled are the facts of a target group that gets its first targets in the plan.
+func (c *Course) filled(g lb.GroupID) []string {
+	if c.facts[targets(g)] == nil {
+		return nil
+	}
+	return []string{targets(g)}
+}

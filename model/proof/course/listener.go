@@ -1,0 +1,261 @@
+package course
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has the rules of a listener, and from which step to which each is there.
+
+// A Span is a rule, or a default action, from the step that makes it to the one that ends it. Its
+// priorities are those between the steps that give rules new ones; 0 where it is not there.
+type Span struct {
+	Port         *Port
+	Rule         lb.Rule
+	Matches      func(routing.Request) bool
+	Priority     []int
+	Since, Until int
+	extent       *lb.Extent
+	last, next   *Span // of the same conditions, where the step changes the action alone
+}
+
+// A port is a listener through the plan. Parking rules are in live alone.
+type Port struct {
+	Number        int32
+	Protocol      routing.Protocol // at the end, if it is open then
+	Opens, Closes int
+	Respaces      []int
+	live          map[int]*Span // by priority
+	Served        []*Span
+	byHost        map[string][]*Span // of served; under "" those that may be for any
+}
+
+func (c *Course) port(number int32) *Port {
+	if c.Ports[number] == nil {
+		c.Ports[number] = &Port{Number: number, Opens: Never, Closes: Never, live: map[int]*Span{},
+			byHost: map[string][]*Span{}}
+	}
+	return c.Ports[number]
+}
+
+// add has a step make a rule. What it forwards to has got its first targets, unless the rule in its
+// place has forwarded there already.
+func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...lb.GroupID) {
+	p, s := c.port(number), c.span(r)
+	s.Port, s.Since, s.Until, s.Priority = p, step, Never, make([]int, len(p.Respaces)+1)
+	s.Priority[len(p.Respaces)] = priority
+	for i := len(p.Respaces); i > 0 && step != Never && !c.Must(p.Respaces[i-1], step); i-- {
+		s.Priority[i-1] = priority // it may be there before others are moved
+	}
+	for _, g := range r.Action.Groups() {
+		c.Namers[g] = append(c.Namers[g], s)
+	}
+	if step == Never {
+		c.fact(place(number, priority)).there = true
+	} else {
+		for _, g := range r.Action.Groups() {
+			if c.need(step, group(g)); !slices.Contains(before, g) {
+				c.need(step, c.filled(g)...)
+			}
+		}
+		c.need(step, listener(number))
+		c.turn(step, true, place(number, priority))
+	}
+	if p.live[priority] = s; !plan.Parked(r) {
+		p.Served = append(p.Served, s)
+		for _, h := range hosts(r) {
+			p.byHost[h] = append(p.byHost[h], s)
+		}
+	}
+}
+
+// end has a step end a rule.
+func (c *Course) end(step int, number int32, priority int) {
+	p := c.port(number)
+	if s := p.live[priority]; s != nil {
+		s.Until = step
+		for _, g := range s.Rule.Action.Groups() {
+			c.need(step, group(g))
+		}
+		delete(p.live, priority)
+	}
+	c.need(step, listener(number))
+	c.turn(step, false, place(number, priority))
+}
+
+// replace has a step make a rule in the place of another one.
+func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
+	before := c.port(number).live[priority]
+	c.end(step, number, priority)
+	if before == nil {
+		return // that is refuted
+	}
+	c.add(step, number, priority, r, before.Rule.Action.Groups()...)
+	if after := c.port(number).live[priority]; before.extent == after.extent {
+		before.next, after.last = after, before
+	}
+}
+
+// respace has a step give rules new priorities. Rules that the plan ends before, in its own order,
+// may be there yet in another one.
+func (c *Course) respace(step int, s plan.RespaceRules) {
+	p, next := c.port(s.Port), map[int]*Span{}
+	for _, one := range p.Served {
+		priority := 0
+		if one.Until != Never && !c.Must(one.Until, step) {
+			priority = one.Priority[len(one.Priority)-1]
+		}
+		one.Priority = append(one.Priority, priority)
+	}
+	for _, from := range slices.Sorted(maps.Keys(p.live)) {
+		to, moves := s.To[from]
+		if !moves {
+			to = from
+		}
+		if next[to] = p.live[from]; !plan.Parked(next[to].Rule) {
+			next[to].Priority[len(p.Respaces)+1] = to
+		}
+	}
+	p.live, p.Respaces = next, append(p.Respaces, step)
+	c.need(step, listener(s.Port))
+	for from := range s.To {
+		c.turn(step, false, place(s.Port, from))
+	}
+	for _, to := range s.To {
+		c.turn(step, true, place(s.Port, to))
+	}
+}
+
+// span is a rule that is matched and compared as others with its conditions are.
+func (c *Course) span(r lb.Rule) *Span {
+	key := r.MatchKey()
+	if c.known[key] == nil {
+		m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{r}}, c.dialect)
+		c.known[key] = &Span{extent: lb.ExtentOf(r, c.dialect), Matches: func(r routing.Request) bool {
+			at, _ := m.Match(r)
+			return at == 0
+		}}
+	}
+	s := *c.known[key]
+	s.Rule = r
+	return &s
+}
+
+// hosts are those that a rule is for, "" if it may be for any.
+func hosts(r lb.Rule) []string {
+	one := r.Condition("host")
+	if one == nil || len(one.Regex) > 0 || strings.ContainsAny(strings.Join(one.Values, ""), "*?") {
+		return []string{""}
+	}
+	return strings.Split(strings.ToLower(strings.Join(one.Values, " ")), " ")
+}
+
+// Near are the rules that may match a request which a rule matches.
+func (p *Port) Near(r lb.Rule) []*Span {
+	names := hosts(r)
+	if names[0] == "" {
+		return p.Served
+	}
+	out := slices.Clone(p.byHost[""])
+	for _, h := range names {
+		for _, s := range p.byHost[h] {
+			if len(names) == 1 || !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+// Above reports whether a rule answers before another one where both are there: at some time, and
+// always.
+func (s *Span) Above(o *Span) (some, always bool) {
+	always = true
+	for i := range s.Priority {
+		if s.Priority[i] != 0 && o.Priority[i] != 0 {
+			some, always = some || s.Priority[i] < o.Priority[i], always && s.Priority[i] < o.Priority[i]
+		}
+	}
+	return some, always
+}
+
+// Overlaps reports whether a request may match both rules.
+func (s *Span) Overlaps(o *Span) bool { return s.extent.Overlaps(o.extent) }
+
+// Switches reports whether a rule is there before the plan and after it, with another action.
+func (s *Span) Switches() bool {
+	return s.Since == Never && s.next != nil && s.next.Until == Never ||
+		s.Until == Never && s.last != nil && s.last.Since == Never
+}
+
+// place is the priority of a rule before the plan, or after it; 0 if it is not there.
+func (s *Span) place(after bool) int {
+	switch {
+	case !after && s.Since == Never:
+		return s.Priority[0]
+	case after && s.Until == Never:
+		return s.Priority[len(s.Priority)-1]
+	}
+	return 0
+}
+
+// Answering is the first of some rules that answers a request before the plan, or after it; nil
+// for none.
+func Answering(all []*Span, r routing.Request, after bool) (found *Span) {
+	for _, s := range all {
+		at := s.place(after)
+		if at != 0 && (found == nil || at < found.place(after)) && s.Matches(r) {
+			found = s
+		}
+	}
+	return found
+}
+
+// First is the rule that answers a request of v before the plan, or after it, and those that decide
+// that by matching or not.
+func (p *Port) First(v *Span, r routing.Request, after bool) (found *Span, decide []*Span) {
+	near := p.Near(v.Rule)
+	found = Answering(near, r, after)
+	for _, s := range near {
+		at := s.place(after)
+		if at != 0 && (found == nil || at <= found.place(after)) && s.Overlaps(v) {
+			decide = append(decide, s)
+		}
+	}
+	return found, decide
+}
+
+// Same reports whether two rules do the same with a request; no rule does what none does.
+func (s *Span) Same(o *Span) bool { return o != nil && lb.SameAction(s.Rule.Action, o.Rule.Action) }
+
+// Reach returns the least state that has what start has and in which all of some rules are absent,
+// those that the state has begun ended. There is none if it would have a step of out. Used are
+// the rules that made it what it is.
+func (o Order) Reach(start Set, out []int, absent []*Span) (done Set, used []*Span, ok bool) {
+	done = append(Set(nil), start...)
+	for again := true; again; {
+		again = false
+		for _, w := range absent {
+			if w.Since != Never && !done.Has(w.Since) || done.Has(w.Until) {
+				continue
+			}
+			used = append(used, w)
+			if w.Until == Never {
+				return done, used, false
+			}
+			done.Add(o[w.Until])
+			again = true
+		}
+	}
+	for _, step := range out {
+		if done.Has(step) {
+			return done, used, false
+		}
+	}
+	return done, used, true
+}
