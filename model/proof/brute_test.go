@@ -1,0 +1,468 @@
+package proof_test
+
+import (
+	"fmt"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file walks through the states of plans one by one, and asks requests in each.
+
+// A brute walks through one plan.
+type brute struct {
+	seen, after *lb.Observed
+	want        lb.LoadBalancer
+	plan        plan.Plan
+	dialect     lb.Dialect
+	registers   map[lb.GroupID]bool
+	known       map[matched]bool
+	moved       map[string]*routing.Request
+}
+
+func newBrute(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *brute {
+	b := &brute{seen: seen, want: want, plan: p, dialect: d, registers: map[lb.GroupID]bool{}, known: map[matched]bool{}, moved: map[string]*routing.Request{}}
+	for _, s := range p.Steps {
+		if s, is := s.Step.(plan.RegisterTargets); is {
+			b.registers[s.Group] = true
+		}
+	}
+	b.after = seen.Clone()
+	for i := range want.Listeners {
+		l := want.Listeners[i]
+		old := b.after.Listener(l.Port)
+		if old == nil {
+			plan.CreateListener{Listener: l}.Do(b.after, plan.Result{})
+			old = b.after.Listener(l.Port)
+		}
+		old.Default, old.Rules = l.Default, nil
+		for j, r := range l.Rules {
+			old.Rules = append(old.Rules, lb.ObservedRule{Rule: r, Priority: j + 1})
+		}
+	}
+	b.after.Listeners = slices.DeleteFunc(b.after.Listeners, func(l lb.ObservedListener) bool {
+		return !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool { return w.Port == l.Port })
+	})
+	return b
+}
+
+// do applies a step as strictly as a cloud does.
+func (b *brute) do(o *lb.Observed, s plan.Step) error {
+	fails := func(when bool, what string, args ...any) error {
+		if when {
+			return fmt.Errorf("%s %s: %s", s.Op(), s.ID(), fmt.Sprintf(what, args...))
+		}
+		return nil
+	}
+	names := func(a lb.Action, before ...lb.GroupID) error {
+		for _, g := range a.Groups() {
+			seen := o.TargetGroup(g)
+			if err := fails(seen == nil, "no group %s", g); err != nil {
+				return err
+			}
+			if err := fails(b.registers[g] && !seen.Registered && !slices.Contains(before, g), "no targets in %s", g); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	rule := func(port int32, priority int, there bool) error {
+		l := o.Listener(port)
+		if err := fails(l == nil, "no port"); err != nil {
+			return err
+		}
+		return fails((l.Rule(priority) != nil) != there, "the rule is there: %v", !there)
+	}
+	var err error
+	switch s := s.(type) {
+	case plan.CreateLoadBalancer:
+		err = fails(o.Exists, "exists")
+	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer, plan.DeleteLoadBalancer:
+		err = fails(!o.Exists, "does not exist")
+	case plan.CreateTargetGroup:
+		err = fails(o.TargetGroup(s.Group.ID) != nil, "exists")
+	case plan.ModifyTargetGroup:
+		err = fails(o.TargetGroup(s.Group.ID) == nil, "does not exist")
+	case plan.RegisterTargets:
+		err = fails(o.TargetGroup(s.Group) == nil, "does not exist")
+	case plan.AwaitTargets:
+		g := o.TargetGroup(s.Group)
+		if err = fails(g == nil || b.registers[s.Group] && !g.Registered || !plan.GroupsInUse(o)[s.Group], "nothing checks it"); err != nil {
+			return err
+		}
+	case plan.DeleteTargetGroup:
+		err = fails(o.TargetGroup(s.Group) == nil || plan.GroupsInUse(o)[s.Group], "does not exist or is in use")
+	case plan.CreateListener:
+		if err = fails(!o.Exists || o.Listener(s.Listener.Port) != nil, "no load balancer, or a port"); err == nil {
+			err = names(s.Listener.Default)
+		}
+	case plan.ModifyListener:
+		if err = fails(o.Listener(s.Listener.Port) == nil, "no port"); err == nil {
+			err = names(s.Listener.Default, o.Listener(s.Listener.Port).Default.Groups()...)
+		}
+	case plan.DeleteListener:
+		err = fails(o.Listener(s.Port) == nil, "no port")
+	case plan.CreateRule:
+		if err = rule(s.Port, s.Priority, false); err == nil {
+			err = names(s.Rule.Action)
+		}
+	case plan.ModifyRule:
+		if err = rule(s.Port, s.Priority, true); err == nil {
+			err = names(s.Rule.Action, o.Listener(s.Port).Rule(s.Priority).Action.Groups()...)
+		}
+	case plan.DeleteRule:
+		err = rule(s.Port, s.Priority, true)
+	case plan.RespaceRules:
+		if err = fails(o.Listener(s.Port) == nil, "no port"); err != nil {
+			return err
+		}
+		for from := range s.To {
+			if err := rule(s.Port, from, true); err != nil {
+				return err
+			}
+		}
+		for _, to := range s.To {
+			if _, moves := s.To[to]; !moves {
+				if err := rule(s.Port, to, false); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	before := plan.GroupsInUse(o)
+	s.Do(o, plan.Result{})
+	now := plan.GroupsInUse(o)
+	for g := range before {
+		if seen := o.TargetGroup(g); !now[g] && seen != nil {
+			seen.Ready = false
+		}
+	}
+	return nil
+}
+
+// answer is the action of the rule that answers a request; nil where the port is closed. Standard
+// says that it is the default action.
+func (b *brute) answer(o *lb.Observed, r *routing.Request) (a *lb.Action, standard bool) {
+	l := o.Listener(r.Port)
+	if l == nil {
+		return nil, false
+	}
+	for i := range l.Rules {
+		if b.matches(l.Rules[i].Rule, r) {
+			return &l.Rules[i].Action, false
+		}
+	}
+	return &l.Default, true
+}
+
+func (b *brute) matches(r lb.Rule, asked *routing.Request) bool {
+	if len(r.Conditions) == 0 {
+		return true
+	}
+	key := matched{&r.Conditions[0], asked}
+	holds, known := b.known[key]
+	if !known {
+		at, _ := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: r.Conditions}}}, b.dialect).Match(*asked)
+		holds = at == 0
+		b.known[key] = holds
+	}
+	return holds
+}
+
+// matched is conditions, by the first of them, and a request.
+type matched struct {
+	conditions *lb.Condition
+	request    *routing.Request
+}
+
+func same(a, b *lb.Action) bool {
+	return a == nil && b == nil || a != nil && b != nil && lb.SameAction(*a, *b)
+}
+
+// announced reports whether a rule for a request has gone early, or its default action.
+func (b *brute) announced(done func(int) bool, r *routing.Request, standard bool) bool {
+	for i, s := range b.plan.Steps {
+		if s.Early != diag.DeleteFirst || !done(i) {
+			continue
+		}
+		switch step := s.Step.(type) {
+		case plan.DeleteRule:
+			if step.Port == r.Port && b.matches(step.Rule, r) {
+				return true
+			}
+		case plan.ModifyListener:
+			if step.Listener.Port == r.Port && standard {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outcome is where a request ends that follows redirects, which keep its host and its path.
+func (b *brute) outcome(o *lb.Observed, r *routing.Request) string {
+	for range 4 {
+		a, _ := b.answer(o, r)
+		switch {
+		case a == nil:
+			return "refused"
+		case a.Redirect == nil:
+			return a.Key()
+		}
+		r = b.onto(r, a.Redirect.Port)
+	}
+	return "loop"
+}
+
+// onto is a request on another port, the same one each time.
+func (b *brute) onto(r *routing.Request, port string) *routing.Request {
+	key := fmt.Sprint(port, *r)
+	if b.moved[key] == nil {
+		next := *r
+		n, err := strconv.Atoi(port)
+		if err != nil {
+			panic(err)
+		}
+		next.Port = int32(n)
+		b.moved[key] = &next
+	}
+	return b.moved[key]
+}
+
+// followed says what is wrong about where redirects lead.
+func (b *brute) followed(o *lb.Observed, done func(int) bool, r *routing.Request, got *lb.Action) string {
+	if got == nil || got.Redirect == nil {
+		return ""
+	}
+	for i, s := range b.plan.Steps {
+		if done(i) && s.Early == diag.RedirectOrder {
+			return ""
+		}
+	}
+	at := r
+	for range 4 { // a redirected request is announced as any other
+		if a, standard := b.answer(o, at); a != nil {
+			if b.announced(done, at, standard) {
+				return ""
+			}
+			if a.Redirect != nil {
+				at = b.onto(at, a.Redirect.Port)
+			}
+		}
+	}
+	is, old, goal := b.outcome(o, r), b.outcome(b.seen, r), b.outcome(b.after, r)
+	if is != old && is != goal && old != "refused" && goal != "refused" {
+		return fmt.Sprintf("%+v ends at %s, not %s or %s", *r, is, old, goal)
+	}
+	return ""
+}
+
+func (b *brute) says(why diag.Reason) bool {
+	return slices.ContainsFunc(b.plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == why })
+}
+
+// wrong says what is wrong about the answer to a request in a state.
+func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) string {
+	got, standard := b.answer(o, r)
+	old, _ := b.answer(b.seen, r)
+	goal, _ := b.answer(b.after, r)
+	opens := false
+	for i, s := range b.plan.Steps {
+		if !done(i) {
+			continue
+		}
+		switch step := s.Step.(type) {
+		case plan.CreateListener:
+			opens = opens || step.Listener.Port == r.Port
+		case plan.DeleteListener:
+			if step.Port == r.Port && got == nil {
+				return "" // it closes, or closes and opens
+			}
+		}
+	}
+	if b.announced(done, r, standard) {
+		return ""
+	}
+	if !same(got, old) && !same(got, goal) && !(opens && standard) {
+		return fmt.Sprintf("%+v gets %v, not %v or %v", *r, got, old, goal)
+	}
+	if why := b.followed(o, done, r, got); why != "" {
+		return why
+	}
+	if got == nil || b.stood(*got, r) || same(got, old) || !b.served(old) || b.says(diag.Unparked) {
+		return ""
+	}
+	for _, w := range got.Targets {
+		if g := o.TargetGroup(w.Group); (w.Weight > 0 || len(got.Targets) == 1) && (g == nil || !g.Ready) {
+			return fmt.Sprintf("%+v gets to %s, which is not healthy", *r, w.Group)
+		}
+	}
+	return ""
+}
+
+func (b *brute) served(a *lb.Action) bool {
+	return a != nil && slices.ContainsFunc(a.Groups(), func(id lb.GroupID) bool {
+		g := b.seen.TargetGroup(id)
+		return g != nil && (g.Registered || g.Ready)
+	})
+}
+
+// stood reports whether a rule that was there before the plan does the same with a request.
+func (b *brute) stood(a lb.Action, r *routing.Request) bool {
+	l := b.seen.Listener(r.Port)
+	return l != nil && (lb.SameAction(l.Default, a) || slices.ContainsFunc(l.Rules, func(o lb.ObservedRule) bool {
+		return lb.SameAction(o.Action, a) && b.matches(o.Rule, r)
+	}))
+}
+
+// start is what is there: a group that no rule names is not checked.
+func (b *brute) start() *lb.Observed {
+	o := b.seen.Clone()
+	named := plan.GroupsInUse(o)
+	for i := range o.TargetGroups {
+		o.TargetGroups[i].Ready = o.TargetGroups[i].Ready && named[o.TargetGroups[i].ID]
+	}
+	return o
+}
+
+// arrived reports what is missing at the end.
+func (b *brute) arrived(o *lb.Observed) string {
+	if len(o.Listeners) != len(b.want.Listeners) {
+		return "other ports"
+	}
+	for _, l := range b.want.Listeners {
+		got := o.Listener(l.Port)
+		if got == nil {
+			return "a port is missing"
+		}
+		rules := got.Plain().Rules
+		rules = slices.DeleteFunc(rules, plan.Parked)
+		if !slices.EqualFunc(rules, l.Rules, lb.SameRule) || !lb.SameAction(got.Default, l.Default) {
+			return "other rules"
+		}
+	}
+	for g := range plan.GroupsInUse(o) {
+		if o.TargetGroup(g) == nil {
+			return "a group is missing"
+		}
+	}
+	for _, g := range b.want.TargetGroups {
+		if seen := o.TargetGroup(g.ID); len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
+			return "targets are missing"
+		}
+	}
+	return ""
+}
+
+// asked returns the first wrong answer of a state.
+func (b *brute) asked(o *lb.Observed, done func(int) bool, requests []routing.Request) string {
+	for i := range requests {
+		if why := b.wrong(o, done, &requests[i]); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// walk goes through all states of a small plan, and some orders of another one.
+func (b *brute) walk(rng *rand.Rand, requests []routing.Request, most int) string {
+	n := len(b.plan.Steps)
+	if n <= 60 {
+		type at struct {
+			done  uint64
+			state *lb.Observed
+		}
+		type key struct {
+			done  uint64
+			ready string // which groups are healthy can depend on the order
+		}
+		keyOf := func(done uint64, o *lb.Observed) key {
+			k := key{done: done}
+			for _, g := range o.TargetGroups {
+				k.ready += fmt.Sprint(g.Ready)
+			}
+			return k
+		}
+		queue, known := []at{{0, b.start()}}, map[key]bool{}
+		for len(queue) > 0 && len(known) <= most {
+			next := queue[0]
+			queue = queue[1:]
+			done := func(i int) bool { return next.done&(1<<i) != 0 }
+			if why := b.asked(next.state, done, requests); why != "" {
+				return why
+			}
+			if bits.OnesCount64(next.done) == n {
+				if why := b.arrived(next.state); why != "" {
+					return why
+				}
+			}
+			for i, s := range b.plan.Steps {
+				if done(i) || slices.ContainsFunc(s.After, func(a int) bool { return !done(a) }) {
+					continue
+				}
+				o := next.state.Clone()
+				if err := b.do(o, s.Step); err != nil {
+					return err.Error()
+				}
+				if k := keyOf(next.done|1<<i, o); !known[k] {
+					known[k] = true
+					queue = append(queue, at{next.done | 1<<i, o})
+				}
+			}
+		}
+		if len(queue) == 0 {
+			return ""
+		}
+	}
+	for range 8 {
+		o, done := b.start(), make([]bool, n)
+		is := func(i int) bool { return done[i] }
+		for range n {
+			var ready []int
+			for i, s := range b.plan.Steps {
+				if !done[i] && !slices.ContainsFunc(s.After, func(a int) bool { return !done[a] }) {
+					ready = append(ready, i)
+				}
+			}
+			i := ready[rng.IntN(len(ready))]
+			if err := b.do(o, b.plan.Steps[i].Step); err != nil {
+				return err.Error()
+			}
+			done[i] = true
+			if why := b.asked(o, is, requests); why != "" {
+				return why
+			}
+		}
+		if why := b.arrived(o); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// confirms replays the witness of a refusal.
+func (b *brute) confirms(steps []int, r *routing.Request) bool {
+	o, done := b.start(), map[int]bool{}
+	for _, i := range steps {
+		if slices.ContainsFunc(b.plan.Steps[i].After, func(a int) bool { return !done[a] }) {
+			panic("the witness is no order of the plan")
+		}
+		if b.do(o, b.plan.Steps[i].Step) != nil {
+			return true
+		}
+		done[i] = true
+	}
+	if r != nil {
+		return b.wrong(o, func(i int) bool { return done[i] }, r) != ""
+	}
+	return len(steps) == len(b.plan.Steps) && b.arrived(o) != ""
+}

@@ -1,0 +1,71 @@
+package proof
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/proof/course"
+)
+
+// This file decides whether a request may be answered by a rule to which neither table sends it, or
+// without the web ACL that is asked for.
+
+// mixed looks for requests that a rule answers and neither table sends to it. If the rule was there
+// before the plan, another rule above it has to answer them, and go while it is there. If it is
+// there after the plan, another rule above it has to answer them, and come while it is there.
+func (c *checker) mixed(v *course.Span) {
+	goes, comes := []*course.Span{nil}, []*course.Span{nil}
+	if v.Since == course.Never {
+		goes = nil
+	}
+	if v.Until == course.Never {
+		comes = nil
+	}
+	for _, w := range v.Port.Near(v.Rule) {
+		some, always := w.Above(v)
+		if !some || w.Same(v) || !w.Overlaps(v) || always && w.Switches() {
+			continue
+		}
+		if v.Since == course.Never && w.Since == course.Never && (!always || w.Until != course.Never &&
+			!c.Must(v.Until, w.Until) && !c.early(w.Until, diag.DeleteFirst)) {
+			goes = append(goes, w)
+		}
+		if v.Until == course.Never && w.Until == course.Never && (!always || w.Since != course.Never &&
+			!c.Must(w.Since, v.Since)) {
+			comes = append(comes, w)
+		}
+	}
+	k := claim{span: v, wrong: func(before, after *course.Span) bool {
+		return !v.Same(before) && !v.Same(after)
+	}, why: "a request gets an answer that it gets neither before nor after the plan: " +
+		v.Rule.String()}
+	for _, g := range goes {
+		for _, w := range comes {
+			in := slices.DeleteFunc([]*course.Span{v, g, w}, func(s *course.Span) bool { return s == nil })
+			if g == nil || w == nil || g == w || g.Overlaps(w) && !c.Must(w.Since, g.Until) {
+				c.check(k, in, nil)
+			}
+		}
+	}
+}
+
+// guarded looks for requests that are answered in a new way before the web ACL that is asked for is
+// there, or in an old way after the one that is not asked for any more is gone.
+func (c *checker) guarded(v *course.Span) {
+	for i, s := range c.plan.Steps {
+		if _, is := s.Step.(plan.GuardLoadBalancer); !is {
+			continue
+		}
+		k := claim{span: v, why: "a request may be answered without the web ACL: " + v.Rule.String()}
+		switch {
+		case c.want.Protection.Guarded() && v.Since != course.Never && !c.Must(i, v.Since):
+			k.out, k.wrong = []int{i}, func(before, _ *course.Span) bool { return !v.Same(before) }
+		case !c.want.Protection.Guarded() && v.Until != course.Never && !c.Must(v.Until, i):
+			k.state, k.wrong = c.Order[i], func(_, after *course.Span) bool { return !v.Same(after) }
+		default:
+			continue
+		}
+		c.check(k, []*course.Span{v}, nil)
+	}
+}

@@ -1,0 +1,48 @@
+// Package proof checks plans without the planner. A plan is proven if, in each order that its steps
+// allow, each step can be done, and after each step every request is answered as before the plan or
+// as wanted, apart from what the plan announces. The definition is in
+// docs/decisions/0032-plans-carry-their-proof.md.
+package proof
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/proof/course"
+	"fairlead.dev/fairlead/model/witness"
+)
+
+// mostSearches is how many searches for requests a check makes.
+const mostSearches = 200_000
+
+// Check decides about a plan from what is there to what is wanted. A plan without steps changes
+// nothing.
+func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) Verdict {
+	if len(p.Steps) == 0 {
+		return Verdict{Result: Proven}
+	}
+	if seen == nil {
+		seen = &lb.Observed{Key: p.Key}
+	}
+	c := &checker{Course: course.Of(seen, want, p, d), seen: seen, want: want, plan: p,
+		finder: witness.New(d), left: mostSearches, Verdict: Verdict{Result: Proven}}
+	if c.Fault != nil {
+		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
+	}
+	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
+		port := c.Ports[number]
+		for _, v := range port.Served {
+			opening := v.Since != course.Never && v.Since == port.Opens // its rules follow
+			if !opening && !c.early(v.Since, diag.DeleteFirst) {
+				c.mixed(v)
+			}
+			c.redirected(v)
+			c.guarded(v)
+		}
+	}
+	c.healthy()
+	return c.Verdict
+}

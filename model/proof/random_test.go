@@ -1,0 +1,372 @@
+package proof_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+var (
+	seed  = flag.Uint64("seed", 1, "of the random plans")
+	plans = flag.Int("plans", 150, "how many random plans are checked")
+)
+
+// This file compares the verdicts about random plans with those of a walk through their states.
+
+var (
+	hosts = [][]string{nil, nil, {"a.test"}, {"b.test"}, {"a.test", "b.test"}, {"*.test"}, {"other.org", "c.d.test"}}
+	paths = [][]string{nil, nil, {"/x"}, {"/x", "/x/*"}, {"/y/*"}, {"/x", "/y"}, {"/*"}, {"/?"}, {"/*/1"}}
+	extra = []lb.Condition{
+		{Field: "header", Name: "X-A", Values: []string{"yes"}}, {Field: "header", Name: "X-A", Values: []string{"y*"}},
+		{Field: "method", Values: []string{"POST"}}, {Field: "query", Name: "v", Values: []string{"1"}},
+		{Field: "source", Values: []string{"10.0.0.0/8"}},
+	}
+)
+
+// requests are one of each class that the conditions above tell apart, and more.
+func requests(ports []int32) []routing.Request {
+	var out []routing.Request
+	for _, port := range ports {
+		for _, host := range []string{"a.test", "b.test", "c.d.test", "e.test", "other.org", "nowhere"} {
+			for _, path := range []string{"/", "/x", "/x/", "/x/1", "/y", "/y/1", "/z", "/z/1/2"} {
+				out = append(out, routing.Request{Port: port, Host: host, Path: path, Method: "GET", Source: netip.MustParseAddr("203.0.113.7")})
+			}
+		}
+	}
+	for _, r := range slices.Clone(out) {
+		for i := range 5 {
+			s := r
+			switch i {
+			case 0:
+				s.Header = map[string][]string{"x-a": {"yes"}}
+			case 1:
+				s.Header = map[string][]string{"x-a": {"yo"}}
+			case 2:
+				s.Method = "POST"
+			case 3:
+				s.Query = map[string][]string{"v": {"1"}}
+			default:
+				s.Source = netip.MustParseAddr("10.1.2.3")
+			}
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// A drawing draws load balancers.
+type drawing struct {
+	*rand.Rand
+	caps    lb.Capabilities
+	actions []lb.Action
+}
+
+func forward(ids ...lb.GroupID) lb.Action {
+	a := lb.Action{Kind: "forward"}
+	for _, id := range ids {
+		a.Targets = append(a.Targets, lb.Weighted{Group: id, Weight: 1})
+	}
+	return a
+}
+
+func redirectTo(port string) lb.Action {
+	return lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301, Port: port}})
+}
+
+func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status)) }
+
+func (d drawing) rule() lb.Rule {
+	var r lb.Rule
+	if h := hosts[d.IntN(len(hosts))]; h != nil {
+		r.Conditions = append(r.Conditions, lb.Condition{Field: "host", Values: h})
+	}
+	if p := paths[d.IntN(len(paths))]; p != nil {
+		r.Conditions = append(r.Conditions, lb.Condition{Field: "path", Values: p})
+	}
+	if d.IntN(5) == 0 || len(r.Conditions) == 0 {
+		r.Conditions = append(r.Conditions, extra[d.IntN(len(extra))])
+	}
+	r.Action = d.actions[d.IntN(len(d.actions))]
+	return r
+}
+
+func distinct(rules []lb.Rule) []lb.Rule {
+	var out []lb.Rule
+	for _, r := range rules {
+		if !slices.ContainsFunc(out, func(o lb.Rule) bool { return o.MatchKey() == r.MatchKey() }) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (d drawing) balancer(most int) lb.LoadBalancer {
+	out := lb.LoadBalancer{Key: "fairlead/test/web/internal", Wanted: true}
+	for _, port := range [][]int32{{80}, {80}, {80, 443}, {443}}[d.IntN(4)] {
+		l := lb.Listener{Port: port, Protocol: routing.HTTP, Default: d.actions[d.IntN(2)]}
+		for range d.IntN(most + 1) {
+			l.Rules = append(l.Rules, d.rule())
+		}
+		l.Rules = distinct(l.Rules)
+		out.Listeners = append(out.Listeners, l)
+	}
+	return d.withGroups(out)
+}
+
+// changed has some rules drawn again, moved or dropped.
+func (d drawing) changed(b lb.LoadBalancer) lb.LoadBalancer {
+	b.Listeners = slices.Clone(b.Listeners)
+	for i := range b.Listeners {
+		l := &b.Listeners[i]
+		l.Rules = slices.Clone(l.Rules)
+		for range 1 + d.IntN(3) {
+			at := d.IntN(len(l.Rules) + 1)
+			switch d.IntN(6) {
+			case 0:
+				l.Rules = slices.Insert(l.Rules, at, d.rule())
+			case 1:
+				l.Rules = slices.Delete(l.Rules, at, min(at+1, len(l.Rules)))
+			case 2:
+				if at < len(l.Rules) {
+					l.Rules[at].Action = d.actions[d.IntN(len(d.actions))]
+				}
+			case 3:
+				l.Default = d.actions[d.IntN(2)]
+			case 4:
+				d.Shuffle(len(l.Rules), func(i, j int) { l.Rules[i], l.Rules[j] = l.Rules[j], l.Rules[i] })
+			default:
+				if at < len(l.Rules) {
+					l.Rules[at].Conditions = d.rule().Conditions
+				}
+			}
+		}
+		l.Rules = distinct(l.Rules)
+	}
+	return d.withGroups(b)
+}
+
+// withGroups lists the target groups that the rules name.
+func (d drawing) withGroups(b lb.LoadBalancer) lb.LoadBalancer {
+	named := map[lb.GroupID]bool{}
+	for _, l := range b.Listeners {
+		for _, r := range append(slices.Clone(l.Rules), lb.Rule{Action: l.Default}) {
+			for _, g := range r.Action.Groups() {
+				named[g] = true
+			}
+		}
+	}
+	b.TargetGroups = nil
+	for _, id := range []lb.GroupID{"A", "B", "C"} {
+		if named[id] {
+			b.TargetGroups = append(b.TargetGroups, lb.TargetGroup{ID: id, Targets: []lb.Target{{Address: "10.0.0.1", Port: 80}}})
+		}
+	}
+	return b
+}
+
+// built is what is there once a load balancer has been made, with some of its targets healthy.
+func (d drawing) built(b lb.LoadBalancer) *lb.Observed {
+	o := d.stands(b)
+	dense := d.IntN(3) == 0
+	for i := range o.TargetGroups {
+		g := &o.TargetGroups[i]
+		g.Registered = d.IntN(8) > 0
+		g.Ready = g.Registered && d.IntN(4) > 0
+	}
+	for i := range o.Listeners {
+		for j := range o.Listeners[i].Rules {
+			if dense {
+				o.Listeners[i].Rules[j].Priority = j + 1
+			}
+		}
+	}
+	return o
+}
+
+// stands is what is there once a load balancer has been made, and all targets are healthy.
+func (d drawing) stands(b lb.LoadBalancer) *lb.Observed {
+	o := &lb.Observed{Key: b.Key}
+	if len(b.Listeners) == 0 {
+		return o
+	}
+	plan.CreateLoadBalancer{LoadBalancer: b}.Do(o, plan.Result{})
+	for _, g := range b.TargetGroups {
+		plan.CreateTargetGroup{Group: g}.Do(o, plan.Result{})
+		o.TargetGroup(g.ID).Registered, o.TargetGroup(g.ID).Ready = true, true
+	}
+	for i, l := range b.Listeners {
+		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
+		numbers, _ := rulelist.Number(rulelist.Merge(nil, l.Rules, d.caps.Dialect), nil, d.caps)
+		for j, r := range l.Rules {
+			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: numbers.Priority[j]})
+		}
+	}
+	return o
+}
+
+// mutated is a plan with a step moved or dropped, a dependency dropped, or a priority changed.
+func (d drawing) mutated(p plan.Plan) plan.Plan {
+	p.Steps = slices.Clone(p.Steps)
+	at := d.IntN(len(p.Steps))
+	without := func(at int) {
+		dropped := p.Steps[at].After
+		p.Steps = slices.Delete(p.Steps, at, at+1)
+		for i := range p.Steps {
+			var after []int
+			for _, a := range p.Steps[i].After {
+				switch {
+				case a < at:
+					after = append(after, a)
+				case a > at:
+					after = append(after, a-1)
+				default:
+					after = append(after, dropped...)
+				}
+			}
+			slices.Sort(after)
+			p.Steps[i].After = slices.Compact(after)
+		}
+	}
+	switch d.IntN(5) {
+	case 0: // moved to the end
+		last := plan.Planned{Step: p.Steps[at].Step, Early: p.Steps[at].Early}
+		without(at)
+		for i := range p.Steps {
+			last.After = append(last.After, i)
+		}
+		p.Steps = append(p.Steps, last)
+	case 1:
+		without(at)
+	case 2, 3:
+		for range len(p.Steps) {
+			if s := &p.Steps[at]; len(s.After) > 0 {
+				i := d.IntN(len(s.After))
+				s.After = slices.Delete(slices.Clone(s.After), i, i+1)
+				break
+			}
+			at = (at + 1) % len(p.Steps)
+		}
+	default:
+		for range len(p.Steps) {
+			done := true
+			switch s := p.Steps[at].Step.(type) {
+			case plan.CreateRule:
+				s.Priority = max(1, s.Priority+d.IntN(7)-3)
+				p.Steps[at].Step = s
+			case plan.ModifyRule:
+				s.Priority = max(1, s.Priority+d.IntN(7)-3)
+				p.Steps[at].Step = s
+			case plan.DeleteRule:
+				s.Priority = max(1, s.Priority+d.IntN(7)-3)
+				p.Steps[at].Step = s
+			default:
+				done = false
+			}
+			if done {
+				break
+			}
+			at = (at + 1) % len(p.Steps)
+		}
+	}
+	return p
+}
+
+// tally counts verdicts.
+type tally struct{ proven, refuted, undecided, announced int }
+
+func TestVerdictsAreThoseOfAWalk(t *testing.T) {
+	t.Logf("-seed %d -plans %d", *seed, *plans)
+	caps := []lb.Capabilities{lb.Literal(), lb.ALB()}
+	small := lb.ALB()
+	small.MaxPriority, small.Rules, small.TargetGroups = 24, 5, 3
+	caps = append(caps, small)
+	asked := requests([]int32{80, 443})
+	var of [2]tally
+	for n := range *plans {
+		d := drawing{rand.New(rand.NewPCG(*seed, uint64(n))), caps[n%len(caps)],
+			[]lb.Action{fixed(404), forward("A"), forward("B"), forward("C"), forward("A", "B"), fixed(403)}}
+		if n%4 == 0 {
+			d.actions = append(d.actions, redirectTo("443"), redirectTo([]string{"443", "80"}[d.IntN(2)]))
+		}
+		from := d.balancer(5)
+		want := d.balancer(5)
+		if d.IntN(3) > 0 {
+			want = d.changed(from)
+		}
+		seen := d.built(from)
+		p := planner.Diff(seen, want, d.caps)
+		for i, p := range []plan.Plan{p, {}} {
+			if i == 1 {
+				if p = planner.Diff(seen, want, d.caps); p.Empty() {
+					continue
+				}
+				if p = d.mutated(p); p.Empty() {
+					continue // it changes nothing
+				}
+			}
+			b := newBrute(seen, want, p, d.caps.Dialect)
+			v := proof.Check(seen, want, p, d.caps.Dialect)
+			why := b.walk(d.Rand, asked, 150)
+			if len(p.Diagnostics) > 0 {
+				of[i].announced++
+			}
+			switch v.Result {
+			case proof.Proven:
+				of[i].proven++
+				if why != "" {
+					t.Fatalf("plan %d.%d is proven, but %s\n%s", n, i, why, describe(seen, want, p))
+				}
+			case proof.Refuted:
+				of[i].refuted++
+				if !b.confirms(v.Done, v.Request) {
+					t.Fatalf("plan %d.%d is refuted (%s, %v, %+v), which is not so\n%s", n, i, v.Why, v.Done, v.Request, describe(seen, want, p))
+				}
+				if i == 0 {
+					t.Fatalf("plan %d of the planner is refuted: %s, %v, %+v (%s)\n%s", n, v.Why, v.Done, v.Request, why, describe(seen, want, p))
+				}
+			default:
+				of[i].undecided++
+				if i == 0 {
+					t.Fatalf("plan %d of the planner is undecided: %s\n%s", n, v.Why, describe(seen, want, p))
+				}
+			}
+		}
+	}
+	t.Logf("of the planner %+v, changed %+v", of[0], of[1])
+}
+
+func describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) string {
+	out := ""
+	for _, g := range seen.TargetGroups {
+		out += fmt.Sprintf("group %s ready %v registered %v\n", g.ID, g.Ready, g.Registered)
+	}
+	for _, l := range seen.Listeners {
+		out += fmt.Sprintf("old %d: default %s\n", l.Port, l.Default)
+		for _, r := range l.Rules {
+			out += fmt.Sprintf("  %d %s\n", r.Priority, r.Key())
+		}
+	}
+	for _, l := range want.Listeners {
+		out += fmt.Sprintf("new %d: default %s\n", l.Port, l.Default)
+		for _, r := range l.Rules {
+			out += fmt.Sprintf("  %s\n", r.Key())
+		}
+	}
+	for i, s := range p.Steps {
+		out += fmt.Sprintf("%d %s %s %s after %v %s\n", i, s.Step.Op(), s.Step.ID(), s.Step.Detail(), s.After, s.Early)
+	}
+	for _, d := range p.Diagnostics {
+		out += string(d.Reason) + " " + d.Message + "\n"
+	}
+	return out
+}

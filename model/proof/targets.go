@@ -1,0 +1,101 @@
+package proof
+
+import (
+	"maps"
+	"slices"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/proof/course"
+)
+
+// This file decides whether requests that targets answer may get to a target group without a
+// healthy target, or past a web ACL.
+
+func (c *checker) healthy() {
+	awaits := map[lb.GroupID][]int{}
+	for i, s := range c.plan.Steps {
+		s, is := s.Step.(plan.AwaitTargets)
+		if !is {
+			continue
+		}
+		awaits[s.Group] = append(awaits[s.Group], i)
+		before := slices.Clone(c.Order[i])
+		before[i/64] &^= 1 << (i % 64)
+		if done, _, ok := c.Reach(before, []int{i}, c.Namers[s.Group]); ok {
+			c.refute(append(done.List(), i), nil,
+				c.Name(i)+" may wait while no rule has its targets checked")
+		}
+	}
+	if slices.ContainsFunc(c.plan.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.Unparked
+	}) {
+		return
+	}
+	for _, g := range slices.Sorted(maps.Keys(c.Namers)) {
+		for _, state := range c.unchecked(g, awaits[g]) {
+			waits := slices.DeleteFunc(slices.Clone(awaits[g]), state.Has)
+			for _, v := range c.Namers[g] {
+				if v.Since != course.Never && !plan.Parked(v.Rule) && shares(v, g) && !state.Has(v.Since) &&
+					!slices.ContainsFunc(waits, func(a int) bool { return c.Must(a, v.Since) }) {
+					c.unhealthy(claim{span: v, state: state, out: waits, why: "a request that targets answer " +
+						"may get to " + string(g) + " before a target there is known to be healthy"})
+				}
+			}
+		}
+	}
+}
+
+// unchecked are the least states in which a target group is not known to be healthy: at first, or
+// when no rule names it, whether that is before or after a wait for it.
+func (c *checker) unchecked(g lb.GroupID, awaits []int) []course.Set {
+	var out []course.Set
+	none := make(course.Set, c.Words())
+	seen := c.seen.TargetGroup(g)
+	if seen == nil || !seen.Ready {
+		out = append(out, none)
+	} else if state, _, ok := c.Reach(none, nil, c.Namers[g]); ok {
+		out = append(out, state)
+	}
+	for _, a := range awaits {
+		if state, _, ok := c.Reach(c.Order[a], nil, c.Namers[g]); ok {
+			out = append(out, state)
+		}
+	}
+	return out
+}
+
+// unhealthy looks for requests that targets answer before the plan. A request for which a rule was
+// there before that does the same has got to where that leads, healthy or not.
+func (c *checker) unhealthy(k claim) {
+	served := func(s *course.Span) bool {
+		return s != nil && !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
+			func(g lb.GroupID) bool {
+				seen := c.seen.TargetGroup(g)
+				return seen != nil && (seen.Registered || seen.Ready)
+			})
+	}
+	k.wrong = func(before, _ *course.Span) bool { return served(before) }
+	var takes, has []*course.Span
+	for _, u := range k.span.Port.Near(k.span.Rule) {
+		switch {
+		case u.Since != course.Never || !u.Overlaps(k.span):
+		case u.Same(k.span):
+			has = append(has, u)
+		case served(u):
+			takes = append(takes, u)
+		}
+	}
+	for _, u := range takes {
+		c.check(k, []*course.Span{k.span, u}, has)
+	}
+}
+
+// shares reports whether a target group gets a share of the requests.
+func shares(s *course.Span, g lb.GroupID) bool {
+	all := s.Rule.Action.Targets
+	return len(all) == 1 || slices.ContainsFunc(all, func(w lb.Weighted) bool {
+		return w.Group == g && w.Weight > 0
+	})
+}
