@@ -49,6 +49,8 @@ var reasons = map[string]string{
 	"model/plan/values":         "values of settings, for readers of plans",
 	"model/requests":            "requests that two lists of entries answer differently",
 	"model/plan":                "the steps of a plan, which providers carry out and people read",
+	"model/proof/course":        "what is there from which step of a plan to which",
+	"model/witness":             "a request that some rules match and others do not",
 	"model/planner":             "the plan from what is there to what is wanted, and rules that others made",
 	"model/planner/rulelist":    "two lists of rules as one, with priorities",
 	"model/planner/schedule":    "the order of steps under limits",
