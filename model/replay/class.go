@@ -115,26 +115,47 @@ type possible struct {
 	unknown routing.Conditions
 }
 
-// possible returns the answers that a request may get, in order: up to the first that it gets for
-// certain, if those before it do not answer.
-func (c *class) possible(a *asked, path string) []possible {
-	var out []possible
-	for _, i := range c.matching(path) {
+// A match is a candidate that may answer a request, and which of its conditions may hold or not.
+type match struct {
+	candidate int32
+	unknown   uint32 // a bit for each condition; the last bit is for all further ones
+}
+
+// find adds the candidates that may answer a request, in order: up to the first that answers for
+// certain, if those before it do not.
+func (c *class) find(out []match, a *asked, path string) []match {
+	var few [8]int32
+	for _, i := range c.matching(path, few[:]) {
 		unknown, may := a.unknown(c.when[i])
 		if !may {
 			continue
 		}
-		out = append(out, possible{c.answers[i], unknown})
-		if len(unknown) == 0 {
+		out = append(out, match{i, unknown})
+		if unknown == 0 {
 			break
 		}
 	}
 	return out
 }
 
+// possible returns the answers of candidates.
+func (c *class) possible(found []match) []possible {
+	var out []possible
+	for _, m := range found {
+		p := possible{answer: c.answers[m.candidate]}
+		for i, condition := range c.when[m.candidate] {
+			if m.unknown>>min(i, lastBit)&1 == 1 {
+				p.unknown = append(p.unknown, condition)
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 // matching returns the candidates with a path that stands for the path of a request, in order.
-func (c *class) matching(path string) []int32 {
-	found := slices.Clone(c.exact[path])
+func (c *class) matching(path string, into []int32) []int32 {
+	found := append(into[:0], c.exact[path]...)
 	for ancestor := range routing.Ancestors(path) {
 		found = append(found, c.prefix[ancestor]...)
 	}

@@ -93,15 +93,18 @@ func (a *asked) queryHolds(one routing.Conditions) truth {
 	return out
 }
 
-// unknown returns the conditions that may hold or not, and false if one does not hold.
-func (a *asked) unknown(when routing.Conditions) (routing.Conditions, bool) {
-	var out routing.Conditions
-	for _, c := range when {
-		switch a.holds(c) {
+// lastBit is the bit for all conditions that have no bit of their own.
+const lastBit = 31
+
+// unknown returns a bit for each condition that may hold or not, and false if one does not hold.
+func (a *asked) unknown(when routing.Conditions) (uint32, bool) {
+	out := uint32(0)
+	for i := range when {
+		switch a.holds(when[i]) {
 		case no:
-			return nil, false
+			return 0, false
 		case maybe:
-			out = append(out, c)
+			out |= 1 << min(i, lastBit)
 		}
 	}
 	return out, true

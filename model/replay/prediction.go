@@ -33,7 +33,8 @@ type host struct {
 	listener    *listener
 	rules       []int32
 	parts       parts
-	predictions map[string]*prediction
+	predictions map[string]*prediction // by what matches
+	known       map[string]*prediction // by request, if it takes long to find what matches
 }
 
 // gone is the answer where a load balancer or a port is no more.
@@ -44,7 +45,8 @@ func (b *balancer) newHost(r accesslog.Request) *host {
 	if r.Scheme == "https" {
 		protocol = routing.HTTPS
 	}
-	h := &host{predictions: map[string]*prediction{}, port: b.table.portFor(r.Port, protocol)}
+	h := &host{predictions: map[string]*prediction{}, known: map[string]*prediction{},
+		port: b.table.portFor(r.Port, protocol)}
 	if h.port == 0 {
 		return h
 	}
@@ -88,29 +90,81 @@ func (p parts) keyOf(key []byte, r accesslog.Request, l *accesslog.Line) []byte 
 	return key
 }
 
-// predict returns what may answer a request.
-func (h *host) predict(r accesslog.Request, l *accesslog.Line) *prediction {
-	a := &asked{method: r.Method, query: string(r.Query), source: l.ClientAddress()}
-	if agent := l.Text(accesslog.UserAgent); len(agent) < longestAgent {
-		a.agent = agent
+// askedBy returns what a line has of a request, as far as conditions look at it.
+func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) asked {
+	a := asked{method: r.Method}
+	if p.query {
+		a.query = string(r.Query)
 	}
+	if p.source {
+		a.source = l.ClientAddress()
+	}
+	if p.agent {
+		if agent := l.Text(accesslog.UserAgent); len(agent) < longestAgent {
+			a.agent = agent
+		}
+	}
+	return a
+}
+
+// found is what matches a request for each reading of its path.
+type found struct {
+	before, after []match
+	rules         []int32
+}
+
+// find looks for what matches.
+func (h *host) find(out *found, a *asked, path string) {
+	out.before = h.class.find(out.before[:0], a, path)
+	if out.after = out.after[:0]; h.after != nil {
+		out.after = h.after.find(out.after, a, path)
+	}
+	if out.rules = out.rules[:0]; h.listener != nil {
+		out.rules = h.listener.possible(out.rules, a, path, h.rules)
+	}
+}
+
+// keyOf appends a key that is equal for equal findings only.
+func (f *found) keyOf(key []byte) []byte {
+	order := binary.BigEndian
+	for _, matches := range [][]match{f.before, f.after} {
+		key = order.AppendUint32(key, uint32(len(matches)))
+		for _, m := range matches {
+			key = order.AppendUint32(order.AppendUint32(key, uint32(m.candidate)), m.unknown)
+		}
+	}
+	key = order.AppendUint32(key, uint32(len(f.rules)))
+	for _, i := range f.rules {
+		key = order.AppendUint32(key, uint32(i))
+	}
+	return key
+}
+
+// predict returns what may answer a request whose path can be read in these ways.
+func (h *host) predict(a *asked, paths []string) *prediction {
 	p := &prediction{listener: h.listener}
-	for _, path := range readings(string(r.Path)) {
-		one := reading{h.class.possible(a, path), gone}
+	var f found
+	for _, path := range paths {
+		h.find(&f, a, path)
+		one := reading{h.class.possible(f.before), gone}
 		if h.after != nil {
-			one.after = h.after.possible(a, path)
+			one.after = h.after.possible(f.after)
 		}
 		p.readings = append(p.readings, one)
 		p.before = union(p.before, one.before)
-		if h.listener != nil {
-			for _, i := range h.listener.possible(nil, a, path, h.rules) {
-				p.priorities = append(p.priorities, h.listener.rules[i].priority)
-			}
+		for _, i := range f.rules {
+			p.priorities = append(p.priorities, h.listener.rules[i].priority)
 		}
 	}
 	slices.Sort(p.priorities)
 	p.priorities = slices.Compact(p.priorities)
 	return p
+}
+
+// costly reports whether it takes long to find what matches a path, so that it is remembered.
+func (h *host) costly() bool {
+	return h.listener != nil || len(h.class.patterns) > 0 ||
+		h.after != nil && len(h.after.patterns) > 0
 }
 
 // union adds answers that are not there yet.

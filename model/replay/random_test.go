@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"fairlead.dev/fairlead/model/accesslog"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -56,12 +58,17 @@ func logOf(r routing.Request, o precedence.Outcome) string {
 func one(t *testing.T, setup *Setup, line string) Report {
 	t.Helper()
 	r := New(setup)
+	replayText(t, r, line)
+	return Merge(setup, []*Replayer{r}, []string{"log"})
+}
+
+func replayText(t *testing.T, r *Replayer, line string) {
+	t.Helper()
 	var l accesslog.Line
 	if err := l.Parse([]byte(line)); err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
 	r.Replay(&l, Place{Line: 1})
-	return Merge(setup, []*Replayer{r}, []string{"log"})
 }
 
 // sources are the fields of Ingresses that may have answered, with "" for the 404.
@@ -71,6 +78,20 @@ func sources(paths []Path) []string {
 		out = append(out, p.Source)
 	}
 	return out
+}
+
+// add adds the numbers of a report.
+func add(sum map[string]int64, r Report) {
+	sum["lines"] += r.Summary.Lines
+	sum["either"] += r.Summary.Either
+	sum["changed"] += r.Change.Changed
+	sum["possible"] += r.Change.Possible
+	for _, p := range r.Paths {
+		sum[fmt.Sprintf("%d %s", p.Port, p.Source)] += p.Requests + 1000*p.Possible
+	}
+	for _, a := range r.Change.Top {
+		sum[fmt.Sprint(a.Port, a.Certain, a.Before, a.After)] += a.Requests
+	}
 }
 
 func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
@@ -86,6 +107,7 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 		now := g.Changed(old)
 		before, after := tables.Named(old), tables.Named(now)
 		setup := &Setup{Change: true, Balancers: []Balancer{{Table: before, After: after}}}
+		together, apart := New(setup), map[string]int64{}
 		for range requestsPerPair {
 			r := g.Request(old, now)
 			r.Host, _, _ = strings.Cut(r.Host, ":")
@@ -93,6 +115,8 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 			was, is := before.Match(r), after.Match(r)
 			line := logOf(r, was)
 			got := one(t, setup, line)
+			replayText(t, together, line)
+			add(apart, got)
 			if got.Summary.Disagreements > 0 || got.Summary.Compared != 1 {
 				t.Fatalf("%s disagrees with %s: %+v", line, was.Why, got)
 			}
@@ -118,6 +142,11 @@ func TestRandomRequestsAreAnsweredAsTheSpecificationSays(t *testing.T) {
 			case differs:
 				t.Fatalf("%s is not changed, but was %s (%s) and is %s (%s)", line, was.Action.Key(), was.Why, is.Action.Key(), is.Why)
 			}
+		}
+		sum := map[string]int64{}
+		add(sum, Merge(setup, []*Replayer{together}, []string{"log"}))
+		if diff := cmp.Diff(apart, sum); diff != "" {
+			t.Fatalf("lines alone (-) and in one go (+):%s", diff)
 		}
 	}
 	t.Log(counts)

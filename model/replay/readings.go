@@ -14,8 +14,8 @@ import (
 
 // readings are the paths that a load balancer may compare for one that was sent: itself, and with
 // encoded characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
-func readings(path string) []string {
-	out := []string{path}
+func readings(out []string, path string) []string {
+	out = append(out, path)
 	add := func(change func(string) string) {
 		for _, p := range slices.Clone(out) {
 			if changed := change(p); !slices.Contains(out, changed) {

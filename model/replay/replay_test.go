@@ -243,6 +243,18 @@ func TestTheRuleThatWasLoggedSaysWhichPathAnswered(t *testing.T) {
 	}
 }
 
+// TestPathsOfSeveralRulesAreToldApart, though one route answers them.
+func TestPathsOfSeveralRulesAreToldApart(t *testing.T) {
+	setup := alone(web("k", "/"))
+	o := observed()
+	o.Listeners[0].Rules[0].Action = o.Listeners[0].Rules[1].Action
+	setup.Balancers[0].Observed = o
+	lines := []said{{url: "http://a.test:80/api", priority: "5"}, {url: "http://a.test:80/x", priority: "9"}, {url: "http://a.test:80/api/1", priority: "5"}}
+	if got := run(t, setup, lines...); got.Summary.Disagreements != 0 || got.Paths[0].Requests != 3 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestEffects(t *testing.T) {
 	header := routing.Condition{Field: "header", Name: "X-A", Values: []string{"1"}}
 	canary := func(to string, conditions ...routing.Condition) routing.Config {
@@ -252,6 +264,10 @@ func TestEffects(t *testing.T) {
 	}
 	ported := web("k", "/")
 	ported.Listeners[0].Port, ported.Routes[0].Ports, ported.Names[0].Ports = 81, []int32{81}, []int32{81}
+	moved := canary("canary", header)
+	moved.Routes[0].Action, moved.Routes[1].Action = routing.Action{Redirect: &routing.Redirect{Status: 302, Host: "id.test"}}, routing.To("moved")
+	both := canary("canary", header, routing.Condition{Field: "header", Name: "X-B", Values: []string{"1"}})
+	both.Routes[0].Action = moved.Routes[0].Action
 	signIn := canary("canary", header)
 	signIn.Routes[0].Action = routing.Action{Redirect: &routing.Redirect{Status: 302, Host: "id.test"}}
 	for name, c := range map[string]struct {
@@ -273,6 +289,9 @@ func TestEffects(t *testing.T) {
 		"no canary, for those who were not":      {signIn, web("k", "/"), said{}, "0 0"},
 		"another canary":                         {signIn, canary("other", header), said{actions: "redirect", status: "302"}, "1 0"},
 		"another canary, for those who were not": {signIn, canary("other", header), said{}, "0 0"},
+		"the same canary, with others elsewhere": {signIn, moved, said{actions: "redirect", status: "302"}, "0 0"},
+		"others elsewhere, with the same canary": {signIn, moved, said{}, "1 0"},
+		"one condition of two that did not hold": {both, canary("other", header), said{}, "0 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, &Setup{Change: true, Balancers: []Balancer{{Table: precedence.New(c.before), After: precedence.New(c.after)}}}, c.line)
@@ -287,6 +306,39 @@ func TestEffects(t *testing.T) {
 	gone := run(t, &Setup{Change: true, Balancers: []Balancer{{Table: precedence.New(web("k", "/"))}}}, said{}, said{url: "http://b.test:80/", actions: "fixed-response", status: "404"})
 	if gone.Change.Changed != 2 || gone.Change.Top[0].After[0].Action != "no listener" {
 		t.Errorf("%+v", gone.Change)
+	}
+}
+
+// TestLinesThatDifferInOnePartAreTold apart, whatever was remembered before.
+func TestLinesThatDifferInOnePartAreToldApart(t *testing.T) {
+	agent := routing.Condition{Field: "header", Name: "User-Agent", Values: []string{"bot"}}
+	for name, c := range map[string]struct {
+		condition routing.Condition
+		line      said
+	}{
+		"method": {routing.Condition{Field: "method", Values: []string{"POST"}}, said{method: "POST"}},
+		"query":  {routing.Condition{Field: "query", Name: "v", Values: []string{"1"}}, said{url: "http://a.test:80/?v=1"}},
+		"agent":  {agent, said{agent: "bot"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := when(web("k", "/", "/"), "/", c.condition)
+			config.Routes[0].Path = routing.Path{Type: routing.Glob, Value: "/*"} // which takes long to match, and is remembered
+			other := c.line
+			other.method, other.agent, other.url = "GET", "curl", "http://a.test:80/"
+			got := run(t, alone(config), c.line, other, c.line, other, c.line)
+			if diff := cmp.Diff([]string{"paths[0] 3+0", "paths[1] 2+0"}, inWords(got)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	header := routing.Condition{Field: "header", Name: "X-A", Values: []string{"1"}}
+	before, after := when(web("k", "/", "/"), "/", header, agent), when(web("k", "/", "/"), "/", header)
+	before.Routes[0].Action, after.Routes[0].Action = routing.Status(403), routing.To("other")
+	setup := &Setup{Change: true, Balancers: []Balancer{{Table: precedence.New(before), After: precedence.New(after)}}}
+	for _, lines := range [][]said{{{agent: "bot"}, {}}, {{}, {agent: "bot"}}} {
+		if got := run(t, setup, lines...); got.Change.Possible != 1 || got.Change.Changed != 0 {
+			t.Errorf("that the bot has no X-A is known of the bot alone: %+v", got.Change)
+		}
 	}
 }
 
@@ -356,7 +408,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		kept := len(r.balancers[0].hosts)
 		if i%1000 == 0 || i == mostKept+99 {
 			for _, h := range r.balancers[0].hosts {
-				kept += len(h.predictions)
+				kept += len(h.predictions) + len(h.known)
 			}
 		}
 		if kept > mostKept || len(r.names) > mostNames {

@@ -18,6 +18,8 @@ type Replayer struct {
 	names     map[string]int // the places of load balancers by their names in logs; -1: unknown
 	key       []byte
 	kept      int // predictions and hosts
+	found     found
+	readings  []string
 
 	lines    int64
 	unrouted int64            // no rule decided
@@ -163,14 +165,38 @@ func (r *Replayer) remember() {
 	}
 }
 
+// predictionOf returns what may answer a request.
 func (r *Replayer) predictionOf(
 	h *host, request accesslog.Request, l *accesslog.Line,
 ) *prediction {
+	if !h.costly() {
+		return r.find(h, request, l)
+	}
 	r.key = h.parts.keyOf(r.key[:0], request, l)
+	p := h.known[string(r.key)]
+	if p == nil {
+		r.remember()
+		name := string(r.key)
+		p = r.find(h, request, l)
+		h.known[name] = p
+	}
+	return p
+}
+
+// find finds what may answer a request. There is one prediction for all requests that the same
+// matches.
+func (r *Replayer) find(h *host, request accesslog.Request, l *accesslog.Line) *prediction {
+	a := h.parts.askedBy(request, l)
+	paths := readings(r.readings[:0], string(request.Path))
+	r.readings, r.key = paths, r.key[:0]
+	for _, path := range paths {
+		h.find(&r.found, &a, path)
+		r.key = r.found.keyOf(r.key)
+	}
 	p := h.predictions[string(r.key)]
 	if p == nil {
 		r.remember()
-		p = h.predict(request, l)
+		p = h.predict(&a, paths)
 		h.predictions[string(r.key)] = p
 	}
 	return p

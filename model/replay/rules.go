@@ -81,7 +81,7 @@ func (l *listener) possible(out []int32, a *asked, path string, forHost []int32)
 			continue
 		}
 		out = append(out, i)
-		if len(unknown) == 0 && !r.unclear {
+		if unknown == 0 && !r.unclear {
 			break
 		}
 	}
