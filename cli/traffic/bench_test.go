@@ -12,9 +12,11 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/replay"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/cputime"
 )
 
 // This file measures how many lines are replayed in a second.
@@ -67,9 +69,9 @@ func benchLogs(b *testing.B, lines int) []string {
 			if rng.IntN(2) == 0 {
 				id = rng.IntN(1 << 30)
 			}
-			fmt.Fprintf(out, `h2 2026-07-02T22:23:00.%06dZ app/my-loadbalancer/50dc6c495c0c9188 10.%d.%d.%d:%d 10.0.%d.%d:8080 0.000 0.0%d 0.000 200 200 %d %d "GET https://h%d.example.com:443/api/v1/things-%d/%d?session=%016x HTTP/2.0" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Safari/537.36" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.3 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/fl-shop-web-%d/73e2d6bc24d8a067 "Root=1-58337327-%024x" "h%d.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678-1234-1234-1234-123456789012" %d 2026-07-02T22:22:48.364000Z "waf,forward" "-" "-" "10.0.0.66:9000" "200" "-" "-" TID_%016x "-" "-" "-"`+"\n",
+			fmt.Fprintf(out, `h2 2026-07-02T22:23:00.%06dZ app/my-loadbalancer/50dc6c495c0c9188 10.%d.%d.%d:%d 10.0.%d.%d:8080 0.000 0.0%d 0.000 200 200 %d %d "GET https://h%d.example.com:443/api/v1/things-%d/%d?session=%016x HTTP/2.0" "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/%d.0.0.0 Safari/537.36" ECDHE-RSA-AES128-GCM-SHA256 TLSv1.3 arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/fl-shop-web-%d-%d/73e2d6bc24d8a067 "Root=1-58337327-%024x" "h%d.example.com" "arn:aws:acm:us-east-2:123456789012:certificate/12345678-1234-1234-1234-123456789012" %d 2026-07-02T22:22:48.364000Z "waf,forward" "-" "-" "10.0.0.66:9000" "200" "-" "-" TID_%016x "-" "-" "-"`+"\n",
 				rng.IntN(1e6), rng.IntN(256), rng.IntN(256), rng.IntN(256), 1024+rng.IntN(60000), rng.IntN(256), rng.IntN(256), rng.IntN(100), rng.IntN(1000), rng.IntN(100000),
-				h, p, id, rng.Uint64(), 100+rng.IntN(40), h, rng.Uint64(), h, 100+h*pathsPerHost+p, rng.Uint64())
+				h, p, id, rng.Uint64(), 100+rng.IntN(40), h, p, rng.Uint64(), h, 100+h*pathsPerHost+p, rng.Uint64())
 		}
 		if err := out.Flush(); err != nil {
 			b.Fatal(err)
@@ -85,18 +87,44 @@ func benchLogs(b *testing.B, lines int) []string {
 	return files
 }
 
+// benchObserved is the load balancer in the cloud, with a rule for each path.
+func benchObserved() *lb.Observed {
+	out := &lb.Observed{Key: "fairlead/shop/@all/internal", Exists: true}
+	l := lb.ObservedListener{Port: 443, Protocol: routing.HTTPS, Default: lb.Action{Kind: "fixed", Status: 404}}
+	for h := range benchHosts {
+		for p := range pathsPerHost {
+			id := lb.GroupID(fmt.Sprintf("shop/web-%d-%d:80", h, p))
+			path := fmt.Sprintf("/api/v1/things-%d", p)
+			l.Rules = append(l.Rules, lb.ObservedRule{Priority: 100 + h*pathsPerHost + p, Rule: lb.Rule{
+				Conditions: []lb.Condition{{Field: "host", Values: []string{fmt.Sprintf("h%d.example.com", h)}}, {Field: "path", Values: []string{path, path + "/*"}}},
+				Action:     lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: id, Weight: 1}}},
+			}})
+			out.TargetGroups = append(out.TargetGroups, lb.ObservedTargetGroup{TargetGroup: lb.TargetGroup{ID: id}, Handle: fmt.Sprintf("arn:aws:elasticloadbalancing:us-east-2:123456789012:targetgroup/fl-shop-web-%d-%d/73e2d6bc24d8a067", h, p)})
+		}
+	}
+	out.Listeners = []lb.ObservedListener{l}
+	return out
+}
+
 // BenchmarkLogs replays compressed logs of a load balancer with 2,000 paths, with a change.
 func BenchmarkLogs(b *testing.B) {
 	logs := Logs{Files: benchLogs(b, *benchLines)}
-	setup := &replay.Setup{Change: true, Balancers: []replay.Balancer{{Table: benchTable(false), After: benchTable(true)}}}
-	var memory runtime.MemStats
-	for b.Loop() {
-		report, err := logs.Replay(b.Context(), setup)
-		if err != nil || report.Unread > 0 || report.Summary.Disagreements > 0 || report.Summary.Compared < int64(*benchLines)-benchLogFiles || report.Change.Changed == 0 {
-			b.Fatalf("%v, %+v", err, report.Summary)
-		}
+	for name, observed := range map[string]*lb.Observed{"from manifests": nil, "with 2000 rules": benchObserved()} {
+		b.Run(name, func(b *testing.B) {
+			setup := &replay.Setup{Change: true, Balancers: []replay.Balancer{{Table: benchTable(false), After: benchTable(true), Observed: observed}}}
+			before := cputime.Self(b)
+			for b.Loop() {
+				report, err := logs.Replay(b.Context(), setup)
+				if err != nil || report.Unread > 0 || report.Summary.Disagreements > 0 || report.Summary.Compared < int64(*benchLines)-benchLogFiles || report.Change.Changed == 0 {
+					b.Fatalf("%v, %+v", err, report.Summary)
+				}
+			}
+			spent := cputime.Self(b) - before
+			var memory runtime.MemStats
+			runtime.ReadMemStats(&memory)
+			b.ReportMetric(float64(b.N)*float64(*benchLines)/b.Elapsed().Seconds(), "lines/s")
+			b.ReportMetric(10e6*spent.Seconds()/float64(b.N)/float64(*benchLines), "cpu-s/10M-lines")
+			b.ReportMetric(float64(memory.Sys)/(1<<20), "MiB")
+		})
 	}
-	runtime.ReadMemStats(&memory)
-	b.ReportMetric(float64(b.N)*float64(*benchLines)/b.Elapsed().Seconds(), "lines/s")
-	b.ReportMetric(float64(memory.Sys)/(1<<20), "MiB")
 }

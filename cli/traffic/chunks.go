@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 )
 
 // This file divides logs into chunks of whole lines, which are worked on apart.
@@ -61,6 +62,7 @@ func (r *reader) read() {
 		if errors.Is(err, io.EOF) {
 			end = len(text)
 		}
+		rest = bytes.Clone(text[end:]) // the chunk is not the reader's any more once it is given
 		if end > 0 {
 			lines := bytes.Count(text[:end], []byte("\n"))
 			if !r.give(chunk{r.file, r.line, text[:end]}) {
@@ -74,16 +76,29 @@ func (r *reader) read() {
 			}
 			return
 		}
-		if rest = text[end:]; len(rest) > longestLine {
+		if len(rest) > longestLine {
 			r.problem(r.line, errLong)
 			rest, r.skips = nil, true
 		}
 	}
 }
 
+// buffers are those of chunks that were worked on.
+var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
+
+// done gives the buffer of a chunk back.
+func (c chunk) done() {
+	if cap(c.text) == chunkSize {
+		buffers.Put((*[chunkSize]byte)(c.text[:chunkSize]))
+	}
+}
+
 // fill returns the beginning of a line with what follows.
 func (r *reader) fill(rest []byte) ([]byte, error) {
-	text := make([]byte, max(chunkSize, 2*len(rest)))
+	text := buffers.Get().(*[chunkSize]byte)[:]
+	if 2*len(rest) > len(text) {
+		text = make([]byte, 2*len(rest))
+	}
 	n := copy(text, rest)
 	var err error
 	for n < len(text) && err == nil {

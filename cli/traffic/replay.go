@@ -90,6 +90,7 @@ func (l Logs) Replay(ctx context.Context, setup *replay.Setup) (Report, error) {
 		working.Go(func() {
 			for c := range chunks {
 				w.work(c)
+				c.done()
 			}
 		})
 	}
