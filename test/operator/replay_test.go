@@ -1,0 +1,102 @@
+package operator
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"fairlead.dev/fairlead/cli/traffic"
+	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/kube"
+)
+
+// TestReplayComparesLogsWithTheCloud: requests go to a load balancer that the operator made, and the
+// lines are compared with its rules, read from the cloud or from a state that was saved.
+func TestReplayComparesLogsWithTheCloud(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var lines []string
+	w := newWorld(t, simulating(t, albsim.Options{AccessLog: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, line)
+	}}))
+	w.serve(t, "web", "10.0.0.10")
+	w.serve(t, "api", "10.0.0.12")
+	w.ask(t, path("/", "web")+", "+path("/api", "api"))
+	w.replace(t)
+	kube.Eventually(t, "the Ingress is served", func() bool {
+		return w.hostname(t, "shop") != "" && len(w.targets(t, "web")) == 1 && len(w.targets(t, "api")) == 1
+	})
+	w.replica.Kill()
+	for _, path := range []string{"/", "/api", "/api/1", "/x"} {
+		for _, name := range []string{"shop.example.com", "other.example.com"} {
+			w.sim.Ask(w.hostname(t, "shop"), albsim.Request{Port: 80, Host: name, Path: path, Source: "10.0.0.9"}, albsim.Reading{})
+		}
+	}
+	if len(lines) != 8 {
+		t.Fatalf("%d lines were logged, want 8", len(lines))
+	}
+	dir := t.TempDir()
+	state, log := filepath.Join(dir, "state.json"), filepath.Join(dir, "access.log")
+	planned, code := run(t, w, "plan", "--live", "-o", "json")
+	if code != 0 {
+		t.Fatalf("there is something to do: %s", planned)
+	}
+	save(t, state, planned)
+	save(t, log, strings.Join(lines, "\n"))
+	for name, source := range map[string][]string{"the cloud": nil, "a state that was saved": {"--observed", state}} {
+		got, code := replayed(t, w, append(source, "--logs", log)...)
+		if code != 0 || got.Summary.Compared != 8 || !got.LoadBalancers[0].Priorities || got.Summary.Either != 0 || len(got.Paths) != 3 {
+			t.Errorf("from %s: exit code %d, %+v", name, code, got)
+		}
+	}
+
+	changed := filepath.Join(dir, "changed.log")
+	save(t, changed, strings.Join(lines[1:], "\n")+"\n"+strings.Replace(lines[0], `"forward"`, `"redirect"`, 1))
+	if got, code := replayed(t, w, "--logs", changed); code != 2 || got.Summary.Disagreements != 1 || got.Disagreements[0].Examples[0].Line != 8 {
+		t.Errorf("of a line that was changed: exit code %d, %+v", code, got)
+	}
+	save(t, changed, lines[0]+"\n"+strings.Replace(lines[0], " app/", " app/another-", 1))
+	if got, code := replayed(t, w, "--logs", changed); code != 0 || got.Summary.Compared != 1 || got.Summary.Others != 1 {
+		t.Errorf("of a line of another load balancer: exit code %d, %+v", code, got)
+	}
+}
+
+func save(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replayed is what replay --live prints, and how it ends.
+func replayed(t *testing.T, w *world, args ...string) (traffic.Report, int) {
+	t.Helper()
+	text, code := run(t, w, append([]string{"replay", "--live", "-o", "json"}, args...)...)
+	var out traffic.Report
+	if err := json.Unmarshal([]byte(text), &out); err != nil {
+		t.Fatalf("%s: %s", err, text)
+	}
+	return out, code
+}
+
+// run runs a command against the cluster and the cloud.
+func run(t *testing.T, w *world, args ...string) (string, int) {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), w.cluster.Command(t), slices.Concat(args, []string{"--kubeconfig=" + w.cluster.Kubeconfig}, w.places())...)
+	command.Env = slices.Concat(os.Environ(), w.environment())
+	command.Stderr = os.Stderr
+	said, err := command.Output()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	return string(said), command.ProcessState.ExitCode()
+}
