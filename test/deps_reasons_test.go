@@ -27,6 +27,7 @@ var reasons = map[string]string{
 	"model/expect":              "expectations of requests, and whether load balancers fulfil them",
 	"model/ownership":           "which namespace a host belongs to",
 	"model/settings":            "values of annotations and class fields, read by the one table",
+	"model/settings/fields":     "bounds of fields that are parts of objects and lists",
 	"model/endpoints":           "the targets of a Service port",
 	"model/secrets":             "certificates and clients of identity providers, as Secrets hold them",
 	"model/memory":              "what the compiler is given of its last result",

@@ -34,9 +34,6 @@ func portRange(text string) (from, to int, err error) {
 
 // ValidateTargetPorts returns what is wrong with the field targetPorts of a class.
 func ValidateTargetPorts(ports []string, at *field.Path) field.ErrorList {
-	if ports != nil && len(ports) == 0 {
-		return field.ErrorList{field.Required(at, "name the ports that targets may have, or leave the field out")}
-	}
 	var errs field.ErrorList
 	for i, p := range ports {
 		if _, _, err := portRange(p); err != nil {

@@ -10,12 +10,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	metavalidation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
-	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/settings"
+	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file validates the parameters of a class: fields that are lists or maps. Fields with a
@@ -23,7 +23,7 @@ import (
 
 // ValidateSpec returns the errors in the parameters of a class.
 func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
-	errs := settings.ValidateClass(spec, at)
+	errs := append(settings.ValidateClass(spec, at), fields.Class.Validate(spec, at)...)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags,
 			"subnets are either named or selected by tags"))
@@ -48,9 +48,6 @@ func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, p := range ports {
-		if p.Port < 1 || p.Port > 65535 {
-			errs = append(errs, field.Invalid(at.Index(i).Child("port"), p.Port, "ports are 1 to 65535"))
-		}
 		if slices.ContainsFunc(ports[:i],
 			func(other v1alpha1.PortSettings) bool { return other.Port == p.Port }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("port"), p.Port))
@@ -64,10 +61,6 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 		m, under := p.MutualAuthentication, at.Index(i).Child("mutualAuthentication")
 		if m == nil {
 			continue
-		}
-		if known := []string{v1alpha1.MutualOff, v1alpha1.MutualPassthrough,
-			v1alpha1.MutualVerify}; !slices.Contains(known, m.Mode) {
-			errs = append(errs, field.NotSupported(under.Child("mode"), m.Mode, known))
 		}
 		if (m.Mode == v1alpha1.MutualVerify) != (m.TrustStore != "") {
 			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore,
@@ -84,14 +77,8 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 func validateGroups(groups []v1alpha1.SharedGroup, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, g := range groups {
-		errs = append(errs, validate.Invalid(at.Index(i).Child("name"), g.Name,
-			validation.IsDNS1123Label(g.Name))...)
 		errs = append(errs, validateSelector(&g.NamespaceSelector,
 			at.Index(i).Child("namespaceSelector"))...)
-		if g.Owner != "" {
-			errs = append(errs, validate.Invalid(at.Index(i).Child("owner"), g.Owner,
-				validation.IsDNS1123Label(g.Owner))...)
-		}
 		if slices.ContainsFunc(groups[:i],
 			func(other v1alpha1.SharedGroup) bool { return other.Name == g.Name }) {
 			errs = append(errs, field.Duplicate(at.Index(i).Child("name"), g.Name))
@@ -132,9 +119,8 @@ func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
 }
 
-// What tags may be. Clouds take 50 of each object, of which Fairlead's own are never more than ten.
+// What tags may be.
 const (
-	mostTags      = 40
 	longestTag    = 128
 	longestTagged = 256
 )
@@ -146,9 +132,6 @@ var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 // would refuse of every object.
 func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
-	if len(tags) > mostTags {
-		errs = append(errs, field.TooMany(at, len(tags), mostTags))
-	}
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
 		why := ""
 		switch value := tags[name]; {

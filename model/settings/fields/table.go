@@ -1,0 +1,125 @@
+package fields
+
+import (
+	"regexp"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file has the tables. The markers of package v1alpha1 have the same bounds, which the API
+// server checks: a test compares them.
+
+// week is the longest time of cookies of targets and of sign-ins, in seconds.
+const week = 7 * 24 * 60 * 60
+
+// Bounds of several fields.
+var (
+	port  = Bound{Least: 1, Most: 65535}
+	label = Bound{
+		Longest: 63, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`),
+		Unlike: "must have lower-case letters, digits and dashes, and no dash at either end",
+	}
+	cookieTime = Bound{Least: 1, Most: week}
+
+	httpsURL    = url(2048)
+	identifier  = Bound{Shortest: 1, Longest: 255}
+	pattern     = Bound{Longest: 1024, Pattern: regexp.MustCompile(`^\^`), Unlike: "must begin with ^"}
+	replacement = Bound{Shortest: 1, Longest: 1024}
+
+	unauthenticated = Bound{Known: []string{"authenticate", "deny", "allow"}}
+	scope           = Bound{Longest: 1024}
+	cookieName      = Bound{Longest: 255}
+	parameters      = Bound{MostItems: 10}
+)
+
+// url returns the bound of an address that is reached over TLS.
+func url(longest int) Bound {
+	return Bound{
+		Longest: longest, Pattern: regexp.MustCompile(`^https://`), Unlike: "must begin with https://",
+	}
+}
+
+// Backend is the table of the spec of a Backend.
+var Backend = Table{
+	"redirect.scheme": {Known: []string{"http", "https"}},
+	"redirect.host":   {Shortest: 1, Longest: 253},
+	"redirect.port":   {Longest: 7},
+	"redirect.path": {
+		Longest: 1024, Pattern: regexp.MustCompile(`^/`), Unlike: "must be an absolute path",
+	},
+	"redirect.query":             {Shortest: 1, Longest: 1024},
+	"redirect.statusCode":        {Numbers: []int{301, 302}},
+	"fixedResponse.statusCode":   {Least: 200, Most: 599},
+	"fixedResponse.contentType":  {Longest: 255},
+	"fixedResponse.body":         {Longest: 8192},
+	"services":                   {FewestItems: 1, MostItems: 100},
+	"services[].name":            {Shortest: 1, Longest: 63},
+	"services[].port.name":       {Shortest: 1, Longest: 63},
+	"services[].port.number":     port,
+	"services[].weight":          {Least: 0, Most: 999},
+	"stickiness.durationSeconds": cookieTime,
+	"rewrite.url.pattern":        pattern,
+	"rewrite.url.replacement":    replacement,
+	"rewrite.host.pattern":       pattern,
+	"rewrite.host.replacement":   replacement,
+
+	"authenticate.oidc.issuer":                   httpsURL,
+	"authenticate.oidc.authorizationEndpoint":    httpsURL,
+	"authenticate.oidc.tokenEndpoint":            httpsURL,
+	"authenticate.oidc.userInfoEndpoint":         httpsURL,
+	"authenticate.oidc.secretName":               {Shortest: 1, Longest: 253},
+	"authenticate.oidc.onUnauthenticatedRequest": unauthenticated,
+	"authenticate.oidc.scope":                    scope,
+	"authenticate.oidc.cookieName":               cookieName,
+	"authenticate.oidc.timeoutSeconds":           cookieTime,
+	"authenticate.oidc.parameters":               parameters,
+
+	"authenticate.cognito.userPoolARN": {
+		Longest: 2048, Pattern: regexp.MustCompile(`^arn:`), Unlike: "must begin with arn:",
+	},
+	"authenticate.cognito.userPoolClientID":         identifier,
+	"authenticate.cognito.userPoolDomain":           identifier,
+	"authenticate.cognito.onUnauthenticatedRequest": unauthenticated,
+	"authenticate.cognito.scope":                    scope,
+	"authenticate.cognito.cookieName":               cookieName,
+	"authenticate.cognito.timeoutSeconds":           cookieTime,
+	"authenticate.cognito.parameters":               parameters,
+
+	"authenticate.jwt.issuer":        {Shortest: 1, Longest: 256},
+	"authenticate.jwt.keysEndpoint":  url(256),
+	"authenticate.jwt.claims":        {MostItems: 10},
+	"authenticate.jwt.claims[].name": {Shortest: 1, Longest: 255},
+	"authenticate.jwt.claims[].format": {
+		Known: []string{"single-string", "string-array", "space-separated-values"},
+	},
+	"authenticate.jwt.claims[].values": {FewestItems: 1, MostItems: 10},
+}
+
+// Class is the table of the spec of a class, without the fields that package settings has.
+var Class = Table{
+	"subnets":        {MostItems: 100},
+	"subnetTags":     {MostItems: 20},
+	"securityGroups": {MostItems: 5},
+	"annotations":    {MostItems: 100},
+	"targetPorts":    {FewestItems: 1, MostItems: 100},
+	"tags":           {MostItems: 40}, // clouds take 50 of each object, and Fairlead has up to ten
+
+	"groups":               {MostItems: 1000},
+	"groups[].name":        label,
+	"groups[].owner":       label,
+	"allowedHosts":         {MostItems: 1000},
+	"allowedHosts[].hosts": {MostItems: 1000},
+
+	"expectations.namespace": label,
+	"expectations.name": {
+		Longest: 253, Pattern: regexp.MustCompile(`^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$`),
+		Unlike: "must have lower-case letters, digits, dashes and dots, and no dash or dot at either end",
+	},
+
+	"ports":        {MostItems: 50},
+	"ports[].port": port,
+	"ports[].mutualAuthentication.mode": {
+		Known: []string{v1alpha1.MutualOff, v1alpha1.MutualPassthrough, v1alpha1.MutualVerify},
+	},
+	"ports[].mutualAuthentication.trustStore": {Shortest: 1},
+}
