@@ -96,7 +96,7 @@ func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Record) error {
 	to := *stored
 	to.Status = r
-	text, err := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}).Data(&to)
+	text, err := mergePatch(stored, r)
 	if err != nil {
 		return err
 	}
