@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -115,6 +116,13 @@ func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	ing := *of
 	ing.Annotations, ing.Spec = a.Annotations, a.Spec
 	return &ing
+}
+
+// IsVersionOf reports whether the Ingress asks for what was accepted. Most Ingresses do, and are found
+// to without computing digests.
+func (a *Accepted) IsVersionOf(ing *networkingv1.Ingress) bool {
+	accepted := a.Version(ing)
+	return reflect.DeepEqual(Accept(accepted), Accept(ing)) || Version(accepted) == Version(ing)
 }
 
 // A Home is a load balancer that remembers an Ingress as its member.

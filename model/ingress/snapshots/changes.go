@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/ingress/objects"
-	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -27,8 +26,7 @@ func (s Snapshot) Changes() []members.Member {
 		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
-		case r.LastAccepted != nil && memory.Version(r.LastAccepted.Version(m.Ingress)) != memory.Version(
-			m.Ingress):
+		case r.LastAccepted != nil && !r.LastAccepted.IsVersionOf(m.Ingress):
 			changed = append(changed, m)
 		}
 	}
