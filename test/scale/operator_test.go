@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -62,8 +63,16 @@ func serve(profiles string) int {
 	return cli.Run(ctx, os.Args[1:], with, cli.Streams{Out: os.Stderr, Err: os.Stderr})
 }
 
-// profile starts profiling, and returns what ends it.
+// profile starts profiling, and returns what ends it. SIGUSR1 writes what the heap holds by then.
 func profile(folder string) (end func()) {
+	rest := make(chan os.Signal, 1)
+	signal.Notify(rest, syscall.SIGUSR1)
+	go func() {
+		for range rest {
+			runtime.GC()
+			write(folder, "heap", "rest")
+		}
+	}()
 	cpu, err := os.Create(filepath.Join(folder, "cpu.pprof"))
 	if err == nil {
 		err = pprof.StartCPUProfile(cpu)
@@ -76,12 +85,18 @@ func profile(folder string) (end func()) {
 		pprof.StopCPUProfile()
 		_ = cpu.Close()
 		runtime.GC()
-		for _, name := range []string{"heap", "allocs"} {
-			if file, err := os.Create(filepath.Join(folder, name+".pprof")); err == nil {
-				_ = pprof.Lookup(name).WriteTo(file, 0)
-				_ = file.Close()
-			}
-		}
+		write(folder, "allocs", "allocs")
+	}
+}
+
+// write writes a profile to a file of a folder.
+func write(folder, profile, name string) {
+	file, err := os.Create(filepath.Join(folder, name+".pprof"))
+	if err == nil {
+		err = errors.Join(pprof.Lookup(profile).WriteTo(file, 0), file.Close())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
@@ -226,6 +241,17 @@ func (o *operator) await(from int, what string, is func(call) bool) call {
 			o.Fatalf("waiting for %s: it has not come in %s", what, patience)
 		}
 	}
+}
+
+// profileHeap has the operator write what its heap holds.
+func (o *operator) profileHeap(t *testing.T) {
+	if *profiles == "" {
+		return
+	}
+	if err := o.command.Process.Signal(syscall.SIGUSR1); err != nil {
+		t.Error(err)
+	}
+	time.Sleep(3 * time.Second)
 }
 
 // peak is the most memory that the process has had, in MiB.

@@ -86,6 +86,7 @@ type world struct {
 func (w *world) coldStart(t *testing.T, made time.Duration) {
 	took := w.programmed(t).Sub(w.started)
 	w.calm(t) // records are written last
+	w.profileHeap(t)
 	asked := w.asked(t)
 	t.Logf("%d Ingresses of %d groups and %d classes are programmed after %.1f s: %.1f s of processor time, %d MiB at most",
 		w.ingresses, w.groups, w.classes, took.Seconds(), w.worked().Seconds(), w.peak())
