@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/comparison"
@@ -15,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/revision"
+	"fairlead.dev/fairlead/cli/saved"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/compare"
@@ -37,6 +40,9 @@ the report lists the hosts that are not decided, and never says that they are th
 The two configurations are two directories or files; with --base, the same files at a git revision
 and as they are; with --live, the cluster as it is, and with the files applied.
 
+In place of a directory, OLD or NEW can be the output of plan -o json. It has no secrets of
+clients, so a change of one is not compared.
+
 A Secret that both configurations lack is assumed to exist, the same in both. Weights of targets,
 Pods and health checks are not compared.
 
@@ -45,6 +51,10 @@ less protected, or may be; 1: error.`
 
 const diffExamples = `  # Two directories
   fairlead diff before/ after/
+
+  # What was planned before, and the files as they are
+  fairlead plan manifests/ -o json > before.json
+  fairlead diff before.json manifests/
 
   # A pull request: the main branch, and the files as they are
   fairlead diff --base origin/main manifests/
@@ -116,14 +126,6 @@ func runDiff(
 	return nil
 }
 
-// A side is one of two configurations that are compared.
-type side struct {
-	objects  objects.Objects
-	options  classes.Options
-	input    source.Input
-	problems manifests.Problems
-}
-
 // sides reads the two configurations.
 func (o opposite) sides(
 	cmd *cobra.Command, in source.Input, args []string,
@@ -135,8 +137,8 @@ func (o opposite) sides(
 		}
 		old, now := in, in
 		old.Files, now.Files = args[:1], args[1:]
-		before, errBefore := o.read(cmd, old)
-		after, errAfter := o.read(cmd, now)
+		before, errBefore := o.readOne(cmd, old)
+		after, errAfter := o.readOne(cmd, now)
 		return before, after, errors.Join(errBefore, errAfter)
 	}
 	in.Files = append(in.Files, args...)
@@ -175,6 +177,15 @@ func (o opposite) readBase(cmd *cobra.Command, in source.Input) (out side, err e
 	return o.read(cmd, old)
 }
 
+// readOne reads a configuration: the saved state in a file, or files.
+func (o opposite) readOne(cmd *cobra.Command, in source.Input) (side, error) {
+	state, err := saved.Load(in.Files[0])
+	if state != nil || err != nil {
+		return side{state: state}, err
+	}
+	return o.read(cmd, in)
+}
+
 // read reads one configuration. One without Ingresses is empty.
 func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 	found, options, err := in.Objects(cmd, o.cluster)
@@ -182,7 +193,16 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 	if errors.Is(err, manifests.ErrNoIngress) {
 		err = nil
 	}
-	return side{found, options, in, problems}, err
+	return side{objects: found, options: options, input: in, problems: problems}, err
+}
+
+// A side is a configuration: objects, or a state that was saved.
+type side struct {
+	objects  objects.Objects
+	options  classes.Options
+	input    source.Input
+	problems manifests.Problems
+	state    *saved.State // nil for objects
 }
 
 // compareSides compiles both configurations and compares them. Where both lack a Secret, they are
@@ -190,32 +210,95 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 func compareSides(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (comparison.Report, error) {
-	old, told, err := before.tables(cmd, with)
+	old, now, err := bothTables(cmd, with, before, after)
 	if err != nil {
 		return comparison.Report{}, err
+	}
+	return comparison.ReportOf(compare.Tables(old, now, requests.Steps)), nil
+}
+
+func bothTables(
+	cmd *cobra.Command, with selection.Clouds, before, after *side,
+) (old, now []*precedence.Table, err error) {
+	if err := errors.Join(before.standIn(after), after.standIn(before)); err != nil {
+		return nil, nil, err
+	}
+	old, told, err := before.tables(cmd, with)
+	if err != nil {
+		return nil, nil, err
 	}
 	now, more, err := after.tables(cmd, with)
 	if err != nil {
-		return comparison.Report{}, err
+		return nil, nil, err
 	}
+	assumed := slices.Concat(before.assumed(), after.assumed())
 	if missing := program.MissingSecrets(append(told, more...)); len(missing) > 0 {
+		known := []int{len(before.objects.Secrets), len(after.objects.Secrets)}
 		if err := placeholder.AddToBoth(&before.objects, &after.objects, missing); err != nil {
-			return comparison.Report{}, err
+			return nil, nil, err
 		}
+		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
 		if old, _, err = before.tables(cmd, with); err != nil {
-			return comparison.Report{}, err
+			return nil, nil, err
 		}
 		if now, _, err = after.tables(cmd, with); err != nil {
-			return comparison.Report{}, err
+			return nil, nil, err
 		}
 	}
-	return comparison.ReportOf(compare.Tables(old, now, requests.Steps)), nil
+	saved.MakeAlike(assumed, old, now)
+	if before.state != nil || after.state != nil {
+		old, now = saved.WithoutClientSecrets(old), saved.WithoutClientSecrets(now)
+	}
+	return old, now, nil
+}
+
+// standIn has a saved state hold the Secrets that it was made with, so that they are not taken for
+// missing. What it assumes depends on the other side.
+func (s *side) standIn(other *side) error {
+	if s.state == nil {
+		return nil
+	}
+	there := namesOf(other.objects.Secrets)
+	if other.state != nil {
+		there = append(there, other.state.Secrets...)
+	}
+	state, err := s.state.Beside(there)
+	if err != nil {
+		return err
+	}
+	s.state = &state
+	for _, name := range state.Secrets {
+		var empty corev1.Secret
+		empty.Namespace, empty.Name, _ = strings.Cut(name, "/")
+		s.objects.Secrets = append(s.objects.Secrets, &empty)
+	}
+	return nil
+}
+
+// assumed are the Secrets that a saved state assumes.
+func (s side) assumed() []string {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.Assumed
+}
+
+func namesOf(all []*corev1.Secret) []string {
+	var out []string
+	for _, s := range all {
+		out = append(out, s.Namespace+"/"+s.Name)
+	}
+	return out
 }
 
 // tables compiles a configuration. It returns the table of each load balancer.
 func (s side) tables(
 	cmd *cobra.Command, with selection.Clouds,
 ) ([]*precedence.Table, []diag.Diagnostic, error) {
+	if s.state != nil {
+		tables, err := s.state.Read()
+		return tables, nil, err
+	}
 	programs, diagnostics, err := s.programs(cmd, with, nil)
 	var out []*precedence.Table
 	for _, p := range programs {
@@ -233,6 +316,63 @@ func (s side) programs(
 		return nil, nil, err
 	}
 	return program.CompileAll(cmd.Context(), cloud, s.objects, s.options, seen)
+}
+
+// assuming compiles the objects with the Secrets that are missing, and returns their names. The
+// diagnostics are those without them.
+func (s side) assuming(
+	cmd *cobra.Command, with selection.Clouds,
+) (tables []*precedence.Table, assumed []string, told []diag.Diagnostic, err error) {
+	tables, told, err = s.tables(cmd, with)
+	missing := program.MissingSecrets(told)
+	if err != nil || len(missing) == 0 {
+		return tables, nil, told, err
+	}
+	known := len(s.objects.Secrets)
+	if err := placeholder.AddToBoth(&s.objects, &objects.Objects{}, missing); err != nil {
+		return nil, nil, nil, err
+	}
+	tables, _, err = s.tables(cmd, with)
+	return tables, namesOf(s.objects.Secrets[known:]), told, err
+}
+
+// saved is the configuration as a state, with the Secrets that are missing and without them.
+func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, error) {
+	tables, assumed, _, err := s.assuming(cmd, with)
+	if err != nil {
+		return saved.State{}, err
+	}
+	saved.MakeAlike(assumed, tables)
+	out := saved.StateOf(s.named(), assumed)
+	if out.Tables = saved.All(tables); len(assumed) == 0 {
+		return out, nil
+	}
+	bare, _, err := s.tables(cmd, with)
+	out.Unassumed = saved.All(bare)
+	return out, err
+}
+
+// named are the Secrets that are there and that an Ingress or a Backend names.
+func (s side) named() []string {
+	var out []string
+	add := func(namespace, name string) {
+		if name != "" {
+			out = append(out, namespace+"/"+name)
+		}
+	}
+	for _, i := range s.objects.Ingresses {
+		for _, t := range i.Spec.TLS {
+			add(i.Namespace, t.SecretName)
+		}
+	}
+	for _, b := range s.objects.Backends {
+		add(b.Namespace, objects.SecretOf(b))
+	}
+	slices.Sort(out)
+	there := namesOf(s.objects.Secrets)
+	return slices.DeleteFunc(slices.Compact(out), func(name string) bool {
+		return !slices.Contains(there, name)
+	})
 }
 
 func printComparison(w io.Writer, report comparison.Report, format output.Format) error {

@@ -105,6 +105,7 @@ type presentation struct {
 
 // planned is what plan prints.
 type planned struct {
+	side        side
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
 	problems    manifests.Problems // of objects that were left out
@@ -126,8 +127,11 @@ func runPlan(
 	}
 	out := cmd.OutOrStdout()
 	if show.format != output.Text {
-		err = show.format.Print(out,
-			program.Report(result.programs, result.diagnostics, result.problems))
+		report := program.Report(result.programs, result.diagnostics, result.problems)
+		if report.Routing, err = result.side.saved(cmd, with); err != nil {
+			return err
+		}
+		err = show.format.Print(out, report)
 	} else {
 		err = printPlans(out, result, show.priorities)
 	}
@@ -172,12 +176,13 @@ func planFiles(
 	if err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return planned{}, err
 	}
+	compiled := side{objects: objects, options: in.Options(objects), input: in, problems: problems}
 	programs, diagnostics, err := program.CompileAll(
-		cmd.Context(), cloud, objects, in.Options(objects), before.Observed)
+		cmd.Context(), cloud, objects, compiled.options, before.Observed)
 	for i, p := range programs {
 		programs[i].Known = before.Settings[p.Plan.Key]
 	}
-	return planned{programs, diagnostics, problems}, err
+	return planned{compiled, programs, diagnostics, problems}, err
 }
 
 // planLive plans from the state in the cloud.
@@ -201,7 +206,8 @@ func planLive(
 		return planned{}, err
 	}
 	programs, diagnostics, err := program.CompileAll(ctx, cloud, objects, options, seen)
-	return planned{programs, diagnostics, problems}, err
+	compiled := side{objects: objects, options: options, input: in, problems: problems}
+	return planned{compiled, programs, diagnostics, problems}, err
 }
 
 // printPlans prints the plans and diagnostics for people, and a summary.

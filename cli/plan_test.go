@@ -78,6 +78,7 @@ type contract struct {
 	} `json:"summary"`
 	State    map[string]any `json:"state"`
 	Settings map[string]any `json:"settings"`
+	Routing  map[string]any `json:"routing"`
 }
 
 type contractRule struct {

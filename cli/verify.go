@@ -12,13 +12,10 @@ import (
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/placeholder"
-	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -145,22 +142,11 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 func (s side) complete(
 	cmd *cobra.Command, with selection.Clouds,
 ) ([]*precedence.Table, error) {
-	tables, diagnostics, err := s.tables(cmd, with)
+	tables, _, diagnostics, err := s.assuming(cmd, with)
 	if err != nil {
 		return nil, err
 	}
-	if err := tellMissingClasses(cmd, diagnostics); err != nil {
-		return nil, err
-	}
-	missing := program.MissingSecrets(diagnostics)
-	if len(missing) == 0 {
-		return tables, nil
-	}
-	if err := placeholder.AddToBoth(&s.objects, &objects.Objects{}, missing); err != nil {
-		return nil, err
-	}
-	tables, _, err = s.tables(cmd, with)
-	return tables, err
+	return tables, tellMissingClasses(cmd, diagnostics)
 }
 
 // tellMissingClasses prints the diagnostics of Ingresses that are left out because their class is

@@ -2,6 +2,7 @@ package program
 
 import (
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/saved"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -22,6 +23,8 @@ type PlanReport struct {
 	Summary  Summary            `json:"summary"`
 	// State has the load balancers after the plan by key, as plan --observed reads them.
 	State map[lb.Key]*lb.Observed `json:"state"`
+	// Routing is what requests get, as diff reads it.
+	Routing saved.State `json:"routing"`
 	// Settings has their settings after the plan, for which the state has digests.
 	Settings map[lb.Key]values.Known `json:"settings"`
 }

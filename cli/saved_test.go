@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// This file tests that a saved state stands for the files that were planned.
+
+// manifestsOfStories are the objects of each golden story, in directories of their own.
+func manifestsOfStories(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob("../test/golden/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range strings.Split(string(text), "\n-- ")[1:] {
+			name, objects, _ := strings.Cut(part, " --\n")
+			if strings.HasSuffix(name, ".yaml") {
+				out = append(out, directory(t, map[string]string{"objects.yaml": objects}))
+			}
+		}
+	}
+	return out
+}
+
+// savedPlan is the file with a plan of a directory; "" where there is nothing to plan.
+func savedPlan(t *testing.T, format, dir string) string {
+	t.Helper()
+	got := fairlead(t, "plan", "--provider", "aws", dir, "-o", format)
+	if strings.TrimSpace(got.out) == "" {
+		return ""
+	}
+	file := filepath.Join(t.TempDir(), "saved."+format)
+	write(t, file, got.out)
+	return file
+}
+
+// TestASavedStateIsComparedAsItsFiles compares each golden story with the next one, and the samples
+// with the first, from files and from a saved state on either side.
+func TestASavedStateIsComparedAsItsFiles(t *testing.T) {
+	dirs := append(manifestsOfStories(t), "../config/samples")
+	compared, differ, refused := 0, 0, 0
+	for i := 0; i < len(dirs); i += 3 { // of all, a third takes seconds
+		old := dirs[i]
+		now := dirs[(i+1)%len(dirs)]
+		format := []string{"json", "yaml"}[i%2]
+		before, after := savedPlan(t, format, old), savedPlan(t, format, now)
+		want := fairlead(t, "diff", "--provider", "aws", old, now, "-o", "json")
+		if before == "" || after == "" || want.code == exitFail {
+			continue // a file has what is refused
+		}
+		compared++
+		if want.code != exitDone {
+			differ++
+		}
+		for name, args := range map[string][2]string{
+			"the first is saved": {before, now}, "the second is saved": {old, after}, "both are saved": {before, after},
+		} {
+			got := fairlead(t, "diff", "--provider", "aws", args[0], args[1], "-o", "json")
+			if got.code == exitFail && strings.Contains(got.err, "some and not all") {
+				refused++
+				continue
+			}
+			if diff := cmp.Diff(want.out, got.out); diff != "" || got.code != want.code {
+				t.Errorf("%s and %s, %s: exit code %d, want %d: %s\n%s", old, now, name, got.code, want.code, got.err, diff)
+			}
+		}
+	}
+	t.Logf("%d pairs, of which %d differ; %d comparisons are refused", compared, differ, refused)
+	if differ < len(dirs)/6 || refused > compared/20 {
+		t.Errorf("of %d pairs %d are compared, and %d differ: too few to show anything", len(dirs), compared, differ)
+	}
+}
+
+// TestASavedStateOfAnOlderVersion says what to do.
+func TestASavedStateOfAnOlderVersion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "saved.json")
+	write(t, file, `{"loadBalancers": [], "steps": [], "state": {}}`)
+	got := fairlead(t, "diff", file, "../config/samples")
+	if got.code != exitFail || !strings.Contains(got.err, file+": the output of a plan without the key routing") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
