@@ -134,6 +134,7 @@ var reasons = map[string]string{
 	"cli/output":        "printing, the same in all commands",
 	"cli/program":       "compiling and planning a set of objects, for all commands that do",
 	"cli/reload":        "files that are read again when they change",
+	"cli/saved":         "routing tables as plan prints them and diff reads them",
 	"cli/selection":     "the provider that --provider names",
 	"cli/source":        "the objects that -f or a cluster gives",
 	"cli/version":       "the version of this binary",

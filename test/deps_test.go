@@ -145,6 +145,7 @@ var layers = map[string][]string{
 	"cli/output":                 {"cli/flagvalue", "model/check", "model/diag", "model/printable"},
 	"cli/configuration":          {"cli/flagvalue", "cli/manifests"},
 	"cli/access":                 {"controllers/scheme", "model/endpoints", "providers/clouds"},
+	"cli/saved":                  {"model/diag", "model/routing", "model/routing/precedence"},
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/revision":               {},
 	"cli/placeholder":            {"model/ingress/objects", "model/secrets", "providers/selfsigned"},
@@ -152,11 +153,11 @@ var layers = map[string][]string{
 	"cli/verification":           {"cli/manifests", "cli/output", "model/compare", "model/expect", "model/printable", "model/requests", "model/routing/precedence"},
 	"cli/traffic":                {"cli/output", "cli/program", "model/accesslog", "model/compare", "model/lb", "model/printable", "model/replay", "model/routing/precedence"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/revision", "cli/selection", "controllers/records", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/lb", "model/plan/values", "providers"},
-	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "model", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/ingress/snapshots", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/routing", "providers/clouds"},
+	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "cli/saved", "model", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/ingress/snapshots", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
 	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/placeholder", "cli/program", "cli/source", "model/ingress/objects", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress/classes", "model/printable", "providers", "providers/clouds"},
-	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/comparison", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/placeholder", "cli/program", "cli/reload", "cli/revision", "cli/selection", "cli/source", "cli/traffic", "cli/verification", "cli/version", "controllers/scheme", "model/check", "model/compare", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/lb", "model/plan", "model/printable", "model/requests", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
+	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/comparison", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/placeholder", "cli/program", "cli/reload", "cli/revision", "cli/saved", "cli/selection", "cli/source", "cli/traffic", "cli/verification", "cli/version", "controllers/scheme", "model/check", "model/compare", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/lb", "model/plan", "model/printable", "model/requests", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 
 	".": {"cli", "providers/clouds", "providers/fake", "providers/aws"},
 
