@@ -9,12 +9,13 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file brings certificates to listeners and takes them away, so that a host that keeps
-// being served never lacks one.
+// This file attaches certificates to listeners and detaches them. A host that is served before and
+// after the plan always has a certificate.
 
-// replaceCertificates finds certificates that are missing and can take the place of one that is not
-// wanted any more, as when a Secret is rotated: one step then, and nothing is attached or detached.
-// Seen is returned as if they had done so. Of several it is first the one for the same hosts.
+// replaceCertificates finds missing certificates that can replace one that is no longer wanted, as
+// when a Secret is rotated. One step replaces it, and no certificate is attached or detached. The
+// returned load balancer is the observed one after these replacements. Of several certificates, the
+// one for the same hosts is replaced first.
 func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
 	[]plan.ReplaceCertificate) {
 	missing := slices.DeleteFunc(slices.Clone(want.Certificates), func(c lb.Certificate) bool {
@@ -48,7 +49,7 @@ func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
 	return after, renewed
 }
 
-// certificates brings those that are missing, and corrects the tags of the others.
+// certificates imports missing certificates, and corrects the tags of the others.
 func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 	for _, r := range renewed {
 		d.imported[r.New.ID] = d.add(r, schedule.Places{})
@@ -65,9 +66,9 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 	}
 }
 
-// addCertificates brings the certificates that a listener lacks, ahead of the rules for their
-// hosts. Where its default certificate is another one, it gets its settings in the same step; a
-// default action that changes, too, follows in a step of its own, behind the rules.
+// addCertificates attaches the certificates that a listener lacks, before the rules for their hosts.
+// If its default certificate changes, the same step writes the settings of the listener. A default
+// action that changes as well follows in a step of its own, after the rules.
 func (d *difference) addCertificates(ch *change) {
 	seen, want := ch.seen, ch.want
 	ch.servedAfter = map[lb.CertificateID]int{}
@@ -93,8 +94,7 @@ func (d *difference) addCertificates(ch *change) {
 	ch.servedAfter[want.Certificates[0]] = ch.defaultReplaced
 }
 
-// certificatesFor are the tasks after which a port has the certificates that clients of a rule
-// need.
+// certificatesFor returns the tasks after which a port has the certificates for the hosts of a rule.
 func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	var tasks []int
 	for _, c := range d.want.Certificates {
@@ -104,21 +104,21 @@ func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	}
 	for id, t := range ch.servedAfter {
 		if !slices.ContainsFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }) {
-			tasks = append(tasks, t) // the cloud's own, for hosts that nobody told
+			tasks = append(tasks, t) // a certificate of the cloud, whose hosts are not known
 		}
 	}
 	slices.Sort(tasks)
 	return tasks
 }
 
-// mayServe reports whether clients of a rule may ask for one of the hosts of a certificate. One
-// that names none may be for any.
+// mayServe reports whether a rule and a certificate may have a host in common. A certificate of which
+// no hosts are known may be for any host.
 func (d *difference) mayServe(hosts []string, r lb.Rule) bool {
 	return len(hosts) == 0 || d.overlaps.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host",
 		Values: hosts}}})
 }
 
-// attach adds certificates that a listener lacks besides its default one.
+// attach attaches the missing certificates of a listener, without its default one.
 func (d *difference) attach(ch *change) []int {
 	var tasks []int
 	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
@@ -136,10 +136,10 @@ func (d *difference) attach(ch *change) []int {
 	return tasks
 }
 
-// removeCertificates takes away certificates that are not wanted, after others have been attached
-// and the rules for their hosts are gone. One that was the default goes with the step that replaces
-// it; where rules for its hosts outlast that step, it is served beside the new one until they are
-// gone, if there is room for both.
+// removeCertificates detaches certificates that are no longer wanted, after the new ones are attached
+// and the rules for their hosts are deleted. A former default certificate is detached by the step
+// that replaces it. If rules for its hosts are deleted after that step, it is attached beside the new
+// one until then, if the limit permits.
 func (d *difference) removeCertificates(ch *change) {
 	for i, id := range ch.seen.Certificates {
 		if slices.Contains(ch.want.Certificates, id) {
@@ -168,7 +168,7 @@ func (d *difference) removeCertificates(ch *change) {
 	}
 }
 
-// detach takes a certificate away that is not the default one.
+// detach detaches a certificate that is not the default one.
 func (d *difference) detach(ch *change, id lb.CertificateID) int {
 	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id},
 		schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
@@ -179,7 +179,7 @@ func (d *difference) detach(ch *change, id lb.CertificateID) int {
 	return t
 }
 
-// hasRoom reports whether there is a place besides all that are taken and needed.
+// hasRoom reports whether a place is free besides those that are taken and needed.
 func (d *difference) hasRoom(kind int) bool {
 	limit, places := schedule.Limits(d.caps)[kind], schedule.InUse(d.seen)[kind]+1
 	for _, t := range d.tasks {
@@ -188,7 +188,7 @@ func (d *difference) hasRoom(kind int) bool {
 	return limit == 0 || places <= limit
 }
 
-// lastClients are the tasks that end what clients needed a certificate for.
+// lastClients returns the tasks after which no rule needs a certificate any more.
 func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
 	var hosts []string
 	if c := d.seen.Certificate(id); c != nil {
@@ -203,7 +203,7 @@ func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
 	return tasks
 }
 
-// waits reports whether a task always comes after another one.
+// waits reports whether a task always runs after another one.
 func (d *difference) waits(later, earlier int) bool {
 	passed := map[int]bool{later: true}
 	for stack := []int{later}; len(stack) > 0; {
@@ -222,7 +222,7 @@ func (d *difference) waits(later, earlier int) bool {
 	return false
 }
 
-// importsOf are the tasks that bring certificates.
+// importsOf returns the tasks that import certificates.
 func (d *difference) importsOf(ids []lb.CertificateID) []int {
 	var tasks []int
 	for _, id := range ids {

@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
-// This file orders what happens at ports that redirect to each other. A client that follows a
-// redirect meets two listeners, and must find both as they were or both as they will be: what
-// changes at a port comes before new redirects to it, and after the removal of redirects to it. A
-// port that closes answers no requests afterwards: new redirects to it do not wait.
+// This file orders the changes of ports that redirect to each other. A client that follows a
+// redirect sends requests to two listeners. Both must answer as before the plan, or both as after it.
+// So changes of a port come before new redirects to it, and after the removal of old redirects to it.
+// A port that closes answers no requests afterwards, so new redirects to it do not wait.
 
-// redirects adds those orders, where a load balancer redirects to itself.
+// redirects adds these dependencies where a load balancer redirects to itself.
 func (d *difference) redirects() {
 	if !slices.ContainsFunc(d.changes, func(ch *change) bool { return len(ch.redirects()) > 0 }) {
 		return
@@ -39,33 +39,33 @@ func (d *difference) redirects() {
 	}
 }
 
-// portCloses reports whether a port is open now and will not be.
+// portCloses reports whether a port is open now and will be closed.
 func (d *difference) portCloses(port int32) bool {
 	return slices.ContainsFunc(d.changes, func(ch *change) bool {
 		return ch.port == port && ch.want == nil
 	})
 }
 
-// portOpens reports whether a port will be open and is not yet.
+// portOpens reports whether a port is closed now and will be open.
 func (d *difference) portOpens(port int32) bool {
 	return slices.ContainsFunc(d.changes, func(ch *change) bool {
 		return ch.port == port && ch.seen == nil
 	})
 }
 
-// onlyAnswer reports whether all that requests get is to be sent where an action sends them. At a
-// port that stays open, redirects of different statuses are one: they always lead to the same
-// answers. One that opens or closes answers on one side of the change only, so the status tells of
-// which side a redirect is.
+// onlyAnswer reports whether all actions redirect to the same place as an action. At a port that
+// stays open, redirects that differ in their status alone count as equal, because they lead to the
+// same answers. A port that opens or closes answers either before the change or after it, so there
+// the status distinguishes the old redirect from the new one.
 func onlyAnswer(all []lb.Action, a lb.Action, oneSided bool) bool {
 	return len(all) > 0 && !slices.ContainsFunc(all, func(b lb.Action) bool {
 		return b.Redirect == nil || b.Location != a.Location || oneSided && b.Status != a.Status
 	})
 }
 
-// answers are the actions of the requests that a move sends elsewhere, before it and after it. A
-// rule that is added or widened takes requests from old rules below it, one that is removed or
-// narrowed leaves them to new rules below it.
+// answers returns the actions that requests of a changed rule get before the move and after it. A
+// rule that is added or widened takes requests from old rules below it. A rule that is removed or
+// narrowed leaves requests to new rules below it.
 func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 	if m.line == absent {
 		if ch.seen != nil {
@@ -92,7 +92,7 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 	}
 }
 
-// first are the actions that the lines below a move may have for its requests.
+// first returns the actions that the rules below a move may have for its requests.
 func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
 	for _, position := range x.candidates(m.rule) {
@@ -108,8 +108,9 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	return append(out, otherwise)
 }
 
-// landing are the tasks that change what a redirected request meets, on the port where it lands
-// and on those where it is redirected again. The rule says which requests are redirected.
+// landing returns the tasks that change the answers to redirected requests, on the port that they are
+// redirected to and on those where they are redirected again. The rule matches the redirected
+// requests.
 func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
 	port := from.target(a)
 	if slices.Contains(passed, port) {
@@ -131,7 +132,8 @@ func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int
 	return tasks
 }
 
-// redirects are the rules that redirect, old and new, the defaults as rules without conditions.
+// redirects returns the old and new rules that redirect. Default actions are rules without
+// conditions.
 func (ch *change) redirects() []lb.Rule {
 	var out []lb.Rule
 	add := func(r lb.Rule) {
@@ -154,7 +156,7 @@ func (ch *change) redirects() []lb.Rule {
 	return out
 }
 
-// target is the port that a redirect leads to.
+// target returns the port that a redirect leads to.
 func (ch *change) target(a lb.Action) int32 {
 	if ch.want != nil {
 		return a.Redirect.Target(ch.port, ch.want.Protocol)
@@ -162,8 +164,8 @@ func (ch *change) target(a lb.Action) int32 {
 	return a.Redirect.Target(ch.port, ch.seen.Protocol)
 }
 
-// arriving is the rule of the requests that a redirect makes of those of another rule. Where the
-// redirect changes a part of the request, the old condition on it says nothing any more.
+// arriving returns a rule that matches the requests that clients send after a redirect by another
+// rule. It has no condition on the parts of a request that the redirect changes.
 func arriving(r lb.Rule, a lb.Action) lb.Rule {
 	changed := map[string]string{"host": a.Redirect.Host, "path": a.Redirect.Path,
 		"query": a.Redirect.Query}

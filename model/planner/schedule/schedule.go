@@ -9,15 +9,16 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file puts tasks into an order that never exceeds a limit. While there are places for
-// everything, that is the order in which the tasks were made. Where a kind of place is short,
-// steps that take none run as early as they can, and of the others first those that stand before
-// the deletion that is cheapest to reach.
+// This file puts tasks into an order that never exceeds a limit. If there is room for all new
+// resources, tasks keep the order in which they were created. If there is no room for all resources
+// of a kind, tasks that create none of that kind run as early as possible. Of the other tasks, those
+// run first that the deletion which needs the least room waits for.
 
-// unplaced is the place of a task that is not in the order, and the task of a place that was there.
+// unplaced is the index of a task that is not in the order, and the task of a place that was free
+// from the start.
 const unplaced = -1
 
-// A schedule is an order in the making.
+// A schedule holds the state while tasks are put in order.
 type schedule struct {
 	tasks     []Task
 	waits     []int        // by task, how many tasks it still waits for
@@ -33,7 +34,7 @@ type schedule struct {
 	Sequence
 }
 
-// A Sequence is tasks in order.
+// A Sequence holds tasks in order.
 type Sequence struct {
 	Steps      []plan.Planned
 	Complete   bool        // or the limits did not permit the rest
@@ -43,7 +44,7 @@ type Sequence struct {
 	Index      []int       // by task, where it is in steps; nowhere while it is not
 }
 
-// ClearEarly takes back that some steps come early.
+// ClearEarly removes the record of steps that come early.
 func (s *Sequence) ClearEarly() {
 	s.EarlySteps = nil
 	for i := range s.Steps {
@@ -84,12 +85,12 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 	return s.Sequence
 }
 
-// before are the tasks that a task waits for.
+// before returns the tasks that a task waits for.
 func (s *schedule) before(i int) []int {
 	return slices.Concat(s.tasks[i].After, s.tasks[i].Preferred, s.tasks[i].Optional)
 }
 
-// next does one more task, and reports whether there was one that could be done.
+// next adds one more task to the order, and reports whether one could be added.
 func (s *schedule) next() bool {
 	anyTask := func(Task) bool { return true }
 	if len(s.ready) == 0 && !s.dropOptional(anyTask) && !s.startEarly(anyTask) {
@@ -118,8 +119,7 @@ func (s *schedule) next() bool {
 	return true
 }
 
-// dropOptional has a task not wait any longer for those that it need not wait for, where nothing
-// else holds it up.
+// dropOptional makes a task ready that waits only for its optional tasks.
 func (s *schedule) dropOptional(which func(Task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
@@ -134,8 +134,8 @@ func (s *schedule) dropOptional(which func(Task) bool) bool {
 	return false
 }
 
-// startEarly makes a task ready that only waits for tasks that it should rather, but need not, wait
-// for: where all wait for each other, or where there is no place for what it waits for.
+// startEarly makes a task ready that waits only for its preferred and optional tasks. It is used
+// where tasks wait for each other, or where the limits leave no room for the preferred tasks.
 func (s *schedule) startEarly(which func(Task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.After, s.pending) {
@@ -152,7 +152,7 @@ func (s *schedule) startEarly(which func(Task) bool) bool {
 
 func (s *schedule) pending(i int) bool { return s.Index[i] == unplaced }
 
-// anyShort reports whether more places are needed than there are.
+// anyShort reports whether the remaining tasks need more places of some kind than are free.
 func (s *schedule) anyShort() bool {
 	for k := range s.limit {
 		if s.isShort(k) {
@@ -166,7 +166,7 @@ func (s *schedule) isShort(kind int) bool {
 	return s.limit[kind] > 0 && s.need[kind] > len(s.free[kind])
 }
 
-// takesShort reports whether a task takes a place that is short.
+// takesShort reports whether a task takes a place of a kind that is short.
 func (s *schedule) takesShort(i int) bool {
 	for k := range s.limit {
 		if s.tasks[i].Places[k] > 0 && s.isShort(k) {
@@ -176,8 +176,8 @@ func (s *schedule) takesShort(i int) bool {
 	return false
 }
 
-// cheapestDeletion is the tasks before the deletion that takes the fewest places to reach, as far
-// as there are that many.
+// cheapestDeletion returns the tasks that have to run before the deletion that needs the fewest
+// places for them. It returns nil if no deletion fits into the free places.
 func (s *schedule) cheapestDeletion() map[int]bool {
 	var best map[int]bool
 	cheapest := 0
@@ -193,7 +193,7 @@ func (s *schedule) cheapestDeletion() map[int]bool {
 	return best
 }
 
-// makesShort reports whether a task makes a place that is short.
+// makesShort reports whether a task frees a place of a kind that is short.
 func (s *schedule) makesShort(i int) bool {
 	for k := range s.limit {
 		if s.tasks[i].Places[k] < 0 && s.isShort(k) {
@@ -203,7 +203,8 @@ func (s *schedule) makesShort(i int) bool {
 	return false
 }
 
-// predecessorsOf is what must be done before a task, itself included, and the places that it takes.
+// predecessorsOf returns the tasks that must run before a task, with the task itself, and the places
+// that they take.
 func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
 	way, cost := map[int]bool{to: true}, Places{}
 	for stack := []int{to}; len(stack) > 0; {
@@ -222,7 +223,7 @@ func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
 	return way, cost
 }
 
-// hasPlacesFor reports whether there are places for a cost.
+// hasPlacesFor reports whether enough places are free.
 func (s *schedule) hasPlacesFor(cost Places) bool {
 	for k := range s.limit {
 		if s.limit[k] > 0 && cost[k] > len(s.free[k]) {
@@ -240,7 +241,7 @@ func (u Places) total() int {
 	return sum
 }
 
-// do puts a task at the end of the order. It waits for the tasks that made its places.
+// do puts a task at the end of the order. From then on it waits for the tasks that freed its places.
 func (s *schedule) do(i int) {
 	t := s.tasks[i]
 	planned := plan.Planned{Step: t.Step, Origin: t.Origin}
@@ -280,7 +281,7 @@ func (s *schedule) do(i int) {
 	}
 }
 
-// A queue is tasks by index, the first on top of the heap.
+// A queue is a heap of the indexes of tasks, with the lowest on top.
 type queue []int
 
 func (q queue) Len() int           { return len(q) }
@@ -294,7 +295,7 @@ func (q *queue) Pop() any {
 	return x
 }
 
-// first is where the first task is of which something holds, or -1.
+// first returns the position of the first task for which a function is true, or -1.
 func (q queue) first(holds func(int) bool) int {
 	found := -1
 	for at, i := range q {
@@ -305,7 +306,7 @@ func (q queue) first(holds func(int) bool) int {
 	return found
 }
 
-// earlyReason says why a step comes early.
+// earlyReason returns the reason of the diagnostic about a step that comes early.
 func earlyReason(s plan.Step) diag.Reason {
 	if _, detaches := s.(plan.DetachCertificate); detaches {
 		return diag.DeleteFirst

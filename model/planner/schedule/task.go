@@ -8,25 +8,27 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file is the steps of a plan before they have an order, and the places that they take.
+// This file has the steps of a plan before they have an order, and the places that they take.
 
 // A Task is a step that has no place in a plan yet.
 type Task struct {
 	Step   plan.Step
 	Origin []diag.Source
 	After  []int // tasks that must be done before
-	// Preferred are tasks that should be done before. They give way where everything would wait
-	// for everything, as ports that redirect to each other can make it.
+	// Preferred are tasks that should run before. The task does not wait for them if tasks would
+	// otherwise wait for each other, as with ports that redirect to each other.
 	Preferred []int
-	// Optional are tasks that should be done before, too. They give way first, and to limits as well.
+	// Optional are tasks that should run before, too. The task does not wait for them if a limit would
+	// be exceeded, and they are given up before the preferred ones.
 	Optional []int
 	Places   Places
 }
 
-// Places are how many places of each limited kind a step takes, or makes where it is negative.
+// Places counts the places of each limited kind that a step takes. Negative counts are places that
+// it frees.
 type Places [Kinds]int
 
-// The kinds of limited things.
+// The kinds of resources that a cloud limits.
 const (
 	Rules = iota
 	Groups
@@ -36,10 +38,10 @@ const (
 	Kinds
 )
 
-// Limits returns the places that there are, by kind; 0 is no limit.
+// Limits returns the limits of a cloud by kind; 0 is no limit.
 func Limits(c lb.Capabilities) Places { return byKind(c.Limits()) }
 
-// InUse returns the places that are taken.
+// InUse returns the places that a load balancer takes now.
 func InUse(o *lb.Observed) Places { return byKind(o.Counts()) }
 
 func byKind(c lb.Counts) Places {
