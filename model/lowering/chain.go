@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A block is what will become a rule, or a few if it does not fit into one: claims of one group
-// that no claim of another group between them overlaps.
+// A block holds claims of one group that become one rule, or several if they do not fit into one.
+// Between them, no claim of another group overlaps one of them.
 type block struct {
 	group   *group
 	action  lb.Action
@@ -24,7 +24,7 @@ type block struct {
 	index   *pathIndex                // what indexed made of it
 }
 
-// indexed is the index of the paths. It is made once the block is complete.
+// indexed returns the index of the paths. It is built once, when the block is complete.
 func (b *block) indexed() *pathIndex {
 	if b.index == nil {
 		b.index = newPathIndex(b.paths)
@@ -32,16 +32,16 @@ func (b *block) indexed() *pathIndex {
 	return b.index
 }
 
-// origin is where a path of one of a block's hosts comes from. A catch-all that no Ingress asked for has
-// none.
+// origin is the source of a path of one of a block's hosts. A catch-all rule that no Ingress asked
+// for has none.
 type origin struct {
 	host   routing.Host
 	path   routing.Path
 	source diag.Source
 }
 
-// blocks packs one host's claims, given by precedence, into blocks. It is done from the top and
-// from the bottom, because either may leave fewer.
+// blocks packs the claims of a host, which are in order of precedence, into blocks. It packs them
+// from the top and from the bottom, and returns the shorter result.
 func (s *pathSets) blocks(host routing.Host, all []claim) []*block {
 	groups := map[*group]bool{}
 	for i := range all {
@@ -71,7 +71,7 @@ func (s *pathSets) blocks(host routing.Host, all []claim) []*block {
 	return best
 }
 
-// oneBlock is the usual case: all claims of a host are of one group.
+// oneBlock returns the block of a host whose claims are all of one group, which is the usual case.
 func oneBlock(host routing.Host, all []claim) *block {
 	b := newBlock(host, &all[0])
 	b.paths = make([]routing.Path, 0, len(all))
@@ -92,10 +92,10 @@ func (b *block) add(cl *claim) {
 	b.origins = append(b.origins, origin{b.hosts[0], cl.path, cl.origin})
 }
 
-// firstFit puts each claim into the first block of its group that stands behind every block it
-// must not overtake: those with an overlapping claim of another group before it. Only
-// where there is none is a block added at the end. The blocks are ordered if any of them must
-// not overtake another.
+// firstFit puts each claim into a block of its group. An earlier claim of another group that
+// overlaps it must keep its precedence, so the block has to come after the blocks of such claims.
+// The first block that does is taken; if there is none, a block is added at the end. ordered
+// reports whether the order of blocks matters.
 func (s *pathSets) firstFit(host routing.Host, all []claim) (blocks []*block, ordered bool) {
 	byGroup := map[*group][]int{}
 	placed := newHighest(s, len(all))
@@ -116,8 +116,9 @@ func (s *pathSets) firstFit(host routing.Host, all []claim) (blocks []*block, or
 	return blocks, ordered
 }
 
-// layers numbers blocks by how deep they must stand, so that those that need no order among
-// them can be put in one that does not depend on their neighbours.
+// layers gives each block the number of its layer, which is above those of all blocks that have to
+// come before it. Blocks of one layer may have any order, so it can be one that stays the same when
+// other blocks change.
 func (s *pathSets) layers(blocks []*block) {
 	placed := newHighest(s, len(blocks))
 	for _, b := range blocks {
@@ -130,9 +131,9 @@ func (s *pathSets) layers(blocks []*block) {
 	}
 }
 
-// highest remembers, of the claims placed so far, the highest place among those that overlap a
-// path and are of another group. For prefixes and exact paths it is a summary at each prefix of
-// what lies below, so that asking costs one look-up.
+// highest finds the highest place among the placed claims of other groups that overlap a path. For
+// prefixes and exact paths, it keeps a summary of all paths below each prefix, so that one look-up
+// finds it.
 type highest struct {
 	sets   *pathSets
 	below  map[string]topTwo // at each prefix: everything below it
@@ -147,7 +148,7 @@ type placedClaim struct {
 	place int
 }
 
-// topTwo is the highest place, and the highest of another group than that one's.
+// topTwo holds the highest place, and the highest place of any other group.
 type topTwo struct {
 	first, second int
 	group         *group
@@ -215,7 +216,7 @@ func (t *topTwo) offer(g *group, place int) {
 	}
 }
 
-// without is the highest place of another group, -1 if there is none.
+// without returns the highest place of a group other than g; -1 if there is none.
 func (t topTwo) without(g *group) int {
 	switch t.group {
 	case nil:

@@ -10,10 +10,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file turns a block into as few rules as the limits on values allow. Plain values are
-// preferred; regular expressions are used where nothing else says it, or where they save a rule.
+// This file turns a block into as few rules as the limits on values allow. It prefers plain values,
+// and uses regular expressions where plain values cannot express a path or host, or need more
+// rules.
 
-// rules are a block's rules. They do the same, so their order means nothing.
+// rules returns the rules of a block. They have the same action, so their order does not matter.
 func (s *speller) rules(b *block) []lb.Rule {
 	hosts := s.hostAtoms(b)
 	var out []lb.Rule
@@ -23,7 +24,7 @@ func (s *speller) rules(b *block) []lb.Rule {
 	return out
 }
 
-// rulesWhen are the rules of a block for some of the values of its conditions.
+// rulesWhen returns the rules of a block for some of the values of its conditions.
 func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []atom) []lb.Rule {
 	var best []lb.Rule
 	for _, hostParts := range ways(hosts) {
@@ -45,8 +46,7 @@ func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []at
 	return best
 }
 
-// An atom is what is not divided between rules: a value, or an alternative of a regular
-// expression.
+// An atom is a value, or an alternative of a regular expression. It is not divided between rules.
 type atom struct {
 	spelling
 	text string // the order of atoms, and where long lists are cut
@@ -64,7 +64,8 @@ func (s *speller) hostAtoms(b *block) []atom {
 	return atoms
 }
 
-// pathAtoms are the block's paths, beside its hosts and conditions that have some wildcards.
+// pathAtoms returns the paths of a block as atoms. Its hosts use some of the wildcards that a rule
+// may have, and its other conditions use further ones.
 func (s *speller) pathAtoms(b *block, further int) []atom {
 	wild := 0
 	for _, h := range b.hosts {
@@ -81,14 +82,14 @@ func (s *speller) pathAtoms(b *block, further int) []atom {
 	return atoms
 }
 
-// A part is a list of atoms said in one way.
+// A part is a list of atoms that are all written as values, or all as regular expressions.
 type part struct {
 	atoms []atom
 	regex bool
 }
 
-// ways are the ways to say a list of atoms, in order of preference: all as values, values where
-// there are some, all as regular expressions.
+// ways returns the ways to write a list of atoms, in order of preference: all as values; as values
+// where an atom has some, and the others as regular expressions; all as regular expressions.
 func ways(atoms []atom) [][]part {
 	if len(atoms) == 0 {
 		return [][]part{{{}}}
@@ -116,8 +117,9 @@ func ways(atoms []atom) [][]part {
 	return out
 }
 
-// grid is the rules for all hosts of one part with all paths of another. Hosts and paths share
-// the values and the wildcards of a rule, so every share is tried: that of one host fits always.
+// grid returns the rules for all hosts of one part with all paths of another. Hosts and paths share
+// the values and wildcards that a rule may have, so every number of host values is tried. One host
+// value always fits.
 func (s *speller) grid(b *block, when routing.Conditions, hosts, paths part) []lb.Rule {
 	perRule := s.caps.ValuesPerRule
 	for _, c := range when {
@@ -174,7 +176,7 @@ func (s *speller) shares(hosts, paths part, perRule int) func(yield func(int) bo
 	}
 }
 
-// limit is how many values are left for a condition; 0 is no limit.
+// limit returns how many values are left for a condition; 0 is no limit.
 func limit(perCondition, perRule, used int) int {
 	if perRule <= 0 {
 		return perCondition
@@ -193,7 +195,7 @@ func limitWildcards(perRule, used int) int {
 	return max(perRule-used, 1)
 }
 
-// A chunk is the values of one condition of one rule.
+// A chunk holds the values of one condition of one rule.
 type chunk struct {
 	values    []string
 	regex     bool
@@ -201,9 +203,9 @@ type chunk struct {
 	of        []int // which hosts or paths of the block
 }
 
-// pack fills conditions with at most room values and the given number of wildcards each. Long
-// lists are cut at places that their content chooses, so that one more atom changes a few
-// conditions and not all that follow.
+// pack fills conditions, each with at most room values and wild wildcards. It cuts long lists at
+// places that depend on the atoms there, so that one more atom changes a few conditions and not all
+// conditions after it.
 func (s *speller) pack(p part, end string, room, wild int) []chunk {
 	if len(p.atoms) == 0 {
 		return []chunk{{}}
@@ -266,8 +268,8 @@ func (s *speller) packRegex(atoms []atom, end string, room int) []chunk {
 	return append(chunks, open)
 }
 
-// alternation is one anchored regular expression for several atoms: what all begin with and
-// what prefixes end with is written once.
+// alternation returns one anchored regular expression for several atoms. A slash that all begin
+// with, and the end of all prefixes, are written once.
 func alternation(atoms []atom, end string) string {
 	lead := "/"
 	for _, a := range atoms {
@@ -300,8 +302,8 @@ func oneOf(alternatives []string) string {
 	return "(" + strings.Join(alternatives, "|") + ")"
 }
 
-// segments cuts a long list where the content of an atom says so, each piece long enough that
-// what its last condition leaves empty does not matter.
+// segments cuts a long list after atoms that a digest of their text selects. The pieces are so long
+// that the unused room in the last condition of each does not matter.
 func segments(atoms []atom, regex bool, room int) [][]atom {
 	perRule := max(room, 1)
 	if regex {
@@ -329,12 +331,13 @@ func cuts(text string, every int) bool {
 	return h.Sum32()%uint32(every) == 0
 }
 
-// rule is the block's rule for some of its hosts and paths and of the values of its conditions.
+// rule returns the rule of a block for some of its hosts, its paths and the values of its
+// conditions.
 func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
 	r := lb.Rule{Action: b.action,
 		Conditions: append(hosts.condition("host"), paths.condition("path")...)}
 	if len(r.Conditions)+len(when) == 0 {
-		// everything: a rule has to have a condition
+		// a rule must have a condition, and this one matches every request
 		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}}
 	}
 	for _, c := range when {
@@ -347,7 +350,7 @@ func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
 	return r
 }
 
-// condition is the chunk as a condition on a field; none if it has no values.
+// condition returns a chunk as a condition on a field; none if it has no values.
 func (c chunk) condition(field string) []lb.Condition {
 	switch {
 	case len(c.values) == 0:
@@ -358,7 +361,7 @@ func (c chunk) condition(field string) []lb.Condition {
 	return []lb.Condition{{Field: field, Values: c.values}}
 }
 
-// originOf are the sources of the routes behind some of the block's hosts and paths.
+// originOf returns the sources of the routes of some hosts and paths of a block.
 func (b *block) originOf(hosts, paths chunk) []diag.Source {
 	if b.byHost == nil {
 		b.byHost = make(map[routing.Host][]origin, len(b.hosts))

@@ -17,14 +17,15 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file finds what annotations were meant as that are none: misspelt ones, those without their
-// prefix, those that stand on a Service, and names of other things than annotations.
+// This file finds the settings that unknown annotations may have been meant as: misspelt
+// annotations, those without their prefix, those on a Service, and names of fields instead of
+// annotations.
 
-// MostUnknown is how many unknown annotations of an Ingress are told each on its own.
+// MostUnknown is how many unknown annotations of an Ingress have a diagnostic each.
 const MostUnknown = 10
 
-// Unknown are the diagnostics about annotations that were meant for Fairlead and are none of its
-// own.
+// Unknown returns diagnostics about annotations that seem to be meant for Fairlead, and that
+// Fairlead does not have.
 func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	left := diag.Diagnostic{Severity: diag.Warning, Reason: diag.AnnotationUnknown,
@@ -53,8 +54,8 @@ func Unknown(ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic
 	return out
 }
 
-// unknown says what an annotation may have been meant as. It is an error where to serve the Ingress
-// without it would expose more than its author seems to ask for.
+// unknown returns a message about an unknown annotation. It is an error if the Ingress, served
+// without the annotation, would expose more than its author seems to ask for.
 func unknown(key, value string, given settings.Values) (message string, severity diag.Severity,
 	said bool) {
 	_, short, prefixed := cutPrefix(key)
@@ -63,7 +64,7 @@ func unknown(key, value string, given settings.Values) (message string, severity
 	switch {
 	case !prefixed && (m.annotation == nil || len(value) > settings.Longest ||
 		m.annotation.Check(value) != nil):
-		return "", "", false // a name of the author's own
+		return "", "", false // a name that the author chose for something else
 	case m.annotation != nil:
 		message += "; did you mean " + m.annotation.Annotation + "?"
 	case m.field != "":
@@ -82,9 +83,8 @@ func unknown(key, value string, given settings.Values) (message string, severity
 	return message, severity, true
 }
 
-// cutPrefix parts a key into its prefix and the name behind it. Behind our prefix there may be a
-// dot, a hyphen or an underscore in place of the slash. Without a prefix the name is all of the
-// key.
+// cutPrefix splits a key into its prefix and its name. After our prefix, a dot, a hyphen or an
+// underscore may stand in place of the slash. Without a prefix, the name is the whole key.
 func cutPrefix(key string) (p, short string, prefixed bool) {
 	if p, short, prefixed = strings.Cut(key, "/"); prefixed {
 		return p, short, true
@@ -98,10 +98,11 @@ func cutPrefix(key string) (p, short string, prefixed bool) {
 	return "", key, false
 }
 
-// meantAsOurs reports whether an annotation without our prefix may have been meant to have it:
-// there is no prefix, and the name is one of ours, or the prefix resembles ours. It can be ours in
-// capitals: the API server checks keys of annotations in lower case and stores them as they are
-// (ValidateAnnotations in k8s.io/apimachinery pkg/api/validation/objectmeta.go).
+// meantAsOurs reports whether an annotation without our prefix may have been meant to have it.
+// Either it has no prefix and the name of one of our annotations, or its prefix resembles ours. The
+// prefix can be ours in capitals: the API server checks keys of annotations in lower case, and
+// stores them as they are (ValidateAnnotations in k8s.io/apimachinery
+// pkg/api/validation/objectmeta.go).
 func meantAsOurs(key string) bool {
 	p, short, prefixed := cutPrefix(key)
 	if !prefixed {
@@ -114,16 +115,16 @@ func meantAsOurs(key string) bool {
 	return strings.Contains(p, "fairlead") || spelling.Within(p, v1alpha1.Group, 2)
 }
 
-// A meaning is what a name may have been meant as.
+// A meaning is the setting that a name may have been meant as.
 type meaning struct {
 	annotation *settings.Setting
 	field      string // of a class or a Backend
-	instead    string // what stands for the annotation of another controller that has the name
-	narrows    bool   // it says who is answered
-	loosely    bool   // the name says the same in other words, and its values may be others
+	instead    string // the equivalent of another controller's annotation with the name
+	narrows    bool   // it restricts which requests are answered
+	loosely    bool   // the name is a synonym, and its values may differ
 }
 
-// otherWords are names that say what an annotation of ours does, squeezed.
+// otherWords has synonyms of our annotations, in lower case without punctuation.
 var otherWords = func() map[string]string {
 	out := map[string]string{}
 	for _, s := range settings.Table {
@@ -134,11 +135,12 @@ var otherWords = func() map[string]string {
 	return out
 }()
 
-// narrowingFields are the fields that restrict which requests are answered.
+// narrowingFields has the fields that restrict which requests are answered.
 var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": true,
 	"mutualAuthentication": true, "authenticate": true}
 
-// ours are the annotations that have our prefix, and ourNames their names without it, squeezed.
+// ours has the annotations with our prefix. ourNames has their names without it, in lower case
+// without punctuation.
 var ours, ourNames = func() (names, squeezed []string) {
 	for _, a := range settings.Table {
 		if short, found := strings.CutPrefix(a.Annotation, settings.Prefix); found {
@@ -148,10 +150,11 @@ var ours, ourNames = func() (names, squeezed []string) {
 	return names, squeezed
 }()
 
-// fieldNames are the keys of fields, in order.
+// fieldNames has the keys of fields, sorted.
 var fieldNames = slices.Sorted(maps.Keys(fields))
 
-// fields are the names of the fields of classes and Backends, squeezed, and where each is.
+// fields has the names of the fields of classes and Backends, in lower case without punctuation,
+// with their places.
 var fields = func() map[string]meaning {
 	out := map[string]meaning{}
 	add := func(of reflect.Type, path, object string) {
@@ -168,9 +171,9 @@ var fields = func() map[string]meaning {
 	return out
 }()
 
-// meaningOf finds what a name without its prefix may have been meant as. Names that are the same
-// but for case and punctuation go before those that resemble. Without a prefix only the former
-// count.
+// meaningOf returns the setting that a name without its prefix may have been meant as. Names that
+// differ in case and punctuation alone are preferred to similar names. If the key has no prefix,
+// only the former count.
 func meaningOf(short string, prefixed bool) meaning {
 	squeezed := spelling.Squeezed(short)
 	if at := slices.Index(ourNames, squeezed); at >= 0 {
@@ -201,8 +204,8 @@ func meaningOf(short string, prefixed bool) meaning {
 	return meaning{}
 }
 
-// restricts reports whether to go without the annotation may expose more than its author asks for.
-// Of a name that is like none, its words decide.
+// restricts reports whether the Ingress may expose more than its author asks for if the annotation
+// is ignored. If the name resembles no setting, its words decide.
 func (m meaning) restricts(short, value string, given settings.Values) bool {
 	switch {
 	case m.annotation == nil && seemsToNarrow(short, value, given):
@@ -212,7 +215,7 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 	case m.loosely && off(value):
 		return false
 	case spelling.Squeezed(short) == "allowhttp":
-		return false // what is not off allows more
+		return false // a value that is not off allows more
 	case m == (meaning{}):
 		return foreign.SoundsRestricting(short, value)
 	case m.annotation != nil && m.annotation.Annotation == settings.ListenPorts:
@@ -230,13 +233,13 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 		m.annotation.Exposes(value, given)
 }
 
-// narrowingWords are parts of names that say of an annotation of ours that it narrows who is
+// narrowingWords has parts of names that suggest that a setting restricts which requests are
 // answered, or how.
 var narrowingWords = map[string]bool{
 	"method": true, "methods": true, "login": true,
 }
 
-// off reports whether a value asks for nothing.
+// off reports whether a value switches a setting off.
 func off(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "false", "off", "no", "none", "0", "disabled":
@@ -245,8 +248,8 @@ func off(value string) bool {
 	return false
 }
 
-// seemsToNarrow reports whether a name that no annotation has asks for less than is served:
-// requests in the clear not to be answered, the internet to be kept away, or a word that says so.
+// seemsToNarrow reports whether an unknown name seems to ask for less than is served: no plain
+// HTTP, no access from the internet, or a name with one of the narrowing words.
 func seemsToNarrow(short, value string, given settings.Values) bool {
 	words := spelling.Words(short)
 	has := func(word string) bool { return slices.Contains(words, word) }
@@ -268,7 +271,7 @@ func seemsToNarrow(short, value string, given settings.Values) bool {
 	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })
 }
 
-// plain reports whether ports serve requests in the clear.
+// plain reports whether ports serve plain HTTP.
 func plain(ports []v1alpha1.ListenPort) bool {
 	return slices.ContainsFunc(ports, func(p v1alpha1.ListenPort) bool { return p.Protocol == "HTTP" })
 }

@@ -18,13 +18,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps certificates to the hosts that their namespaces may serve. A listener can show
-// clients any certificate that has a name for the host they ask for, whichever Ingress brought it,
-// so all names count.
+// This file refuses certificates that have names for hosts of other namespaces. A listener may send
+// clients any certificate that has a name for their host, from whichever Ingress it comes, so every
+// name of a certificate is checked.
 //
-// On a load balancer where hosts have owners, either the certificate is refused, or the host is not
-// served over HTTPS, whichever came later (package ownership). A certificate counts for all HTTPS
-// ports. Two namespaces that bring the same certificate do not disturb each other.
+// On a load balancer where hosts have owners, either the certificate or the host came first
+// (package ownership). If the host came first, the certificate is refused. If the certificate came
+// first, the host is not served over HTTPS. A certificate counts for all HTTPS ports. A certificate
+// that two namespaces use is allowed for the hosts of both.
 
 func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisputes {
 	r := certificateDisputes{owners: s.Owners, served: map[string]map[routing.Host]bool{},
@@ -54,7 +55,7 @@ func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisput
 		}
 	}
 	if len(s.Memory.Hosts) == 0 {
-		return r // the age of Ingresses decides about hosts, and about certificates too
+		return r // the age of Ingresses decides about hosts and certificates
 	}
 	for secret, id := range d.remembered {
 		if c := d.find(id); c != nil {
@@ -76,7 +77,7 @@ func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisput
 	return r
 }
 
-// inCloudFor are the certificates of the cloud that a member names, or that are found for its
+// inCloudFor returns the certificates of the cloud that a member names, or that are found for its
 // hosts.
 func (d *Builder) inCloudFor(m members.Member) []routing.CertificateID {
 	if len(m.Settings.Certificates) > 0 {
@@ -104,14 +105,14 @@ func nameOfSecret(s *corev1.Secret) string {
 	return objects.Name{Namespace: s.Namespace, Name: s.Name}.String()
 }
 
-// bring notes that a member names a certificate.
+// bring records that a member uses a certificate.
 func (r *certificateDisputes) bring(by routing.Owner, id routing.CertificateID) {
 	if before, known := r.brought[by.Namespace][id]; !known || ownership.Older(by, before) < 0 {
 		put(r.brought, by.Namespace, id, by)
 	}
 }
 
-// put adds to a map of maps.
+// put sets a value in a map of maps.
 func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, value V) {
 	if to[namespace] == nil {
 		to[namespace] = map[K]V{}
@@ -119,8 +120,9 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 	to[namespace][key] = value
 }
 
-// allowed is what was read of a Secret, if its namespace may serve every name in it here; or else
-// the certificate that the Secret held last, if it may serve that.
+// allowed returns the certificate of a Secret if the namespace may serve every name in it.
+// Otherwise it returns an error, with the previous certificate of the Secret if the namespace may
+// serve that.
 func (o *MemberListeners) allowed(s secret, n objects.Name) secret {
 	if s.id == "" {
 		return s
@@ -137,10 +139,10 @@ func (o *MemberListeners) allowed(s secret, n objects.Name) secret {
 	return refused
 }
 
-// ofItsOwn is what to do about a certificate that is refused.
+// ofItsOwn ends messages about refused certificates with the remedy.
 const ofItsOwn = ": use a certificate that has no other names than the hosts of its namespace"
 
-// refusesNamed says why a member may not use the certificates that it names, if it may not.
+// refusesNamed returns why a member may not use the certificates that it names; "" if it may.
 func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 	if o.Allowance.Everything && o.owners == nil {
 		return "", ""
@@ -158,10 +160,10 @@ func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 	return "", ""
 }
 
-// choose is the best certificate that the cloud holds for a name and that has no names for hosts of
-// other namespaces. Where all have, it says why the best one is not served. That these certificates
-// are searched is for the class to decide, so that they are not compared with the hosts that it
-// allows.
+// choose returns the best certificate of the cloud for a name that has no names for hosts of other
+// namespaces. If all have such names, it returns the best one, and why it is not served. The class
+// decides whether the cloud is searched, so the hosts that it allows to namespaces do not matter
+// here.
 func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why string) {
 	for _, candidate := range o.inCloud[listed] {
 		if o.rival(candidate, o.namesOf(candidate)) == nil {
@@ -172,8 +174,8 @@ func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why s
 	return best, o.against(best, o.namesOf(best))
 }
 
-// foreign says why a member may not bring a certificate; "" if it may. Many entries of spec.tls may
-// name one Secret.
+// foreign returns why a member may not use a certificate; "" if it may. It keeps the answer,
+// because many entries of spec.tls may name the same Secret.
 func (o *MemberListeners) foreign(id routing.CertificateID) string {
 	why, known := o.refused[id]
 	if !known {
@@ -202,8 +204,8 @@ func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 	return o.against(id, names)
 }
 
-// against says which host of another namespace goes before a certificate of a member; "" if none
-// does.
+// against returns in words which host of another namespace came before a certificate of a member;
+// "" if none did.
 func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host) string {
 	first := o.rival(id, names)
 	if first == nil {
@@ -214,11 +216,11 @@ func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host
 		hostrules.DescribeHost(first.Host), first.Owner)
 }
 
-// rival is a host of another namespace that goes before a certificate of a member, or nil.
+// rival returns a host of another namespace that came before a certificate of a member, or nil.
 func (o *MemberListeners) rival(id routing.CertificateID, names []routing.Host) *overlap {
 	for overlap := range o.overlapping(id, names) {
-		// While copies of a certificate are renewed, some Secrets hold the new one and others the last
-		// one.
+		// While copies of a certificate are renewed, some Secrets hold the new one and others the
+		// previous one.
 		if overlap.First && !o.recent[overlap.Owner][id] {
 			return &overlap
 		}
@@ -226,8 +228,8 @@ func (o *MemberListeners) rival(id routing.CertificateID, names []routing.Host) 
 	return nil
 }
 
-// plainName reports whether a name is a host or a wildcard for one label, in ASCII. For which hosts
-// clouds and clients take any other one is not known.
+// plainName reports whether a name is a host or a wildcard for one label, in ASCII. Clouds and
+// clients may read other names in different ways, so they cannot be compared with hosts.
 func plainName(n routing.Host) bool {
 	for label := range strings.SplitSeq(strings.TrimPrefix(string(n), "*."), ".") {
 		if label == "" || strings.ContainsFunc(label, func(r rune) bool {
@@ -239,8 +241,8 @@ func plainName(n routing.Host) bool {
 	return true
 }
 
-// overlapping are the hosts of other namespaces that a certificate of a member has names for,
-// without those of namespaces that bring the same certificate.
+// overlapping yields the hosts of other namespaces that a certificate of a member has names for. It
+// leaves out namespaces that use the same certificate.
 func (o *MemberListeners) overlapping(id routing.CertificateID,
 	names []routing.Host) iter.Seq[overlap] {
 	served := o.certificateDisputes.served[o.Namespace]
@@ -259,17 +261,16 @@ func (o *MemberListeners) overlapping(id routing.CertificateID,
 	}
 }
 
-// serves reports whether a certificate is served for the namespace of a member. Where no owners are
-// remembered, that says nothing of who was first.
+// serves reports whether a certificate is known to be served for the namespace of a member. It is
+// not known where no owners of hosts are remembered.
 func (o *MemberListeners) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
 	return len(o.certificateDisputes.served) > 0 &&
 		(o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
 }
 
-// Yielding takes hosts off HTTPS for which clients could be shown a certificate of another
-// namespace that was there first, and returns all of those hosts, whether or not their Ingresses
-// ask for HTTPS.
+// Yielding removes hosts from HTTPS if a certificate of another namespace that came first has a
+// name for them. It returns all such hosts, also those whose Ingresses do not ask for HTTPS.
 func (d *Builder) Yielding() []routing.Host {
 	if d.owners == nil {
 		return nil
@@ -304,7 +305,7 @@ func (d *Builder) Yielding() []routing.Host {
 		func(h routing.Host) bool { return kept[h] })
 }
 
-// inUse are the certificates that a member brings, sorted.
+// inUse returns the certificates that a member uses, sorted.
 func (o *MemberListeners) inUse() []routing.CertificateID {
 	ids := map[routing.CertificateID]bool{}
 	for _, use := range o.uses {
@@ -316,8 +317,8 @@ func (o *MemberListeners) inUse() []routing.CertificateID {
 	return slices.Sorted(maps.Keys(ids))
 }
 
-// yieldTo takes those hosts of a member off HTTPS that certificates were there before. A host stays
-// that was served with this very certificate, with it.
+// yieldTo removes hosts of a member from HTTPS if a certificate of another namespace came first. A
+// host that was served with this same certificate keeps it.
 func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routing.Host]bool) {
 	for _, host := range slices.Sorted(maps.Keys(o.uses)) {
 		found, yields := first[host]
@@ -343,7 +344,7 @@ func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routi
 	}
 }
 
-// keeps has the Secrets of a member that held a certificate last go on with it, and reports whether
+// keeps has the Secrets of a member that held a certificate last use it again, and reports whether
 // there are any.
 func (o *MemberListeners) keeps(id routing.CertificateID) bool {
 	keeps := false
@@ -360,9 +361,9 @@ func (o *MemberListeners) keeps(id routing.CertificateID) bool {
 	return keeps
 }
 
-// TellOwners tells the other side of each refusal: the Ingress that names a host that a refused
-// certificate has a name for, and the one whose certificate keeps a host off HTTPS. Either is told
-// once for each namespace.
+// TellOwners returns diagnostics for the other Ingress of each refusal: the one whose host is named
+// by a refused certificate, and the one whose certificate removes a host from HTTPS. There is one
+// diagnostic for each namespace.
 func (d *Builder) TellOwners() []diag.Diagnostic {
 	type told struct {
 		source    diag.Source

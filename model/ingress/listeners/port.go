@@ -13,25 +13,25 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides what holds for a whole port: what is spoken on it, which clients may connect,
-// and its TLS policy. It also decides which members are not served on the port because of that.
+// This file decides the settings of a whole port: its protocol, the clients that may connect, and
+// its TLS policy. It also decides which members are not served on the port because of these.
 //
-// The clients that may connect to a port are never more than those that each member asked for that
-// is served on it. Members come oldest first. One that asks for more clients is served, and told.
-// One that asks for fewer narrows the port for all. Any other would be reached by clients that it
-// did not ask for, and is not served on the port.
+// A port that serves a member never admits clients that the member did not ask for. Members are
+// added oldest first. A member that asks for more clients than the port admits is served, and gets
+// a diagnostic. A member that asks for fewer clients narrows the port for all members. Any other
+// member is not served on the port, because clients that it did not ask for could connect.
 //
-// In a group across namespaces the class and the members of the group's owner decide, before any
-// member is served, and the others choose among the ports that there are. HTTP on 80 and HTTPS on
-// 443 are always there.
+// In a group across namespaces, the class and the members of the group's owner decide the settings
+// first. The other members choose among the ports of the group, which has HTTP on 80 and HTTPS on
+// 443 in any case.
 
 func newListener(protocol routing.Protocol, opener string, inbound []string) *listener {
 	return &listener{protocol: protocol, opener: opener, inbound: inbound,
 		by: map[routing.Host]certificateUse{}, has: map[routing.CertificateID]bool{}}
 }
 
-// openSharedPorts has the class and the members of the group's owner decide about the ports of a
-// group across namespaces.
+// openSharedPorts opens the ports of a group across namespaces, with the settings of the class and
+// of the members of the group's owner.
 func (d *Builder) openSharedPorts(owner string, members []members.Member) {
 	everywhere := settings.CanonicalInbound(d.class.Inbound)
 	for _, p := range d.class.ListenPorts {
@@ -64,7 +64,7 @@ func (d *Builder) openSharedPorts(owner string, members []members.Member) {
 	}
 }
 
-// narrow lets only those clients connect that a member asks for, if all of them may now.
+// narrow admits only the clients that a member asks for, if the port admits all of these now.
 func (d *listener) narrow(m members.Member) {
 	if asked := m.Settings.Inbound; settings.Within(asked, d.inbound) &&
 		!settings.Within(d.inbound, asked) {
@@ -72,7 +72,7 @@ func (d *listener) narrow(m members.Member) {
 	}
 }
 
-// claim has a member served on those of the ports where it can be, and tells it about the others.
+// claim returns the ports that serve a member, and adds diagnostics about the others.
 func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int32 {
 	var claimed []int32
 	for _, port := range ports {
@@ -100,20 +100,20 @@ func (o *MemberListeners) claim(ports []int32, protocol routing.Protocol) []int3
 	return claimed
 }
 
-// leave has a member not served on a port after all.
+// leave removes a member from a port.
 func (d *listener) leave(m members.Member) {
 	d.served = slices.DeleteFunc(d.served,
 		func(o members.Member) bool { return o.Ingress == m.Ingress })
 }
 
-// refuse tells a member that it is not served on a port.
+// refuse adds a diagnostic that a member is not served on a port.
 func (o *MemberListeners) refuse(port int32, annotation string, reason diag.Reason,
 	message string) {
 	o.found = append(o.found, objects.AboutAnnotation(o.Ingress, annotation, diag.Error, reason,
 		message).On(port))
 }
 
-// admits reports whether no more clients may connect to a port than a member asks for.
+// admits reports whether a port admits only clients that a member asks for.
 func (o *MemberListeners) admits(port int32, at *listener) bool {
 	if o.group == "" {
 		at.narrow(o.Member)
@@ -128,7 +128,7 @@ func (o *MemberListeners) admits(port int32, at *listener) bool {
 	return false
 }
 
-// decision says why those clients may connect that may.
+// decision returns the object that decides which clients may connect, in words.
 func (d *listener) decision() string {
 	if d.narrower == "" {
 		return "neither the class nor the owner of the group says otherwise"
@@ -136,9 +136,10 @@ func (d *listener) decision() string {
 	return d.narrower + " decides"
 }
 
-// accepts reports whether the TLS policy of a port is the one that a member asks for, where it
-// cannot decide about that. For a policy of the class the class answers, unless it is known to
-// accept older versions of TLS.
+// accepts reports whether a member can be served with the TLS policy of a port. A policy of the
+// class is accepted, unless it is known to accept older versions of TLS than the one that the
+// member asks for. In a group across namespaces, a member that does not decide is served only with
+// the policy that it asks for.
 func (o *MemberListeners) accepts(port int32, at *listener) bool {
 	asked := o.Settings.TLSPolicyAsked()
 	if fixed := o.class.TLSPolicyOf(port); at.protocol == v1alpha1.ProtocolHTTPS &&
@@ -166,7 +167,7 @@ func describePolicy(at *listener) string {
 	return fmt.Sprintf("the TLS policy %s of %s", at.policy, at.decided)
 }
 
-// choosePolicy asks for a TLS policy on ports where no older member asks for another one.
+// choosePolicy sets the TLS policy that a member asks for on ports where no older member set one.
 func (o *MemberListeners) choosePolicy(ports []int32) {
 	policy := o.Settings.TLSPolicyAsked()
 	if policy == "" {
@@ -190,7 +191,7 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 	}
 }
 
-// TellClients tells the members that are served where fewer clients may connect than they ask for.
+// TellClients returns diagnostics about members whose ports admit fewer clients than they ask for.
 func (d *Builder) TellClients() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {

@@ -19,11 +19,11 @@ import (
 
 // This file decides on which ports each host of an Ingress is served, and with which certificate.
 //
-// Every host of a rule is served on the HTTP ports. On the HTTPS ports an Ingress is served for the
-// hosts that its own spec.tls covers with a certificate that can be used: an entry covers the hosts
-// that it lists, whether or not a rule names them (package hostrules), a wildcard among them the
-// hosts of one more label, and an entry that lists none covers all hosts of the Ingress, its rules
-// without a host, and its default backend.
+// The HTTP ports serve every host of a rule. The HTTPS ports serve the hosts that spec.tls of the
+// same Ingress covers, if the certificate can be used. An entry covers the hosts that it lists,
+// also those that no rule names (package hostrules). A listed wildcard covers hosts with one more
+// label. An entry without hosts covers all hosts of the Ingress, its rules without a host, and its
+// default backend.
 
 func NewBuilder(s *snapshots.Snapshot, c Certificates) *Builder {
 	d := &Builder{
@@ -45,7 +45,8 @@ func NewBuilder(s *snapshots.Snapshot, c Certificates) *Builder {
 	return d
 }
 
-// Of are the ports of a rule. A listed host has the HTTPS ports only.
+// Of returns the ports that serve a rule. A host that only spec.tls lists has the HTTPS ports
+// alone.
 func (s ServedPorts) Of(r hostrules.Rule) []int32 {
 	if r.Listed != "" {
 		return s.secureOf(r.Host)
@@ -56,10 +57,11 @@ func (s ServedPorts) Of(r hostrules.Rule) []int32 {
 	return s.plain
 }
 
-// Needed are the rules without those for listed hosts that make no difference: the host has no
-// certificate, or the rules that answer for it are served over HTTPS whatever the host is, and
-// nothing of another Ingress names the host or its wildcard, which could close or take it on these
-// ports. Of a listed host below a wildcard of another namespace, the name stays.
+// Needed returns the rules without those for listed hosts that make no difference. A listed host
+// makes none if it has no certificate. It makes none either if the rules that answer for it are
+// served over HTTPS for any host, and no other Ingress names the host or its wildcard, and so could
+// change the answers. Of a listed host below a wildcard of another namespace, the host without
+// paths is kept.
 func (s *ServedPorts) Needed(rules []hostrules.Rule, named map[routing.Host]bool) []hostrules.Rule {
 	s.listed = map[routing.Host][]int32{}
 	var out []hostrules.Rule
@@ -85,9 +87,9 @@ func (s *ServedPorts) Needs(r hostrules.Rule, named map[routing.Host]bool) bool 
 	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
 }
 
-// AddMember has a member ask for its ports and certificates. Its default backend counts as one of
-// its rules without a host if it answers for hosts that nobody names. What is asked for is served
-// by finish, once all members have asked.
+// AddMember adds the ports and certificates that a member asks for. If its default backend answers
+// for hosts without a rule, it counts as a rule without a host. Finish serves them, once all
+// members are added.
 func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allowance,
 	rules []hostrules.Rule, forAnyHost bool) *MemberListeners {
 	o := &MemberListeners{Builder: d, Index: x, Member: m, Allowance: a,
@@ -95,7 +97,7 @@ func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allo
 		refused: map[routing.CertificateID]string{}}
 	d.openings = append(d.openings, o)
 	if len(o.covers.hosts) == 0 {
-		return o // it opens no port for nothing
+		return o // it opens no port without hosts
 	}
 	if forAnyHost || slices.ContainsFunc(rules,
 		func(r hostrules.Rule) bool { return r.Listed == "" }) {
@@ -117,7 +119,7 @@ func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allo
 	return o
 }
 
-// Finish has a member served on the ports that it was given, with its certificates.
+// Finish returns the ports that serve a member, and attaches its certificates to them.
 func (o *MemberListeners) Finish() (ServedPorts, []diag.Diagnostic) {
 	s := ServedPorts{plain: o.plain}
 	if len(o.uses) == 0 {
@@ -169,8 +171,8 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 	return uses
 }
 
-// attach puts certificates on ports. Where an older Ingress has brought another one for a host,
-// that stays, for all of them.
+// attach adds certificates to ports. If an older Ingress has a certificate for a host, that one is
+// kept for the host.
 func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificateUse) {
 	for _, port := range ports {
 		at := o.ports[port]
@@ -208,7 +210,8 @@ func (o *MemberListeners) tellSecond(host routing.Host, second, first certificat
 	})
 }
 
-// tellUncovered tells the author of HTTPS ports which hosts are not served on them.
+// tellUncovered adds diagnostics about hosts that are not served on the HTTPS ports that the
+// annotation lists.
 func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
 	covered := map[routing.Host]bool{}
 	for _, t := range o.Member.TLSEntries() {
@@ -218,7 +221,7 @@ func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
 	}
 	for _, r := range rules {
 		if r.Listed != "" && covered[r.Host] {
-			covered[r.By] = true // for those hosts that are listed, which is what its author asks for
+			covered[r.By] = true // for the listed hosts, as its author asks
 		}
 	}
 	for _, r := range rules {
@@ -230,7 +233,7 @@ func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
 	}
 }
 
-// Build are the ports that were opened, and the certificates that they serve.
+// Build returns the listeners of the ports that serve a member, and their certificates.
 func (d *Builder) Build(c *classes.Class) ([]routing.Listener, []routing.Certificate) {
 	var listeners []routing.Listener
 	used := map[routing.CertificateID]bool{}

@@ -15,29 +15,29 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file bounds the members of a load balancer. What is remembered of each has to be stored in
-// one object of the API server, at most 1.5 MiB (etcd.io/docs, "System limits", request size):
-// without a bound a namespace with thousands of Ingresses would keep the load balancer from ever
-// being written down, and so from being changed, for all of its neighbours.
+// This file limits the members of a load balancer. The records of all members are stored in one
+// object of the API server, of at most 1.5 MiB (etcd.io/docs, "System limits", request size).
+// Without a limit, a namespace with thousands of Ingresses could make the object too large. Then
+// the load balancer could not be changed for any namespace.
 
 const (
-	// memberBytes is how much is remembered of a member besides its name, without what may be
-	// forgotten.
+	// memberBytes is the size of the record of a member, without its name and without parts that can
+	// be dropped.
 	memberBytes = 96
-	// mostMembers is how many bytes what is remembered of all members may be. That is 2,000 members
-	// with the longest names, and more than 5,000 with names of 40 characters. It leaves room for all
-	// else that is remembered (api/v1alpha1/trim.go).
+	// mostMembers is the largest size of the records of all members, in bytes. That is 2,000 members
+	// with the longest names, and more than 5,000 with names of 40 characters. It leaves room for the
+	// other records of the load balancer (api/v1alpha1/trim.go).
 	mostMembers = 704 << 10
-	// arriving is the part of the room by which it may be more while others are let go of.
+	// arriving is the part of the room by which records may exceed it while others are being removed.
 	arriving = 13
 )
 
-// sizeOf is about how much is remembered of a member.
+// sizeOf returns the approximate size of the record of a member.
 func sizeOf(m members.Member) int { return memberBytes + len(m.Namespace) + len("/") + len(m.Name) }
 
-// limitMembers leaves out the members for which there is no room in so many bytes, and tells them.
-// Every namespace has an equal share, and what it does not need is the others'. One with more
-// members than fit loses those that came last.
+// limitMembers leaves out members whose records do not fit into a number of bytes, with
+// diagnostics. Every namespace has an equal share, and others get the part that it does not need.
+// If the members of a namespace exceed its share, the newest are left out.
 func limitMembers(s *snapshots.Snapshot, room int) {
 	most := room + room/arriving
 	all, total := map[string][]members.Member{}, 0
@@ -81,7 +81,7 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 		}
 	}
 	s.Members = stays
-	used := leftOver(s) // those that have just been left out included
+	used := leftOver(s) // with those that have just been left out
 	for _, m := range stays {
 		used += sizeOf(m)
 	}
@@ -96,14 +96,14 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 	}
 }
 
-// The ranks of members: in this order they stay.
+// The ranks of members. Those of lower rank are kept first.
 const (
-	leaves = iota // it goes by itself, when clients have followed it
+	leaves = iota // it is removed anyway, when clients have followed it
 	isKnown
 	isNew
 )
 
-// rankOf is that of a member.
+// rankOf returns the rank of a member.
 func rankOf(s *snapshots.Snapshot, m members.Member) int {
 	_, known := s.Memory.Members[m.Owner.String()]
 	switch {
@@ -115,7 +115,7 @@ func rankOf(s *snapshots.Snapshot, m members.Member) int {
 	return isNew
 }
 
-// leftOver is how much is remembered of Ingresses that are no members any more.
+// leftOver returns the size of the records of Ingresses that are no longer members.
 func leftOver(s *snapshots.Snapshot) int {
 	members := map[string]bool{}
 	for _, m := range s.Members {
@@ -130,7 +130,8 @@ func leftOver(s *snapshots.Snapshot) int {
 	return size
 }
 
-// leaveOut has members not served, and tells them why. Nothing else is said of them.
+// leaveOut removes members from a snapshot. A diagnostic with the reason replaces all others about
+// them.
 func leaveOut(s *snapshots.Snapshot, members []members.Member, why string) {
 	out := map[string]bool{}
 	for _, m := range members {

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file gathers the members of load balancers, and keeps those that were accepted before where
-// the class still permits it.
+// This file collects the members of load balancers. An Ingress that is refused stays a member as it
+// was last accepted, if the class still permits that.
 
 // A splitter makes the snapshots of all load balancers.
 type splitter struct {
@@ -38,7 +38,8 @@ func (s *splitter) snapshot(key routing.Key, class *classes.Class) *snapshots.Sn
 	return snapshot
 }
 
-// classOf is the class of a load balancer that exists: as it is, or else as it is remembered.
+// classOf returns the class of an existing load balancer. If the class was deleted, it returns the
+// remembered one.
 func (s *splitter) classOf(key routing.Key) *classes.Class {
 	class := key.Class()
 	if c := s.classes.Named(class); c != nil {
@@ -50,8 +51,8 @@ func (s *splitter) classOf(key routing.Key) *classes.Class {
 	return nil
 }
 
-// move makes an Ingress a member of a load balancer, and keeps it in those that it moves away from:
-// its old home, and where it has yet to leave another one for that, there too.
+// move makes an Ingress a member of a load balancer. It stays a member of the load balancers that
+// it moves away from: of the last one, and of earlier ones if that move is not over.
 func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapshots.Snapshot,
 	found []diag.Diagnostic) {
 	trail := s.trails[objects.NameOf(ing).String()]
@@ -81,8 +82,9 @@ func (s *splitter) move(ing *networkingv1.Ingress, m members.Member, to *snapsho
 	}
 }
 
-// keepLastGood falls back to the version of an Ingress that was last accepted, and returns where;
-// nil if none was. In the middle of a move that may be where it comes from.
+// keepLastGood makes the last accepted version of an Ingress a member, and returns the snapshot of
+// its load balancer; nil if no version was accepted. During a move, that may be the former load
+// balancer.
 func (s *splitter) keepLastGood(ing *networkingv1.Ingress,
 	found []diag.Diagnostic) *snapshots.Snapshot {
 	for _, home := range s.trails[objects.NameOf(ing).String()] {
@@ -103,8 +105,9 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress,
 	return nil
 }
 
-// stillGood makes a member of an Ingress as it was last accepted by a load balancer. If the class
-// has withdrawn its consent it is none, what is served of it ends, and its author is told.
+// stillGood returns an Ingress as a member, as it was last accepted by a load balancer. If the
+// class no longer permits that version, ok is false, the load balancer stops serving it, and there
+// is a diagnostic.
 func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
 	class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
 	labels := s.NamespaceLabels(ing.Namespace)
@@ -123,10 +126,10 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
 	return m, told, ok
 }
 
-// leaving makes a member of an Ingress that moves away from a load balancer, which serves it
-// meanwhile as the class of that load balancer reads it. Where that class does not let it be served
-// so, the version stays that was last accepted there. Where the class excludes the namespace,
-// nothing of it stays.
+// leaving returns an Ingress as a member of a load balancer that it moves away from. Until the move
+// is over, that load balancer serves it as its own class reads it. If that class does not permit
+// the present version, the last accepted one is served there. If that class excludes the namespace,
+// the load balancer stops serving the Ingress.
 func (s *splitter) leaving(m members.Member, home memory.Home,
 	class *classes.Class) (out members.Member, told []diag.Diagnostic, ok bool) {
 	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
@@ -147,8 +150,8 @@ func (s *splitter) leaving(m members.Member, home memory.Home,
 	return out, nil, true
 }
 
-// overreach says of an Ingress of which the class permits nothing what it does not permit, if a
-// version of it was accepted before of which the class permits something: that one stays.
+// overreach returns diagnostics for an Ingress of which the class permits no host, if the class
+// still permits its last accepted version, which is served then. Otherwise it returns nil.
 func (s *splitter) overreach(m members.Member, class *classes.Class,
 	t memory.Trail) []diag.Diagnostic {
 	denied := snapshots.Denies(class, m, s.NamespaceLabels(m.Namespace))
@@ -169,7 +172,7 @@ func (s *splitter) overreach(m members.Member, class *classes.Class,
 	return nil
 }
 
-// end has a load balancer serve nothing any more that the class has withdrawn its consent to.
+// end has a load balancer stop serving a member that the class no longer permits.
 func (s *splitter) end(home memory.Home, class *classes.Class) {
 	if home.Served {
 		s.snapshot(home.Key, class).Withdrawn = true

@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the members that are not served yet as they are, and takes such changes back: the
+// This file finds members whose present version is not served yet, and reverts such changes: the
 // last accepted version of the member is served, or the member is left out.
 
-// Changes are the members whose present version is not served yet: those that never were,
-// newest first, then those that changed, newest first.
+// Changes returns the members whose present version is not served yet: first members that were
+// never served, then members that changed, each newest first.
 func (s Snapshot) Changes() []members.Member {
 	var fresh, changed []members.Member
 	for _, m := range slices.Backward(s.Members) {
@@ -33,7 +33,7 @@ func (s Snapshot) Changes() []members.Member {
 	return append(fresh, changed...)
 }
 
-// Refuse is the snapshot with each of these changes taken back: the member as it was last
+// Refuse returns the snapshot without some changes. It has each of these members as it was last
 // accepted, or not at all.
 func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	refused := map[objects.Name]bool{}
@@ -60,9 +60,9 @@ func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	return s
 }
 
-// Without is the snapshot without some members, whatever was served of them. Those of the owner of
-// a group across namespaces go on deciding about the whole load balancer and its ports: to leave
-// out what they serve is no reason to protect the others less.
+// Without returns the snapshot without some members and their last accepted versions. In a group
+// across namespaces, the settings of the owner's members still apply to the load balancer and its
+// ports, so that the other members are protected as before.
 func (s Snapshot) Without(members []members.Member) Snapshot {
 	out := map[objects.Name]bool{}
 	for _, m := range members {
@@ -82,15 +82,15 @@ func (s Snapshot) Without(members []members.Member) Snapshot {
 	return s
 }
 
-// Ends reports whether what a load balancer serves is to end, which the class has withdrawn its
-// consent to: of an Ingress that is no member any more, or of all members, so that none is left in
-// what was made of them.
+// Ends reports whether a load balancer has to stop serving routes that the class no longer permits:
+// those of an Ingress that is no longer a member, or those of all members, so that the compiled
+// configuration has none.
 func (s Snapshot) Ends(made routing.Config) bool {
 	return s.Withdrawn || len(made.Members) == 0 &&
 		slices.ContainsFunc(s.Members, func(m members.Member) bool { return !m.Unserved })
 }
 
-// TellKept tells the owner of an Ingress that its last accepted version is a member.
+// TellKept adds a diagnostic that the last accepted version of an Ingress is served.
 func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	s.Diagnostics = append(s.Diagnostics, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.LastGood, Source: objects.SourceOf(ing),
@@ -98,8 +98,8 @@ func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	})
 }
 
-// LastAcceptedMembers are the members as they were last accepted. What these depend on has to be at
-// hand, too: what is served stays, where a change of it does not fit.
+// LastAcceptedMembers returns the members as they were last accepted. The objects that these depend
+// on have to be read as well, because they are served where a change is refused.
 func (s Snapshot) LastAcceptedMembers() []members.Member { return s.Refuse(s.Changes()).Members }
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.
