@@ -93,7 +93,8 @@ func (l *Line) Parse(text []byte) error {
 		l.fields[found], text = value, rest
 	}
 	if found < least {
-		return fmt.Errorf("%d fields, fewer than the %d up to %s", found, least, ActionsExecuted)
+		return fmt.Errorf("number of fields: %d, fewer than the %d up to %s", found, least,
+			ActionsExecuted)
 	}
 	return l.check()
 }
@@ -104,15 +105,12 @@ func (l *Line) check() error {
 	case len(l.fields[Type]) == 0 || len(l.fields[LoadBalancer]) == 0:
 		return errors.New("no load balancer")
 	case string(p) != "-" && string(p) != "-1" && number(p) < 0:
-		return fmt.Errorf("%s: %q is no priority", RulePriority, p)
+		return fmt.Errorf("%s: %q is no priority", RulePriority, p[:min(len(p), mostShown)])
 	}
 	return nil
 }
 
-var (
-	errQuote = errors.New("the closing quote is missing")
-	errSpace = errors.New("a space is missing behind it")
-)
+var errQuote = errors.New("the closing quote is missing")
 
 // next returns the first field of a text, and the rest behind the space that ends it.
 //
@@ -159,6 +157,9 @@ func (l *Line) Priority() int { return number(l.fields[RulePriority]) }
 
 // StatusCode returns a status in a field, or 0 if there is none.
 func (l *Line) StatusCode(f Field) int { return max(number(l.fields[f]), 0) }
+
+// mostShown is how much of a field is quoted in errors.
+const mostShown = 40
 
 // mostDigits bounds numbers. A priority is at most 50000.
 const mostDigits = 9

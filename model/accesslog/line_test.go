@@ -99,10 +99,10 @@ func replaced(line, old, with string) string { return strings.Replace(line, old,
 
 func TestLinesThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"":                                    "0 fields, fewer than the 23 up to actions_executed",
-		"a b":                                 "2 fields, fewer than the 23 up to actions_executed",
+		"":                                    "number of fields: 0, fewer than the 23 up to actions_executed",
+		"a b":                                 "number of fields: 2, fewer than the 23 up to actions_executed",
 		`a "b c`:                              "time: the closing quote is missing",
-		strings.Split(httpLine, " 0 2026")[0]: "20 fields, fewer than the 23 up to actions_executed",
+		strings.Split(httpLine, " 0 2026")[0]: "number of fields: 20, fewer than the 23 up to actions_executed",
 		replaced(httpLine, " 0 2026", " 1x 2026"): `matched_rule_priority: "1x" is no priority`,
 		replaced(httpLine, "http ", " "):          "no load balancer",
 		strings.Split(httpLine, `ward" "-"`)[0]:   "actions_executed: the closing quote is missing",
