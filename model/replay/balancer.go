@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -14,7 +15,8 @@ type Balancer struct {
 	Table *precedence.Table
 	// After is the table once a change is made; nil if the load balancer is gone then.
 	After *precedence.Table
-	// Observed is the load balancer in the cloud. Nil: priorities and target groups are not known.
+	// Observed is the load balancer in the cloud. Priorities and target groups of what does not exist
+	// there yet are not known.
 	Observed *lb.Observed
 	Dialect  lb.Dialect
 	// Names are names of the load balancer in logs, besides those in its key and in the cloud.
@@ -45,12 +47,14 @@ func newBalancer(setup *Balancer) *balancer {
 		b.after = newTable(setup.After)
 	}
 	o := setup.Observed
-	if o == nil || !o.Exists {
+	if o == nil || o.Handle == "" {
 		return b
 	}
 	b.listeners, b.groups, b.complete = map[int32]*listener{}, map[string]lb.GroupID{}, true
 	for i := range o.Listeners {
-		b.listeners[o.Listeners[i].Port] = newListener(&o.Listeners[i], setup.Dialect)
+		if exists(&o.Listeners[i]) {
+			b.listeners[o.Listeners[i].Port] = newListener(&o.Listeners[i], setup.Dialect)
+		}
 	}
 	for _, g := range o.TargetGroups {
 		if g.Handle == "" {
@@ -62,13 +66,20 @@ func newBalancer(setup *Balancer) *balancer {
 	return b
 }
 
+// exists reports whether a listener is in the cloud with all its rules. A plan gives rules that do
+// not exist yet other priorities than they may get.
+func exists(l *lb.ObservedListener) bool {
+	planned := func(r lb.ObservedRule) bool { return r.Handle == "" }
+	return l.Handle != "" && !slices.ContainsFunc(l.Rules, planned)
+}
+
 // handleMark is what stands before the name in the ARN of a load balancer
 // (arn:aws:elasticloadbalancing:region:account:loadbalancer/app/name/id).
 const handleMark = ":loadbalancer/"
 
 // answersTo reports whether a load balancer is the one of a name in logs: app/name/id.
 func (s *Balancer) answersTo(name string) bool {
-	if s.Observed != nil && s.Observed.Exists {
+	if s.Observed != nil {
 		if _, id, found := strings.Cut(s.Observed.Handle, handleMark); found {
 			return id == name
 		}

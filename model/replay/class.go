@@ -125,7 +125,7 @@ type match struct {
 // certain, if those before it do not.
 func (c *class) find(out []match, a *asked, path string) []match {
 	var few [8]int32
-	for _, i := range c.matching(path, few[:]) {
+	for _, i := range c.matching(path, few[:0]) {
 		unknown, may := a.unknown(c.when[i])
 		if !may {
 			continue
@@ -154,8 +154,8 @@ func (c *class) possible(found []match) []possible {
 }
 
 // matching returns the candidates with a path that stands for the path of a request, in order.
-func (c *class) matching(path string, into []int32) []int32 {
-	found := append(into[:0], c.exact[path]...)
+func (c *class) matching(path string, found []int32) []int32 {
+	found = append(found, c.exact[path]...)
 	for ancestor := range routing.Ancestors(path) {
 		found = append(found, c.prefix[ancestor]...)
 	}

@@ -19,9 +19,8 @@ const (
 	yes
 )
 
-// asked is what a line has of a request besides its host.
+// asked is what a line has of a request besides its host and its path.
 type asked struct {
-	path   string
 	method string
 	query  string
 	agent  string // the header User-Agent; empty if it is not known
@@ -38,7 +37,7 @@ const (
 	longestAgent = 8 << 10
 )
 
-// partsOf returns the parts that conditions look at.
+// add adds the parts that conditions look at.
 func (p *parts) add(when routing.Conditions) {
 	for _, c := range when {
 		switch {

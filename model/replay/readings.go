@@ -16,6 +16,9 @@ import (
 // encoded characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
 func readings(out []string, path string) []string {
 	out = append(out, path)
+	if path == "" {
+		out = append(out, "/")
+	}
 	add := func(change func(string) string) {
 		for _, p := range slices.Clone(out) {
 			if changed := change(p); !slices.Contains(out, changed) {

@@ -160,14 +160,14 @@ func observed() *lb.Observed {
 		return lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: id, Weight: 1}}}
 	}
 	rule := func(priority int, action lb.Action, path ...string) lb.ObservedRule {
-		return lb.ObservedRule{Priority: priority, Rule: lb.Rule{Action: action, Conditions: []lb.Condition{{Field: "host", Values: []string{"a.test"}}, {Field: "path", Values: path}}}}
+		return lb.ObservedRule{Priority: priority, Handle: "arn:rule", Rule: lb.Rule{Action: action, Conditions: []lb.Condition{{Field: "host", Values: []string{"a.test"}}, {Field: "path", Values: path}}}}
 	}
 	group := func(id lb.GroupID, arn string) lb.ObservedTargetGroup {
 		return lb.ObservedTargetGroup{TargetGroup: lb.TargetGroup{ID: id}, Handle: arn}
 	}
 	return &lb.Observed{
 		Key: "k", Exists: true, Handle: "arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/app/x/1",
-		Listeners: []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP, Default: lb.Action{Kind: "fixed", Status: 404},
+		Listeners: []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP, Handle: "arn:listener", Default: lb.Action{Kind: "fixed", Status: 404},
 			Rules: []lb.ObservedRule{rule(5, to("to/api"), "/api", "/api/*"), rule(9, to("to/"), "/*")}}},
 		TargetGroups: []lb.ObservedTargetGroup{group("to/", "arn:root"), group("to/api", "arn:api")},
 	}
@@ -176,6 +176,9 @@ func observed() *lb.Observed {
 func TestVerdicts(t *testing.T) {
 	known, manifests := alone(web("k", "/", "/api")), alone(web("k", "/", "/api"))
 	known.Balancers[0].Observed = observed()
+	planned := alone(web("k", "/", "/api"))
+	planned.Balancers[0].Observed = observed()
+	planned.Balancers[0].Observed.Listeners[0].Rules[1].Handle = ""
 	guarded := web("k", "/", "/api")
 	guarded.Listeners[0].Protocol = routing.HTTPS
 	guarded.Routes[0].Action.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test"}
@@ -190,27 +193,29 @@ func TestVerdicts(t *testing.T) {
 		line  said
 		want  string
 	}{
-		"the rule and its target group":         {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:api"}, ""},
-		"another rule":                          {known, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "rule, not [5]"},
-		"the default action":                    {known, said{url: "http://a.test:80/api/1", priority: "0", actions: "fixed-response", status: "404"}, "rule, not [5]"},
-		"the default action, which it is":       {known, said{url: "http://b.test:80/", priority: "0", actions: "fixed-response", status: "404"}, ""},
-		"a rule in place of the default action": {known, said{url: "http://b.test:80/", priority: "9", group: "arn:root"}, "rule, not [0]"},
-		"a rule that is not there":              {known, said{url: "http://a.test:80/api/1", priority: "6", group: "arn:api"}, "rule, not [5]"},
-		"the target group of another rule":      {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:root"}, "answer, not [5]"},
-		"a target group that is not known":      {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:other"}, "answer, not [5]"},
-		"no target group":                       {known, said{url: "http://a.test:80/api/1", priority: "5"}, ""},
-		"a redirect in place of a forward":      {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "redirect", status: "301"}, "answer, not [5]"},
-		"refused by a firewall":                 {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "waf", status: "403"}, ""},
-		"any rule, if none is known":            {manifests, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, ""},
-		"a fixed response, if no rule is known": {manifests, said{url: "http://a.test:80/api/1", actions: "fixed-response", status: "404"}, "answer, not []"},
-		"a forward of what nothing matches":     {manifests, said{url: "http://b.test:80/"}, "answer, not []"},
-		"another status":                        {alone(redirects), said{actions: "redirect", status: "302"}, "answer, not []"},
-		"its status":                            {alone(redirects), said{actions: "redirect", status: "301"}, ""},
-		"a sign-in":                             {alone(guarded), said{url: over, actions: "authenticate"}, ""},
-		"a forward after signing in":            {alone(guarded), said{url: over, actions: "waf,authenticate,forward"}, ""},
-		"a forward without signing in":          {alone(guarded), said{url: over}, "answer, not []"},
-		"a sign-in that nothing asks for":       {alone(guarded), said{url: over + "api", actions: "authenticate,forward"}, "answer, not []"},
-		"a forward where sign-in is optional":   {alone(optional), said{url: over}, ""},
+		"the rule and its target group":           {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:api"}, ""},
+		"another rule":                            {known, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "rule, not [5]"},
+		"the default action":                      {known, said{url: "http://a.test:80/api/1", priority: "0", actions: "fixed-response", status: "404"}, "rule, not [5]"},
+		"the default action, which it is":         {known, said{url: "http://b.test:80/", priority: "0", actions: "fixed-response", status: "404"}, ""},
+		"a rule in place of the default action":   {known, said{url: "http://b.test:80/", priority: "9", group: "arn:root"}, "rule, not [0]"},
+		"a rule that is not there":                {known, said{url: "http://a.test:80/api/1", priority: "6", group: "arn:api"}, "rule, not [5]"},
+		"the target group of another rule":        {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:root"}, "answer, not [5]"},
+		"a target group that is not known":        {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:other"}, "answer, not [5]"},
+		"no target group":                         {known, said{url: "http://a.test:80/api/1", priority: "5"}, ""},
+		"a redirect in place of a forward":        {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "redirect", status: "301"}, "answer, not [5]"},
+		"refused by a firewall":                   {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "waf", status: "403"}, ""},
+		"another rule than one that is planned":   {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:api"}, ""},
+		"another target group, for planned rules": {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "answer, not []"},
+		"any rule, if none is known":              {manifests, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, ""},
+		"a fixed response, if no rule is known":   {manifests, said{url: "http://a.test:80/api/1", actions: "fixed-response", status: "404"}, "answer, not []"},
+		"a forward of what nothing matches":       {manifests, said{url: "http://b.test:80/"}, "answer, not []"},
+		"another status":                          {alone(redirects), said{actions: "redirect", status: "302"}, "answer, not []"},
+		"its status":                              {alone(redirects), said{actions: "redirect", status: "301"}, ""},
+		"a sign-in":                               {alone(guarded), said{url: over, actions: "authenticate"}, ""},
+		"a forward after signing in":              {alone(guarded), said{url: over, actions: "waf,authenticate,forward"}, ""},
+		"a forward without signing in":            {alone(guarded), said{url: over}, "answer, not []"},
+		"a sign-in that nothing asks for":         {alone(guarded), said{url: over + "api", actions: "authenticate,forward"}, "answer, not []"},
+		"a forward where sign-in is optional":     {alone(optional), said{url: over}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, c.setup, c.line)
@@ -240,6 +245,21 @@ func TestTheRuleThatWasLoggedSaysWhichPathAnswered(t *testing.T) {
 	}
 	if len(got.Disagreements) != 1 || !slices.Equal(got.Disagreements[0].Priorities, []int{5, 9}) {
 		t.Errorf("%+v", got.Disagreements)
+	}
+}
+
+// TestPathsMatchAsInLb compares the values of conditions on paths with lb.Matcher.
+func TestPathsMatchAsInLb(t *testing.T) {
+	conditions := []lb.Condition{{Values: []string{"/a", "/a/*"}}, {Values: []string{"/*b"}}, {Values: []string{"*"}}, {Values: []string{"/a?c", "/x"}}, {Regex: []string{"/a(/.*)?", "/[x-z]"}}, {Regex: []string{"("}}, {Values: []string{"/A*"}}}
+	for _, c := range conditions {
+		c.Field = "path"
+		values, matcher := pathValuesOf(c), lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: []lb.Condition{c}}}}, lb.Dialect{})
+		for _, path := range []string{"", "/", "/a", "/a/", "/ab", "/a/b", "/abc", "/a/c", "/b", "/x", "/y", "/xy", "/A", "/Ab", "*"} {
+			want, _ := matcher.Match(routing.Request{Path: path})
+			if got := values.match(path); got != (want == 0) {
+				t.Errorf("%s with %s: %v", path, c, got)
+			}
+		}
 	}
 }
 

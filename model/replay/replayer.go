@@ -142,9 +142,9 @@ func (r *Replayer) balancerOf(l *accesslog.Line) *balancer {
 
 // hostOf returns what is known about the host and the port of a request.
 func (r *Replayer) hostOf(b *balancer, request accesslog.Request) *host {
-	key := append(r.key[:0], request.Scheme...)
-	key = binary.BigEndian.AppendUint32(key, uint32(request.Port))
-	r.key = append(key, request.Host...)
+	r.key = append(r.key[:0], request.Scheme...)
+	r.key = binary.BigEndian.AppendUint32(r.key, uint32(request.Port))
+	r.key = append(r.key, request.Host...)
 	h := b.hosts[string(r.key)]
 	if h == nil {
 		r.remember()
@@ -159,10 +159,17 @@ func (r *Replayer) remember() {
 	if r.kept++; r.kept <= mostKept {
 		return
 	}
-	r.kept = 1
+	hosts := 0
 	for _, b := range r.balancers {
-		clear(b.hosts)
+		for _, h := range b.hosts {
+			clear(h.known)
+			clear(h.predictions)
+		}
+		if hosts += len(b.hosts); hosts > mostKept/2 {
+			clear(b.hosts)
+		}
 	}
+	r.kept = hosts + 1
 }
 
 // predictionOf returns what may answer a request.

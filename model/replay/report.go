@@ -141,7 +141,7 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 		Disagreements: []Disagreement{}}
 	for _, b := range sum.balancers {
 		out.LoadBalancers = append(out.LoadBalancers,
-			LoadBalancer{b.key, sum.byKey[b.key], b.listeners != nil})
+			LoadBalancer{b.key, sum.byKey[b.key], len(b.listeners) > 0})
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.others)) {
 		out.Others = append(out.Others, Other{name, sum.others[name]})

@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"regexp"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -20,14 +22,50 @@ type listener struct {
 type rule struct {
 	priority int
 	action   lb.Action
-	hosts    []matcher // conditions on the host
-	paths    []matcher
+	hosts    []*lb.Matcher // each of one condition on the host
+	paths    []pathValues  // likewise, on the path
 	when     routing.Conditions
 	unclear  bool // there is a condition that lines cannot decide
 }
 
-// A matcher decides one condition on the host or on the path.
-type matcher = *lb.Matcher
+// pathValues are those of a condition on the path, of which one has to match. lb.Matcher says the
+// same, and takes longer.
+type pathValues struct {
+	globs   []pathGlob
+	regexes []*regexp.Regexp
+}
+
+// A pathGlob is a value, with the text before its first wildcard.
+type pathGlob struct{ text, glob string }
+
+func pathValuesOf(c lb.Condition) pathValues {
+	var out pathValues
+	for _, v := range c.Values {
+		text := v
+		if at := strings.IndexAny(v, "*?"); at >= 0 {
+			text = v[:at]
+		}
+		out.globs = append(out.globs, pathGlob{text, v})
+	}
+	for _, expression := range c.Regex {
+		if re := (routing.Path{Type: routing.Regex, Value: expression}).Expression(); re != nil {
+			out.regexes = append(out.regexes, re)
+		}
+	}
+	return out
+}
+
+func (v *pathValues) match(path string) bool {
+	for i := range v.globs {
+		g := &v.globs[i]
+		if strings.HasPrefix(path, g.text) && routing.GlobMatch(g.glob, path) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(v.regexes, func(re *regexp.Regexp) bool {
+		return re.MatchString(path)
+	})
+}
 
 func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 	d.Doubt = lb.Doubt{}
@@ -40,7 +78,7 @@ func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 			case c.Field == "host":
 				out.hosts = append(out.hosts, lb.NewMatcher(alone, d))
 			case c.Field == "path":
-				out.paths = append(out.paths, lb.NewMatcher(alone, d))
+				out.paths = append(out.paths, pathValuesOf(c))
 			case len(c.Regex) > 0:
 				out.unclear = true
 			default:
@@ -60,8 +98,12 @@ func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 func (l *listener) forHost(host string) []int32 {
 	var out []int32
 	r := routing.Request{Port: l.port, Host: strings.ToLower(host)}
+	matches := func(m *lb.Matcher) bool {
+		at, _ := m.Match(r)
+		return at == 0
+	}
 	for i := range l.rules {
-		if all(l.rules[i].hosts, r) {
+		if all(l.rules[i].hosts, matches) {
 			out = append(out, int32(i))
 		}
 	}
@@ -70,10 +112,10 @@ func (l *listener) forHost(host string) []int32 {
 
 // possible adds the places of the rules that may answer a request, of those for its host.
 func (l *listener) possible(out []int32, a *asked, path string, forHost []int32) []int32 {
-	request := routing.Request{Port: l.port, Path: path}
+	matches := func(v pathValues) bool { return v.match(path) }
 	for _, i := range forHost {
 		r := &l.rules[i]
-		if !all(r.paths, request) {
+		if !all(r.paths, matches) {
 			continue
 		}
 		unknown, may := a.unknown(r.when)
@@ -88,13 +130,8 @@ func (l *listener) possible(out []int32, a *asked, path string, forHost []int32)
 	return out
 }
 
-func all(conditions []matcher, r routing.Request) bool {
-	for _, c := range conditions {
-		if at, _ := c.Match(r); at < 0 {
-			return false
-		}
-	}
-	return true
+func all[C any](conditions []C, holds func(C) bool) bool {
+	return !slices.ContainsFunc(conditions, func(c C) bool { return !holds(c) })
 }
 
 // at returns the rule with a priority, or nil.

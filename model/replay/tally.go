@@ -119,14 +119,14 @@ type groups struct {
 }
 
 // of returns a group. It makes a new one if there is room.
-func (g *groups) of(name string, make func() *group) *group {
+func (g *groups) of(name string, begin func() *group) *group {
 	if found := g.known[name]; found != nil {
 		return found
 	}
 	if len(g.known) >= mostGroups {
 		return &g.rest
 	}
-	made := make()
+	made := begin()
 	g.known[name] = made
 	return made
 }
