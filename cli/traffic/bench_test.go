@@ -89,13 +89,13 @@ func benchLogs(b *testing.B, lines int) []string {
 
 // benchObserved is the load balancer in the cloud, with a rule for each path.
 func benchObserved() *lb.Observed {
-	out := &lb.Observed{Key: "fairlead/shop/@all/internal", Exists: true}
-	l := lb.ObservedListener{Port: 443, Protocol: routing.HTTPS, Default: lb.Action{Kind: "fixed", Status: 404}}
+	out := &lb.Observed{Key: "fairlead/shop/@all/internal", Exists: true, Handle: "arn:aws:elasticloadbalancing:us-east-2:123456789012:loadbalancer/app/my-loadbalancer/50dc6c495c0c9188"}
+	l := lb.ObservedListener{Handle: "arn:listener", Port: 443, Protocol: routing.HTTPS, Default: lb.Action{Kind: "fixed", Status: 404}}
 	for h := range benchHosts {
 		for p := range pathsPerHost {
 			id := lb.GroupID(fmt.Sprintf("shop/web-%d-%d:80", h, p))
 			path := fmt.Sprintf("/api/v1/things-%d", p)
-			l.Rules = append(l.Rules, lb.ObservedRule{Priority: 100 + h*pathsPerHost + p, Rule: lb.Rule{
+			l.Rules = append(l.Rules, lb.ObservedRule{Handle: "arn:rule", Priority: 100 + h*pathsPerHost + p, Rule: lb.Rule{
 				Conditions: []lb.Condition{{Field: "host", Values: []string{fmt.Sprintf("h%d.example.com", h)}}, {Field: "path", Values: []string{path, path + "/*"}}},
 				Action:     lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: id, Weight: 1}}},
 			}})

@@ -101,11 +101,10 @@ func (w *writer) disagreement(d replay.Disagreement) {
 	w.WriteString(w.colour.Bad("disagreement") + " ")
 	w.line("%s on port %d of %s", lines(d.Lines), d.Port, d.LoadBalancer)
 	w.line("  logged:   %s", logged(d.Logged))
-	switch {
-	case d.Kind == replay.WrongRule:
+	if d.Kind == replay.WrongRule {
 		w.line("  expected: %s", rules(d.Priorities))
 		w.answers("  that is:  ", d.Expected)
-	default:
+	} else {
 		w.answers("  expected: ", d.Expected)
 	}
 	w.examples(d.Examples)
@@ -131,10 +130,10 @@ func logged(l replay.Logged) string {
 	if l.SignIn {
 		out += ", sign-in"
 	}
-	switch {
-	case l.Action == "":
+	switch l.Action {
+	case "":
 		return out
-	case l.Action == "fixed":
+	case "fixed":
 		out += ", fixed response"
 	default:
 		out += ", " + l.Action
