@@ -99,11 +99,11 @@ func TestALineThatCannotBeReadCostsItself(t *testing.T) {
 		err  string
 		want int64
 	}{
-		"one of another format":                           {line + "10.0.0.1 - - GET\n" + line, ":2: 4 fields, fewer than the 23 up to actions_executed", 2},
+		"one of another format":                           {line + "10.0.0.1 - - GET\n" + line, ":2: number of fields: 4, fewer than the 23 up to actions_executed", 2},
 		"one that is too long":                            {line + long + line + "bad\n", ":2: the line is longer than 1048576 bytes", 2},
-		"one behind one too long":                         {line + long + line + "bad\n", ":4: 1 fields, fewer than the 23 up to actions_executed", 2},
-		"one far behind":                                  {strings.Repeat(line, 3000) + "bad\n" + line, ":3001: 1 fields, fewer than the 23 up to actions_executed", 3001},
-		"the last, which is cut off":                      {line + line[:200], ":2: 22 fields, fewer than the 23 up to actions_executed", 1},
+		"one behind one too long":                         {line + long + line + "bad\n", ":4: number of fields: 1, fewer than the 23 up to actions_executed", 2},
+		"one far behind":                                  {strings.Repeat(line, 3000) + "bad\n" + line, ":3001: number of fields: 1, fewer than the 23 up to actions_executed", 3001},
+		"the last, which is cut off":                      {line + line[:200], ":2: number of fields: 22, fewer than the 23 up to actions_executed", 1},
 		"the end of what is compressed, which is missing": {compressed(t, strings.Repeat(line, 3))[:60], ": unexpected EOF", 0},
 		"many": {line + strings.Repeat("bad\n", 30), "error: 10 more lines could not be read", 1},
 	} {
