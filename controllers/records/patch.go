@@ -31,8 +31,8 @@ func mergePatch(stored *v1alpha1.LoadBalancer, r Record) ([]byte, error) {
 }
 
 // changedFields returns the fields in which two structs differ, by their names in JSON. A field
-// that JSON leaves out now is nil. A field that JSON never leaves out is always among them: an object
-// without a status does not have it yet, and the API server requires it.
+// that JSON leaves out now is nil. A field that JSON never leaves out is always among them: an
+// object without a status does not have it yet, and the API server requires it.
 func changedFields(before, now reflect.Value) (map[string]any, error) {
 	out := map[string]any{}
 	for i := range now.NumField() {
@@ -67,8 +67,8 @@ func isEmpty(v reflect.Value) bool {
 	return v.IsZero() || (v.Kind() == reflect.Slice || v.Kind() == reflect.Map) && v.Len() == 0
 }
 
-// changedValue returns a value as a merge patch of the value before. The patch of an object has only
-// what differs: a merge patch keeps all fields that it does not name.
+// changedValue returns a value as a merge patch of the value before. The patch of an object has
+// only what differs: a merge patch keeps all fields that it does not name.
 func changedValue(before, now any) (json.RawMessage, error) {
 	was, err := json.Marshal(before)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package memory has what is remembered of load balancers from one compilation to the next. Nothing
 // is served because of memory alone. Where it is lost, so are the last accepted versions, the
-// overlap of moves, rejections until the cloud repeats them, and the order in which namespaces named
-// a host: then the age of Ingresses decides.
+// overlap of moves, rejections until the cloud repeats them, and the order in which namespaces
+// named a host: then the age of Ingresses decides.
 package memory
 
 import (
@@ -118,8 +118,8 @@ func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	return &ing
 }
 
-// IsVersionOf reports whether the Ingress asks for what was accepted. Most Ingresses do, and are found
-// to without computing digests.
+// IsVersionOf reports whether the Ingress asks for what was accepted. Most Ingresses do, and are
+// found to without computing digests.
 func (a *Accepted) IsVersionOf(ing *networkingv1.Ingress) bool {
 	accepted := a.Version(ing)
 	return reflect.DeepEqual(Accept(accepted), Accept(ing)) || Version(accepted) == Version(ing)
@@ -152,8 +152,8 @@ func (t Trail) Before(to routing.Key) Trail {
 	return slices.DeleteFunc(slices.Clone(t), func(h Home) bool { return h.Key == to })
 }
 
-// Trails returns the trail of each remembered Ingress. The load balancer that it came to last is its
-// Home: one that it left may not have forgotten it yet.
+// Trails returns the trail of each remembered Ingress. The load balancer that it came to last is
+// its Home: one that it left may not have forgotten it yet.
 func Trails(memories map[routing.Key]LoadBalancer) map[string]Trail {
 	out := map[string]Trail{}
 	for _, key := range slices.Sorted(maps.Keys(memories)) {
@@ -190,8 +190,9 @@ func (r Member) Leaving() []routing.Key {
 	return append([]routing.Key{r.Previous}, r.Earlier...)
 }
 
-// Accept returns the version of an Ingress to remember once it is programmed: what Fairlead reads of
-// it, and the annotations of other controllers that restrict, which only the class can have let pass.
+// Accept returns the version of an Ingress to remember once it is programmed: what Fairlead reads
+// of it, and the annotations of other controllers that restrict, which only the class can have let
+// pass.
 func Accept(ing *networkingv1.Ingress) Accepted {
 	return Accepted{Annotations: asked(ing), Spec: ing.Spec}
 }

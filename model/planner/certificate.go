@@ -66,9 +66,9 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 	}
 }
 
-// addCertificates attaches the certificates that a listener lacks, before the rules for their hosts.
-// If its default certificate changes, the same step writes the settings of the listener. A default
-// action that changes as well follows in a step of its own, after the rules.
+// addCertificates attaches the certificates that a listener lacks, before the rules for their
+// hosts. If its default certificate changes, the same step writes the settings of the listener. A
+// default action that changes as well follows in a step of its own, after the rules.
 func (d *difference) addCertificates(ch *change) {
 	seen, want := ch.seen, ch.want
 	ch.servedAfter = map[lb.CertificateID]int{}
@@ -94,7 +94,8 @@ func (d *difference) addCertificates(ch *change) {
 	ch.servedAfter[want.Certificates[0]] = ch.defaultReplaced
 }
 
-// certificatesFor returns the tasks after which a port has the certificates for the hosts of a rule.
+// certificatesFor returns the tasks after which a port has the certificates for the hosts of a
+// rule.
 func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	var tasks []int
 	for _, c := range d.want.Certificates {
@@ -111,8 +112,8 @@ func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	return tasks
 }
 
-// mayServe reports whether a rule and a certificate may have a host in common. A certificate of which
-// no hosts are known may be for any host.
+// mayServe reports whether a rule and a certificate may have a host in common. A certificate of
+// which no hosts are known may be for any host.
 func (d *difference) mayServe(hosts []string, r lb.Rule) bool {
 	return len(hosts) == 0 || d.overlaps.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host",
 		Values: hosts}}})
@@ -136,10 +137,10 @@ func (d *difference) attach(ch *change) []int {
 	return tasks
 }
 
-// removeCertificates detaches certificates that are no longer wanted, after the new ones are attached
-// and the rules for their hosts are deleted. A former default certificate is detached by the step
-// that replaces it. If rules for its hosts are deleted after that step, it is attached beside the new
-// one until then, if the limit permits.
+// removeCertificates detaches certificates that are no longer wanted, after the new ones are
+// attached and the rules for their hosts are deleted. A former default certificate is detached by
+// the step that replaces it. If rules for its hosts are deleted after that step, it is attached
+// beside the new one until then, if the limit permits.
 func (d *difference) removeCertificates(ch *change) {
 	for i, id := range ch.seen.Certificates {
 		if slices.Contains(ch.want.Certificates, id) {

@@ -8,9 +8,9 @@ import (
 )
 
 // This file orders the changes of ports that redirect to each other. A client that follows a
-// redirect sends requests to two listeners. Both must answer as before the plan, or both as after it.
-// So changes of a port come before new redirects to it, and after the removal of old redirects to it.
-// A port that closes answers no requests afterwards, so new redirects to it do not wait.
+// redirect sends requests to two listeners. Both must answer as before the plan, or both as after
+// it. So changes of a port come before new redirects to it, and after the removal of old redirects
+// to it. A port that closes answers no requests afterwards, so new redirects to it do not wait.
 
 // redirects adds these dependencies where a load balancer redirects to itself.
 func (d *difference) redirects() {
@@ -108,8 +108,8 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	return append(out, otherwise)
 }
 
-// landing returns the tasks that change the answers to redirected requests, on the port that they are
-// redirected to and on those where they are redirected again. The rule matches the redirected
+// landing returns the tasks that change the answers to redirected requests, on the port that they
+// are redirected to and on those where they are redirected again. The rule matches the redirected
 // requests.
 func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
 	port := from.target(a)

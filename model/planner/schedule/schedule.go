@@ -11,8 +11,8 @@ import (
 
 // This file puts tasks into an order that never exceeds a limit. If there is room for all new
 // resources, tasks keep the order in which they were created. If there is no room for all resources
-// of a kind, tasks that create none of that kind run as early as possible. Of the other tasks, those
-// run first that the deletion which needs the least room waits for.
+// of a kind, tasks that create none of that kind run as early as possible. Of the other tasks,
+// those run first that the deletion which needs the least room waits for.
 
 // unplaced is the index of a task that is not in the order, and the task of a place that was free
 // from the start.
@@ -203,8 +203,8 @@ func (s *schedule) makesShort(i int) bool {
 	return false
 }
 
-// predecessorsOf returns the tasks that must run before a task, with the task itself, and the places
-// that they take.
+// predecessorsOf returns the tasks that must run before a task, with the task itself, and the
+// places that they take.
 func (s *schedule) predecessorsOf(to int) (map[int]bool, Places) {
 	way, cost := map[int]bool{to: true}, Places{}
 	for stack := []int{to}; len(stack) > 0; {
@@ -241,7 +241,8 @@ func (u Places) total() int {
 	return sum
 }
 
-// do puts a task at the end of the order. From then on it waits for the tasks that freed its places.
+// do puts a task at the end of the order. From then on it waits for the tasks that freed its
+// places.
 func (s *schedule) do(i int) {
 	t := s.tasks[i]
 	planned := plan.Planned{Step: t.Step, Origin: t.Origin}
