@@ -214,7 +214,8 @@ func compareSides(
 	if err != nil {
 		return comparison.Report{}, err
 	}
-	return comparison.ReportOf(compare.Tables(old, now, requests.Steps)), nil
+	problems := comparison.ProblemsOf(before.problems, after.problems)
+	return comparison.ReportOf(compare.Tables(old, now, requests.Steps), problems), nil
 }
 
 func bothTables(

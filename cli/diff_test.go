@@ -151,3 +151,45 @@ func TestDiffForPrograms(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatCannotBeReadIsNoDeletionInSilence breaks one of two Ingresses, in both ways, on either side.
+func TestWhatCannotBeReadIsNoDeletionInSilence(t *testing.T) {
+	web, other := ingressYAML("web", "a.example.com", "/"), ingressYAML("other", "b.example.com", "/")
+	whole := directory(t, map[string]string{"service.yaml": serviceYAML, "web.yaml": web, "other.yaml": other})
+	for name, broken := range map[string]string{
+		"an object": strings.Replace(web, "pathType: Prefix", "pathType: Wrong", 1),
+		"a file":    strings.Replace(web, "kind: Ingress", "kind: [Ingress", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			part := directory(t, map[string]string{"service.yaml": serviceYAML, "web.yaml": broken, "other.yaml": other})
+			const unread = "1 problem in the files, so not everything was read"
+			got := fairlead(t, "diff", whole, part)
+			if got.code != exitFail || !strings.Contains(got.out, "not read after: "+filepath.Join(part, "web.yaml")+":") ||
+				!strings.Contains(got.out, unread+": what seems to be gone or new may only be unread") {
+				t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+			}
+			if got := fairlead(t, "diff", part, whole); got.code != exitFail || !strings.Contains(got.out, "not read before: ") {
+				t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+			}
+			if got := fairlead(t, "diff", part, part); !strings.Contains(got.out, "Summary: no request is answered differently; 2 problems") {
+				t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+			}
+			if got := fairlead(t, "diff", whole, part, "-o", "markdown"); !strings.Contains(got.out, unread) || !strings.Contains(got.out, "| Not read |") {
+				t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+			}
+			var report comparison.Report
+			if err := json.Unmarshal([]byte(fairlead(t, "diff", whole, part, "-o", "json").out), &report); err != nil {
+				t.Fatal(err)
+			}
+			if len(report.Problems) != 1 || report.Problems[0].Side != comparison.After || report.Summary.LeftOut != 1 {
+				t.Errorf("%+v", report)
+			}
+			state := filepath.Join(t.TempDir(), "state.json")
+			write(t, state, fairlead(t, "plan", whole, "-o", "json").out)
+			got = fairlead(t, "plan", part, "--observed", state)
+			if got.code != exitFail || !strings.Contains(got.out, unread+": what is to be deleted may only be unread") {
+				t.Errorf("exit code %d:\n%s%s", got.code, got.out, got.err)
+			}
+		})
+	}
+}

@@ -149,7 +149,7 @@ var layers = map[string][]string{
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/revision":               {},
 	"cli/placeholder":            {"model/ingress/objects", "model/secrets", "providers/selfsigned"},
-	"cli/comparison":             {"cli/output", "model/compare", "model/printable"},
+	"cli/comparison":             {"cli/manifests", "cli/output", "model/compare", "model/printable"},
 	"cli/verification":           {"cli/manifests", "cli/output", "model/compare", "model/expect", "model/printable", "model/requests", "model/routing/precedence"},
 	"cli/traffic":                {"cli/output", "cli/program", "model/accesslog", "model/compare", "model/lb", "model/printable", "model/replay", "model/routing/precedence"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/revision", "cli/selection", "controllers/records", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/lb", "model/plan/values", "providers"},

@@ -44,5 +44,11 @@ func (r Report) Markdown() string {
 		})
 	}
 	output.Table(&b, "| Not decided for host | Port | Load balancer | Why |", undecided)
+	var unread [][]string
+	for _, p := range r.Problems {
+		unread = append(unread, []string{p.Side, output.Code(p.Place.String()),
+			output.Escaped(p.Object), output.Escaped(p.Message)})
+	}
+	output.Table(&b, "| Not read | Place | Object | Why |", unread)
 	return b.String()
 }

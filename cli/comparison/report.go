@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/compare"
 )
 
@@ -12,7 +13,33 @@ import (
 type Report struct {
 	compare.Report
 	Protection compare.Protection `json:"protection"`
-	Summary    Summary            `json:"summary"`
+	// Problems are the objects and files that could not be read, and are left out.
+	Problems []Problem `json:"problems"`
+	Summary  Summary   `json:"summary"`
+}
+
+// A Problem is an object or a file of one of the configurations that is left out.
+type Problem struct {
+	Side string `json:"side"` // Before or After
+	manifests.Problem
+}
+
+// The sides of a comparison.
+const (
+	Before = "before"
+	After  = "after"
+)
+
+// ProblemsOf returns those of both sides.
+func ProblemsOf(before, after manifests.Problems) []Problem {
+	out := []Problem{}
+	for _, p := range before {
+		out = append(out, Problem{Before, p})
+	}
+	for _, p := range after {
+		out = append(out, Problem{After, p})
+	}
+	return out
 }
 
 // A Summary counts what differs.
@@ -22,13 +49,15 @@ type Summary struct {
 	LessProtected int `json:"lessProtected"`
 	Unknown       int `json:"unknown"` // of which it is not known whether they protect less
 	Undecided     int `json:"undecided"`
+	LeftOut       int `json:"leftOut"` // problems of objects and files that could not be read
 }
 
-// ReportOf returns the report of a comparison.
-func ReportOf(found compare.Report) Report {
-	r := Report{Report: found, Protection: found.Protection()}
+// ReportOf returns the report of a comparison without some objects.
+func ReportOf(found compare.Report, problems []Problem) Report {
+	r := Report{Report: found, Protection: found.Protection(), Problems: problems}
 	r.Summary = Summary{
 		Requests: len(found.Changes), Settings: len(found.Exposures), Undecided: len(found.Undecided),
+		LeftOut: len(problems),
 	}
 	count := func(p compare.Protection) {
 		switch p {
@@ -54,6 +83,12 @@ func (r Report) LessProtected() bool {
 
 // String is the summary in one line.
 func (s Summary) String() string {
+	if s.LeftOut > 0 {
+		rest := s
+		rest.LeftOut = 0
+		return fmt.Sprintf("%s; %s, so not everything was read: what seems to be gone or new may only "+
+			"be unread", rest, count(s.LeftOut, "problem in the files", "problems in the files"))
+	}
 	if s == (Summary{}) {
 		return "no request is answered differently"
 	}

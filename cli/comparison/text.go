@@ -43,6 +43,10 @@ func (r Report) Text(colour output.Palette) string {
 		line("requests to host %s on port %d of %s: %s",
 			orAny(string(u.Host)), u.Port, u.LoadBalancer, u.Why)
 	}
+	for _, p := range r.Problems {
+		b.WriteString(colour.Bad("not read") + " ")
+		line("%s: %s", p.Side, p.Error())
+	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}

@@ -33,6 +33,10 @@ func Summarise(programs []Program, diagnostics []diag.Diagnostic, problems int) 
 
 // String returns the summary in one line.
 func (s Summary) String() string {
-	return fmt.Sprintf("Summary: %d to create, %d to change, %d to delete; %s in the end; %s",
+	text := fmt.Sprintf("Summary: %d to create, %d to change, %d to delete; %s in the end; %s",
 		s.Create, s.Change, s.Delete, output.Number(s.LoadBalancers, "load balancer"), s.Tally)
+	if s.Delete > 0 && s.LeftOut > 0 {
+		text += ": what is to be deleted may only be unread"
+	}
+	return text
 }
