@@ -10,13 +10,9 @@ import (
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/output"
-	"fairlead.dev/fairlead/cli/placeholder"
-	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/traffic"
-	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 )
@@ -29,9 +25,10 @@ examples (docs/replay.md).
 Lines do not have headers other than User-Agent. Where these decide, each of several paths is
 possible, and the line disagrees with none of them.
 
-The configuration is that of the time of the logs: files or directories, a git revision of them
-(--base), or the cluster (--live). The priorities of rules and the target groups are those of the
-load balancers in --observed, or with --live in the cloud. Without these, they are not compared.
+The configuration is that of the time of the logs: files or directories, a saved state (what plan
+-o json has printed), a git revision of files (--base), or the cluster (--live). The priorities of
+rules and the target groups are those of the load balancers in the saved state or in --observed, or
+with --live in the cloud. Without these, they are not compared.
 
 With a second configuration, replay says what share of the requests a change alters, and which: the
 files of --change, the files as they are after --base, or the files applied to the cluster with
@@ -42,6 +39,9 @@ cannot be read is left out, reported with its file and number, and an error.`
 
 const replayExamples = `  # A day of logs, and the manifests of that day
   fairlead replay --provider aws --logs logs/2026/07/02/ manifests/
+
+  # The same, against the state that was saved on that day by plan --live -o json
+  fairlead replay --provider aws --logs logs/2026/07/02/ state.json
 
   # What a pull request would have changed for these requests
   fairlead replay --provider aws --logs 'logs/*.log.gz' --base origin/main manifests/
@@ -108,7 +108,7 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flags.BoolVar(&r.live, "live", false, "replay against the cluster and, if there are files, "+
 		"compare with the cluster in which they are applied")
 	flags.StringVar(&r.observed, "observed", "", "`FILE` with the load balancers in the cloud: what "+
-		"plan -o json has printed; unset: with --live, those in the cloud")
+		"plan -o json has printed; unset: those of a saved state or, with --live, those in the cloud")
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
 	flags.StringArrayVar(&r.names, "load-balancer", nil, "`NAME=KEY` of a load balancer: its name in "+
 		"logs, such as app/shop/50dc6c495c0c9188, and its key here; can be repeated")
@@ -176,18 +176,26 @@ func (r replayed) sides(cmd *cobra.Command) (before, after *side, err error) {
 		old, now, err := from.sides(cmd, r.Input, nil)
 		return &old, &now, err
 	}
-	old, err := from.read(cmd, r.Input)
+	old, err := from.readAny(cmd, r.Input)
 	if err != nil || len(r.change) == 0 {
 		return &old, nil, err
 	}
 	changed := r.OfCluster()
 	changed.Files = r.change
-	now, err := from.read(cmd, changed)
+	now, err := from.readAny(cmd, changed)
 	return &old, &now, err
 }
 
-// compile compiles the configurations. Where both lack a Secret, they are compiled with the same
-// one.
+// readAny reads a configuration: files, among them a saved state if it is the only one, or the
+// cluster.
+func (o opposite) readAny(cmd *cobra.Command, in source.Input) (side, error) {
+	if len(in.Files) == 1 && in.Files[0] != traffic.Stdin {
+		return o.readOne(cmd, in)
+	}
+	return o.read(cmd, in)
+}
+
+// compile compiles the configurations.
 func (r replayed) compile(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
@@ -196,42 +204,25 @@ func (r replayed) compile(
 	if out.Observed, err = r.loadBalancers(cmd, with, before); err != nil {
 		return out, err
 	}
-	compile := func() (told []diag.Diagnostic, err error) {
-		if out.Before, told, err = before.programs(cmd, with, out.Observed); err != nil || after == nil {
-			return told, err
-		}
-		now, more, err := after.programs(cmd, with, out.Observed)
-		out.After = now
-		return append(told, more...), err
-	}
-	told, err := compile()
-	if err != nil {
+	if after == nil {
+		out.Before, err = before.complete(cmd, with)
 		return out, err
 	}
-	if err := tellMissingClasses(cmd, told); err != nil {
-		return out, err
-	}
-	missing := program.MissingSecrets(told)
-	if len(missing) == 0 {
-		return out, nil
-	}
-	other := &objects.Objects{}
-	if after != nil {
-		other = &after.objects
-	}
-	if err := placeholder.AddToBoth(&before.objects, other, missing); err != nil {
-		return out, err
-	}
-	_, err = compile()
+	out.Before, out.After, err = bothTables(cmd, with, before, after)
 	return out, err
 }
 
-// loadBalancers returns those of --observed, or with --live those in the cloud.
+// loadBalancers returns those of --observed, of the saved state or, with --live, in the cloud.
 func (r replayed) loadBalancers(
 	cmd *cobra.Command, with selection.Clouds, before *side,
 ) (map[lb.Key]*lb.Observed, error) {
-	if r.observed != "" || !r.live {
+	switch {
+	case r.observed != "":
 		return source.ReadObserved(r.observed)
+	case before.state != nil:
+		return source.ReadObserved(r.Files[0])
+	case !r.live:
+		return nil, nil
 	}
 	opened, err := r.Provider.Live(cmd.Context(), with, r.home.Surroundings())
 	if err != nil {

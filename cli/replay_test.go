@@ -135,6 +135,14 @@ func TestLinesAreReplayedAgainstEachSource(t *testing.T) {
 			}
 		})
 	}
+	state := filepath.Join(t.TempDir(), "state.json")
+	write(t, state, fairlead(t, "plan", "--provider", "aws", old, "-o", "json").out)
+	for _, args := range [][]string{{state, "--change", now}, {old, "--change", now, "--observed", state}} {
+		report, got := replayJSON(t, "", append(args, "--logs", log)...)
+		if got.code != exitDone || report.Change.Changed != 1 || report.LoadBalancers[0].Priorities {
+			t.Errorf("%q: exit code %d: %s%s", args, got.code, got.out, got.err)
+		}
+	}
 	if report, got := replayJSON(t, "", now, "--logs", log); got.code != exitToDo || report.Summary.Disagreements != 1 || report.Change != nil {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}

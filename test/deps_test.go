@@ -151,7 +151,7 @@ var layers = map[string][]string{
 	"cli/placeholder":            {"model/ingress/objects", "model/secrets", "providers/selfsigned"},
 	"cli/comparison":             {"cli/manifests", "cli/output", "model/compare", "model/printable"},
 	"cli/verification":           {"cli/manifests", "cli/output", "model/compare", "model/expect", "model/printable", "model/requests", "model/routing/precedence"},
-	"cli/traffic":                {"cli/output", "cli/program", "model/accesslog", "model/compare", "model/lb", "model/printable", "model/replay", "model/routing/precedence"},
+	"cli/traffic":                {"cli/output", "model/accesslog", "model/compare", "model/lb", "model/printable", "model/replay", "model/routing/precedence"},
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/revision", "cli/selection", "controllers/records", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/lb", "model/plan/values", "providers"},
 	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "cli/saved", "model", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/ingress/snapshots", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
