@@ -51,7 +51,7 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 	}
 	save(t, state, planned)
 	save(t, log, strings.Join(lines, "\n"))
-	for name, source := range map[string][]string{"the cloud": nil, "a state that was saved": {"--observed", state}} {
+	for name, source := range map[string][]string{"the cloud": {"--live"}, "the cluster, and a state that was saved": {"--live", "--observed", state}, "a state that was saved": {state}} {
 		got, code := replayed(t, w, append(source, "--logs", log)...)
 		if code != 0 || got.Summary.Compared != 8 || !got.LoadBalancers[0].Priorities || got.Summary.Either != 0 || len(got.Paths) != 3 {
 			t.Errorf("from %s: exit code %d, %+v", name, code, got)
@@ -60,11 +60,11 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 
 	changed := filepath.Join(dir, "changed.log")
 	save(t, changed, strings.Join(lines[1:], "\n")+"\n"+strings.Replace(lines[0], `"forward"`, `"redirect"`, 1))
-	if got, code := replayed(t, w, "--logs", changed); code != 2 || got.Summary.Disagreements != 1 || got.Disagreements[0].Examples[0].Line != 8 {
+	if got, code := replayed(t, w, "--live", "--logs", changed); code != 2 || got.Summary.Disagreements != 1 || got.Disagreements[0].Examples[0].Line != 8 {
 		t.Errorf("of a line that was changed: exit code %d, %+v", code, got)
 	}
 	save(t, changed, lines[0]+"\n"+strings.Replace(lines[0], " app/", " app/another-", 1))
-	if got, code := replayed(t, w, "--logs", changed); code != 0 || got.Summary.Compared != 1 || got.Summary.Others != 1 {
+	if got, code := replayed(t, w, "--live", "--logs", changed); code != 0 || got.Summary.Compared != 1 || got.Summary.Others != 1 {
 		t.Errorf("of a line of another load balancer: exit code %d, %+v", code, got)
 	}
 }
@@ -76,10 +76,10 @@ func save(t *testing.T, file, text string) {
 	}
 }
 
-// replayed is what replay --live prints, and how it ends.
+// replayed is what replay prints, and how it ends.
 func replayed(t *testing.T, w *world, args ...string) (traffic.Report, int) {
 	t.Helper()
-	text, code := run(t, w, append([]string{"replay", "--live", "-o", "json"}, args...)...)
+	text, code := run(t, w, append([]string{"replay", "-o", "json"}, args...)...)
 	var out traffic.Report
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		t.Fatalf("%s: %s", err, text)
