@@ -1,6 +1,6 @@
-// Package diag is diagnostics for the authors of objects. A diagnostic is a value: which
-// object and field it is about, why (a documented constant), and one sentence that says what
-// happened and what to do. Nothing in the model fails; it diagnoses.
+// Package diag has diagnostics for the authors of objects. A diagnostic names an object and a
+// field, a reason (a documented constant), and has one sentence about the problem and its remedy.
+// Functions of the model return diagnostics, and no errors.
 package diag
 
 import (
@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// Severity says what a diagnostic costs its reader.
+// Severity ranks diagnostics by their effect on what is served.
 type Severity string
 
 const (
-	Error   Severity = "error"   // something that was asked for is not served
-	Warning Severity = "warning" // it is served, but not the way its author probably expects
-	Info    Severity = "info"    // worth knowing; nothing is lost
+	Error   Severity = "error"   // a part of the object is not served
+	Warning Severity = "warning" // it is served, but probably not as its author expects
+	Info    Severity = "info"    // everything is served as asked for
 )
 
 // A Source is the place in an object that a route, a rule or a diagnostic comes from.
@@ -24,10 +24,10 @@ type Source struct {
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name,omitempty"`
-	Field     string `json:"field,omitempty"` // in the API's own spelling: spec.rules[0].http.paths[1]
+	Field     string `json:"field,omitempty"` // as the API spells it: spec.rules[0].http.paths[1]
 }
 
-// String prints a source the same way everywhere: `Ingress shop/web spec.rules[0]`.
+// String returns a source as text: `Ingress shop/web spec.rules[0]`.
 func (s Source) String() string {
 	out := s.Kind
 	if name := s.Object(); name != "" {
@@ -39,7 +39,7 @@ func (s Source) String() string {
 	return out
 }
 
-// Object is the namespace/name of the object, or the name of one without a namespace.
+// Object returns the namespace/name of the object, or the name of one without a namespace.
 func (s Source) Object() string {
 	if s.Namespace == "" {
 		return s.Name
@@ -47,7 +47,7 @@ func (s Source) Object() string {
 	return s.Namespace + "/" + s.Name
 }
 
-// At is the same object at another field.
+// At returns another field of the same object.
 func (s Source) At(field string) Source {
 	s.Field = field
 	return s
@@ -58,7 +58,7 @@ func (s Source) Compare(o Source) int {
 	return cmp.Or(cmp.Compare(s.Kind, o.Kind), cmp.Compare(s.Namespace, o.Namespace), cmp.Compare(s.Name, o.Name), cmp.Compare(s.Field, o.Field))
 }
 
-// MarshalText makes a source a plain string in JSON.
+// MarshalText has JSON represent a source as a string.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // A Diagnostic is one finding about one place.
@@ -67,19 +67,19 @@ type Diagnostic struct {
 	Reason   Reason   `json:"reason"`
 	Source   Source   `json:"source"`
 	Message  string   `json:"message"`
-	// Ports are those on which the Ingress is not served as it asks to be, because of it. An error
-	// without ports is about all ports that the Ingress asks for; anything else without ports is about
-	// none.
+	// Ports are the ports on which the Ingress is not served as it asks, because of this diagnostic.
+	// An error without ports is about all ports that the Ingress asks for. A warning or information
+	// without ports is about none.
 	Ports Ports `json:"ports,omitempty"`
 }
 
-// String is the diagnostic as one printable line.
+// String returns the diagnostic as one printable line.
 func (d Diagnostic) String() string {
 	return printable.Line(string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() + ": " + d.Message)
 }
 
-// Sort orders diagnostics by object, field, severity, reason and text, and drops repetitions,
-// so that equal inputs report equally. It cuts messages that are too long.
+// Sort orders diagnostics by object, field, severity, reason and text, and removes duplicates, so
+// that equal inputs have equal diagnostics. It cuts messages that are too long.
 func Sort(ds []Diagnostic) []Diagnostic {
 	for i := range ds {
 		ds[i].Message, ds[i].Source.Field = bounded(ds[i].Message), bounded(ds[i].Source.Field)

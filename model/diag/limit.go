@@ -6,15 +6,15 @@ import (
 	"slices"
 )
 
-// This file limits how much is said about one object. An Ingress can have thousands of paths, and
-// each could be told of: diagnostics are kept in memory, stored, and sent as events.
+// This file limits the diagnostics about one object. An Ingress can have thousands of paths, each
+// with a diagnostic, and diagnostics are kept in memory, stored, and sent as events.
 
 // mostOfOne is how many diagnostics about one object are kept.
 const mostOfOne = 50
 
-// Limit sorts diagnostics and keeps at most 50 about each object: the first of every reason and
-// port, then errors before warnings before the rest. One more diagnostic says how many are left
-// out.
+// Limit sorts diagnostics and keeps at most 50 about each object. It keeps the first of every
+// reason and port, then prefers errors to warnings, and warnings to information. One more
+// diagnostic has the number of those left out.
 func Limit(ds []Diagnostic) []Diagnostic {
 	ds = Sort(ds)
 	var out []Diagnostic
@@ -63,5 +63,5 @@ func limitOne(ds []Diagnostic) []Diagnostic {
 		Message: fmt.Sprintf("%d more diagnostics about it are left out, %d of them errors", len(ds)-mostOfOne, errors)})
 }
 
-// weight ranks severities, the worst first.
+// weight returns the rank of a severity; errors have the lowest.
 func weight(s Severity) int { return slices.Index([]Severity{Error, Warning, Info}, s) }

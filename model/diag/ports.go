@@ -7,12 +7,11 @@ import (
 	"strings"
 )
 
-// Ports are the ports on which an Ingress is not served as it asks to be, because of what a
-// diagnostic says: ascending, with spaces between them. They are a text so that diagnostics can be
-// compared.
+// Ports lists the ports on which an Ingress is not served as it asks, in ascending order, with
+// spaces between them. It is a text so that diagnostics can be compared.
 type Ports string
 
-// PortsOf are some ports.
+// PortsOf returns some ports as Ports.
 func PortsOf(ports ...int32) Ports {
 	ports = slices.Clone(ports)
 	slices.Sort(ports)
@@ -23,22 +22,22 @@ func PortsOf(ports ...int32) Ports {
 	return Ports(strings.Join(texts, " "))
 }
 
-// List is the ports as numbers.
+// List returns the ports as numbers.
 func (p Ports) List() []int32 {
 	var out []int32
 	for text := range strings.FieldsSeq(string(p)) {
 		number, err := strconv.ParseInt(text, 10, 32)
-		if err == nil { // PortsOf writes nothing else
+		if err == nil { // PortsOf writes numbers alone
 			out = append(out, int32(number))
 		}
 	}
 	return out
 }
 
-// MarshalJSON makes a list of numbers of ports.
+// MarshalJSON has JSON represent ports as a list of numbers.
 func (p Ports) MarshalJSON() ([]byte, error) { return json.Marshal(p.List()) }
 
-// On is the diagnostic with the ports on which the Ingress is not served as it asks to be.
+// On returns the diagnostic with the ports on which the Ingress is not served as it asks.
 func (d Diagnostic) On(ports ...int32) Diagnostic {
 	d.Ports = PortsOf(ports...)
 	return d

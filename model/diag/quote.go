@@ -7,16 +7,16 @@ import (
 	"unicode/utf8"
 )
 
-// This file keeps what diagnostics repeat of objects short. Authors choose names and values of any
-// length, and a message is stored, sent as an event and printed.
+// This file shortens the values of objects in diagnostics. Authors choose names and values of any
+// length, and messages are stored, sent as events and printed.
 
 const (
-	// longestValue is how many characters of a value a message repeats.
+	// longestValue is how many characters of a value a message has.
 	longestValue = 100
-	// longestWord is how many characters without a space a message has: enough for a request with the
-	// longest host and a path of longestValue characters.
+	// longestWord is the most characters without a space in a message. A request with the longest host
+	// and a path of longestValue characters fits.
 	longestWord = 400
-	// longestMessage is how many bytes a message has.
+	// longestMessage is the most bytes of a message.
 	longestMessage = 2000
 )
 
@@ -56,8 +56,7 @@ func cut(text string) (head string, more bool) {
 }
 
 // bounded returns a message without the rest of long words, and without the rest of a long message.
-// Sort applies it to every diagnostic, so that a message stays short even where it repeats a value
-// as it is.
+// Sort applies it to every diagnostic, because some messages have values that are not cut.
 func bounded(message string) string {
 	if len(message) <= longestWord {
 		return message

@@ -1,12 +1,12 @@
 package diag
 
-// This file is the closed list of reasons. A reason is stable: alerts, dashboards and scripts
-// match on it. docs/reference/diagnostics.md is generated from this list.
+// This file lists all reasons. A reason does not change, because alerts, dashboards and scripts
+// match it. docs/reference/diagnostics.md is generated from this list.
 
-// A Reason names a kind of finding.
+// A Reason names a kind of diagnostic.
 type Reason string
 
-// Doc is what the reference says about one reason.
+// Doc is the entry of one reason in the reference.
 type Doc struct {
 	Reason  Reason
 	Meaning string
@@ -104,7 +104,7 @@ const (
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
 )
 
-// Reasons is every reason with its documentation, in the order in which the reference prints them.
+// Reasons has every reason with its documentation, in the order of the reference.
 var Reasons = []Doc{
 	{Invalid, "The API server would refuse the object; it is refused here for the same reason.", "Correct the field that the message names."},
 	{ClassMissing, "The Ingress names an IngressClass that does not exist, in `spec.ingressClassName` or in the annotation `kubernetes.io/ingress.class`. What was served under the class stays as it was last accepted.", "Create the class, or name one that exists."},

@@ -24,7 +24,7 @@ const (
 	ipv6 = "ipv6"
 )
 
-// Objects are a Service and the objects in which its targets are found.
+// Objects has a Service and the objects that its targets are found in.
 type Objects struct {
 	Service *corev1.Service // nil if there is none
 	Slices  SliceList
@@ -35,26 +35,26 @@ type Objects struct {
 	Awaited   map[Claim]bool
 }
 
-// SliceList is the EndpointSlices of one Service.
+// SliceList has the EndpointSlices of one Service.
 type SliceList []*discoveryv1.EndpointSlice
 
-// Targets are the endpoints of a port, sorted, each once.
+// Targets returns the endpoints of a port, sorted, each once.
 func (l SliceList) Targets(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, e := range l.usable(port, family) {
-		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number}) // the API gives further addresses no meaning
+		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number}) // further addresses have no meaning in the API
 	}
 	return sortedTargets(out)
 }
 
-// A usableEndpoint is one that requests may be sent to, and the number of its port.
+// A usableEndpoint is an endpoint that requests may be sent to, with the number of its port.
 type usableEndpoint struct {
 	discoveryv1.Endpoint
 	number int32
 }
 
-// usable are the ready endpoints of a port. Endpoints that are about to go count only where there
-// are no others, and as long as they serve: late answers are better than none.
+// usable returns the ready endpoints of a port. If there are none, it returns the terminating
+// endpoints that still serve.
 func (l SliceList) usable(port *corev1.ServicePort, family string) []usableEndpoint {
 	var staying, going []usableEndpoint
 	for _, s := range l {
@@ -87,29 +87,29 @@ func sortedTargets(targets []routing.Target) []routing.Target {
 	return slices.Compact(targets)
 }
 
-// HasNoEndpoints reports whether a Service is gone, or no endpoint of it is listed.
+// HasNoEndpoints reports whether a Service does not exist, or has no endpoints.
 func (b Objects) HasNoEndpoints() bool {
 	return b.Service == nil || !slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 0 })
 }
 
-// HasUnreadyEndpoints reports whether endpoints are listed that cannot be sent requests yet.
+// HasUnreadyEndpoints reports whether a Service has endpoints that are not ready yet.
 func (b Objects) HasUnreadyEndpoints() bool {
 	return slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
 		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return IsUnready(e) && !b.waits(s, e) })
 	})
 }
 
-// IsUnready reports whether an endpoint is not ready, though it is to stay.
+// IsUnready reports whether an endpoint is not ready, and not terminating.
 func IsUnready(e discoveryv1.Endpoint) bool { return !isReady(e) && !isTerminating(e) }
 
-// isReady is the API's reading: what is not known counts as ready. Where a Service publishes
-// addresses that are not ready, all of its endpoints are, those that terminate included.
+// isReady reports whether an endpoint is ready, as the API defines it: unknown counts as ready. If
+// a Service publishes addresses that are not ready, all of its endpoints are ready, also
+// terminating ones.
 func isReady(e discoveryv1.Endpoint) bool {
 	return e.Conditions.Ready == nil || *e.Conditions.Ready
 }
 
-// isServing is readiness as it would be if the endpoint stayed, which is never ready once it
-// terminates.
+// isServing reports whether an endpoint would be ready if it were not terminating.
 func isServing(e discoveryv1.Endpoint) bool {
 	return isReady(e) || e.Conditions.Serving != nil && *e.Conditions.Serving
 }
@@ -118,8 +118,8 @@ func isTerminating(e discoveryv1.Endpoint) bool {
 	return e.Conditions.Terminating != nil && *e.Conditions.Terminating
 }
 
-// numberOf is the number that the endpoints of a slice serve a Service port on, or 0. They are
-// matched by name, since the numbers of pods need not be those of the Service.
+// numberOf returns the port number on which the endpoints of a slice serve a Service port, or 0.
+// Ports are matched by name, because the numbers of Pods may differ from those of the Service.
 func numberOf(s *discoveryv1.EndpointSlice, port *corev1.ServicePort) int32 {
 	for _, p := range s.Ports {
 		named := p.Name == nil && port.Name == "" || p.Name != nil && *p.Name == port.Name
@@ -141,22 +141,22 @@ func familyOfSlice(s *discoveryv1.EndpointSlice) string {
 	return ""
 }
 
-// Found is what is found behind a backend.
+// Found has the targets of a backend.
 type Found struct {
 	Targets []routing.Target
-	// Awaited are targets that may stay if they are there, until their Pods have been seen or it is
-	// sure that they have none.
+	// Awaited are targets that stay if they are registered, until their Pods are known, or are known
+	// to be missing.
 	Awaited []routing.Target
-	// Doubted says that the Pods of endpoints may be seen yet, and Disputed that there are no nodes
-	// because they would pass requests on to endpoints that are not, or may not be, Pods of the
-	// namespace.
+	// Doubted is true if the Pods of endpoints may become known later. Disputed is true if no nodes
+	// are targets, because they would pass requests on to endpoints that are not, or may not be, Pods
+	// of the namespace.
 	Doubted, Disputed bool
-	// Left says what is left out of the targets, and why; "" if nothing is.
+	// Left describes endpoints that are left out, and why; "" if none are.
 	Left string
 }
 
-// Find finds the targets of a backend as they are now. All else of the backend stays as it was when
-// it was made.
+// Find returns the present targets of a backend. Other fields of the backend are not resolved
+// again.
 func Find(c *classSpec, b routing.Backend, now Objects) Found {
 	ref := Reference{Service: b.Service, PortName: string(b.Port), TargetType: b.TargetType}
 	if number, err := strconv.ParseInt(string(b.Port), 10, 32); err == nil {

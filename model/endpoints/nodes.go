@@ -11,20 +11,20 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the nodes on which a node port is reached.
+// This file finds the nodes that requests for a node port can be sent to.
 
-// NodeAddresses is what load balancers need to know of a Node: two Nodes for which it is equal are
-// the same to them.
+// NodeAddresses has the parts of a Node that matter to load balancers. Changes of other parts do
+// not change targets.
 type NodeAddresses struct {
 	Name       string
 	IPv4, IPv6 string // internal addresses
 	Instance   string // its ID in the cloud
-	Open       bool   // requests may be sent there
-	Ready      bool   // requests are answered there
+	Open       bool   // requests may be sent to it
+	Ready      bool   // it answers requests
 }
 
-// AddressesOf reads a Node. Requests may be sent to a Node that is cordoned: it takes no new Pods,
-// and goes on serving those that it has.
+// AddressesOf returns the NodeAddresses of a Node. Requests may be sent to a cordoned Node: it
+// starts no new Pods, but its present Pods still serve.
 func AddressesOf(n *corev1.Node) NodeAddresses {
 	_, excluded := n.Labels[corev1.LabelNodeExcludeBalancers]
 	r := NodeAddresses{
@@ -50,8 +50,8 @@ func saysReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// closes reports whether a taint says that a Node is about to be removed, is out of service, or is
-// not initialised yet. Whether it is ready its conditions say.
+// closes reports whether a taint marks a Node as about to be removed, out of service, or not yet
+// initialised. Taints about readiness do not count, because conditions have that.
 func closes(t corev1.Taint) bool {
 	switch t.Key {
 	case "ToBeDeletedByClusterAutoscaler",
@@ -63,8 +63,8 @@ func closes(t corev1.Taint) bool {
 	return false
 }
 
-// nodePort returns the nodes on which a port is reached: all of them, or with externalTrafficPolicy
-// Local those that run a usable endpoint.
+// nodePort returns the nodes that requests for a node port can be sent to: all nodes, or with
+// externalTrafficPolicy Local those that run a usable endpoint.
 func (b Objects) nodePort(port *corev1.ServicePort, family string) []routing.Target {
 	if port.NodePort == 0 {
 		return nil
@@ -81,10 +81,10 @@ func (b Objects) nodePort(port *corev1.ServicePort, family string) []routing.Tar
 	return nodeTargets(b.Nodes, port.NodePort, family, func(node string) bool { return hosts[node] })
 }
 
-// nodeTargets returns the nodes on which a node port is reached, sorted. A Node without an address
-// may be known to the cloud by its instance. Nodes that are not ready count only where there are no
-// others: then it is likelier that their kubelets cannot report than that all of them are down, and
-// the cloud's health checks find out.
+// nodeTargets returns nodes as targets, sorted. A Node without an address can be a target by the ID
+// of its instance. Nodes that are not ready are targets only if no node is ready. Then it is more
+// likely that their kubelets cannot report than that all nodes fail, and the cloud checks their
+// health.
 func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
 	var ready, unready []routing.Target
 	for _, n := range nodes {

@@ -12,14 +12,14 @@ import (
 // This file finds the protocol that targets speak: the one that the Ingress says, else the
 // appProtocol of the Service's port, else plain HTTP/1.1.
 
-// Speech is the protocol and the version of HTTP that targets speak; "" where neither Ingress nor
-// Service says it.
+// Speech has the protocol and the version of HTTP of targets; "" if neither the Ingress nor the
+// Service sets it.
 type Speech struct {
 	Protocol routing.Protocol
 	Version  routing.Version
 }
 
-// appProtocols are what the appProtocol of a Service port says. Any other says nothing of HTTP.
+// appProtocols has the meaning of appProtocol of a Service port. Other values are ignored.
 var appProtocols = map[string]Speech{
 	"http":              {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
 	"kubernetes.io/ws":  {v1alpha1.ProtocolHTTP, routing.VersionHTTP1},
@@ -29,7 +29,7 @@ var appProtocols = map[string]Speech{
 	"grpc":              {v1alpha1.ProtocolHTTP, routing.VersionGRPC},
 }
 
-// to completes what an Ingress says for a port of a Service, which may be missing.
+// to completes the settings of an Ingress with those of a Service port, which may be nil.
 func (s Speech) to(port *corev1.ServicePort) Speech {
 	var app Speech
 	if port != nil && port.AppProtocol != nil {

@@ -17,12 +17,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file resolves a reference to a Service port. A Service that is missing or cannot be used is
-// a backend without targets: requests for it are answered 503, and when it comes back no rule
-// changes.
+// This file resolves a reference to a Service port. A Service that does not exist or cannot be used
+// is a backend without targets. Requests for it are answered 503, and no rule changes when it can
+// be used again.
 
-// A Reference is a Service port as an Ingress refers to it, and what the Ingress says about its
-// targets.
+// A Reference is a Service port as an Ingress refers to it, with the settings of the Ingress for
+// its targets.
 type Reference struct {
 	Service    string // namespace/name
 	PortName   string
@@ -32,15 +32,15 @@ type Reference struct {
 	Provider   string // settings that only the provider understands, of a Backend
 }
 
-// A Resolution is the backend that a reference leads to.
+// A Resolution is the backend of a reference.
 type Resolution struct {
 	Backend    routing.Backend
-	Problems   []Problem // why it has no targets, or not all
-	Unverified bool      // no Pods are known, so that endpoints were not compared with them
+	Problems   []Problem // why some or all targets are missing
+	Unverified bool      // no Pods are known, so endpoints were not compared with them
 
-	awaited  []routing.Target // that may stay if they are registered
-	doubted  bool             // the Pods of endpoints may be seen later
-	disputed bool             // there are no targets: nodes would pass requests on to endpoints that must not be targets
+	awaited  []routing.Target // targets that stay if they are registered
+	doubted  bool             // the Pods of endpoints may become known later
+	disputed bool             // no nodes are targets: they would pass requests on to endpoints that must not be targets
 }
 
 // Tell adds a problem.
@@ -48,7 +48,7 @@ func (r *Resolution) Tell(severity diag.Severity, reason diag.Reason, text strin
 	r.Problems = append(r.Problems, Problem{severity, reason, text})
 }
 
-// A Problem is why a backend has no targets, or not all.
+// A Problem is a reason why targets of a backend are missing.
 type Problem struct {
 	Severity diag.Severity
 	Reason   diag.Reason
@@ -71,7 +71,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 	return r
 }
 
-// lookUp finds the port and the targets, or the reason why there are none.
+// lookUp finds the port and the targets, or adds a problem.
 func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	service := behind.Service
 	if service == nil {
@@ -98,8 +98,8 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	}
 }
 
-// find finds the targets of a Service port, and warns of a port without any. Services of files,
-// which do not run yet, need no warning.
+// find finds the targets of a Service port, and adds a warning if there are none. A Service from a
+// file, which is not in a cluster yet, needs no warning.
 func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort) {
 	screened := screen(c, behind, port, r.Backend)
 	screened.tell(r)
@@ -123,7 +123,7 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	}
 	runs := !behind.Service.CreationTimestamp.IsZero()
 	switch {
-	case len(endpoints) == 0 && len(screened.ports) > 0: // which says enough
+	case len(endpoints) == 0 && len(screened.ports) > 0: // with a problem of its own
 	case len(endpoints) == 0 && (runs || listed):
 		r.Tell(diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
 	case len(r.Backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
@@ -131,15 +131,15 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	}
 }
 
-// getsNodePort reports whether the API server assigns node ports to the ports of a Service. In
-// files there may be none yet.
+// getsNodePort reports whether the API server assigns node ports to the ports of a Service. A
+// Service from a file may have none yet.
 func getsNodePort(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort ||
 		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
 }
 
-// lookUpExternal makes a target of the name that an ExternalName Service stands for. The author of
-// such a Service can point it anywhere, so the class has to allow it.
+// lookUpExternal makes the external name of an ExternalName Service a target. The author of such a
+// Service can choose any name, so the class has to allow it.
 func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1.Service) {
 	number, err := strconv.ParseInt(string(r.Backend.Port), 10, 32)
 	switch {
@@ -158,7 +158,7 @@ func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1
 	}
 }
 
-// portIn returns the port that a reference means, of a Service that may be missing; or nil.
+// portIn returns the port of a reference in a Service, which may be nil; nil if there is none.
 func portIn(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	if service == nil {
 		return nil
@@ -166,7 +166,8 @@ func portIn(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	return portOf(service, ref)
 }
 
-// portOf returns the port of a Service that a reference means, TCP before other protocols; or nil.
+// portOf returns the port of a reference in a Service, TCP before other protocols; nil if there is
+// none.
 func portOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	var found *corev1.ServicePort
 	for i := range service.Spec.Ports {
@@ -194,8 +195,8 @@ func familyOf(service *corev1.Service) string {
 	return IPv4
 }
 
-// idOf returns the ID of a backend: Service and port, and those of the fields that cannot change in
-// place that are not the default.
+// idOf returns the ID of a backend: Service and port, and the fields that cannot change in place,
+// if they differ from the default.
 func idOf(b routing.Backend) routing.BackendID {
 	id := b.Service + ":" + string(b.Port)
 	if b.Family != IPv4 {

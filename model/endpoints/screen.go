@@ -14,24 +14,24 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file leaves out the endpoints that must not be targets, though an EndpointSlice lists them.
-// The author of an EndpointSlice can write any address and any port there.
+// This file leaves out endpoints of an EndpointSlice that must not be targets. The author of an
+// EndpointSlice can write any address and any port there.
 
-// A screening is the endpoints of a Service port that may be targets, and why the others may not.
+// A screening has the endpoints of a Service port that may be targets, and why others may not.
 type screening struct {
 	class   *classSpec
 	backend routing.Backend
 	behind  Objects
 	pods    map[string]*corev1.Pod // by name
 	passed  SliceList
-	awaited []routing.Target // whose Pods may be seen later
-	doubted bool             // there are such
+	awaited []routing.Target // whose Pods may become known later
+	doubted bool             // whether there are such endpoints
 	never   []string         // addresses that are never targets
 	kind    string           // of the first of these
 	foreign []string         // addresses that no Pod of the namespace has
 	why     string           // of the first of these
 	blind   int              // endpoints that could not be compared with Pods
-	ports   []int32          // that the class does not allow
+	ports   []int32          // ports that the class does not allow
 }
 
 // screen decides for each endpoint of a Service port whether it may be a target.
@@ -76,7 +76,7 @@ func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discov
 // passes reports whether an endpoint may be a target, and records why it may not.
 func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, number int32) bool {
 	address := e.Addresses[0]
-	if s.onNodes() && !isServing(e) { // no node passes requests on to it
+	if s.onNodes() && !isServing(e) { // nodes pass no requests on to it
 		return true
 	}
 	if kind := NeverTarget(address); kind != "" {
@@ -118,7 +118,7 @@ func (s *screening) isForeign(address, why string) bool {
 // refused returns how many endpoints must not be targets.
 func (s *screening) refused() int { return len(s.never) + len(s.foreign) }
 
-// Tell says what was left out.
+// tell adds problems about the endpoints that are left out.
 func (s *screening) tell(r *Resolution) {
 	severity, consequence := diag.Warning, ""
 	if s.onNodes() {

@@ -1,7 +1,7 @@
-// Package memory has what is remembered of load balancers from one compilation to the next. Nothing
-// is served because of memory alone. Where it is lost, so are the last accepted versions, the
-// overlap of moves, rejections until the cloud repeats them, and the order in which namespaces
-// named a host: then the age of Ingresses decides.
+// Package memory has the records of load balancers that one compilation passes to the next. No
+// route is served because of a record alone. If the records are lost, so are the last accepted
+// versions, the former load balancers of moved Ingresses, rejections until the cloud repeats them,
+// and the order in which namespaces claimed hosts. Then the age of Ingresses decides.
 package memory
 
 import (
@@ -22,51 +22,51 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// A LoadBalancer is what is remembered of a load balancer.
+// A LoadBalancer is the record of a load balancer.
 type LoadBalancer struct {
-	// Class is the spec of its class when something was last accepted. It is used when the class
-	// disappears, so that routes stay.
+	// Class is the spec of its class at the time of the last accepted version. It is used when the
+	// class is deleted, so that routes stay.
 	Class *v1alpha1.LoadBalancerClassSpec
-	// Members are by namespace/name.
+	// Members has the members by namespace/name.
 	Members map[string]Member
-	// Certificates are those that Secrets held last and that the cloud has, by the namespace/name of
-	// the Secrets.
+	// Certificates has the last certificate of each Secret, as far as the cloud has it, by the
+	// namespace/name of the Secret.
 	Certificates map[string]routing.CertificateID
-	// CloudCertificates are the hosts that certificates were chosen for which the cloud has of itself,
-	// as listeners show them.
+	// CloudCertificates has the hosts for which certificates of the cloud were chosen that listeners
+	// serve.
 	CloudCertificates map[routing.CertificateID][]string
-	// Clients are those that users sign in with, by the namespace/name of the Secrets that held them
-	// last.
+	// Clients has the last client of each Secret for sign-ins, by the namespace/name of the Secret.
 	Clients map[string]string
-	// Hosts are the owners of hosts where these have owners: namespaces that name them, or did so not
-	// long ago.
+	// Hosts has the owners of hosts: namespaces that claim them, or did so until a short time ago. It
+	// is empty where hosts have no owners.
 	Hosts map[routing.Host]string
-	// Yielding are those of the hosts that certificates of other namespaces were there before.
+	// Yielding has the hosts that came after a certificate of another namespace with a name for them.
 	Yielding map[routing.Host]bool
-	// Rules are those that are ours, each by its digest, where the class has others stay beside them.
+	// Rules has the digests of our rules, if the class keeps rules of others.
 	Rules []string
 }
 
-// A Member is what is remembered of an Ingress of a load balancer.
+// A Member is the record of an Ingress of a load balancer.
 type Member struct {
-	// LastAccepted is the version to fall back to; nil if none was ever accepted.
+	// LastAccepted is the version that is served if a change is refused; nil if none was ever
+	// accepted.
 	LastAccepted *Accepted
-	// Rejections are the versions that the cloud refused, and the certificates.
+	// Rejections has the versions and certificates that the cloud refused.
 	Rejections []Rejection
-	// Previous is the load balancer that the member moves here from, until the move is over.
+	// Previous is the load balancer that the member moves away from, until the move is over.
 	Previous routing.Key
-	// Earlier are those that the member was leaving already when it was here before, if it has come
-	// back in the middle of that.
+	// Earlier has the load balancers that the member was leaving when it was here before, if it came
+	// back before those moves were over.
 	Earlier []routing.Key
 	// Move is the number of the move that brought the member here last. The member belongs to the load
 	// balancer with the highest number.
 	Move int32
-	// Served says that routes of the member have been in the cloud.
+	// Served is true if routes of the member have been in the cloud.
 	Served bool
-	// Departed is how long ago the member was first seen without a class of Fairlead. It is 0 where it
-	// has one, or had one at the last look.
+	// Departed is how long ago the member was first seen without a class of Fairlead. It is 0 if it
+	// has one, or had one when it was last read.
 	Departed time.Duration
-	// Created is when the Ingress was made whose version was accepted, as far as is remembered.
+	// Created is the creation time of the Ingress whose version was accepted; zero if not known.
 	Created time.Time
 	// Vanished is set where the Ingress was deleted without its finalizer, and is still served.
 	Vanished *Vanishing
@@ -78,7 +78,7 @@ type Accepted struct {
 	Spec        networkingv1.IngressSpec
 }
 
-// A Rejection is a version that the cloud refused, and its words.
+// A Rejection is a version that the cloud refused, with its message.
 type Rejection struct {
 	Version string // as Version computes it, or the ID of a certificate
 	Message string
@@ -131,11 +131,11 @@ type Home struct {
 	Member
 }
 
-// A Trail is the load balancer that an Ingress belongs to, as far as is remembered, and after it
-// those that it moves away from, the one that it left last first.
+// A Trail has the load balancers of an Ingress, by the records: first the one that it belongs to,
+// then those that it moves away from, beginning with the last one.
 type Trail []Home
 
-// Home returns the load balancer of the Ingress, or an empty Home where none is remembered.
+// Home returns the load balancer of the Ingress, or an empty Home if no record has it.
 func (t Trail) Home() Home {
 	if len(t) == 0 {
 		return Home{}
@@ -144,7 +144,7 @@ func (t Trail) Home() Home {
 }
 
 // Before returns the load balancers that serve an Ingress until clients have followed it to another
-// one. A home that never served it has nothing to leave, and one that it comes back to is not left.
+// one. It leaves out those that never served it, and the one that it moves to.
 func (t Trail) Before(to routing.Key) Trail {
 	if len(t) > 0 && (t[0].Key == to || !t[0].Served) {
 		t = t[1:]
@@ -190,9 +190,8 @@ func (r Member) Leaving() []routing.Key {
 	return append([]routing.Key{r.Previous}, r.Earlier...)
 }
 
-// Accept returns the version of an Ingress to remember once it is programmed: what Fairlead reads
-// of it, and the annotations of other controllers that restrict, which only the class can have let
-// pass.
+// Accept returns the version of an Ingress to record once it is programmed. It has the parts that
+// Fairlead reads, and the restricting annotations of other controllers, which the class permitted.
 func Accept(ing *networkingv1.Ingress) Accepted {
 	return Accepted{Annotations: asked(ing), Spec: ing.Spec}
 }

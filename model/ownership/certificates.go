@@ -8,34 +8,34 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file decides between the certificates of one namespace and the hosts of others. Clients that
-// ask for a host can be shown every certificate of the port that has a name for it.
+// This file compares the certificates of one namespace with the hosts of others. A port may send
+// clients any of its certificates that has a name for their host.
 
-// A Certificate is one that an Ingress brings.
+// A Certificate is a certificate that an Ingress uses.
 type Certificate struct {
 	Names []routing.Host
 	By    routing.Owner
-	// Granted reports whether the class grants a host to the namespace by its name.
+	// Granted reports whether the class grants a host to the namespace by its exact name.
 	Granted func(routing.Host) bool
-	// Served says that this very certificate is served for the namespace: it was accepted beside the
-	// hosts that there are.
+	// Served is true if this same certificate is served for the namespace already. Then it was
+	// accepted with the present hosts.
 	Served bool
-	// Held reports whether a certificate of the namespace is served that has a name.
+	// Held reports whether a served certificate of the namespace has a name.
 	Held func(routing.Host) bool
 }
 
-// An Overlap is a host of another namespace for which clients can be shown a certificate.
+// An Overlap is a host of another namespace that a certificate has a name for.
 type Overlap struct {
 	Name  routing.Host // in the certificate
 	Host  routing.Host
 	Owner string
-	// Claim is where the owner names the host; nil where the host is only reserved for it.
+	// Claim is the claim of the owner; nil if the host is only reserved for it.
 	Claim *Claim
-	// First says that the host goes before the certificate.
+	// First is true if the host came before the certificate.
 	First bool
 }
 
-// Overlaps are the hosts of other namespaces that a certificate has names for.
+// Overlaps yields the hosts of other namespaces that a certificate has names for.
 func (o *Owners) Overlaps(c Certificate) iter.Seq[Overlap] {
 	return func(yield func(Overlap) bool) {
 		if o == nil {
@@ -52,9 +52,9 @@ func (o *Owners) Overlaps(c Certificate) iter.Seq[Overlap] {
 	}
 }
 
-// meet are the hosts of other namespaces that a name stands for, or that stand for the name. A name
-// that is a host, and not only reserved, is not one of the wildcard above it, and neither is one of
-// its own namespace.
+// meet returns the hosts of other namespaces that a name matches, or that match the name. A
+// wildcard above a name does not count if the name is a host that an Ingress claims, or one of the
+// namespace itself.
 func (o *Owners) meet(namespace string, name routing.Host) []routing.Host {
 	var out []routing.Host
 	is, owned := o.of[name]
@@ -73,9 +73,9 @@ func (o *Owners) meet(namespace string, name routing.Host) []routing.Host {
 	return out
 }
 
-// before reports whether a host goes before a certificate with a name for it.
+// before reports whether a host came before a certificate with a name for it.
 func (is owner) before(host, name routing.Host, c Certificate) bool {
-	both := host // what both stand for
+	both := host // the hosts that both match
 	if host.Wildcard() {
 		both = name
 	}
@@ -93,7 +93,7 @@ func (is owner) before(host, name routing.Host, c Certificate) bool {
 	return is.claim == nil || Older(is.claim.By, c.By) < 0
 }
 
-// indexBelow notes the precise hosts below each wildcard, in their order.
+// indexBelow lists the precise hosts below each wildcard, sorted.
 func (o *Owners) indexBelow() {
 	o.below = map[routing.Host][]routing.Host{}
 	for host := range o.of {

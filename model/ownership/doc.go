@@ -7,7 +7,7 @@
 //  1. A host belongs to the namespace that named it first. A wildcard host belongs to the namespace
 //     that named this wildcard first. "Any host" (rules without a host, and default backends) is
 //     owned like a host. An Ingress that is refused names its hosts like any other: a typing
-//     mistake in an annotation must not hand them to the next namespace that asks.
+//     mistake in an annotation must not give them to the next namespace that claims them.
 //  2. A precise host below a wildcard of another namespace is refused, unless the precise host was
 //     named before the wildcard, or the class grants this very host to its namespace. A wildcard
 //     above precise hosts of other namespaces is permitted: precise hosts go before it.

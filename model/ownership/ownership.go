@@ -13,11 +13,11 @@ import (
 type Claim struct {
 	Host routing.Host // Any for rules without a host and for default backends
 	By   routing.Owner
-	// Granted says that the class grants this very host to the namespace, not only a wildcard.
+	// Granted is true if the class grants this exact host to the namespace, and not only a wildcard.
 	Granted bool
-	// Former says that the Ingress names the host only in the version that was last accepted.
+	// Former is true if the Ingress names the host only in the version that was last accepted.
 	Former bool
-	// Source is where the Ingress names the host.
+	// Source is the place where the Ingress names the host.
 	Source diag.Source
 }
 
@@ -26,16 +26,16 @@ type Holding struct {
 	Host      routing.Host
 	Namespace string
 	Granted   bool // as of a Claim
-	// Settled says that the host goes before certificates of other namespaces that came later: it was
-	// named when none of them had a name for it.
+	// Settled is true if no certificate of another namespace had a name for the host when it was
+	// claimed. Then the host came before such certificates.
 	Settled bool
-	// From is the load balancer where the host is remembered, which a member brings it from; "" for
-	// this one.
+	// From is the load balancer where the host is remembered. It is not this one if a member moves
+	// here with the host; "" for this one.
 	From routing.Key
 }
 
-// Owners are the namespaces that own the hosts of one load balancer. A nil *Owners restricts
-// nothing.
+// Owners holds the namespaces that own the hosts of one load balancer. A nil *Owners refuses no
+// claim.
 type Owners struct {
 	claims []Claim
 	of     map[routing.Host]owner
@@ -48,7 +48,7 @@ type owner struct {
 	namespace string
 }
 
-// A candidate is what counts for one namespace when it is decided who owns a host.
+// A candidate holds the facts about one namespace that decide whether it owns a host.
 type candidate struct {
 	granted bool
 	held    bool // the namespace is remembered to own the host
@@ -57,8 +57,8 @@ type candidate struct {
 	claim   *Claim // of its oldest Ingress that names the host; nil if none does any more
 }
 
-// Resolve decides who owns the hosts. A host that is remembered for a namespace which does not
-// claim it now is reserved for that namespace.
+// Resolve returns the owners of the hosts. A host that is remembered for a namespace without a
+// present claim is reserved for that namespace.
 func Resolve(claims []Claim, held []Holding) *Owners {
 	o := &Owners{claims: claims, of: map[routing.Host]owner{}}
 	candidates := candidatesOf(claims, held)
@@ -74,7 +74,7 @@ func Resolve(claims []Claim, held []Holding) *Owners {
 	return o
 }
 
-// candidatesOf are the candidates for each host, by namespace.
+// candidatesOf returns the candidates for each host, by namespace.
 func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]candidate {
 	all := map[routing.Host]map[string]candidate{}
 	of := func(h routing.Host) map[string]candidate {
@@ -98,7 +98,7 @@ func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]ca
 	return all
 }
 
-// decide gives a host to the first candidate that the owner of the wildcard above does not exclude.
+// decide gives a host to the first candidate that the wildcard above it does not exclude.
 func (o *Owners) decide(host routing.Host, among map[string]candidate) {
 	var all []owner
 	for namespace, c := range among {
@@ -114,7 +114,7 @@ func (o *Owners) decide(host routing.Host, among map[string]candidate) {
 	}
 }
 
-// above is the owner of the wildcard that covers a precise host.
+// above returns the owner of the wildcard that covers a precise host.
 func (o *Owners) above(host routing.Host) (owner, bool) {
 	parent, ok := host.Parent()
 	if !ok || host.Wildcard() {
@@ -124,9 +124,9 @@ func (o *Owners) above(host routing.Host) (owner, bool) {
 	return above, ok
 }
 
-// precedes reports whether a precise host was named before the wildcard above it. Where one load
-// balancer remembers both, the precise host was accepted beside the wildcard. One that is brought
-// from elsewhere has not been accepted beside a wildcard that is remembered here.
+// precedes reports whether a precise host was claimed before the wildcard above it. If one load
+// balancer remembers both, the precise host was accepted there with the wildcard. A host that comes
+// from another load balancer was not accepted with a wildcard that is remembered here.
 func (c candidate) precedes(wildcard candidate) bool {
 	switch {
 	case !c.held || !wildcard.held:
@@ -139,8 +139,8 @@ func (c candidate) precedes(wildcard candidate) bool {
 	return Older(c.claim.By, wildcard.claim.By) < 0
 }
 
-// compareAge orders candidates by who named their hosts first. What is remembered was there before
-// what is not.
+// compareAge orders candidates by the time of their claims. Remembered hosts come before hosts that
+// are not remembered.
 func compareAge(a, b candidate) int {
 	switch {
 	case a.held != b.held:
@@ -162,20 +162,20 @@ func first(a, b bool) int {
 	return 1
 }
 
-// Older compares Ingresses by age and name. Their order annotation has no say in ownership.
+// Older compares Ingresses by age and name. The order annotation does not affect ownership.
 func Older(a, b routing.Owner) int {
 	a.Order, b.Order = 0, 0
 	return routing.Older(a, b)
 }
 
-// A Refusal is why a namespace may not serve a host.
+// A Refusal is the reason why a namespace may not serve a host.
 type Refusal struct {
 	// Owner is the namespace that owns Taken: the host itself, or the wildcard that covers it.
 	Owner string
 	Taken routing.Host
 }
 
-// Refuses says why a namespace may not serve a host; nil if it may.
+// Refuses returns why a namespace may not serve a host; nil if it may.
 func (o *Owners) Refuses(namespace string, host routing.Host) *Refusal {
 	if o == nil {
 		return nil
@@ -190,7 +190,7 @@ func (o *Owners) Refuses(namespace string, host routing.Host) *Refusal {
 	return nil
 }
 
-// Below reports whether a wildcard of another namespace stands for a host.
+// Below reports whether a wildcard of another namespace covers a host.
 func (o *Owners) Below(namespace string, host routing.Host) bool {
 	if o == nil {
 		return false
@@ -210,14 +210,14 @@ func refusal(by owner, namespace string, host routing.Host) *Refusal {
 type Dispute struct {
 	Claim
 	Refusal
-	// Against is where the owner names the host; nil where the host is only reserved for it.
+	// Against is the claim of the owner; nil if the host is only reserved for it.
 	Against *Claim
-	// HasHosts says that the Ingress names a host, other than any host, that its namespace owns.
+	// HasHosts is true if the Ingress names a host that its namespace owns, apart from "any host".
 	HasHosts bool
 }
 
-// Disputes are the claims that are refused, in the order in which they were made. Those of former
-// versions are left out: there is no field left to point at.
+// Disputes returns the refused claims, in their given order. Claims of former versions are left
+// out, because the Ingress no longer has a field for a diagnostic.
 func (o *Owners) Disputes() []Dispute {
 	if o == nil {
 		return nil
@@ -239,7 +239,7 @@ func (o *Owners) Disputes() []Dispute {
 	return out
 }
 
-// Owned are the hosts of Owners, sorted, each with its namespace and whether that names it now.
+// Owned returns the hosts, sorted, each with its namespace.
 func (o *Owners) Owned() []Owned {
 	if o == nil {
 		return nil
