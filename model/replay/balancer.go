@@ -18,7 +18,10 @@ type Balancer struct {
 	// Observed is the load balancer in the cloud. Priorities and target groups of what does not exist
 	// there yet are not known.
 	Observed *lb.Observed
-	Dialect  lb.Dialect
+	// Told says that Observed is said to be in the cloud, even if it is of a plan that makes a new
+	// load balancer: it gets the priorities of that plan, and may have got others since.
+	Told    bool
+	Dialect lb.Dialect
 	// Names are names of the load balancer in logs, besides those in its key and in the cloud.
 	Names []string
 }
@@ -34,6 +37,7 @@ type balancer struct {
 	key       lb.Key
 	table     *table
 	after     *table
+	planned   bool                  // its rules are those of a plan
 	listeners map[int32]*listener   // nil: rules are not known
 	groups    map[string]lb.GroupID // by ARN
 	complete  bool                  // the ARNs of all target groups are known
@@ -47,12 +51,13 @@ func newBalancer(setup *Balancer) *balancer {
 		b.after = newTable(setup.After)
 	}
 	o := setup.Observed
-	if o == nil || o.Handle == "" {
+	if o == nil || !o.Exists || o.Handle == "" && !setup.Told {
 		return b
 	}
+	b.planned = o.Handle == ""
 	b.listeners, b.groups, b.complete = map[int32]*listener{}, map[string]lb.GroupID{}, true
 	for i := range o.Listeners {
-		if exists(&o.Listeners[i]) {
+		if b.planned || exists(&o.Listeners[i]) {
 			b.listeners[o.Listeners[i].Port] = newListener(&o.Listeners[i], setup.Dialect)
 		}
 	}

@@ -179,6 +179,11 @@ func TestVerdicts(t *testing.T) {
 	planned := alone(web("k", "/", "/api"))
 	planned.Balancers[0].Observed = observed()
 	planned.Balancers[0].Observed.Listeners[0].Rules[1].Handle = ""
+	told := alone(web("k", "/", "/api"))
+	told.Balancers[0].Observed = observed()
+	told.Balancers[0].Observed.Handle, told.Balancers[0].Observed.Listeners[0].Rules[1].Handle = "", ""
+	doubtful := &Setup{Balancers: slices.Clone(told.Balancers)}
+	told.Balancers[0].Told = true
 	guarded := web("k", "/", "/api")
 	guarded.Listeners[0].Protocol = routing.HTTPS
 	guarded.Routes[0].Action.Auth = &routing.Auth{Kind: routing.OIDC, Issuer: "https://id.test"}
@@ -193,29 +198,31 @@ func TestVerdicts(t *testing.T) {
 		line  said
 		want  string
 	}{
-		"the rule and its target group":           {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:api"}, ""},
-		"another rule":                            {known, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "rule, not [5]"},
-		"the default action":                      {known, said{url: "http://a.test:80/api/1", priority: "0", actions: "fixed-response", status: "404"}, "rule, not [5]"},
-		"the default action, which it is":         {known, said{url: "http://b.test:80/", priority: "0", actions: "fixed-response", status: "404"}, ""},
-		"a rule in place of the default action":   {known, said{url: "http://b.test:80/", priority: "9", group: "arn:root"}, "rule, not [0]"},
-		"a rule that is not there":                {known, said{url: "http://a.test:80/api/1", priority: "6", group: "arn:api"}, "rule, not [5]"},
-		"the target group of another rule":        {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:root"}, "answer, not [5]"},
-		"a target group that is not known":        {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:other"}, "answer, not [5]"},
-		"no target group":                         {known, said{url: "http://a.test:80/api/1", priority: "5"}, ""},
-		"a redirect in place of a forward":        {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "redirect", status: "301"}, "answer, not [5]"},
-		"refused by a firewall":                   {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "waf", status: "403"}, ""},
-		"another rule than one that is planned":   {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:api"}, ""},
-		"another target group, for planned rules": {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "answer, not []"},
-		"any rule, if none is known":              {manifests, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, ""},
-		"a fixed response, if no rule is known":   {manifests, said{url: "http://a.test:80/api/1", actions: "fixed-response", status: "404"}, "answer, not []"},
-		"a forward of what nothing matches":       {manifests, said{url: "http://b.test:80/"}, "answer, not []"},
-		"another status":                          {alone(redirects), said{actions: "redirect", status: "302"}, "answer, not []"},
-		"its status":                              {alone(redirects), said{actions: "redirect", status: "301"}, ""},
-		"a sign-in":                               {alone(guarded), said{url: over, actions: "authenticate"}, ""},
-		"a forward after signing in":              {alone(guarded), said{url: over, actions: "waf,authenticate,forward"}, ""},
-		"a forward without signing in":            {alone(guarded), said{url: over}, "answer, not []"},
-		"a sign-in that nothing asks for":         {alone(guarded), said{url: over + "api", actions: "authenticate,forward"}, "answer, not []"},
-		"a forward where sign-in is optional":     {alone(optional), said{url: over}, ""},
+		"the rule and its target group":                            {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:api"}, ""},
+		"another rule":                                             {known, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "rule, not [5]"},
+		"the default action":                                       {known, said{url: "http://a.test:80/api/1", priority: "0", actions: "fixed-response", status: "404"}, "rule, not [5]"},
+		"the default action, which it is":                          {known, said{url: "http://b.test:80/", priority: "0", actions: "fixed-response", status: "404"}, ""},
+		"a rule in place of the default action":                    {known, said{url: "http://b.test:80/", priority: "9", group: "arn:root"}, "rule, not [0]"},
+		"a rule that is not there":                                 {known, said{url: "http://a.test:80/api/1", priority: "6", group: "arn:api"}, "rule, not [5]"},
+		"the target group of another rule":                         {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:root"}, "answer, not [5]"},
+		"a target group that is not known":                         {known, said{url: "http://a.test:80/api/1", priority: "5", group: "arn:other"}, "answer, not [5]"},
+		"no target group":                                          {known, said{url: "http://a.test:80/api/1", priority: "5"}, ""},
+		"a redirect in place of a forward":                         {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "redirect", status: "301"}, "answer, not [5]"},
+		"refused by a firewall":                                    {known, said{url: "http://a.test:80/api/1", priority: "5", actions: "waf", status: "403"}, ""},
+		"another rule than one of a plan that is said to be there": {told, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:api"}, "rule, not [5]"},
+		"another rule than one of a plan":                          {doubtful, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:api"}, ""},
+		"another rule than one that is planned":                    {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:api"}, ""},
+		"another target group, for planned rules":                  {planned, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, "answer, not []"},
+		"any rule, if none is known":                               {manifests, said{url: "http://a.test:80/api/1", priority: "9", group: "arn:root"}, ""},
+		"a fixed response, if no rule is known":                    {manifests, said{url: "http://a.test:80/api/1", actions: "fixed-response", status: "404"}, "answer, not []"},
+		"a forward of what nothing matches":                        {manifests, said{url: "http://b.test:80/"}, "answer, not []"},
+		"another status":                                           {alone(redirects), said{actions: "redirect", status: "302"}, "answer, not []"},
+		"its status":                                               {alone(redirects), said{actions: "redirect", status: "301"}, ""},
+		"a sign-in":                                                {alone(guarded), said{url: over, actions: "authenticate"}, ""},
+		"a forward after signing in":                               {alone(guarded), said{url: over, actions: "waf,authenticate,forward"}, ""},
+		"a forward without signing in":                             {alone(guarded), said{url: over}, "answer, not []"},
+		"a sign-in that nothing asks for":                          {alone(guarded), said{url: over + "api", actions: "authenticate,forward"}, "answer, not []"},
+		"a forward where sign-in is optional":                      {alone(optional), said{url: over}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := run(t, c.setup, c.line)

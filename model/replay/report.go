@@ -32,6 +32,8 @@ type LoadBalancer struct {
 	// Priorities says that the priorities of its rules are known, so that those in the lines were
 	// compared.
 	Priorities bool `json:"priorities"`
+	// Planned says that these are those of a plan that makes the load balancer.
+	Planned bool `json:"planned"`
 }
 
 // An Other is a load balancer by its name in logs.
@@ -141,7 +143,7 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 		Disagreements: []Disagreement{}}
 	for _, b := range sum.balancers {
 		out.LoadBalancers = append(out.LoadBalancers,
-			LoadBalancer{b.key, sum.byKey[b.key], len(b.listeners) > 0})
+			LoadBalancer{b.key, sum.byKey[b.key], len(b.listeners) > 0, b.planned})
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.others)) {
 		out.Others = append(out.Others, Other{name, sum.others[name]})
