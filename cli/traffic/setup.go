@@ -19,6 +19,7 @@ type Configurations struct {
 	After    []*precedence.Table // after a change
 	Change   bool                // there is one
 	Observed map[lb.Key]*lb.Observed
+	Told     bool     // that these are in the cloud
 	Names    []string // NAME=KEY for load balancers in logs
 }
 
@@ -39,7 +40,7 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 		if t != nil && len(t.Listeners) > 0 {
 			// The lines are those of Application Load Balancers.
 			out.Balancers = append(out.Balancers, replay.Balancer{Table: t, After: after[t],
-				Observed: c.Observed[t.Key], Dialect: lb.ALB().Dialect, Names: names[t.Key]})
+				Observed: c.Observed[t.Key], Told: c.Told, Dialect: lb.ALB().Dialect, Names: names[t.Key]})
 		}
 	}
 	return out, nil

@@ -56,8 +56,11 @@ func or(text, fallback string) string {
 
 func (w *writer) balancer(b replay.LoadBalancer, paths []replay.Path, most int) {
 	priorities := "priorities of rules are compared"
-	if !b.Priorities {
+	switch {
+	case !b.Priorities:
 		priorities = "priorities of rules are not known, and not compared"
+	case b.Planned:
+		priorities = "priorities of rules are compared with those of a plan for a new load balancer"
 	}
 	w.WriteString(w.colour.Bold(printable.Line(string(b.Key))))
 	w.line(": %s; %s", lines(b.Lines), priorities)
