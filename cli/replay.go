@@ -28,7 +28,8 @@ possible, and the line disagrees with none of them.
 The configuration is that of the time of the logs: files or directories, a saved state (what plan
 -o json has printed), a git revision of files (--base), or the cluster (--live). The priorities of
 rules and the target groups are those of the load balancers in the saved state or in --observed, or
-with --live in the cloud. Without these, they are not compared.
+with --live in the cloud. Without these, they are not compared. Those of a plan for load balancers
+that are not there yet are compared only if --observed says that they are.
 
 With a second configuration, replay says what share of the requests a change alters, and which: the
 files of --change, the files as they are after --base, or the files applied to the cluster with
@@ -199,7 +200,7 @@ func (o opposite) readAny(cmd *cobra.Command, in source.Input) (side, error) {
 func (r replayed) compile(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
-	out := traffic.Configurations{Names: r.names, Change: after != nil}
+	out := traffic.Configurations{Names: r.names, Change: after != nil, Told: r.observed != ""}
 	var err error
 	if out.Observed, err = r.loadBalancers(cmd, with, before); err != nil {
 		return out, err
