@@ -10,6 +10,7 @@ BIN   ?= $(CURDIR)/.cache/bin
 BENCH ?= .
 COUNT ?= 6
 SCALE ?= -arriving 2000 -steady 5m
+ROWS  ?= 2000/100,10000/500,10000/500/100,1000/1,5000/1
 CHAOS ?= -chaos 1h
 DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
@@ -144,8 +145,13 @@ chaos: controlplane ## Let random faults happen to the operator for an hour, and
 	go test -v -count 1 -timeout 2h ./test/chaos $(CHAOS)
 
 .PHONY: scale
-scale: controlplane ## Measure the operator on a large cluster: SCALE='-ingresses 10000 -groups 500'
-	go test -v -count 1 -timeout 1h ./test/scale $(SCALE)
+scale: controlplane ## Measure the operator on large clusters: SCALE='-ingresses 10000 -groups 500', ROWS=1000/1, BASE=revision
+	go test -v -count 1 -timeout 1h ./test/scale -run '^TestScale$$' $(SCALE)
+ifdef BASE
+	rm -rf .cache/base && git worktree prune && git worktree add --detach .cache/base $(BASE)
+	ln -sfn $(CURDIR)/.cache .cache/base/.cache
+endif
+	go test -v -count 1 -timeout 2h ./test/scale -run '^TestRows$$' -rows $(ROWS) $(if $(BASE),-base $(CURDIR)/.cache/base)
 
 # The usual KUBEBUILDER_ASSETS have no kube-controller-manager: what they lack is built.
 CONTROLPLANE := $(CURDIR)/.cache/controlplane
