@@ -98,7 +98,8 @@ const (
 	ExpectationViolated Reason = "ExpectationViolated"
 )
 
-// What becomes of requests for a backend without targets that another one has answered.
+// Ends of sentences about requests for a backend without targets. Another backend may have answered
+// these requests before.
 const (
 	unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
