@@ -19,6 +19,7 @@ import (
 // has found out.
 type Finder struct {
 	dialect  lb.Dialect
+	left     int // searches for a part of a request
 	machines map[string]*language.Language
 	texts    map[string]foundText
 	holds    map[string]func(routing.Request) bool // by the key of a condition
@@ -29,9 +30,9 @@ type foundText struct {
 	verdict language.Verdict
 }
 
-// New returns a Finder.
-func New(d lb.Dialect) *Finder {
-	return &Finder{dialect: d, machines: map[string]*language.Language{},
+// New returns a Finder that searches so many parts of requests. After that it is unsure.
+func New(d lb.Dialect, most int) *Finder {
+	return &Finder{dialect: d, left: most, machines: map[string]*language.Language{},
 		texts: map[string]foundText{}, holds: map[string]func(routing.Request) bool{}}
 }
 
@@ -62,32 +63,52 @@ func (f *Finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.
 	return f.refute(port, q, out, held)
 }
 
-// refute finds, for each rule of out, a condition that the request fails.
+// refute finds a request for what is claimed, and has it fail a condition of the first rule of out
+// that it matches, until it matches none.
 func (f *Finder) refute(port int32, q claims, out []lb.Rule, held map[string]bool,
 ) (routing.Request, language.Verdict) {
 	r := routing.Request{Port: port}
 	for p, both := range q {
+		if f.left--; f.left < 0 {
+			return r, language.Unsure
+		}
 		if verdict := f.part(&r, p, both[0], both[1]); verdict != language.Some {
 			return r, verdict
 		}
 	}
-	if len(out) == 0 {
+	matched := slices.IndexFunc(out, func(rule lb.Rule) bool {
+		return !slices.ContainsFunc(rule.Conditions, func(c lb.Condition) bool { return !f.hold(c, r) })
+	})
+	if matched < 0 {
 		return r, language.Some
 	}
 	verdict := language.None
-	for _, c := range out[0].Conditions {
+	for _, c := range out[matched].Conditions {
 		if held[c.Key()] {
 			continue // it cannot fail
 		}
 		next := maps.Clone(q)
 		next.add(c, 1)
-		found, sub := f.refute(port, next, out[1:], held)
+		found, sub := f.refute(port, next, out, held)
 		if sub == language.Some {
 			return found, sub
 		}
 		verdict = max(verdict, sub)
 	}
 	return r, verdict
+}
+
+// hold reports whether a condition holds for a request.
+func (f *Finder) hold(c lb.Condition, r routing.Request) bool {
+	key := c.Key()
+	if f.holds[key] == nil {
+		m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: []lb.Condition{c}}}}, f.dialect)
+		f.holds[key] = func(r routing.Request) bool {
+			at, _ := m.Match(r)
+			return at == 0
+		}
+	}
+	return f.holds[key](r)
 }
 
 // part writes a value of a part for which the conditions of in hold and those of out do not.
@@ -139,17 +160,7 @@ const (
 // try writes the first value for which the conditions hold as they should.
 func try[T any](f *Finder, r *routing.Request, at *T, values []T, in, out []lb.Condition,
 ) language.Verdict {
-	hold := func(c lb.Condition) bool {
-		key := c.Key()
-		if f.holds[key] == nil {
-			m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: []lb.Condition{c}}}}, f.dialect)
-			f.holds[key] = func(r routing.Request) bool {
-				at, _ := m.Match(r)
-				return at == 0
-			}
-		}
-		return f.holds[key](*r)
-	}
+	hold := func(c lb.Condition) bool { return f.hold(c, *r) }
 	for _, *at = range values {
 		if !slices.ContainsFunc(out, hold) &&
 			!slices.ContainsFunc(in, func(c lb.Condition) bool { return !hold(c) }) {

@@ -48,7 +48,7 @@ func TestFindFindsWhatSomeRulesMatchAndOthersDoNot(t *testing.T) {
 	grid := askedRequests()
 	found := 0
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
-		f := New(c.Dialect)
+		f := New(c.Dialect, 1_000_000)
 		for range 400 {
 			in, out := draw(), draw()
 			var all []*lb.Matcher
