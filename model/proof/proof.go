@@ -1,7 +1,7 @@
 // Package proof checks plans without the planner. A plan is proven if, in each order that its steps
 // allow, each step can be done, and after each step every request is answered as before the plan or
 // as wanted, apart from what the plan announces. The definition is in
-// docs/decisions/0032-plans-carry-their-proof.md.
+// docs/decisions/0034-plans-carry-their-proof.md.
 package proof
 
 import (
@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/witness"
 )
 
-// mostSearches is how many searches for requests a check makes.
-const mostSearches = 200_000
+// mostSearches is how many parts of requests a check searches for.
+const mostSearches = 100_000
 
 // Check decides about a plan from what is there to what is wanted. A plan without steps changes
 // nothing.
@@ -28,7 +28,7 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 		seen = &lb.Observed{Key: p.Key}
 	}
 	c := &checker{Course: course.Of(seen, want, p, d), seen: seen, want: want, plan: p,
-		finder: witness.New(d), left: mostSearches, Verdict: Verdict{Result: Proven}}
+		finder: witness.New(d, mostSearches), Verdict: Verdict{Result: Proven}}
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
 	}

@@ -79,7 +79,9 @@ func (c *checker) landing(v *course.Span, to *course.Port, passed ...*course.Por
 // arrive after the other one has.
 func (c *checker) redirected(v *course.Span) {
 	to := c.target(v)
-	if to == nil {
+	stays := c.seen.Listener(v.Port.Number) != nil &&
+		slices.ContainsFunc(c.want.Listeners, func(l lb.Listener) bool { return l.Port == v.Port.Number })
+	if to == nil || !stays { // there is one answer, before or after
 		return
 	}
 	k := claim{span: v, answers: c.followed, why: "a redirected request may arrive at a port " +
