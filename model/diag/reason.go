@@ -96,10 +96,10 @@ const (
 	Unread          Reason = "Unread"
 
 	ExpectationViolated Reason = "ExpectationViolated"
+	PlanUnproven        Reason = "PlanUnproven"
 )
 
-// Ends of sentences about requests for a backend without targets. Another backend may have answered
-// these requests before.
+// What becomes of requests for a backend without targets that another one has answered.
 const (
 	unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."
@@ -173,6 +173,10 @@ var Reasons = []Doc{
 	{UnknownRule, "Somebody else has put a rule into a listener of the load balancer. It is removed, or stays, as `unknownRules` of the class says.", "Say it with an Ingress; or set `unknownRules: Keep` on the class, and mind that such a rule goes before those behind it."},
 	{Unparked, "There is no room for the rule that has the cloud check the health of a backend's targets before they are sent requests, or the cloud refused it. The change is made without it: requests that another backend answered before may be answered 503 until a target is healthy.", "Keep room for a rule below the quota. Where the cloud refused the rule, the message carries its words, which are worth a report."},
 	{Unread, "The cloud does not let settings of the load balancer be read, or what its Ingresses ask for be looked up, so changes from elsewhere are not found. Routes are kept as ever, and these settings are assumed to be as they were written, or as they were found before. They are read again within an hour.", "Give the operator the right that the message names, or take away what is in its way."},
+	{PlanUnproven, "The check of a plan, which is independent of the planner, says that requests " +
+		"would get another answer on its way than before or after it. Nothing is changed, unless " +
+		"`unprovenPlans: CarryOut` of the class says so.",
+		"See [operating](../operating.md#a-plan-is-not-proven), and report the plan, which is in the log."},
 	{ExpectationViolated, "Requests that this answers are answered as an " +
 		"[expectation](../verify.md) of the class rules out, or would be by a plan that is not " +
 		"carried out. The message has a request and says what is wrong.",
