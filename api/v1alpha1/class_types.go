@@ -185,6 +185,13 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=Remove;Keep
 	UnknownRules string `json:"unknownRules,omitempty"`
 
+	// UnprovenPlans says what becomes of a plan that fails the check that every request is answered as
+	// before or as wanted after each of its steps. Its steps are carried out one after the other if
+	// that passes the check; otherwise nothing is changed, or with CarryOut the plan is carried out as
+	// it is. Unset, it is Withhold.
+	// +kubebuilder:validation:Enum=Withhold;CarryOut
+	UnprovenPlans string `json:"unprovenPlans,omitempty"`
+
 	// ValuesPerCondition lowers how many values share a condition, for clouds where that
 	// matters. Unset, it is the cloud's limit.
 	// +kubebuilder:validation:Minimum=0
@@ -406,6 +413,9 @@ const (
 
 	UnknownRulesRemove = "Remove"
 	UnknownRulesKeep   = "Keep"
+
+	UnprovenPlansWithhold = "Withhold"
+	UnprovenPlansCarryOut = "CarryOut"
 
 	ReadFairlead = "Fairlead"
 	ReadGlob     = "Glob"

@@ -68,6 +68,9 @@ const (
 	ReasonExpectation = "ExpectationViolated"
 	// ReasonExpectations says that the expectations of the class could not be read.
 	ReasonExpectations = "ExpectationsUnread"
+	// ReasonPlanUnproven says that a plan would answer requests otherwise on its way, as its check
+	// says.
+	ReasonPlanUnproven = "PlanUnproven"
 )
 
 // LoadBalancerSpec says which load balancer an object is about.
