@@ -21,6 +21,7 @@ type Recorder struct {
 	Compiles  prometheus.Histogram
 	steps     *prometheus.CounterVec
 	Plans     *prometheus.CounterVec
+	Proofs    *prometheus.CounterVec
 	Changes   *prometheus.HistogramVec
 	version   string // of Fairlead
 	calls     *prometheus.CounterVec
@@ -41,6 +42,7 @@ func NewRecorder(requests *Requests, version string, gauges func(emit func(m Met
 		Compiles:  prometheus.NewHistogram(histogram(compileSeconds, 0.0002)),
 		steps:     counter(planSteps),
 		Plans:     counter(plansCount),
+		Proofs:    counter(proofsCount),
 		Changes:   prometheus.NewHistogramVec(histogram(changeSeconds, 0.25), changeSeconds.labels),
 		calls:     counter(providerCalls),
 		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
@@ -65,7 +67,7 @@ func (m *Recorder) Describe(to chan<- *prometheus.Desc) {
 
 // Collect returns the counters, and counts the gauges.
 func (m *Recorder) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.Compiles, m.steps, m.Plans, m.Changes, m.calls, m.durations, m.requests.counter} {
+	for _, c := range []prometheus.Collector{m.Compiles, m.steps, m.Plans, m.Proofs, m.Changes, m.calls, m.durations, m.requests.counter} {
 		c.Collect(to)
 	}
 	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.Oldest().Seconds())

@@ -32,6 +32,9 @@ var (
 		"How long calls of the provider take, waiting for their turn included."}
 	plansCount = Metric{"fairlead_plans_total", "counter", []string{"result"},
 		"Plans that had something to do, by what came of them. A plan that has to wait is counted each time it is tried."}
+	proofsCount = Metric{"fairlead_plan_proofs_total", "counter", []string{"verdict"},
+		"Plans that had something to do, by what the check of them says. A plan that has to wait is " +
+			"checked each time it is tried."}
 	changeSeconds = Metric{"fairlead_change_seconds", "histogram", []string{"loop"},
 		"How long it takes from when the operator hears of a change of an object until the cloud has it, where something has to be changed there."}
 )
@@ -84,7 +87,7 @@ var (
 
 // table is all metrics, in the order of the reference.
 var table = []Metric{
-	compileSeconds, planSteps, plansCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, LoadBalancersGauge, DegradedGauge, RulesGauge, RuleLimitGauge,
+	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, LoadBalancersGauge, DegradedGauge, RulesGauge, RuleLimitGauge,
 	ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge, UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge, OrphansGauge, OrphansHeldGauge,
 }
 
@@ -105,12 +108,16 @@ var meanings = map[string]string{
 	"operation":         "what is asked of the cloud's API, by its own name",
 	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
 	"reason":            "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, `RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
-	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be confirmed, or violates an expectation)",
+	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be confirmed, violates an expectation, or is not proven)",
 	"served":            "`true` or `false`",
 	"service":           "the API of the cloud that is asked, by its own name",
 	"severity":          "`error`, `warning` or `info`",
 	"version":           "what `fairlead version` says",
 	"status":            "`True` or `False`",
+	"verdict": "`proven`, `serialised` (only its steps one after the other are proven, and are " +
+		"carried out so), `undecided` (the check did not come to an end; it is carried out), " +
+		"`accepted` (it is not proven, and carried out because the class says so) or `unproven` " +
+		"(it is withheld)",
 }
 
 func (m Metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.Name, m.meaning, m.labels, nil) }
