@@ -39,6 +39,9 @@ func (o Outcome) conditions() []metav1.Condition {
 	if reason != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, reason, told)
 	}
+	if o.Withheld == v1alpha1.ReasonPlanUnproven && rest[1].Status == metav1.ConditionFalse {
+		rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.Message())
+	}
 	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
 	}

@@ -13,7 +13,7 @@ import (
 // Diagnostics returns those of the compiler, of the plan and of the cloud.
 func (o Outcome) Diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked(),
-		o.Expectations.Diagnostics())
+		o.Expectations.Diagnostics(), o.Proof.Diagnostics())
 }
 
 // Protected returns why a load balancer stays for which no Ingress asks any more; nil if it does

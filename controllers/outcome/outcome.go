@@ -8,6 +8,7 @@ import (
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
@@ -32,6 +33,8 @@ type Outcome struct {
 	Withheld string
 	// Expectations are what those of the class say about the plan.
 	Expectations expectations.Judgement
+	// Proof is what the check of the plan says.
+	Proof proofs.Judgement
 	// Dispute is what another writer undoes; nil if there is none.
 	Dispute *disputes.Dispute
 	// Unread says that some facts could not be read, and that the last known ones were used.

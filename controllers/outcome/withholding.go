@@ -23,6 +23,8 @@ func (o Outcome) withholding() string {
 		return "an Ingress has vanished of which no version is remembered that could be served on"
 	case v1alpha1.ReasonExpectation, v1alpha1.ReasonExpectations:
 		return o.Expectations.Message()
+	case v1alpha1.ReasonPlanUnproven:
+		return o.Proof.Message()
 	case v1alpha1.ReasonPaused:
 		return o.Snapshot.PausedBy + " says that nothing is to be changed"
 	default:
