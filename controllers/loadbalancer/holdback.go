@@ -9,6 +9,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
@@ -36,6 +37,20 @@ func (r *Reconciler) judge(
 	return j
 }
 
+// prove checks the plan, and has the outcome go on with one that is proven, if there is one.
+func (r *Reconciler) prove(ctx context.Context, o *outcome.Outcome) {
+	o.Plan, o.Proof = proofs.Judge(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
+		o.Snapshot.Class.LoadBalancerClassSpec)
+	if o.Proof.Way == "" {
+		return
+	}
+	r.Metrics.Proofs.WithLabelValues(o.Proof.Way).Inc()
+	if o.Proof.Way != proofs.Proven {
+		log.FromContext(ctx).Info("a plan is not proven", "is", o.Proof.Way, "message", o.Proof.Message(),
+			"witness", o.Proof.Witness(), "done", o.Proof.Done(), "plan", o.Proof.Steps())
+	}
+}
+
 // withheld returns the reason of the condition Programmed for which a plan is not carried out; ""
 // if it is carried out.
 func (r *Reconciler) withheld(o outcome.Outcome) string {
@@ -54,6 +69,8 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonVanished
 	case o.Expectations.Reason() != "":
 		why = o.Expectations.Reason()
+	case o.Proof.Reason() != "":
+		why = o.Proof.Reason()
 	case plan.Suspicious(o.Plan, o.Observed) && !o.Snapshot.HasChanges():
 		if r.doubts.confirm(o.Plan) {
 			return ""

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -52,10 +51,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	}
 	r.warmups.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                                   // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)                     // rules that another writer has made
-	todo := outcome.PlanUnlessRetained(snap, planner.Diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
+	built := r.compile(snap.Snapshot, facts, seen, caps)                             // the load balancer that is wanted, and diagnostics; cannot fail
+	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)               // rules that another writer has made
+	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
 	o := outcome.Outcome{Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo, ForeignRules: foreign}
+	r.prove(ctx, &o) // that the order is safe
 	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
 	undone := undoneSince(before, o)
 	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone) // steps that another writer undoes

@@ -22,6 +22,8 @@ import (
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/controllers/waits"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -56,6 +58,8 @@ type Reconciler struct {
 	writes  writes
 	warmups warmups
 	rules   foreignRules
+	// diff makes plans.
+	diff func(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan
 	// backlog is the changes that the cloud does not have yet.
 	backlog queue.Backlog[lb.Key]
 	// wake is the queue of load balancers that others make reconcile.
@@ -66,6 +70,7 @@ type Reconciler struct {
 func New(p Parts) *Reconciler {
 	r := &Reconciler{
 		Parts:    p,
+		diff:     planner.Diff,
 		placer:   gather.NewPlacer(p.Gatherer),
 		observer: observer{cloud: p.Cloud, every: p.DriftInterval},
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
