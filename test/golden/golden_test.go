@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/model/settings"
@@ -195,6 +196,9 @@ func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]
 			c.seen = &lb.Observed{Key: key}
 		}
 		c.plan = planner.Diff(c.seen, c.want, c.caps)
+		if v := proof.Check(c.seen, c.want, c.plan, c.caps.Dialect); v.Result != proof.Proven {
+			panic(fmt.Sprintf("the plan of %s is %s: %s, after %v, for %+v", key, v.Result, v.Why, v.Done, v.Request))
+		}
 		told.diagnostics = append(told.diagnostics, c.plan.Diagnostics...)
 		told.loadBalancers = append(told.loadBalancers, c)
 	}
