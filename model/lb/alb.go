@@ -29,6 +29,7 @@ func ALB() Capabilities {
 			TargetsPerGroup: "L-A0D0B863", TargetsPerLoadBalancer: "L-7E6692B2",
 		},
 		BalancerAttributes: attributesIn(albBalancerAttributes()),
+		ListenerAttributes: attributesIn(albListenerAttributes()),
 		GroupAttributes:    attributesIn(albGroupAttributes()),
 		StickyAttribute:    stickiness, HTTP2NeedsTLS: true,
 		// RegisterTargets: "If the target type is ip, specify an IP address".
@@ -135,6 +136,47 @@ func albGroupAttributes() map[string]attributeRow {
 	}
 }
 
+// albListenerAttributes are the attributes that AWS documents for listeners of Application Load
+// Balancers: the names of headers of requests, and values of headers of responses. A header without
+// a value is not added.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
+// API_ListenerAttribute.html
+func albListenerAttributes() map[string]attributeRow {
+	text := Attribute{Text: true}
+	out := map[string]attributeRow{
+		"routing.http.response.server.enabled": {toggle, "true"},
+		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": {
+			text, "X-Amzn-Mtls-Clientcert-Serial-Number",
+		},
+		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name": {
+			text, "X-Amzn-Mtls-Clientcert-Issuer",
+		},
+		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name": {
+			text, "X-Amzn-Mtls-Clientcert-Subject",
+		},
+		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name": {
+			text, "X-Amzn-Mtls-Clientcert-Validity",
+		},
+		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name": {
+			text, "X-Amzn-Mtls-Clientcert-Leaf",
+		},
+		"routing.http.request.x_amzn_mtls_clientcert.header_name": {text, "X-Amzn-Mtls-Clientcert"},
+		"routing.http.request.x_amzn_tls_version.header_name":     {text, "X-Amzn-Tls-Version"},
+		"routing.http.request.x_amzn_tls_cipher_suite.header_name": {
+			text, "X-Amzn-Tls-Cipher-Suite",
+		},
+	}
+	for _, header := range []string{
+		"strict_transport_security", "access_control_allow_origin", "access_control_allow_methods",
+		"access_control_allow_headers", "access_control_allow_credentials",
+		"access_control_expose_headers", "access_control_max_age", "content_security_policy",
+		"x_content_type_options", "x_frame_options",
+	} {
+		out["routing.http.response."+header+".header_value"] = attributeRow{Attribute: text}
+	}
+	return out
+}
+
 // attributesIn returns the values that attributes can have.
 func attributesIn(rows map[string]attributeRow) map[string]Attribute {
 	out := map[string]Attribute{}
@@ -146,6 +188,10 @@ func attributesIn(rows map[string]attributeRow) map[string]Attribute {
 
 // ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers.
 func ALBDefaults() map[string]string { return defaultsIn(albBalancerAttributes()) }
+
+// ALBListenerDefaults returns the values that AWS gives to the attributes of their listeners. All
+// others are the empty string.
+func ALBListenerDefaults() map[string]string { return defaultsIn(albListenerAttributes()) }
 
 // ALBGroupDefaults returns the values that AWS gives to the attributes of their target groups.
 func ALBGroupDefaults() map[string]string { return defaultsIn(albGroupAttributes()) }

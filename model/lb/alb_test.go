@@ -5,6 +5,7 @@ import "testing"
 func TestDefaultsAreValuesThatAttributesCanHave(t *testing.T) {
 	for kind, rows := range map[string]map[string]attributeRow{
 		"load balancer": albBalancerAttributes(), "target group": albGroupAttributes(),
+		"listener": albListenerAttributes(),
 	} {
 		for name, row := range rows {
 			if row.usual != "" && !row.Takes(row.usual) {

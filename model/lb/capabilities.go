@@ -60,6 +60,8 @@ type Capabilities struct {
 
 	// BalancerAttributes are the attributes of load balancers that can be set, by name; nil: any.
 	BalancerAttributes map[string]Attribute
+	// ListenerAttributes are the attributes of listeners that can be set, by name; nil: any.
+	ListenerAttributes map[string]Attribute
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
 	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with
