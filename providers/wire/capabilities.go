@@ -48,6 +48,9 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	for name, attribute := range c.GroupAttributes {
 		put(&out.TargetGroups.Attributes, name, v1.Attribute(attribute))
 	}
+	for name, attribute := range c.ListenerAttributes {
+		put(&out.Listeners.Attributes, name, v1.Attribute(attribute))
+	}
 	for name, attribute := range c.BalancerAttributes {
 		put(&out.LoadBalancers.Attributes, name, v1.Attribute(attribute))
 	}
@@ -86,6 +89,9 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	}
 	for name, attribute := range c.TargetGroups.Attributes {
 		put(&out.GroupAttributes, name, lb.Attribute(attribute))
+	}
+	for name, attribute := range c.Listeners.Attributes {
+		put(&out.ListenerAttributes, name, lb.Attribute(attribute))
 	}
 	for name, attribute := range c.LoadBalancers.Attributes {
 		put(&out.BalancerAttributes, name, lb.Attribute(attribute))

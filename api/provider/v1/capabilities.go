@@ -122,6 +122,9 @@ type ListenerCapabilities struct {
 	TLSPolicies []string `json:"tlsPolicies,omitempty"`
 	// AnyTLSPolicy says that TLSPolicies are not known: a name that is none is refused by its step.
 	AnyTLSPolicy bool `json:"anyTLSPolicy,omitempty"`
+	// Attributes are those that can be set, by name. Without any, each attribute can be set, to any
+	// value.
+	Attributes map[string]Attribute `json:"attributes,omitempty"`
 }
 
 // BalancerCapabilities are what load balancers can have.
