@@ -18,19 +18,34 @@ import (
 func BalancerAttributes(
 	c lb.Capabilities, asked map[string]string,
 ) (had map[string]string, problems []string) {
-	if c.BalancerAttributes == nil {
+	return among(c.BalancerAttributes, asked, "load balancers", c.Name)
+}
+
+// ListenerAttributes does the same for a listener.
+func ListenerAttributes(
+	c lb.Capabilities, asked map[string]string,
+) (had map[string]string, problems []string) {
+	return among(c.ListenerAttributes, asked, "listeners", c.Name)
+}
+
+// among returns the attributes that are known, and why others are not. Nothing that is known stands
+// for a cloud that takes any.
+func among(
+	known map[string]lb.Attribute, asked map[string]string, of, cloud string,
+) (had map[string]string, problems []string) {
+	if known == nil {
 		return asked, nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
-		known, ok := c.BalancerAttributes[name]
+		row, ok := known[name]
 		switch {
 		case !ok:
 			problems = append(problems,
-				fmt.Sprintf("load balancers of %s have no attribute %s", c.Name, diag.Cut(name)))
-		case !known.Takes(asked[name]):
+				fmt.Sprintf("%s of %s have no attribute %s", of, cloud, diag.Cut(name)))
+		case !row.Takes(asked[name]):
 			problems = append(problems,
-				fmt.Sprintf("attribute %s of load balancers cannot be %s: it has to be %s", name,
-					diag.Quote(asked[name]), known))
+				fmt.Sprintf("attribute %s of %s cannot be %s: it has to be %s", name, of,
+					diag.Quote(asked[name]), row))
 		default:
 			if had == nil {
 				had = map[string]string{}
