@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -117,11 +118,19 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 func checkAttributes(
 	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
+	tell := func(problems []string, where string) {
+		for _, problem := range problems {
+			found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible,
+				Source: s.Class.Source(), Message: problem + where + "; it is left out"})
+		}
+	}
 	had, problems := lowering.BalancerAttributes(c, config.Settings.Attributes)
 	config.Settings.Attributes = had
-	for _, problem := range problems {
-		found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.NotExpressible,
-			Source: s.Class.Source(), Message: problem + "; it is left out"})
+	tell(problems, "")
+	for i := range config.Listeners {
+		l := &config.Listeners[i]
+		l.Attributes, problems = lowering.ListenerAttributes(c, l.Attributes)
+		tell(problems, fmt.Sprintf(", for port %d", l.Port))
 	}
 	return found
 }
