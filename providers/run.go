@@ -42,8 +42,9 @@ type Rejection struct {
 // When the context ends, no further step starts. Steps under way are finished: after a step that is
 // cut off, the state of the cloud is unknown.
 //
-// Only this goroutine writes seen. Steps under way read a copy, which is made when the first step
-// starts after a change.
+// Only this goroutine writes seen. Steps under way share a copy, which has at least what was done
+// before them. A step that does not depend on another may run at the same time, so it cannot need
+// what that one does: a new copy is made when a step starts that depends on one that is not in it.
 func Run(
 	ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options,
 ) (Outcome, error) {
@@ -57,10 +58,10 @@ func Run(
 	var view *lb.Observed
 	for {
 		for underWay < limit && len(r.ready) > 0 && ctx.Err() == nil {
-			if view == nil {
-				view = seen.Clone()
-			}
 			a := r.next()
+			if view == nil || r.isBehind(a.index) {
+				view, r.inView = seen.Clone(), len(r.order)
+			}
 			go apply(Urgently(context.WithoutCancel(ctx), r.urgent[a.index]), cloud, view, a, finished)
 			underWay++
 		}
@@ -71,7 +72,7 @@ func Run(
 		underWay--
 		if a.err == nil {
 			a.step.Do(seen, a.result)
-			view = nil
+			r.order[a.index] = len(r.order) + 1
 			if o.Done != nil {
 				o.Done()
 			}
@@ -113,12 +114,15 @@ type run struct {
 	done      int
 	failed    []applied
 	unparked  []applied
-	needless  []bool // by step: it belongs to a parking rule that was refused, and does nothing
+	needless  []bool      // by step: it belongs to a parking rule that was refused, and does nothing
+	order     map[int]int // by step that is done: it was the first, the second and so on
+	inView    int         // how many of these are in the copy that steps read
 }
 
 func newRun(p plan.Plan) *run {
 	r := &run{plan: p, urgent: p.Urgent(), waitsFor: make([]int, len(p.Steps)),
-		followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps))}
+		followers: make([][]int, len(p.Steps)), needless: make([]bool, len(p.Steps)),
+		order: map[int]int{}}
 	for i, s := range p.Steps {
 		r.waitsFor[i] = len(s.After)
 		for _, before := range s.After {
@@ -129,6 +133,13 @@ func newRun(p plan.Plan) *run {
 		}
 	}
 	return r
+}
+
+// isBehind reports whether the copy lacks a step before this one.
+func (r *run) isBehind(step int) bool {
+	return slices.ContainsFunc(r.plan.Steps[step].After, func(before int) bool {
+		return r.order[before] > r.inView
+	})
 }
 
 // next removes the first step that may start, an urgent one if there is one.

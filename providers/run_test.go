@@ -285,3 +285,42 @@ func TestRunStopsBetweenSteps(t *testing.T) {
 		t.Errorf("done %d, kept (-want +got):\n%s", got.Done, diff)
 	}
 }
+
+// TestStepsShareACopy has a step read at least what was done before it, from as few copies as possible.
+func TestStepsShareACopy(t *testing.T) {
+	lines := []string{"a"}
+	for i := range 200 {
+		lines = append(lines, fmt.Sprintf("b%d < a", i))
+	}
+	for i := range 200 {
+		lines = append(lines, fmt.Sprintf("c%d < b%d", i, i))
+	}
+	before := map[string]string{}
+	for _, line := range lines {
+		id, after, _ := strings.Cut(line, " < ")
+		before[id] = after
+	}
+	var mu sync.Mutex
+	copies := map[*lb.Observed]bool{}
+	cloud := &scripted{apply: func(_ context.Context, seen *lb.Observed, id string) error {
+		mu.Lock()
+		copies[seen] = true
+		mu.Unlock()
+		for at := before[id]; at != ""; at = before[at] {
+			if !slices.Contains(ids(seen), at) {
+				t.Errorf("%s does not see %s, which was done before it", id, at)
+			}
+		}
+		return nil
+	}}
+	seen := &lb.Observed{}
+	if _, err := providers.Run(t.Context(), cloud, seen, steps(lines...), providers.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if len(seen.TargetGroups) != len(lines) {
+		t.Errorf("%d of %d steps are kept", len(seen.TargetGroups), len(lines))
+	}
+	if n := len(copies); n > 12 { // before a, after it, and as the last of b are done
+		t.Errorf("%d copies were made for %d steps", n, len(lines))
+	}
+}
