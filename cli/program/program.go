@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
+	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -28,8 +29,9 @@ type Program struct {
 	model.Built
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
-	Known        values.Known // settings of the load balancer before the plan
-	After        *lb.Observed // the load balancer after the plan
+	Proof        proof.Verdict // of the plan
+	Known        values.Known  // settings of the load balancer before the plan
+	After        *lb.Observed  // the load balancer after the plan
 
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
 }
@@ -95,6 +97,7 @@ func Compile(
 		p.LoadBalancer = planner.KeepForeignRules(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.After = p.Plan.Fold(seen)
 	return p, nil
 }
@@ -118,6 +121,7 @@ func remove(cloud clouds.Offline, class classes.Class, seen *lb.Observed) Progra
 	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.After = p.Plan.Fold(seen)
 	return p
 }

@@ -7,6 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/plan/values"
+	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -17,7 +18,9 @@ import (
 type PlanReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
 	Steps         []stepReport         `json:"steps"`
-	Diagnostics   []diag.Diagnostic    `json:"diagnostics"`
+	// Proofs say of each plan with steps whether it is proven.
+	Proofs      []proofReport     `json:"proofs"`
+	Diagnostics []diag.Diagnostic `json:"diagnostics"`
 	// Problems are the objects and files that could not be read, and are left out.
 	Problems manifests.Problems `json:"problems"`
 	Summary  Summary            `json:"summary"`
@@ -27,6 +30,13 @@ type PlanReport struct {
 	Routing saved.State `json:"routing"`
 	// Settings has their settings after the plan, for which the state has digests.
 	Settings map[lb.Key]values.Known `json:"settings"`
+}
+
+// proofReport is what the check of a plan says: "proven", "refuted" or "undecided", and why not.
+type proofReport struct {
+	LoadBalancer lb.Key       `json:"loadBalancer"`
+	Result       proof.Result `json:"result"`
+	Why          string       `json:"why,omitempty"`
 }
 
 // loadBalancerReport is a load balancer after the plan.
@@ -93,6 +103,7 @@ func Report(
 	r := PlanReport{
 		LoadBalancers: []loadBalancerReport{},
 		Steps:         []stepReport{},
+		Proofs:        []proofReport{},
 		Diagnostics:   append([]diag.Diagnostic{}, diagnostics...),
 		Problems:      append(manifests.Problems{}, problems...),
 		Summary:       Summarise(programs, diagnostics, len(problems)),
@@ -100,6 +111,9 @@ func Report(
 		Settings:      map[lb.Key]values.Known{},
 	}
 	for _, p := range programs {
+		if !p.Plan.Empty() {
+			r.Proofs = append(r.Proofs, proofReport{p.Plan.Key, p.Proof.Result, p.Proof.Why})
+		}
 		if p.After.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))
 			r.State[p.After.Key] = p.After
