@@ -18,6 +18,8 @@ import (
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -220,6 +222,9 @@ func printPlans(w io.Writer, p planned, priorities bool) error {
 		form := plan.Form{Colour: bool(colour), Priorities: priorities, Before: one.Known}
 		if err := one.Plan.Text(w, form); err != nil {
 			return err
+		}
+		if one.Proof.Result != proof.Proven {
+			fmt.Fprintf(w, "  the plan is %s: %s\n", one.Proof.Result, printable.Line(one.Proof.Why))
 		}
 	}
 	if err := output.Diagnostics(w, p.diagnostics, colour); err != nil {

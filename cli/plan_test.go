@@ -52,6 +52,9 @@ type contract struct {
 		} `json:"settings"` // added to the promise
 		Compared bool `json:"compared"` // added to the promise
 	} `json:"steps"`
+	Proofs []struct {
+		LoadBalancer, Result, Why string
+	}
 	Diagnostics []struct {
 		Severity string `json:"severity"`
 		Reason   string `json:"reason"`
@@ -118,7 +121,12 @@ func TestPlanJSONKeepsItsContract(t *testing.T) {
 			if got.code != exitToDo {
 				t.Errorf("exit code %d, want %d", got.code, exitToDo)
 			}
-			if len(report.LoadBalancers) != 2 || len(report.Steps) == 0 {
+			for _, p := range report.Proofs {
+				if p.Result != "proven" || p.Why != "" {
+					t.Errorf("the plan of %s is %s: %s", p.LoadBalancer, p.Result, p.Why)
+				}
+			}
+			if len(report.Proofs) != 2 || len(report.LoadBalancers) != 2 || len(report.Steps) == 0 {
 				t.Fatalf("%d load balancers and %d steps", len(report.LoadBalancers), len(report.Steps))
 			}
 			kinds := map[string]bool{}
