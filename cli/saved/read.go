@@ -18,7 +18,7 @@ const mostBytes = 1 << 30
 func Load(file string) (*State, error) {
 	about, err := os.Stat(file)
 	if err != nil || !about.Mode().IsRegular() || about.Size() > mostBytes {
-		return nil, nil // manifests are read from it, which says what is wrong
+		return nil, nil //nolint:nilerr // manifests are read from it, which says what is wrong
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {

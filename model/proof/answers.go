@@ -69,7 +69,7 @@ type claim struct {
 	span  *course.Span
 	state course.Set // of the states that have these steps
 	out   []int      // and not these
-	wrong func(old, new *course.Span) bool
+	wrong func(before, after *course.Span) bool
 	why   string
 	// answers is instead of wrong where redirects are followed
 	answers func(claim, routing.Request) (course.Set, []*course.Span)

@@ -30,7 +30,7 @@ func (c *Course) account() {
 		c.fact(certificate(one.ID)).there = true
 	}
 	for _, s := range c.plan.Steps {
-		switch s := s.Step.(type) { // what no step brings is not needed
+		switch s := s.Step.(type) {
 		case plan.RegisterTargets:
 			g := c.seen.TargetGroup(s.Group)
 			c.fact(targets(s.Group)).there = g != nil && g.Registered
@@ -38,6 +38,7 @@ func (c *Course) account() {
 			c.fact(certificate(s.Certificate.ID))
 		case plan.ReplaceCertificate:
 			c.fact(certificate(s.New.ID))
+		default: // Steps need only targets and certificates that a step of the plan makes.
 		}
 	}
 	for _, l := range c.seen.Listeners {
@@ -146,6 +147,8 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.respace(i, s)
 	case plan.AttachCertificate:
 		c.need(i, listener(s.Port))
+	case plan.DetachCertificate, plan.ModifyCertificate, plan.ModifyTargetGroup, plan.DeleteFirewall:
+		// They change no rule, and no step waits for them.
 	}
 }
 

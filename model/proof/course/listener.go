@@ -24,7 +24,7 @@ type Span struct {
 	last, next   *Span // of the same conditions, where the step changes the action alone
 }
 
-// A port is a listener through the plan. Parking rules are in live alone.
+// A Port is a listener through the plan. Parking rules are in live alone.
 type Port struct {
 	Number        int32
 	Protocol      routing.Protocol // at the end, if it is open then
