@@ -264,6 +264,12 @@ func TestAlertsFire(t *testing.T) {
 			 fairlead_plans_total{result="pending",` + fairlead + `} 0+99x90
 			 fairlead_plans_total{result="ok",` + fairlead + `} 0+20x90`,
 		},
+		"FairleadPlanNotProven": {
+			`fairlead_plan_proofs_total{verdict="unproven",` + fairlead + `} 0+1x90`,
+			`fairlead_plan_proofs_total{verdict="proven",` + fairlead + `} 0+9x90
+			 fairlead_plan_proofs_total{verdict="undecided",` + fairlead + `} 0+1x90
+			 fairlead_plan_proofs_total{verdict="unproven",` + fairlead + `} 3x90`,
+		},
 		"FairleadAsksTooMuch": {
 			`fairlead_cloud_requests_total{service="Elastic Load Balancing v2",operation="CreateRule",outcome="ok",` + fairlead + `} 0+60x90
 			 fairlead_change_seconds_count{loop="loadbalancers",` + fairlead + `} 0+1x90`,
