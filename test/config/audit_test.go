@@ -58,8 +58,13 @@ func TestEveryRightIsUsed(t *testing.T) {
 	install(t, c, objects)
 	eventually(t, "the bindings count", func() bool { return may(t, c, "get", "", "secrets", "shop") })
 	run(t, c, only[*appsv1.Deployment](objects)[0])
-	liveWithInstances(t, c)
-	eventually(t, "the operator watches Nodes", func() bool { return usedRights(t, log)[right{"watch", "", "nodes"}] })
+	class := classWithExpectations(t, c)
+	liveWithInstances(t, c, class)
+	for _, resource := range []string{"nodes", "configmaps"} {
+		eventually(t, "the operator watches "+resource, func() bool {
+			return usedRights(t, log)[right{"watch", "", resource}]
+		})
+	}
 
 	used, may := usedRights(t, log), granted(objects)
 	for r := range may {
@@ -76,7 +81,7 @@ func TestEveryRightIsUsed(t *testing.T) {
 
 // liveWithInstances has an Ingress come and go that needs all there is: its targets are Nodes,
 // which are of no interest otherwise, and the Secret that it names is missing.
-func liveWithInstances(t *testing.T, c *kube.Cluster) {
+func liveWithInstances(t *testing.T, c *kube.Cluster, class string) {
 	t.Helper()
 	ctx, namespace := t.Context(), c.Namespace(t)
 	if _, err := c.Client(t).CoreV1().Services(namespace).Create(ctx, &corev1.Service{
@@ -89,7 +94,7 @@ func liveWithInstances(t *testing.T, c *kube.Cluster) {
 	if _, err := ingresses.Create(ctx, &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"fairlead.dev/target-type": "instance"}},
 		Spec: networkingv1.IngressSpec{
-			IngressClassName: new("fairlead"),
+			IngressClassName: &class,
 			DefaultBackend: &networkingv1.IngressBackend{
 				Service: &networkingv1.IngressServiceBackend{Name: "web", Port: networkingv1.ServiceBackendPort{Number: 80}},
 			},
@@ -110,6 +115,46 @@ func liveWithInstances(t *testing.T, c *kube.Cluster) {
 		var reports v1alpha1.LoadBalancerList
 		return api.List(ctx, &reports) == nil && len(reports.Items) == 0
 	})
+}
+
+// classWithExpectations makes a class that names the ConfigMap that the operator may read, and the
+// ConfigMap. It returns the name of the class.
+func classWithExpectations(t *testing.T, c *kube.Cluster) string {
+	t.Helper()
+	ctx, name := t.Context(), "careful"
+	if _, err := c.Client(t).CoreV1().ConfigMaps("fairlead-system").Create(ctx, &corev1.ConfigMap{
+		ObjectMeta: metav1.ObjectMeta{Name: "fairlead-expectations"},
+		Data: map[string]string{"expectations.yaml": `
+expectations:
+- name: all-is-internal
+  requests:
+    schemes: [http, https]
+  must:
+    loadBalancerSchemes: [internal]
+`},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := clientOf(t, c).Create(ctx, &v1alpha1.ClusterLoadBalancerClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.LoadBalancerClassSpec{Expectations: &v1alpha1.ConfigMapReference{
+			Namespace: "fairlead-system", Name: "fairlead-expectations",
+		}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Client(t).NetworkingV1().IngressClasses().Create(ctx, &networkingv1.IngressClass{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: networkingv1.IngressClassSpec{
+			Controller: "fairlead.dev/ingress",
+			Parameters: &networkingv1.IngressClassParametersReference{
+				APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: name,
+			},
+		},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // granted are the rights of the operator, by all roles that are bound to it.
