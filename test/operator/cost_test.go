@@ -3,6 +3,7 @@ package operator
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -97,6 +98,11 @@ func TestCostOnMoto(t *testing.T) {
 // usual is how AWS takes its time, in a hurry.
 var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Second, Linger: 2 * time.Second, Health: 2 * time.Second}
 
+// triesInAnyOrder is how often a cost may be counted. Objects that come together are taken
+// together. On a machine with much else to do an event is a second late, and costs calls of its own.
+// A cost that is too high in every try is not the machine's.
+const triesInAnyOrder = 3
+
 // Whatever order the objects come in, they cost the same.
 func TestCostInAnyOrder(t *testing.T) {
 	t.Parallel()
@@ -111,14 +117,21 @@ func TestCostInAnyOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, simulating(t, usual))
-			w.begin(t)
-			w.count(t, w.creation(t, n, func(t *testing.T, n int) { order.populate(w, t, n) }))
-			deletion := w.deletion(t, n)
-			if order.abandon != nil {
-				deletion.do = func() { order.abandon(w, t, n) }
+			over := ""
+			for range triesInAnyOrder {
+				w := newWorld(t, simulating(t, usual))
+				w.begin(t)
+				creation := w.creation(t, n, func(t *testing.T, n int) { order.populate(w, t, n) })
+				deletion := w.deletion(t, n)
+				if order.abandon != nil {
+					deletion.do = func() { order.abandon(w, t, n) }
+				}
+				if over = w.spend(t, creation) + w.spend(t, deletion); over == "" {
+					return
+				}
+				t.Log(over)
 			}
-			w.count(t, deletion)
+			t.Error(over)
 		})
 	}
 }
@@ -144,8 +157,16 @@ func (w *world) looked(n int) func() bool {
 	return func() bool { return w.proxy.count("DescribeTargetHealth") >= n }
 }
 
-// count counts the calls of some work.
+// count counts the calls of some work, which are to be within its budget.
 func (w *world) count(t *testing.T, c work) {
+	t.Helper()
+	if over := w.spend(t, c); over != "" {
+		t.Error(over)
+	}
+}
+
+// spend counts the calls of some work, and returns what is over its budget.
+func (w *world) spend(t *testing.T, c work) string {
 	t.Helper()
 	w.proxy.forget()
 	c.do()
@@ -153,8 +174,9 @@ func (w *world) count(t *testing.T, c work) {
 	total, write, which := w.proxy.cost()
 	t.Logf("%-60s %3d / %3d, at most %3d / %3d", c.what, total, write, c.total, c.write)
 	if total > c.total || write > c.write {
-		t.Errorf("%s: %d calls, %d of them writes; at most %d and %d: %s", c.what, total, write, c.total, c.write, which)
+		return fmt.Sprintf("%s: %d calls, %d of them writes; at most %d and %d: %s\n", c.what, total, write, c.total, c.write, which)
 	}
+	return ""
 }
 
 func (w *world) creation(t *testing.T, n int, populate func(*testing.T, int)) work {
