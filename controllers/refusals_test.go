@@ -147,6 +147,9 @@ var elsewhere = map[diag.Reason]string{
 	diag.SettingsRefused:    "test/golden: provider-settings-of-a-class.txtar, provider-settings-of-a-backend.txtar",
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
+	diag.PlanUnproven:       "controllers/loadbalancer: TestAPlanThatIsNotProvenIsWithheld",
+	diag.ExpectationViolated: "controllers/loadbalancer: " +
+		"TestAPlanThatViolatesAnExpectationIsWithheld",
 }
 
 func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {
