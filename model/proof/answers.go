@@ -43,6 +43,7 @@ type checker struct {
 	want   lb.LoadBalancer
 	plan   plan.Plan
 	finder *witness.Finder
+	left   int // how many pairs of rules may be compared yet
 	Verdict
 }
 
@@ -92,6 +93,9 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 		answers = k.answers
 	}
 	done, why := answers(k, r)
+	if c.Result != Proven {
+		return
+	}
 	if why == nil {
 		c.refute(c.Until(append(k.state.List(), done.List()...)...), &r, k.why)
 	}
@@ -106,6 +110,17 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 			out = append(slices.Clip(out), s)
 		}
 	}
+}
+
+// near returns the rules that may match a request which a rule matches; none where as many as there
+// may be are compared already.
+func (c *checker) near(v *course.Span) []*course.Span {
+	all := v.Port.Near(v.Rule)
+	if c.left -= len(all); c.left < 0 {
+		c.undecided("there are too many rules of one host to compare them all")
+		return nil
+	}
+	return all
 }
 
 func rules(all []*course.Span) []lb.Rule {
@@ -157,7 +172,7 @@ func (c *checker) visible(v *course.Span, r routing.Request, at int) (start cour
 	if at < len(v.Port.Respaces) {
 		out = append(out, v.Port.Respaces[at])
 	}
-	for _, w := range v.Port.Near(v.Rule) {
+	for _, w := range c.near(v) {
 		above := w.Priority[at] != 0 && w.Priority[at] < v.Priority[at]
 		announced := c.early(w.Until, diag.DeleteFirst)
 		if !announced && !above || !w.Matches(r) {

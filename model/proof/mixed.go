@@ -22,7 +22,7 @@ func (c *checker) mixed(v *course.Span) {
 	if v.Until == course.Never {
 		comes = nil
 	}
-	for _, w := range v.Port.Near(v.Rule) {
+	for _, w := range c.near(v) {
 		some, always := w.Above(v)
 		if !some || w.Same(v) || !w.Overlaps(v) || always && w.Switches() {
 			continue

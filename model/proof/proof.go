@@ -18,6 +18,10 @@ import (
 // mostSearches is how many parts of requests a check searches for.
 const mostSearches = 100_000
 
+// mostCompared is how many pairs of rules a check compares: those of a host that has 2,000 rules.
+// More would take seconds, and a tenant decides how many there are.
+const mostCompared = 5_000_000
+
 // Check decides about a plan from what is there to what is wanted. A plan without steps changes
 // nothing.
 func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) Verdict {
@@ -28,13 +32,16 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 		seen = &lb.Observed{Key: p.Key}
 	}
 	c := &checker{Course: course.Of(seen, want, p, d), seen: seen, want: want, plan: p,
-		finder: witness.New(d, mostSearches), Verdict: Verdict{Result: Proven}}
+		finder: witness.New(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
 	}
 	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
 		port := c.Ports[number]
 		for _, v := range port.Served {
+			if c.Result != Proven {
+				break
+			}
 			opening := v.Since != course.Never && v.Since == port.Opens // its rules follow
 			if !opening && !c.early(v.Since, diag.DeleteFirst) {
 				c.mixed(v)

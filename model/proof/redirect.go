@@ -106,7 +106,7 @@ func (c *checker) redirected(v *course.Span) {
 	if v.Since != course.Never || v.Until != course.Never {
 		return
 	}
-	for _, w := range v.Port.Near(v.Rule) {
+	for _, w := range c.near(v) {
 		if some, _ := w.Above(v); some && w.Overlaps(v) && mixes(w.Until, w.Since) {
 			c.check(k, []*course.Span{v, w}, nil)
 		}

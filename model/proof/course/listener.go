@@ -20,6 +20,7 @@ type Span struct {
 	Matches      func(routing.Request) bool
 	Priority     []int
 	Since, Until int
+	answer       string // the key of the action
 	extent       *lb.Extent
 	last, next   *Span // of the same conditions, where the step changes the action alone
 }
@@ -33,12 +34,13 @@ type Port struct {
 	live          map[int]*Span // by priority
 	Served        []*Span
 	byHost        map[string][]*Span // of served; under "" those that may be for any
+	near          map[string][]*Span // by host, what Near returned
 }
 
 func (c *Course) port(number int32) *Port {
 	if c.Ports[number] == nil {
 		c.Ports[number] = &Port{Number: number, Opens: Never, Closes: Never, live: map[int]*Span{},
-			byHost: map[string][]*Span{}}
+			byHost: map[string][]*Span{}, near: map[string][]*Span{}}
 	}
 	return c.Ports[number]
 }
@@ -70,6 +72,7 @@ func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...
 		p.Served = append(p.Served, s)
 		for _, h := range hosts(r) {
 			p.byHost[h] = append(p.byHost[h], s)
+			clear(p.near)
 		}
 	}
 }
@@ -142,7 +145,7 @@ func (c *Course) span(r lb.Rule) *Span {
 		}}
 	}
 	s := *c.known[key]
-	s.Rule = r
+	s.Rule, s.answer = r, r.Action.Key()
 	return &s
 }
 
@@ -161,10 +164,16 @@ func (p *Port) Near(r lb.Rule) []*Span {
 	if names[0] == "" {
 		return p.Served
 	}
+	if len(names) == 1 {
+		if p.near[names[0]] == nil {
+			p.near[names[0]] = slices.Concat(p.byHost[""], p.byHost[names[0]])
+		}
+		return p.near[names[0]]
+	}
 	out := slices.Clone(p.byHost[""])
 	for _, h := range names {
 		for _, s := range p.byHost[h] {
-			if len(names) == 1 || !slices.Contains(out, s) {
+			if !slices.Contains(out, s) {
 				out = append(out, s)
 			}
 		}
@@ -231,7 +240,7 @@ func (p *Port) First(v *Span, r routing.Request, after bool) (found *Span, decid
 }
 
 // Same reports whether two rules do the same with a request; no rule does what none does.
-func (s *Span) Same(o *Span) bool { return o != nil && lb.SameAction(s.Rule.Action, o.Rule.Action) }
+func (s *Span) Same(o *Span) bool { return o != nil && s.answer == o.answer }
 
 // Reach returns the least state that has what start has and in which all of some rules are absent,
 // those that the state has begun ended. There is none if it would have a step of out. Used are
