@@ -20,7 +20,7 @@ const mostSearches = 100_000
 
 // mostCompared is how many pairs of rules a check compares: those of a host that has 2,000 rules.
 // More would take seconds, and a tenant decides how many there are.
-const mostCompared = 5_000_000
+const mostCompared = 4_000_000
 
 // Check decides about a plan from what is there to what is wanted. A plan without steps changes
 // nothing.

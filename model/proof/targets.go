@@ -78,7 +78,7 @@ func (c *checker) unhealthy(k claim) {
 	}
 	k.wrong = func(before, _ *course.Span) bool { return served(before) }
 	var takes, has []*course.Span
-	for _, u := range k.span.Port.Near(k.span.Rule) {
+	for _, u := range c.near(k.span) {
 		switch {
 		case u.Since != course.Never || !u.Overlaps(k.span):
 		case u.Same(k.span):
