@@ -24,7 +24,8 @@ func TestOneHostHasABudget(t *testing.T) {
 				{Field: "path", Values: []string{fmt.Sprintf("/v%d", i)}},
 			}})
 		}
-		want := lb.LoadBalancer{Key: "fairlead/test/web/internal", Wanted: true, Listeners: []lb.Listener{l}}
+		want := lb.LoadBalancer{Key: "fairlead/test/web/internal", Wanted: true,
+			Listeners: []lb.Listener{l}}
 		seen := d.stands(lb.LoadBalancer{Key: want.Key})
 		if v := proof.Check(seen, want, planner.Diff(seen, want, c), c.Dialect); v.Result != result {
 			t.Errorf("a plan of %d rules is %s, want %s: %s", rules, v.Result, result, v.Why)

@@ -22,11 +22,18 @@ const mostSearches = 100_000
 // More would take seconds, and a tenant decides how many there are.
 const mostCompared = 4_000_000
 
+// mostSteps is how many steps a plan has that is checked: the order of steps takes a bit for each
+// two of them, and a tenant decides how many paths there are. Some 4,000 rules have as many.
+const mostSteps = 12_000
+
 // Check decides about a plan from what is there to what is wanted. A plan without steps changes
 // nothing.
 func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) Verdict {
 	if len(p.Steps) == 0 {
 		return Verdict{Result: Proven}
+	}
+	if len(p.Steps) > mostSteps {
+		return Verdict{Result: Undecided, Why: "the plan has too many steps to be checked"}
 	}
 	if seen == nil {
 		seen = &lb.Observed{Key: p.Key}
