@@ -24,7 +24,10 @@ import (
 // What one Ingress may take of plan, however it is written.
 const (
 	mostMemory = 256 << 20
-	mostTime   = 3 * time.Second // of CPU, on a quiet machine: 2 s, and 1 s to check the plan
+	mostTime   = 2 * time.Second // of CPU, on a quiet machine
+	// triesWithin is how often a row may be tried: CPU time grows while others share the cores. A row
+	// that takes too much in every try does so by itself.
+	triesWithin = 3
 )
 
 // binary is the command line, as it is released.
@@ -65,30 +68,42 @@ func TestOneIngressTakesLittle(t *testing.T) {
 				if err := os.WriteFile(file, []byte(row.manifests), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				command := exec.Command(fairlead, "plan", "--provider", provider, "-f", file)
-				var out bytes.Buffer
-				command.Stdout, command.Stderr = &out, &out
-				if err := command.Start(); err != nil {
-					t.Fatal(err)
+				over := ""
+				for range triesWithin {
+					state, said := planned(t, fairlead, provider, file)
+					memory, spent := memoryOf(state), cputime.Of(state)
+					t.Logf("%7d bytes: %.2f s of CPU, %d MiB", len(row.manifests), spent.Seconds(), memory>>20)
+					if provider == "aws" && !strings.Contains(said, row.says) {
+						t.Fatalf("nothing is said of %s: %.500s", row.says, said)
+					}
+					if !cputime.Over(t, spent, mostTime) && memory <= mostMemory {
+						return
+					}
+					over = fmt.Sprintf("it took %s of CPU and %d MiB", spent, memory>>20)
 				}
-				ended := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() }) // it would never end
-				err := command.Wait()
-				ended.Stop()
-				var status *exec.ExitError
-				if errors.As(err, &status); err != nil && (status == nil || status.ExitCode() < 0) {
-					t.Fatalf("%s after %s of CPU", err, cputime.Of(command.ProcessState))
-				}
-				memory, spent := memoryOf(command.ProcessState), cputime.Of(command.ProcessState)
-				t.Logf("%7d bytes: %.2f s of CPU, %d MiB", len(row.manifests), spent.Seconds(), memory>>20)
-				if cputime.Over(t, spent, mostTime) || memory > mostMemory {
-					t.Errorf("it took %s of CPU and %d MiB", spent, memory>>20)
-				}
-				if provider == "aws" && !strings.Contains(out.String(), row.says) {
-					t.Errorf("nothing is said of %s: %.500s", row.says, out.String())
-				}
+				t.Error(over)
 			})
 		}
 	}
+}
+
+// planned plans a file, and returns how the process ended and what it printed.
+func planned(t *testing.T, fairlead, provider, file string) (*os.ProcessState, string) {
+	t.Helper()
+	command := exec.Command(fairlead, "plan", "--provider", provider, "-f", file)
+	var out bytes.Buffer
+	command.Stdout, command.Stderr = &out, &out
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := time.AfterFunc(time.Minute, func() { _ = command.Process.Kill() }) // it would never end
+	err := command.Wait()
+	ended.Stop()
+	var status *exec.ExitError
+	if errors.As(err, &status); err != nil && (status == nil || status.ExitCode() < 0) {
+		t.Fatalf("%s after %s of CPU", err, cputime.Of(command.ProcessState))
+	}
+	return command.ProcessState, out.String()
 }
 
 // memoryOf is the most memory that a process had. Linux counts it in KiB, and others in bytes:
