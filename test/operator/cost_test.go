@@ -99,8 +99,8 @@ func TestCostOnMoto(t *testing.T) {
 var usual = albsim.Options{Provisioning: 2 * time.Second, Propagation: time.Second, Linger: 2 * time.Second, Health: 2 * time.Second}
 
 // triesInAnyOrder is how often a cost may be counted. Objects that come together are taken
-// together. On a machine with much else to do an event is a second late, and costs calls of its own.
-// A cost that is too high in every try is not the machine's.
+// together. On a busy machine an event may be a second late, and cost calls of its own. A cost that
+// is too high in every try is not the machine's.
 const triesInAnyOrder = 3
 
 // Whatever order the objects come in, they cost the same.
