@@ -65,7 +65,7 @@ test-all: setup ## Request every sample route once, then run all tests
 # -short leaves out tests that start a control plane. Of these, the ones of controllers are run in which most happens at
 # once, and test/failover.
 RACE := -race -count 1 -timeout 15m
-UNRACED := model model/ingress model/lb model/lowering model/planner model/routing/language model/routing/precedence test/fuzz test/limits test/alb test/check test/moto \
+UNRACED := model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test/fuzz test/limits test/alb test/check test/moto \
 	test/chaos test/conformance test/operator test/rollout test/scale
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
