@@ -80,17 +80,7 @@ func (s *amongSearch) narrow(cells []cell) ([]cell, bool) {
 			}
 		}
 	}
-	out := cells[:0]
-	for _, c := range cells {
-		if !s.needed[c.pattern] {
-			continue
-		}
-		if c.state == unknown {
-			s.undecided = noMachine + s.patterns[c.pattern].String()
-		}
-		out = append(out, c)
-	}
-	return out, true
+	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
 }
 
 // may reports whether the entries that are left can answer as wanted, with the answers of the first

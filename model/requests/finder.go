@@ -146,17 +146,23 @@ func (s *search) narrow(cells []cell) ([]cell, bool) {
 	clear(s.needed)
 	s.need(s.first, s.ofFirst)
 	s.need(s.second, s.ofSecond)
+	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
+}
+
+// keepNeeded keeps the cells of the patterns that are needed, in place. Undecided says which of them
+// has no machine, if any.
+func keepNeeded(cells []cell, needed []bool, patterns []routing.Path, undecided *string) []cell {
 	out := cells[:0]
 	for _, c := range cells {
-		if !s.needed[c.pattern] {
+		if !needed[c.pattern] {
 			continue
 		}
 		if c.state == unknown {
-			s.undecided = noMachine + s.patterns[c.pattern].String()
+			*undecided = noMachine + patterns[c.pattern].String()
 		}
 		out = append(out, c)
 	}
-	return out, true
+	return out
 }
 
 func (s *search) need(l *list, entries []int32) {
