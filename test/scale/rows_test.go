@@ -15,7 +15,7 @@ import (
 // starts of another revision, by that revision's own TestScale.
 
 var (
-	rows = flag.String("rows", "", "measure these `sizes`, separated by commas: Ingresses/groups or Ingresses/groups/classes")
+	rows = flag.String("rows", "40/2", "measure these `sizes`, separated by commas: Ingresses/groups or Ingresses/groups/classes")
 	base = flag.String("base", "", "the `folder` of another revision whose cold starts are measured, too")
 )
 
@@ -41,9 +41,6 @@ func parseRow(text string) (row, error) {
 //
 //	make scale ROWS=2000/100,1000/1 BASE=v0.1.0
 func TestRows(t *testing.T) {
-	if *rows == "" {
-		t.Skip("the sizes to measure are given with -rows")
-	}
 	for text := range strings.SplitSeq(*rows, ",") {
 		r, err := parseRow(text)
 		if err != nil {
