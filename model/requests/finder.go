@@ -149,9 +149,11 @@ func (s *search) narrow(cells []cell) ([]cell, bool) {
 	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
 }
 
-// keepNeeded keeps the cells of the patterns that are needed, in place. Undecided says which of them
-// has no machine, if any.
-func keepNeeded(cells []cell, needed []bool, patterns []routing.Path, undecided *string) []cell {
+// keepNeeded keeps the cells of the patterns that are needed, in place. Undecided says which of
+// them has no machine, if any.
+func keepNeeded(
+	cells []cell, needed []bool, patterns []routing.Path, undecided *string,
+) []cell {
 	out := cells[:0]
 	for _, c := range cells {
 		if !needed[c.pattern] {
