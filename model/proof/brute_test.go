@@ -23,11 +23,17 @@ type brute struct {
 	dialect     lb.Dialect
 	registers   map[lb.GroupID]bool
 	known       map[matched]bool
-	moved       map[string]*routing.Request
+	moved       map[arrival]*routing.Request
+}
+
+// An arrival is a request that follows a redirect to a port.
+type arrival struct {
+	request *routing.Request
+	port    string
 }
 
 func newBrute(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *brute {
-	b := &brute{seen: seen, want: want, plan: p, dialect: d, registers: map[lb.GroupID]bool{}, known: map[matched]bool{}, moved: map[string]*routing.Request{}}
+	b := &brute{seen: seen, want: want, plan: p, dialect: d, registers: map[lb.GroupID]bool{}, known: map[matched]bool{}, moved: map[arrival]*routing.Request{}}
 	for _, s := range p.Steps {
 		if s, is := s.Step.(plan.RegisterTargets); is {
 			b.registers[s.Group] = true
@@ -184,8 +190,12 @@ type matched struct {
 	request    *routing.Request
 }
 
+// same compares actions by what those of random plans differ in.
 func same(a, b *lb.Action) bool {
-	return a == nil && b == nil || a != nil && b != nil && lb.SameAction(*a, *b)
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Kind == b.Kind && a.Status == b.Status && a.Location == b.Location && slices.Equal(a.Targets, b.Targets)
 }
 
 // announced reports whether a rule for a request has gone early, or its default action.
@@ -225,7 +235,7 @@ func (b *brute) outcome(o *lb.Observed, r *routing.Request) string {
 
 // onto is a request on another port, the same one each time.
 func (b *brute) onto(r *routing.Request, port string) *routing.Request {
-	key := fmt.Sprint(port, *r)
+	key := arrival{r, port}
 	if b.moved[key] == nil {
 		next := *r
 		n, err := strconv.Atoi(port)
@@ -319,8 +329,8 @@ func (b *brute) served(a *lb.Action) bool {
 // stood reports whether a rule that was there before the plan does the same with a request.
 func (b *brute) stood(a lb.Action, r *routing.Request) bool {
 	l := b.seen.Listener(r.Port)
-	return l != nil && (lb.SameAction(l.Default, a) || slices.ContainsFunc(l.Rules, func(o lb.ObservedRule) bool {
-		return lb.SameAction(o.Action, a) && b.matches(o.Rule, r)
+	return l != nil && (same(&l.Default, &a) || slices.ContainsFunc(l.Rules, func(o lb.ObservedRule) bool {
+		return same(&o.Action, &a) && b.matches(o.Rule, r)
 	}))
 }
 
