@@ -140,6 +140,10 @@ mutants: ## Change the code in one place at a time and see that a test fails; ta
 sample: ## Try 60 mutants, drawn at random, for two minutes; SEED=7
 	go -C tools/mutants run . -tree $(CURDIR) -survivors docs/mutants.md -quick 1s -sample 60 -within 2m -seed $(or $(SEED),0) $(MUTATED)
 
+.PHONY: proof
+proof: ## Compare verdicts about random plans with walks through their states, on all cores: PLANS=1000000 SEED=7
+	GOGC=400 go test ./model/proof -count 1 -timeout 0 -v -run '^TestVerdictsAreThoseOfAWalk$$' -plans $$(($(or $(PLANS),1000000) / 2)) -seed $(or $(SEED),1)
+
 .PHONY: chaos
 chaos: controlplane ## Let random faults happen to the operator for an hour, and judge what is answered: CHAOS='-chaos 10m -seed 1'
 	go test -v -count 1 -timeout 2h ./test/chaos $(CHAOS)
