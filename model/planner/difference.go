@@ -53,6 +53,7 @@ import (
 //	rule narrowed, removed  modify listener, if the default changes the old default answers
 //	                        overlapping ones added or widened,      404, or a rule that neither
 //	                        overlapping ones below it               table sends the request to
+//	                        the load balancer's web ACL             what is left answers without it
 //	detach certificate      attached ones, modify listener          a host loses its certificate
 //	                        removal of rules of its hosts           clients are shown another one
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer

@@ -86,7 +86,7 @@ func (d *difference) bottomUp(ch *change, order *ruleOrder, turned map[int]entry
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
-		after := order.place(e)
+		after := append(order.place(e), d.webACLReady)
 		if l.Change == rulelist.Removed {
 			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
 				schedule.Places{schedule.Rules: -1}, after)

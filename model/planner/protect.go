@@ -7,8 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file attaches a web ACL and AWS Shield. Rules that need the web ACL are added after it, and
-// removed before it. No step waits for Shield. A load balancer that is protected from being
+// This file attaches a web ACL and AWS Shield. Rules change after the web ACL that is asked for is
+// attached, those that go as well: what answers their requests then is to answer behind it. They
+// change before the one is detached that is not asked for any more. No step waits for Shield. A load balancer that is protected from being
 // deleted stays as it is, with all that is in it, unless its class has withdrawn its consent to
 // that.
 
