@@ -305,6 +305,9 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	if !same(got, old) && !same(got, goal) && !(opens && standard) {
 		return fmt.Sprintf("%+v gets %v, not %v or %v", *r, got, old, goal)
 	}
+	if b.unguarded(o, got, old, goal) {
+		return fmt.Sprintf("%+v gets %v without the web ACL", *r, got)
+	}
 	if why := b.followed(o, done, r, got); why != "" {
 		return why
 	}
@@ -317,6 +320,19 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 		}
 	}
 	return ""
+}
+
+// unguarded reports whether an answer is new and the web ACL that is asked for is not there yet, or
+// is old and the one that is not asked for any more is gone.
+func (b *brute) unguarded(o *lb.Observed, got, old, goal *lb.Action) bool {
+	want, is := b.want.Protection, o.Protection.WebACL
+	switch {
+	case got == nil || want.WebACL == b.seen.Protection.WebACL:
+		return false
+	case want.Guarded():
+		return is != want.WebACL && !same(got, old)
+	}
+	return is == want.WebACL && !same(got, goal)
 }
 
 func (b *brute) served(a *lb.Action) bool {
@@ -346,6 +362,9 @@ func (b *brute) start() *lb.Observed {
 
 // arrived reports what is missing at the end.
 func (b *brute) arrived(o *lb.Observed) string {
+	if b.want.Protection.Guarded() && o.Protection.WebACL != b.want.Protection.WebACL {
+		return "the web ACL is missing"
+	}
 	if len(o.Listeners) != len(b.want.Listeners) {
 		return "other ports"
 	}

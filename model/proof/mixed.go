@@ -43,11 +43,19 @@ func (c *checker) mixed(v *course.Span) {
 	for _, g := range goes {
 		for _, w := range comes {
 			in := slices.DeleteFunc([]*course.Span{v, g, w}, func(s *course.Span) bool { return s == nil })
-			if g == nil || w == nil || g == w || g.Overlaps(w) && !c.Must(w.Since, g.Until) {
+			if g == nil || w == nil || g == w || g.Overlaps(w) && !c.relieved(v, g, w) {
 				c.check(k, in, nil)
 			}
 		}
 	}
+}
+
+// relieved reports whether of two rules that are above v as long as they are there, one goes after
+// the other has come.
+func (c *checker) relieved(v, goes, comes *course.Span) bool {
+	_, before := goes.Above(v)
+	_, after := comes.Above(v)
+	return before && after && c.Must(comes.Since, goes.Until)
 }
 
 // guarded looks for requests that are answered in a new way before the web ACL that is asked for is
@@ -57,15 +65,26 @@ func (c *checker) guarded(v *course.Span) {
 		if _, is := s.Step.(plan.GuardLoadBalancer); !is {
 			continue
 		}
+		comes := c.want.Protection.Guarded()
 		k := claim{span: v, why: "a request may be answered without the web ACL: " + v.Rule.String()}
-		switch {
-		case c.want.Protection.Guarded() && v.Since != course.Never && !c.Must(i, v.Since):
+		if comes {
 			k.out, k.wrong = []int{i}, func(before, _ *course.Span) bool { return !v.Same(before) }
-		case !c.want.Protection.Guarded() && v.Until != course.Never && !c.Must(v.Until, i):
+		} else {
 			k.state, k.wrong = c.Order[i], func(_, after *course.Span) bool { return !v.Same(after) }
-		default:
+		}
+		unguarded := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
+			return comes && begins != course.Never && !c.Must(i, begins) ||
+				!comes && ends != course.Never && !c.Must(ends, i)
+		}
+		if unguarded(v.Since, v.Until) {
+			c.check(k, []*course.Span{v}, nil)
 			continue
 		}
-		c.check(k, []*course.Span{v}, nil)
+		for _, w := range c.near(v) {
+			some, always := w.Above(v)
+			if some && (!always || unguarded(w.Until, w.Since)) && w.Overlaps(v) {
+				c.check(k, []*course.Span{v, w}, nil)
+			}
+		}
 	}
 }

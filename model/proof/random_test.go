@@ -190,6 +190,14 @@ func (d drawing) built(b lb.LoadBalancer) *lb.Observed {
 	return o
 }
 
+// guard has a web ACL attached, replaced or detached, one time in five.
+func (d drawing) guard(seen *lb.Observed, want *lb.LoadBalancer) {
+	if d.IntN(5) == 0 {
+		all := []string{lb.NoWebACL, "edge", "other"}
+		seen.Protection.WebACL, want.Protection.WebACL = all[d.IntN(3)], all[d.IntN(3)]
+	}
+}
+
 // stands is what is there once a load balancer has been made, and all targets are healthy.
 func (d drawing) stands(b lb.LoadBalancer) *lb.Observed {
 	o := &lb.Observed{Key: b.Key}

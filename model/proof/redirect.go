@@ -107,7 +107,8 @@ func (c *checker) redirected(v *course.Span) {
 		return
 	}
 	for _, w := range c.near(v) {
-		if some, _ := w.Above(v); some && w.Overlaps(v) && mixes(w.Until, w.Since) {
+		some, always := w.Above(v)
+		if some && w.Overlaps(v) && (!always || mixes(w.Until, w.Since)) {
 			c.check(k, []*course.Span{v, w}, nil)
 		}
 	}

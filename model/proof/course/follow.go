@@ -56,6 +56,15 @@ func (c *Course) account() {
 
 // arrive refutes plans that do not end with what is wanted.
 func (c *Course) arrive() {
+	acl := c.seen.Protection.WebACL
+	for _, s := range c.plan.Steps {
+		if guard, is := s.Step.(plan.GuardLoadBalancer); is {
+			acl = guard.WebACL
+		}
+	}
+	if want := c.want.Protection; want.Guarded() && want.WebACL != lb.Unsettled && want.WebACL != acl {
+		c.fail(c.Whole(), "after the plan, the web ACL is not there")
+	}
 	for port, p := range c.Ports {
 		var is []lb.Rule
 		for _, at := range slices.Sorted(maps.Keys(p.live)) {

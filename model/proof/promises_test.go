@@ -1,0 +1,307 @@
+package proof_test
+
+import (
+	"strings"
+	"testing"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has, for each promise of a proven plan, a plan that keeps it and the orders that do not.
+
+// A promise is a change of a load balancer that has target groups A and B, which are healthy, and C,
+// which is neither there nor wanted, apart from what alter says.
+type promise struct {
+	from, to []lb.Listener
+	alter    func(seen *lb.Observed, want *lb.LoadBalancer)
+	steps    []plan.Planned // in an order that is proven
+	breaks   []breach
+}
+
+// A breach takes from a step what it waits for; without a step to wait for, the step itself.
+type breach struct {
+	step, waits int
+	why         string // in the reason of the refusal
+}
+
+const dropped = -1
+
+func http(def lb.Action, rules ...lb.Rule) lb.Listener {
+	return lb.Listener{Port: 80, Protocol: routing.HTTP, Default: def, Rules: rules}
+}
+
+func on(path string, a lb.Action) lb.Rule {
+	return lb.Rule{Action: a, Conditions: []lb.Condition{{Field: "path", Values: []string{path}}}}
+}
+
+// done returns a step behind others.
+func done(s plan.Step, after ...int) plan.Planned { return plan.Planned{Step: s, After: after} }
+
+func acl(was, is string) func(*lb.Observed, *lb.LoadBalancer) {
+	return func(seen *lb.Observed, want *lb.LoadBalancer) {
+		seen.Protection.WebACL, want.Protection.WebACL = was, is
+	}
+}
+
+func group(id lb.GroupID) lb.TargetGroup {
+	return lb.TargetGroup{ID: id, Targets: []lb.Target{{Address: "10.0.0.1", Port: 80}}}
+}
+
+func wants(ids ...lb.GroupID) func(*lb.Observed, *lb.LoadBalancer) {
+	return func(_ *lb.Observed, want *lb.LoadBalancer) {
+		want.TargetGroups = nil
+		for _, id := range ids {
+			want.TargetGroups = append(want.TargetGroups, group(id))
+		}
+	}
+}
+
+// signIn is forward behind a sign-in.
+func signIn(id lb.GroupID) lb.Action {
+	a := forward(id)
+	a.Auth = &routing.Auth{}
+	return a
+}
+
+var (
+	guard   = plan.GuardLoadBalancer{Key: "k", WebACL: "edge"}
+	unguard = plan.GuardLoadBalancer{Key: "k", WebACL: lb.NoWebACL}
+)
+
+// The steps about the rules of port 80.
+func create(priority int, r lb.Rule) plan.Step {
+	return plan.CreateRule{Port: 80, Priority: priority, Rule: r}
+}
+func remove(priority int, r lb.Rule) plan.Step {
+	return plan.DeleteRule{Port: 80, Priority: priority, Rule: r}
+}
+func modify(priority int, r lb.Rule) plan.Step {
+	return plan.ModifyRule{Port: 80, Priority: priority, Rule: r}
+}
+
+var promises = map[string]promise{
+	"a new rule answers behind the web ACL": {
+		from:   []lb.Listener{http(fixed(404))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		alter:  acl(lb.NoWebACL, "edge"),
+		steps:  []plan.Planned{done(guard), done(create(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}, {0, dropped, "the web ACL is not there"}},
+	},
+	"a changed action answers behind another web ACL": {
+		from:   []lb.Listener{http(fixed(404), on("/x", fixed(403)))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		alter:  acl("other", "edge"),
+		steps:  []plan.Planned{done(guard), done(modify(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"a rule that is laid open answers behind the web ACL": {
+		from:   []lb.Listener{http(fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
+		to:     []lb.Listener{http(fixed(404), on("/*", forward("A")))},
+		alter:  acl(lb.NoWebACL, "edge"),
+		steps:  []plan.Planned{done(guard), done(remove(1, on("/x", fixed(403))), 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"a new default action answers behind the web ACL": {
+		from:   []lb.Listener{http(fixed(404))},
+		to:     []lb.Listener{http(forward("A"))},
+		alter:  acl(lb.NoWebACL, "edge"),
+		steps:  []plan.Planned{done(guard), done(plan.ModifyListener{Listener: http(forward("A"))}, 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"the web ACL stays until a rule behind it is gone": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:     []lb.Listener{http(fixed(404))},
+		alter:  acl("edge", lb.NoWebACL),
+		steps:  []plan.Planned{done(remove(1, on("/x", forward("A")))), done(unguard, 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"the web ACL stays until a rule takes the requests behind it": {
+		from: []lb.Listener{http(fixed(404), on("/*", forward("A")))},
+		to:   []lb.Listener{http(fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
+		alter: func(seen *lb.Observed, want *lb.LoadBalancer) {
+			acl("edge", lb.NoWebACL)(seen, want)
+			seen.Listeners[0].Rules[0].Priority = 9
+		},
+		steps:  []plan.Planned{done(create(1, on("/x", fixed(403)))), done(unguard, 0)},
+		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"the web ACL stays until new priorities have put a rule above the one behind it": {
+		from:  []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/*", fixed(403)), on("/x", forward("A")))},
+		alter: acl("edge", lb.NoWebACL),
+		steps: []plan.Planned{
+			done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}), done(create(10, on("/*", fixed(403))), 0), done(unguard, 1)},
+		breaks: []breach{{1, 0, "without the web ACL"}, {2, 1, "without the web ACL"}},
+	},
+	"a path that needs a sign-in is never open": {
+		from:   []lb.Listener{http(fixed(404))},
+		to:     []lb.Listener{http(fixed(404), on("/x", signIn("A")), on("/*", forward("A")))},
+		steps:  []plan.Planned{done(create(1, on("/x", signIn("A")))), done(create(2, on("/*", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a redirect leads to a port once its rules are there": {
+		from: []lb.Listener{http(forward("A")), {Port: 443, Protocol: routing.HTTPS, Default: fixed(404)}},
+		to:   []lb.Listener{http(redirectTo("443")), {Port: 443, Protocol: routing.HTTPS, Default: forward("A")}},
+		steps: []plan.Planned{
+			done(plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: routing.HTTPS, Default: forward("A")}}),
+			done(plan.ModifyListener{Listener: http(redirectTo("443"))}, 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect is lifted by new priorities once the port has its rules": {
+		from: []lb.Listener{http(fixed(404), on("/*", forward("A"))), {Port: 443, Protocol: routing.HTTPS, Default: fixed(404)}},
+		to: []lb.Listener{http(fixed(404), on("/x", redirectTo("443")), on("/*", forward("A"))),
+			{Port: 443, Protocol: routing.HTTPS, Default: forward("A")}},
+		steps: []plan.Planned{
+			done(plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: routing.HTTPS, Default: forward("A")}}),
+			done(create(9, on("/x", redirectTo("443")))), done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}, 0)},
+		breaks: []breach{{2, 0, "a redirected request"}},
+	},
+	"a new default action follows the rules that keep its requests": {
+		from:   []lb.Listener{http(forward("A"))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		steps:  []plan.Planned{done(create(1, on("/x", forward("A")))), done(plan.ModifyListener{Listener: http(fixed(404), on("/x", forward("A")))}, 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a rule goes once the default action answers its requests": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:     []lb.Listener{http(forward("A"))},
+		steps:  []plan.Planned{done(plan.ModifyListener{Listener: http(forward("A"))}), done(remove(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a target group is there, has targets, and is named while it is waited for": {
+		from:  []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x", forward("C")))},
+		alter: wants("A", "B", "C"),
+		steps: []plan.Planned{
+			done(plan.CreateTargetGroup{Group: group("C")}), done(plan.RegisterTargets{Group: "C"}, 0),
+			done(create(9, plan.ParkingRule([]lb.GroupID{"C"})), 1), done(plan.AwaitTargets{Group: "C"}, 2),
+			done(modify(1, on("/x", forward("C"))), 3), done(remove(9, plan.ParkingRule([]lb.GroupID{"C"})), 2, 4)},
+		breaks: []breach{{1, 0, "target group C"}, {2, 1, "targets of C"}, {3, 2, "may wait while no rule"}, {4, 3, "healthy"}, {5, 4, "healthy"},
+			{1, dropped, "no step registers"}, {0, dropped, "needs target group C"}, {3, dropped, "healthy"}},
+	},
+	"a target group goes once no rule names it": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:     []lb.Listener{http(fixed(404))},
+		alter:  wants("B"),
+		steps:  []plan.Planned{done(remove(1, on("/x", forward("A")))), done(plan.DeleteTargetGroup{Group: "A"}, 0)},
+		breaks: []breach{{1, 0, "target group A"}},
+	},
+	"a target group goes once no default action names it": {
+		from:   []lb.Listener{http(forward("A"), on("/y", forward("B")))},
+		to:     []lb.Listener{http(forward("B"), on("/y", forward("B")))},
+		alter:  wants("B"),
+		steps:  []plan.Planned{done(plan.ModifyListener{Listener: http(forward("B"))}), done(plan.DeleteTargetGroup{Group: "A"}, 0)},
+		breaks: []breach{{1, 0, "target group A"}},
+	},
+	"a target group goes once the port that names it is closed": {
+		from: []lb.Listener{http(forward("A"))}, alter: wants("B"),
+		steps:  []plan.Planned{done(plan.DeleteListener{Port: 80}), done(plan.DeleteTargetGroup{Group: "A"}, 0)},
+		breaks: []breach{{1, 0, "target group A"}},
+	},
+	"a rule has the priority of another one once that is gone": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:     []lb.Listener{http(fixed(404), on("/y", forward("A")))},
+		steps:  []plan.Planned{done(remove(1, on("/x", forward("A")))), done(create(1, on("/y", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "rule 80/1"}, {0, dropped, "rule 80/1"}},
+	},
+	"a rule goes once new priorities have put another one in its place": {
+		from: []lb.Listener{http(fixed(404), on("/y/*", fixed(403)), on("/*/1", forward("B")))},
+		to:   []lb.Listener{http(fixed(404), on("/y/*", fixed(403)), on("/*/1", forward("B")))},
+		steps: []plan.Planned{
+			done(create(50, on("/y/*", fixed(403)))), done(plan.RespaceRules{Port: 80, To: map[int]int{2: 60}}, 0),
+			done(remove(1, on("/y/*", fixed(403))), 0, 1)},
+		breaks: []breach{{2, 1, "neither before nor after"}},
+	},
+	"a port opens with rules that follow it": {
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		steps:  []plan.Planned{done(plan.CreateListener{Listener: http(fixed(404))}), done(create(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "port 80"}, {1, dropped, "the rules that are wanted"}, {0, dropped, "port 80"}},
+	},
+	"a port that is not wanted is closed": {
+		from:   []lb.Listener{http(fixed(404)), {Port: 443, Protocol: routing.HTTPS, Default: fixed(404)}},
+		to:     []lb.Listener{http(forward("A"))},
+		steps:  []plan.Planned{done(plan.DeleteListener{Port: 443}), done(plan.ModifyListener{Listener: http(forward("A"))})},
+		breaks: []breach{{0, dropped, "port 443 does not have the rules"}},
+	},
+}
+
+func TestEachPromiseIsKept(t *testing.T) {
+	c := lb.ALB()
+	for name, p := range promises {
+		t.Run(name, func(t *testing.T) {
+			before := lb.LoadBalancer{Key: "k", Wanted: true, Listeners: p.from, TargetGroups: []lb.TargetGroup{group("A"), group("B")}}
+			want := before
+			want.Listeners = p.to
+			seen := stands(before)
+			if p.alter != nil {
+				p.alter(seen, &want)
+			}
+			check := func(steps []plan.Planned) proof.Verdict {
+				return proof.Check(seen, want, plan.Plan{Key: "k", Steps: steps}, c.Dialect)
+			}
+			if v := check(p.steps); v.Result != proof.Proven {
+				t.Fatalf("the plan is %s: %s, %v %+v", v.Result, v.Why, v.Done, v.Request)
+			}
+			for _, b := range p.breaks {
+				v := check(b.broken(p.steps))
+				if v.Result != proof.Refuted || !strings.Contains(v.Why, b.why) {
+					t.Errorf("without what step %d waits for (%d) the plan is %s: %s", b.step, b.waits, v.Result, v.Why)
+				}
+			}
+		})
+	}
+}
+
+func TestATargetGroupThatARuleNamesStays(t *testing.T) {
+	want := lb.LoadBalancer{Key: "k", Wanted: true, Listeners: []lb.Listener{http(fixed(404), on("/x", forward("A")))}}
+	v := proof.Check(stands(lb.LoadBalancer{Key: "k", Listeners: want.Listeners, TargetGroups: []lb.TargetGroup{group("A")}}), want,
+		plan.Plan{Key: "k", Steps: []plan.Planned{done(plan.DeleteTargetGroup{Group: "A"})}}, lb.ALB().Dialect)
+	if v.Result != proof.Refuted || !strings.Contains(v.Why, "which is not there") {
+		t.Errorf("the plan is %s: %s", v.Result, v.Why)
+	}
+}
+
+// broken returns steps without one, or without one wait for another.
+func (b breach) broken(steps []plan.Planned) []plan.Planned {
+	var out []plan.Planned
+	for i, s := range steps {
+		if b.waits == dropped && i == b.step {
+			continue
+		}
+		var after []int
+		for _, a := range s.After {
+			switch {
+			case b.waits == dropped && a == b.step:
+				after = append(after, steps[a].After...) // it precedes all that the others name
+			case b.waits == dropped && a > b.step:
+				after = append(after, a-1)
+			case b.waits == dropped || i != b.step || a != b.waits:
+				after = append(after, a)
+			default: // This is the wait that is taken away; what went before that stays.
+				after = append(after, steps[a].After...)
+			}
+		}
+		out = append(out, plan.Planned{Step: s.Step, After: after})
+	}
+	return out
+}
+
+// stands is what is there once a load balancer has been made, with the first rule at priority 1.
+func stands(b lb.LoadBalancer) *lb.Observed {
+	o := &lb.Observed{Key: b.Key}
+	plan.CreateLoadBalancer{LoadBalancer: b}.Do(o, plan.Result{})
+	for _, g := range b.TargetGroups {
+		plan.CreateTargetGroup{Group: g}.Do(o, plan.Result{})
+		o.TargetGroup(g.ID).Registered, o.TargetGroup(g.ID).Ready = true, true
+	}
+	for i, l := range b.Listeners {
+		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
+		for j, r := range l.Rules {
+			o.Listeners[i].Rules = append(o.Listeners[i].Rules, lb.ObservedRule{Rule: r, Priority: j + 1})
+		}
+	}
+	return o
+}
