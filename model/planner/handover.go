@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
@@ -48,7 +49,7 @@ func (d *difference) uncheckedMeanwhile(by schedule.Sequence) []lb.GroupID {
 	var out []lb.GroupID
 	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
-		leave, take := d.stopNaming[g.ID], d.startNaming[g.ID]
+		leave, take := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks), d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
 			len(leave) == 0 || len(take) == 0 {
 			continue
@@ -67,6 +68,16 @@ func (d *difference) uncheckedMeanwhile(by schedule.Sequence) []lb.GroupID {
 		}
 	}
 	return out
+}
+
+// unparks reports whether a task deletes a parking rule that the plan creates.
+func (d *difference) unparks(task int) bool {
+	s, is := d.tasks[task].Step.(plan.DeleteRule)
+	if !is || !plan.Parked(s.Rule) {
+		return false
+	}
+	l := d.seen.Listener(s.Port)
+	return l == nil || l.Rule(s.Priority) == nil
 }
 
 // takesOver reports whether requests that targets answer now are to be sent to a group.

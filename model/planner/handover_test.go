@@ -55,6 +55,18 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 			},
 			told: []diag.Diagnostic{targetsUnchecked("fairlead/shop/web/internal")},
 		},
+		"in the last place, with room for a parking rule later": {
+			reason: "B is named by none before it is parked, and takes over from A, so it is told",
+			from:   with(defaultTo("A", rule("", "/x", forward("A")), rule("a.example.com", "/k", fixed(403)), rule("b.example.com", "/y", forward("B")))),
+			to:     with(defaultTo("A", rule("a.example.com", "/k", fixed(403)), rule("b.example.com", "/x", forward("B")))),
+			caps:   func(c *lb.Capabilities) { c.Rules = 3 },
+			want: []string{
+				"delete rule 80/37488",
+				"create rule 80/31240 < delete rule 80/37488",
+				"delete rule 80/12496 < create rule 80/31240",
+			},
+			told: []diag.Diagnostic{targetsUnchecked("fairlead/shop/web/internal")},
+		},
 		"in the place of another": {
 			reason: "a rule whose group goes makes room, so that the old one goes last",
 			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
@@ -92,4 +104,11 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 			}
 		})
 	}
+}
+
+// defaultTo is a listener whose default action forwards to a target group.
+func defaultTo(g lb.GroupID, rules ...lb.Rule) lb.Listener {
+	l := listener(80, rules...)
+	l.Default = forward(g)
+	return l
 }

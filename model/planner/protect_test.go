@@ -89,3 +89,15 @@ func TestAWebACLGoesLast(t *testing.T) {
 		}
 	}
 }
+
+// A rule that goes lays open what answers its requests then, which is behind the web ACL that is
+// asked for.
+func TestARuleGoesOnceTheWebACLIsThere(t *testing.T) {
+	seen := built(balancer(listener(80, rule("", "/x", fixed(403)), rule("", "/*", fixed(200)))), lb.ALB())
+	want := balancer(listener(80, rule("", "/*", fixed(200))))
+	want.Protection.WebACL = "edge"
+	if got := dependencies(Diff(seen, want, lb.ALB())); !slices.Equal(got, []string{
+		"guard load balancer fairlead/shop/web/internal", "delete rule 80/16661 < guard load balancer fairlead/shop/web/internal"}) {
+		t.Errorf("the steps are %q", got)
+	}
+}
