@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
@@ -19,6 +20,13 @@ func BalancerAttributes(
 	c lb.Capabilities, asked map[string]string,
 ) (had map[string]string, problems []string) {
 	return among(c.BalancerAttributes, asked, "load balancers", c.Name)
+}
+
+// RefusesAttribute returns why load balancers of the cloud cannot have an attribute with a value;
+// "" if they can.
+func RefusesAttribute(c lb.Capabilities, name, value string) string {
+	_, problems := BalancerAttributes(c, map[string]string{name: value})
+	return strings.Join(problems, "; ")
 }
 
 // ListenerAttributes does the same for a listener.
