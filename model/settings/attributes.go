@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads attributes of target groups.
+// This file reads attributes of target groups and of load balancers.
 
 // mostAttributes is how many attributes an Ingress sets. Each of its target groups has all of them.
 const mostAttributes = 30
@@ -30,4 +31,25 @@ func parseAttributes(text string) (map[string]string, error) {
 		return nil, fmt.Errorf("it has %d attributes, and %d are the most", len(out), mostAttributes)
 	}
 	return out, nil
+}
+
+// ofLoadBalancers returns the row of an annotation that sets an attribute of load balancers. The
+// class can set the attribute for all Ingresses, in `attributes`; else the oldest Ingress decides.
+func ofLoadBalancers(attribute string, s Setting) Setting {
+	s.Attribute, s.Class = attribute, "attributes["+attribute+"]"
+	s.Without = "what the oldest Ingress of the load balancer says, else the cloud's default"
+	s.About, s.Merge, s.Decides = LoadBalancer, OldestForAll, ClassDecides
+	s.Needs = "the attribute `" + attribute + "` of load balancers, which AWS has"
+	s.put = func(v *Values, text string) error {
+		if v.BalancerAttributes == nil {
+			v.BalancerAttributes = map[string]string{}
+		}
+		v.BalancerAttributes[attribute] = s.Type.canonical(text)
+		return nil
+	}
+	s.ofClass = func(c *v1alpha1.LoadBalancerClassSpec) (string, bool) {
+		value, is := c.Attributes[attribute]
+		return value, is
+	}
+	return s
 }

@@ -15,6 +15,7 @@ import (
 type Setting struct {
 	Annotation string // its full name on an Ingress; "" if Ingresses have no such annotation
 	Class      string // the field of a class that says the same, as in "healthCheck.path"; "" if there is none
+	Attribute  string // the attribute of load balancers that it sets; "" if it sets none
 	Type       Type
 	Default    string // the value that holds where neither says anything; "" if there is none
 	Without    string // what holds then, in words; "" where Default says it
@@ -75,6 +76,7 @@ const (
 	OldestPerTargets Merge = "per Service port; the oldest Ingress decides, the others are told"
 	OldestPerPort    Merge = "per port; the oldest Ingress decides, the others are told"
 	OneForAll        Merge = "one for the whole load balancer"
+	OldestForAll     Merge = "per load balancer; the oldest Ingress decides, the others are told"
 )
 
 // Decides says which of the class and the Ingress decides where both say something.
@@ -93,19 +95,6 @@ const (
 // Prefix is what the names of annotations begin with.
 const Prefix = v1alpha1.Group + "/"
 
-// Of returns the row of an annotation; nil if there is none.
-func Of(annotation string) *Setting { return byAnnotation[annotation] }
-
-var byAnnotation = func() map[string]*Setting {
-	out := map[string]*Setting{}
-	for i := range Table {
-		if name := Table[i].Annotation; name != "" {
-			out[name] = &Table[i]
-		}
-	}
-	return out
-}()
-
 // Full returns the full name of an annotation, which may be written without its prefix.
 func Full(name string) string {
 	if strings.Contains(name, "/") {
@@ -120,7 +109,7 @@ func (s *Setting) Allows(c *v1alpha1.LoadBalancerClassSpec, value string) bool {
 		return false
 	}
 	if s.Decides != IngressDecides && s.forbidden == nil {
-		if pinned, is := s.ofClass(c); is && pinned != value {
+		if pinned, is := s.ofClass(c); is && s.Type.canonical(pinned) != s.Type.canonical(value) {
 			return false
 		}
 	}

@@ -28,6 +28,7 @@ const (
 	Inbound           = Prefix + "inbound"
 	WAFv2ACL          = Prefix + "wafv2-acl"
 	ShieldAdvanced    = Prefix + "shield-advanced"
+	IdleTimeout       = Prefix + "idle-timeout-seconds"
 	HealthPath        = Prefix + "health-check-path"
 	HealthPort        = Prefix + "health-check-port"
 	HealthProtocol    = Prefix + "health-check-protocol"
@@ -220,6 +221,12 @@ var Table = []Setting{
 		put:     func(v *Values, text string) error { v.Shield = text; return nil },
 		ofClass: shieldOfClass,
 	},
+	ofLoadBalancers("idle_timeout.timeout_seconds", Setting{
+		Annotation: IdleTimeout, Type: seconds(1, 4000), Example: "300",
+		Doc: "How long a connection of a client or to a target may be open without data before the " +
+			"load balancer closes it. It has to be longer than the longest wait for an answer.",
+		Good: []string{"1", "60", "4000"}, Bad: []string{"", "0", "4001", "60s"},
+	}),
 	{
 		Annotation: HealthPath, Class: "healthCheck.path", Type: healthPath, Default: "/",
 		About: ServicePorts, Merge: OldestPerTargets, Example: "/healthz",
@@ -330,5 +337,18 @@ var Table = []Setting{
 	{Class: "moveGrace", Type: duration, Default: "10m", Good: []string{"90s", "0s", "1h30m"}, Bad: []string{"-1s", "soon", "1d"},
 		ofClass: func(c *class) (string, bool) { return waitOfClass(c.MoveGrace) }},
 }
+
+// Of returns the row of an annotation; nil if there is none.
+func Of(annotation string) *Setting { return byAnnotation[annotation] }
+
+var byAnnotation = func() map[string]*Setting {
+	out := map[string]*Setting{}
+	for i := range Table {
+		if name := Table[i].Annotation; name != "" {
+			out[name] = &Table[i]
+		}
+	}
+	return out
+}()
 
 func checkLabel(name string) error { return joined(validation.IsDNS1123Label(name)) }

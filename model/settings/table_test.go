@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 func TestTheTableIsSound(t *testing.T) {
@@ -44,6 +46,25 @@ func TestTheTableIsSound(t *testing.T) {
 	}
 }
 
+// A class that sets an attribute decides: an Ingress can say the same in any spelling, and nothing
+// else.
+func TestTheClassDecidesAboutAttributes(t *testing.T) {
+	class := v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"idle_timeout.timeout_seconds": "60"}}
+	for value, allowed := range map[string]bool{"60": true, "060": true, "61": false} {
+		given, found := Read(map[string]string{IdleTimeout: value}, &class, true)
+		want := map[string]string{"idle_timeout.timeout_seconds": "60"}
+		if !allowed {
+			want = nil
+		}
+		if diff := cmp.Diff(want, given.BalancerAttributes); diff != "" || (len(found) == 0) != allowed {
+			t.Errorf("%s: found %v, attributes (-want +got):\n%s", value, found, diff)
+		}
+	}
+	if given, _ := Read(nil, &class, true); given.BalancerAttributes != nil {
+		t.Errorf("an Ingress that says nothing asks for %v", given.BalancerAttributes)
+	}
+}
+
 func TestDefaultsOfWaitsAreThoseOfTheTable(t *testing.T) {
 	for field, used := range map[string]time.Duration{"warmTimeout": DefaultWarmTimeout, "moveGrace": DefaultMoveGrace} {
 		at := slices.IndexFunc(Table, func(s Setting) bool { return s.Class == field })
@@ -66,7 +87,7 @@ func (s *Setting) check(value string) error {
 func TestTheCRDHasTheBoundsOfTheTable(t *testing.T) {
 	spec := schemaOfClass(t)
 	for _, s := range Table {
-		if s.Class == "" {
+		if s.Class == "" || s.Attribute != "" {
 			continue
 		}
 		t.Run(s.Class, func(t *testing.T) {

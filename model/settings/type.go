@@ -67,6 +67,14 @@ func (t Type) Validate(value string, at *field.Path) *field.Error {
 	return field.Invalid(at, value, err.Error())
 }
 
+// canonical returns the one spelling of an integer, and any other value as it is.
+func (t Type) canonical(value string) string {
+	if n, err := strconv.Atoi(value); err == nil && t.isInteger() {
+		return strconv.Itoa(n)
+	}
+	return value
+}
+
 // String says what the values look like.
 func (t Type) String() string {
 	switch {

@@ -35,6 +35,8 @@ type Values struct {
 	WebACL           string
 	Shield           string // true, false, or "" if neither is said
 	Conditions       Conditions
+	// BalancerAttributes are the attributes of load balancers that the Ingress asks for, by name.
+	BalancerAttributes map[string]string
 	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check
 	// of it.
 	HealthSaid map[string]string
@@ -109,7 +111,11 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 			}
 			continue
 		}
-		if value := s.value(said[s], c); value != "" {
+		value := s.value(said[s], c)
+		if s.Attribute != "" {
+			value = said[s] // the class sets its attributes itself
+		}
+		if value != "" {
 			_ = s.put(v, value) // every value has been checked: the class's by Validate, the default by a test
 		}
 	}
