@@ -1,0 +1,49 @@
+package policies
+
+import (
+	"fmt"
+	"maps"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
+	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
+	"fairlead.dev/fairlead/model/settings"
+)
+
+// This file decides which attributes of load balancers hold that Ingresses ask for.
+
+// WithMemberAttributes returns the attributes that the class sets and those that members ask for.
+// What a member asks for is left out where refuse returns a reason.
+func WithMemberAttributes(
+	s snapshots.Snapshot, ofClass map[string]string, refuse func(name, value string) (why string),
+) (map[string]string, []diag.Diagnostic) {
+	var found []diag.Diagnostic
+	out := maps.Clone(ofClass)
+	for i := range settings.Table {
+		row := &settings.Table[i]
+		if row.Attribute == "" {
+			continue
+		}
+		value, by, told := members.LoadBalancerSetting{
+			Annotation: row.Annotation,
+			Said:       func(v settings.Values) string { return v.BalancerAttributes[row.Attribute] },
+			Asks:       func(value string) bool { return value != "" },
+			Same:       func(a, b string) bool { return a == b },
+		}.Decide(s.Members)
+		found = append(found, told...)
+		if by == nil {
+			continue
+		}
+		if why := refuse(row.Attribute, value); why != "" {
+			found = append(found, objects.AboutAnnotation(by.Ingress, row.Annotation, diag.Warning,
+				diag.NotExpressible, fmt.Sprintf("%s; it is left out", why)))
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[row.Attribute] = value
+	}
+	return out, found
+}
