@@ -114,7 +114,8 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
 }
 
-// checkAttributes leaves out the attributes of the class that the cloud does not have, and says so.
+// checkAttributes adds the attributes that Ingresses ask for to those of the class, leaves out those
+// that the cloud does not have, and says so.
 func checkAttributes(
 	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
@@ -125,8 +126,11 @@ func checkAttributes(
 		}
 	}
 	had, problems := lowering.BalancerAttributes(c, config.Settings.Attributes)
-	config.Settings.Attributes = had
 	tell(problems, "")
+	var ofMembers []diag.Diagnostic
+	config.Settings.Attributes, ofMembers = policies.WithMemberAttributes(s, had,
+		func(name, value string) string { return lowering.RefusesAttribute(c, name, value) })
+	found = append(found, ofMembers...)
 	for i := range config.Listeners {
 		l := &config.Listeners[i]
 		l.Attributes, problems = lowering.ListenerAttributes(c, l.Attributes)
