@@ -37,7 +37,7 @@ var rooms = map[string]room{
 	"controllers/loadbalancer":   {15, 0},
 	"model/endpoints":            {8, 5},
 	"model/ingress/foreign":      {19, 0},
-	"model/settings":             {14, 5},
+	"model/settings":             {14, 4},
 	"providers/aws/certificates": {6, 5},
 }
 
