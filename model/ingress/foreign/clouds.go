@@ -24,7 +24,7 @@ var ibm = controller{
 		{Changes, asSticky, nil, "sticky-cookie-services"},
 		{Changes, asListener, nil, "hsts response-add-headers response-remove-headers add-host-port"},
 		{Changes, asProtocol, nil, "ssl-services"},
-		{Changes, asAttributes, nil, "proxy-read-timeout keepalive-timeout"},
+		{Changes, asTimeout, nil, "proxy-read-timeout keepalive-timeout"},
 		{Changes, asDefault, nil, "custom-errors custom-error-actions"},
 		{Changes, nothing, nil, `client-max-body-size keepalive-requests large-client-header-buffers proxy-add-headers proxy-buffering proxy-buffer-size
 			proxy-buffers proxy-busy-buffers-size proxy-connect-timeout proxy-external-service proxy-next-upstream-config proxy-ssl-secret
@@ -80,7 +80,7 @@ var yandex = controller{
 		{Changes, asOrder, nil, "group-order order"},
 		{Changes, asSubnets, nil, "subnets"},
 		{Changes, asRewrite, nil, "prefix-rewrite use-regex"},
-		{Changes, asAttributes, nil, "request-timeout idle-timeout"},
+		{Changes, asTimeout, nil, "request-timeout idle-timeout"},
 		{Changes, asListener, nil, "modify-header-response-* modify-header-request-*"},
 		{Changes, asProtocol, nil, "protocol transport-security backend-tls-*"},
 		{Changes, asCheckPath, nil, "health-checks"},
@@ -160,7 +160,7 @@ var azure = controller{
 		{Changes, asHostRewrite, nil, "backend-hostname"},
 		{Changes, asRules, nil, "hostname-extension"},
 		{Changes, asSticky, nil, "cookie-based-affinity cookie-based-affinity-distinct-name"},
-		{Changes, asAttributes, nil, "request-timeout"},
+		{Changes, asTimeout, nil, "request-timeout"},
 		{Changes, asTargetAttributes, nil, "connection-draining connection-draining-timeout"},
 		{Changes, asCheckPath, nil, "health-probe-path"},
 		{Changes, asCheckPort, nil, "health-probe-port"},

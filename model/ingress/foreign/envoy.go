@@ -15,7 +15,7 @@ var contour = controller{
 	onServices: "*",
 	settings: []settings{
 		{Changes, nothing, nil, "max-connections max-pending-requests max-requests max-retries num-retries retry-on per-try-timeout per-host-max-connections"},
-		{Changes, asAttributes, nil, "response-timeout"},
+		{Changes, asTimeout, nil, "response-timeout"},
 		{Changes, asTLSPolicy, nil, "tls-minimum-protocol-version tls-maximum-protocol-version tls-cert-namespace"},
 		{Changes, nothing, nil, "websocket-routes"},
 		{Changes, asProtocol, nil, "upstream-protocol.*"},
@@ -44,7 +44,7 @@ var cilium = controller{
 		{Changes, asSecureRedirect, switched, "force-https"},
 		{Changes, nothing, switched, "tls-passthrough"},
 		{Changes, asGroup, nil, "loadbalancer-mode"},
-		{Changes, asAttributes, nil, "request-timeout backend-request-timeout"},
+		{Changes, asTimeout, nil, "request-timeout backend-request-timeout"},
 		{Changes, nothing, nil, "loadbalancer-class service-type service-external-traffic-policy insecure-node-port secure-node-port host-listener-port tcp-keep-alive* websocket"},
 	},
 }
@@ -77,7 +77,7 @@ var pomerium = controller{
 		{Restricts, asHostRewrite, changedByPomerium, "host_rewrite host_rewrite_header preserve_host_header"},
 		{Restricts, asRegex, changedByPomerium, "path_regex"},
 		{Restricts, asProtocol, changedByPomerium, "secure_upstream"},
-		{Restricts, asAttributes, changedByPomerium, "timeout idle_timeout"},
+		{Restricts, asTimeout, changedByPomerium, "timeout idle_timeout"},
 		{Restricts, asListener, changedByPomerium, "set_response_headers set_response_headers_secret rewrite_response_headers"},
 		{Restricts, asSignIn, changedByPomerium, `allow_spdy allow_websockets set_request_headers set_request_headers_secret remove_request_headers
 			kubernetes_service_account_token_secret tls_client_secret tls_custom_ca_secret tls_server_name tls_skip_verify use_service_proxy

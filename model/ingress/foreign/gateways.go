@@ -52,7 +52,7 @@ var kong = controller{
 		{Changes, asHostRewrite, nil, "host-header"},
 		{Changes, asRules, nil, "host-aliases"},
 		{Changes, asProtocol, nil, "protocol"},
-		{Changes, asAttributes, nil, "read-timeout write-timeout"},
+		{Changes, asTimeout, nil, "read-timeout write-timeout"},
 		{Changes, nothing, nil, "connect-timeout retries client-cert tls-verify tls-verify-depth ca-certificates-secrets ca-certificates-secret ca-certificates-configmap request-buffering response-buffering"},
 		{Harmless, nothing, nil, "tags publish-service gatewayclass-unmanaged"},
 	},
@@ -79,7 +79,7 @@ var apisix = controller{
 		{Changes, asRegex, switched, "use-regex"},
 		{Changes, asListener, nil, "enable-cors cors-* enable-response-rewrite response-rewrite-*"},
 		{Changes, asProtocol, nil, "upstream-scheme"},
-		{Changes, asAttributes, nil, "upstream-connect-timeout upstream-read-timeout upstream-send-timeout"},
+		{Changes, asTimeout, nil, "upstream-connect-timeout upstream-read-timeout upstream-send-timeout"},
 		{Changes, nothing, nil, "upstream-retries upstream-resolve-granularity svc-namespace"},
 	},
 }

@@ -31,7 +31,7 @@ var haproxyTechnologiesSettings = []settings{
 	{Changes, asTargetAttributes, nil, "load-balance"},
 	{Changes, asSticky, nil, "cookie-persistence cookie-persistence-no-dynamic"},
 	{Changes, asCheckPath, nil, "check check-http check-interval"},
-	{Changes, asAttributes, nil, "timeout-client timeout-server timeout-tunnel timeout-http-keep-alive"},
+	{Changes, asTimeout, nil, "timeout-client timeout-server timeout-tunnel timeout-http-keep-alive"},
 	{Changes, nothing, nil, `timeout-* pod-maxconn maxconn scale-server-slots send-proxy-protocol proxy-protocol standalone-backend ingress.class
 		cr-backend tls-alpn quic-alt-svc-max-age http-connection-mode http-keep-alive http-server-close hard-stop-after nbthread clean-certs
 		generate-certificates-signer backend-name`},
@@ -85,7 +85,7 @@ var haproxyIngressSettings = []settings{
 	{Changes, asCheckHealthy, nil, "health-check-rise-count"},
 	{Changes, asCheckUnhealthy, nil, "health-check-fall-count"},
 	{Changes, nothing, nil, "health-check-addr agent-check-*"},
-	{Changes, asAttributes, nil, "timeout-server timeout-tunnel timeout-client timeout-keep-alive"},
+	{Changes, asTimeout, nil, "timeout-server timeout-tunnel timeout-client timeout-keep-alive"},
 	{Changes, asTLS, nil, "cert-signer"},
 	{Changes, nothing, nil, `timeout-* headers proxy-body-size proxy-protocol service-upstream use-resolver dynamic-scaling backend-server-naming
 		backend-server-slots-increment var-namespace tcp-service-* assign-backend-server-id fronting-proxy-port use-forwarded-proto forwardfor
@@ -119,7 +119,7 @@ var openshift = controller{
 		{Changes, asListener, nil, "hsts_header"},
 		{Changes, asSticky, nil, "disable_cookies cookie_name cookie-same-site"},
 		{Changes, asTargetAttributes, nil, "balance"},
-		{Changes, asAttributes, nil, "timeout timeout-tunnel"},
+		{Changes, asTimeout, nil, "timeout timeout-tunnel"},
 		{Changes, asCheckInterval, nil, "haproxy.health.check.interval"},
 		{Changes, nothing, nil, "pod-concurrent-connections set-forwarded-headers h1-adjust-case http2"},
 		{Harmless, nothing, nil, "labels log-send-hostname"},
@@ -141,7 +141,7 @@ var voyagerSettings = []settings{
 	{Changes, asProtocol, nil, "backend-tls"},
 	{Changes, asWeights, nil, "backend-weight"},
 	{Changes, asCheckPath, nil, "check check-port"},
-	{Changes, asAttributes, nil, "default-timeout"},
+	{Changes, asTimeout, nil, "default-timeout"},
 	{Changes, nothing, nil, "default-option proxy-body-size errorfiles accept-proxy keep-source-ip use-dns-resolver dns-resolver-*"},
 }
 

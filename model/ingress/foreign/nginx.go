@@ -51,7 +51,7 @@ var nginxSettings = []settings{
 	{Changes, nothing, nil, "proxy-ssl-* secure-verify-ca-secret"},
 	{Changes, asListener, nil, "enable-cors cors-*"},
 	{Changes, asListener, nil, "custom-headers"},
-	{Changes, asAttributes, nil, "proxy-read-timeout proxy-send-timeout"},
+	{Changes, asTimeout, nil, "proxy-read-timeout proxy-send-timeout"},
 	{Changes, nothing, nil, `proxy-connect-timeout proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries
 		proxy-request-buffering proxy-buffering proxy-buffers-number proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size
 		proxy-body-size client-body-buffer-size proxy-http-version proxy-redirect-from proxy-redirect-to proxy-cookie-domain
@@ -103,7 +103,7 @@ var nginxInc = controller{
 		{Changes, asTargetAttributes, nil, "lb-method slow-start"},
 		{Changes, asSticky, nil, "sticky-cookie-services"},
 		{Changes, asListener, nil, "hsts hsts-max-age hsts-include-subdomains hsts-behind-proxy server-tokens add-header"},
-		{Changes, asAttributes, nil, "proxy-read-timeout proxy-send-timeout"},
+		{Changes, asTimeout, nil, "proxy-read-timeout proxy-send-timeout"},
 		{Changes, asCheckPath, nil, "health-checks health-checks-mandatory health-checks-mandatory-queue"},
 		{Changes, nothing, nil, `proxy-connect-timeout proxy-pass-headers proxy-set-headers proxy-buffering proxy-buffers
 			proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size client-max-body-size client-body-buffer-size upstream-zone-size keepalive
