@@ -1,9 +1,11 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/settings"
 )
@@ -23,6 +25,37 @@ func TestAnnotationsOfAttributesHaveTheBoundsOfAWS(t *testing.T) {
 			!slices.Equal(slices.Sorted(slices.Values(row.Type.Known)),
 				slices.Sorted(slices.Values(known.Values))) {
 			t.Errorf("%s is %s, and AWS has %s", row.Annotation, row.Type, known)
+		}
+	}
+}
+
+// A cloud without the attribute serves the Ingress, whose author is told.
+func TestAnAttributeThatACloudLacksIsNotSet(t *testing.T) {
+	o := many(1, false)
+	o.Ingresses[0].Annotations[settings.IdleTimeout] = "300"
+	lacking := lb.ALB()
+	lacking.BalancerAttributes = maps.Clone(lacking.BalancerAttributes)
+	delete(lacking.BalancerAttributes, "idle_timeout.timeout_seconds")
+	for _, c := range []struct {
+		cloud lb.Capabilities
+		want  map[string]string
+		told  bool
+	}{
+		{lb.ALB(), map[string]string{"idle_timeout.timeout_seconds": "300"}, false},
+		{lacking, nil, true},
+	} {
+		built := Compile(snapshotOf(t, o), lb.Facts{}, c.cloud)
+		if got := built.LoadBalancer.Settings.Attributes; !maps.Equal(got, c.want) {
+			t.Errorf("attributes %v, want %v", got, c.want)
+		}
+		if built.LoadBalancer.Counts().Rules == 0 {
+			t.Error("nothing is served")
+		}
+		told := slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+			return d.Reason == diag.NotExpressible && d.Severity == diag.Warning
+		})
+		if told != c.told {
+			t.Errorf("told %v, want %v: %v", told, c.told, built.Diagnostics)
 		}
 	}
 }
