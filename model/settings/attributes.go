@@ -36,7 +36,7 @@ func parseAttributes(text string) (map[string]string, error) {
 // ofLoadBalancers returns the row of an annotation that sets an attribute of load balancers. The
 // class can set the attribute for all Ingresses, in `attributes`; else the oldest Ingress decides.
 func ofLoadBalancers(attribute string, s Setting) Setting {
-	s.Attribute, s.Class = attribute, "attributes["+attribute+"]"
+	s.Attribute = attribute
 	s.Without = "what the oldest Ingress of the load balancer says, else the cloud's default"
 	s.About, s.Merge, s.Decides = LoadBalancer, OldestForAll, ClassDecides
 	s.Needs = "the attribute `" + attribute + "` of load balancers, which AWS has"

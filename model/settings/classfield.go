@@ -19,7 +19,7 @@ func ValidateClass(c *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Erro
 	var errs field.ErrorList
 	for i := range Table {
 		s := &Table[i]
-		if s.ofClass == nil || s.Attribute != "" { // attributes are checked against what the cloud has
+		if s.Class == "" { // attributes are checked against what the cloud has
 			continue
 		}
 		value, is := s.ofClass(c)

@@ -67,8 +67,12 @@ func quoted(value string) string {
 // without says what holds without an annotation.
 func (s *Setting) without() string {
 	out := cmp.Or(s.Without, "`"+s.Default+"`")
-	if s.Class == "" {
+	field := s.Class
+	if s.Attribute != "" {
+		field = "attributes"
+	}
+	if field == "" {
 		return out
 	}
-	return "`" + s.Class + "` of the class, else " + out
+	return "`" + field + "` of the class, else " + out
 }
