@@ -78,7 +78,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		return nil, err
 	}
 
-	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, vanished: vanished, PausedBy: pausedBy, ReadAt: now}
+	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, Vanished: vanished, PausedBy: pausedBy, ReadAt: now}
 	out.Class.Name = key.Class()
 	split, homeless := placement.Split(read, g.Options)
 	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key }); at >= 0 {

@@ -34,9 +34,9 @@ type Snapshot struct {
 	ConsentWithdrawn map[string]diag.Diagnostic
 	// AwaitingRoom are the Ingresses that become members once there is room.
 	AwaitingRoom map[string]bool
-	// vanished are the members that are served though their Ingresses were removed without the
+	// Vanished are the members that are served though their Ingresses were removed without the
 	// operator, by namespace/name.
-	vanished map[string]memory.Vanishing
+	Vanished map[string]memory.Vanishing
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
 	// Expectations are those of the class; nil if it has none.

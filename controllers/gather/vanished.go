@@ -148,7 +148,7 @@ func (g *Snapshot) NoteVanished(next *records.Record) bool {
 	news := false
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
-		v, gone := g.vanished[m.Ingress]
+		v, gone := g.Vanished[m.Ingress]
 		switch {
 		case gone && m.VanishedAt == nil:
 			at := metav1.NewTime(g.ReadAt).Rfc3339Copy()
@@ -165,7 +165,7 @@ func (g *Snapshot) NoteVanished(next *records.Record) bool {
 // Unserved reports whether an Ingress has vanished of which there is no version to serve: its
 // routes are only in the cloud.
 func (g *Snapshot) Unserved() bool {
-	for name := range g.vanished {
+	for name := range g.Vanished {
 		if !g.Memory.Members[name].Memorable() {
 			return true
 		}
@@ -191,18 +191,18 @@ func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 // VanishedMessage says which Ingresses have vanished, and how they are confirmed or restored; "" if
 // none has.
 func (g *Snapshot) VanishedMessage() string {
-	if len(g.vanished) == 0 {
+	if len(g.Vanished) == 0 {
 		return ""
 	}
 	const most = 5
-	names := slices.Sorted(maps.Keys(g.vanished))
+	names := slices.Sorted(maps.Keys(g.Vanished))
 	last, unconfirmed := time.Time{}, 0
 	for _, name := range names {
 		known := records.MemberOf(&g.Record, name)
 		if known != nil && known.VanishedAt != nil && known.VanishedAt.After(last) {
 			last = known.VanishedAt.Time
 		}
-		if g.vanished[name].Unconfirmed {
+		if g.Vanished[name].Unconfirmed {
 			unconfirmed++
 		}
 	}

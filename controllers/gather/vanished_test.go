@@ -225,9 +225,9 @@ func TestNotingWhatHasVanished(t *testing.T) {
 		"it is released, and does not exist":       {known: member(&before, true), want: member(&before, true)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Snapshot{ReadAt: readAt.Add(time.Millisecond), vanished: map[string]memory.Vanishing{}, Actual: map[string]*networkingv1.Ingress{}}
+			g := &Snapshot{ReadAt: readAt.Add(time.Millisecond), Vanished: map[string]memory.Vanishing{}, Actual: map[string]*networkingv1.Ingress{}}
 			if c.gone {
-				g.vanished["shop/web"] = memory.Vanishing{Unconfirmed: c.unconfirmed}
+				g.Vanished["shop/web"] = memory.Vanishing{Unconfirmed: c.unconfirmed}
 			}
 			if c.exists {
 				g.Actual["shop/web"] = &networkingv1.Ingress{}
@@ -288,10 +288,10 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			g := &Snapshot{vanished: map[string]memory.Vanishing{}}
+			g := &Snapshot{Vanished: map[string]memory.Vanishing{}}
 			for i := range c.vanished {
 				name := fmt.Sprintf("shop/%d", i)
-				g.vanished[name] = memory.Vanishing{Unconfirmed: i < c.unconfirmed}
+				g.Vanished[name] = memory.Vanishing{Unconfirmed: i < c.unconfirmed}
 				at := metav1.NewTime(at.Add(time.Duration(c.vanished-1-i) * time.Minute)) // the first is the last to go
 				g.Record.Memory.Members = append(g.Record.Memory.Members, v1alpha1.MemberMemory{Ingress: name, VanishedAt: &at})
 			}
@@ -307,7 +307,7 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 // An operator that only plans has no record of when an Ingress vanished.
 func TestTheMessageOfOneThatIsNotRecorded(t *testing.T) {
 	for name, members := range map[string][]v1alpha1.MemberMemory{"not at all": nil, "without a time": served("web")} {
-		g := &Snapshot{vanished: map[string]memory.Vanishing{"shop/web": {}}}
+		g := &Snapshot{Vanished: map[string]memory.Vanishing{"shop/web": {}}}
 		g.Record.Memory.Members = members
 		if got := g.VanishedMessage(); !strings.Contains(got, "shop/web") {
 			t.Errorf("%s: it says %q", name, got)
@@ -335,7 +335,7 @@ func TestWhatCannotBeServedOn(t *testing.T) {
 	} {
 		g := &Snapshot{Snapshot: snapshots.Snapshot{Memory: memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": c.member}}}}
 		if !c.there {
-			g.vanished = map[string]memory.Vanishing{"shop/web": {}}
+			g.Vanished = map[string]memory.Vanishing{"shop/web": {}}
 		}
 		if got := g.Unserved(); got != c.want {
 			t.Errorf("%s: %t", name, got)
