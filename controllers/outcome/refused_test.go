@@ -54,6 +54,9 @@ func TestEachCertificateThatIsRefusedIsRemembered(t *testing.T) {
 	if got := UntilTried(&next, now.Add(3*time.Minute)); got != 7*time.Minute {
 		t.Errorf("the next attempt is in %s", got)
 	}
+	if got := UntilTried(&next, now.Add(20*time.Minute)); got != queue.AfterRejected {
+		t.Errorf("what has ended is tried again in %s", got)
+	}
 	for when, want := range map[time.Duration]int{9 * time.Minute: many, 10 * time.Minute: 0} {
 		if got := len(records.MemoryOf(next, now.Add(when)).Members["shop/web"].Rejections); got != want {
 			t.Errorf("%d are refused after %s, want %d", got, when, want)

@@ -2,6 +2,7 @@ package outcome
 
 import (
 	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,6 +16,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // memberWith is the only member of a load balancer with what was compiled of it.
@@ -63,8 +66,11 @@ func TestPortsSayWhatKeepsThemFromBeingServed(t *testing.T) {
 		"an error before a warning":             {"HTTP:80", []diag.Diagnostic{of(diag.Warning, "Mild", 80), of(diag.Error, made)}, map[int32]string{80: "fairlead.dev/MadeUp"}},
 		"what is about the port before the rest": {"HTTP:80,HTTP:8080", []diag.Diagnostic{of(diag.Error, "General"), of(diag.Error, made, 80)},
 			map[int32]string{80: "fairlead.dev/MadeUp", 8080: "fairlead.dev/General"}},
-		"of equals the first":   {"HTTP:80", []diag.Diagnostic{of(diag.Error, made, 80), of(diag.Error, "Second", 80)}, map[int32]string{80: "fairlead.dev/MadeUp"}},
-		"nothing of neighbours": {"HTTP:80", []diag.Diagnostic{stranger}, map[int32]string{80: ""}},
+		"one about a port, and then the rest": {"HTTP:80,HTTP:8080", []diag.Diagnostic{of(diag.Error, made, 80), of(diag.Error, "General")},
+			map[int32]string{80: "fairlead.dev/MadeUp", 8080: "fairlead.dev/General"}},
+		"of equals about no port the first": {"HTTP:80", []diag.Diagnostic{of(diag.Error, made), of(diag.Error, "Second")}, map[int32]string{80: "fairlead.dev/MadeUp"}},
+		"of equals the first":               {"HTTP:80", []diag.Diagnostic{of(diag.Error, made, 80), of(diag.Error, "Second", 80)}, map[int32]string{80: "fairlead.dev/MadeUp"}},
+		"nothing of neighbours":             {"HTTP:80", []diag.Diagnostic{stranger}, map[int32]string{80: ""}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -119,5 +125,46 @@ func TestWhatIsNotServedHasNoAddress(t *testing.T) {
 				t.Errorf("it is served: %v", got)
 			}
 		})
+	}
+}
+
+// A member is reached where a route, a default backend or a name of it is served. One that asks for
+// more than names is not served by its names alone.
+func TestWhereMembersAreReached(t *testing.T) {
+	owner := routing.Owner{Namespace: "shop", Name: "web"}
+	paths := networkingv1.IngressRule{Host: "a.test", IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{}}}
+	names := networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{{Host: "a.test"}}}
+	route := routing.Route{Owner: owner, Ports: []int32{8080, 443, 80}}
+	name := routing.Name{Owner: owner, Ports: []int32{443}}
+	for title, c := range map[string]struct {
+		spec   networkingv1.IngressSpec
+		config routing.Config
+		served bool
+		ports  []int32
+	}{
+		"nothing":                        {names, routing.Config{}, false, nil},
+		"a name":                         {names, routing.Config{Names: []routing.Name{name}}, true, []int32{443}},
+		"a name, where paths are asked":  {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths}}, routing.Config{Names: []routing.Name{name}}, false, []int32{443}},
+		"a name, where a default is":     {networkingv1.IngressSpec{DefaultBackend: &networkingv1.IngressBackend{}}, routing.Config{Names: []routing.Name{name}}, false, []int32{443}},
+		"a route":                        {networkingv1.IngressSpec{Rules: []networkingv1.IngressRule{paths}}, routing.Config{Routes: []routing.Route{route}}, true, []int32{80, 443}},
+		"a route and a name on one port": {names, routing.Config{Routes: []routing.Route{route}, Names: []routing.Name{name}}, true, []int32{80, 443}},
+	} {
+		m := memberOf("web")
+		m.Spec = c.spec
+		reach := NewReach(lb.Address{IPs: []string{"192.0.2.1", "192.0.2.2"}}, &precedence.Table{Config: c.config}, func(port int32) bool { return port != 8080 }, nil)
+		if got := reach.Serves(m); got != c.served {
+			t.Errorf("%s: served is %t", title, got)
+		}
+		entries := reach.StatusOf(m)
+		if len(entries) != 2 || entries[0].IP != "192.0.2.1" || entries[1].IP != "192.0.2.2" {
+			t.Errorf("%s: addresses %+v", title, entries)
+		}
+		var ports []int32
+		for _, p := range entries[1].Ports {
+			ports = append(ports, p.Port)
+		}
+		if !slices.Equal(ports, c.ports) {
+			t.Errorf("%s: ports %v, want %v", title, ports, c.ports)
+		}
 	}
 }
