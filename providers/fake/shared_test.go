@@ -157,6 +157,13 @@ func TestAnotherProcessTakesOver(t *testing.T) {
 	everyone(t, second, "web", "healthy")
 	first.Close()
 	answers(t, before, 200)
+	eventually(t, func() error { // the sockets are opened one after the other
+		conn, err := net.Dial("tcp", at(before, 443))
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
 	if diff := cmp.Diff(before, program(t, second, want), cmp.FilterPath(readiness, cmp.Ignore())); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
