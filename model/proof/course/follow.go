@@ -29,16 +29,13 @@ func (c *Course) account() {
 	for _, one := range c.seen.Certificates {
 		c.fact(certificate(one.ID)).there = true
 	}
-	for _, s := range c.plan.Steps {
-		switch s := s.Step.(type) {
-		case plan.RegisterTargets:
+	for _, one := range c.want.Certificates {
+		c.fact(certificate(one.ID)) // others are not the load balancer's to import
+	}
+	for _, s := range c.plan.Steps { // Steps need only targets that a step of the plan registers.
+		if s, is := s.Step.(plan.RegisterTargets); is {
 			g := c.seen.TargetGroup(s.Group)
 			c.fact(targets(s.Group)).there = g != nil && g.Registered
-		case plan.ImportCertificate:
-			c.fact(certificate(s.Certificate.ID))
-		case plan.ReplaceCertificate:
-			c.fact(certificate(s.New.ID))
-		default: // Steps need only targets and certificates that a step of the plan makes.
 		}
 	}
 	for _, l := range c.seen.Listeners {
@@ -47,6 +44,11 @@ func (c *Course) account() {
 		c.add(Never, l.Port, standard, lb.Rule{Action: l.Default})
 		for _, r := range l.Rules {
 			c.add(Never, l.Port, r.Priority, r.Rule)
+		}
+		for i, id := range l.Certificates {
+			if c.show(Never, l.Port, id); i == 0 {
+				c.port(l.Port).standard = id
+			}
 		}
 	}
 	for i, s := range c.plan.Steps {
@@ -87,6 +89,7 @@ func (c *Course) arrive() {
 		if c.Ports[l.Port] == nil {
 			c.fail(c.Whole(), "after the plan, port %d is closed", l.Port)
 		}
+		c.arrived(l)
 	}
 	for g, namers := range c.Namers {
 		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == Never })
@@ -117,8 +120,7 @@ func (c *Course) follow(i int, s plan.Step) {
 	case plan.ImportCertificate:
 		c.turn(i, true, certificate(s.Certificate.ID))
 	case plan.ReplaceCertificate:
-		c.turn(i, false, certificate(s.Old))
-		c.turn(i, true, certificate(s.New.ID))
+		c.succeed(i, s.Old, s.New.ID)
 	case plan.DeleteCertificate:
 		c.turn(i, false, certificate(s.Certificate))
 	case plan.CreateTargetGroup:
@@ -135,7 +137,12 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.turn(i, true, listener(s.Listener.Port))
 		c.port(s.Listener.Port).Opens, c.port(s.Listener.Port).Protocol = i, s.Listener.Protocol
 		c.add(i, s.Listener.Port, standard, lb.Rule{Action: s.Listener.Default})
+		for _, id := range s.Listener.Certificates {
+			c.show(i, s.Listener.Port, id)
+		}
+		c.lead(i, s.Listener)
 	case plan.ModifyListener:
+		c.lead(i, s.Listener)
 		next := lb.Rule{Action: s.Listener.Default}
 		c.port(s.Listener.Port).Protocol = s.Listener.Protocol
 		if at := c.port(s.Listener.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
@@ -156,7 +163,13 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.respace(i, s)
 	case plan.AttachCertificate:
 		c.need(i, listener(s.Port))
-	case plan.DetachCertificate, plan.ModifyCertificate, plan.ModifyTargetGroup, plan.DeleteFirewall:
+		c.show(i, s.Port, s.Certificate)
+	case plan.DetachCertificate:
+		if c.port(s.Port).standard == s.Certificate {
+			c.fail(c.Until(i), "%s takes the default certificate", c.Name(i))
+		}
+		c.hide(i, s.Port, s.Certificate)
+	case plan.ModifyCertificate, plan.ModifyTargetGroup, plan.DeleteFirewall:
 		// They change no rule, and no step waits for them.
 	}
 }
@@ -165,6 +178,9 @@ func (c *Course) closePort(step int, port int32) {
 	p := c.port(port)
 	for priority := range p.live {
 		c.end(step, port, priority)
+	}
+	for _, id := range slices.Sorted(maps.Keys(p.serves)) {
+		c.hide(step, port, id)
 	}
 	p.Closes = step
 	c.turn(step, false, listener(port))

@@ -35,12 +35,17 @@ type Port struct {
 	Served        []*Span
 	byHost        map[string][]*Span // of served; under "" those that may be for any
 	near          map[string][]*Span // by host, what Near returned
+
+	Certificates []Shown
+	serves       map[lb.CertificateID]*Span
+	standard     lb.CertificateID // the default one
 }
 
 func (c *Course) port(number int32) *Port {
 	if c.Ports[number] == nil {
 		c.Ports[number] = &Port{Number: number, Opens: Never, Closes: Never, live: map[int]*Span{},
-			byHost: map[string][]*Span{}, near: map[string][]*Span{}}
+			byHost: map[string][]*Span{}, near: map[string][]*Span{},
+			serves: map[lb.CertificateID]*Span{}}
 	}
 	return c.Ports[number]
 }
