@@ -47,7 +47,7 @@ func newBrute(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect
 			plan.CreateListener{Listener: l}.Do(b.after, plan.Result{})
 			old = b.after.Listener(l.Port)
 		}
-		old.Default, old.Rules = l.Default, nil
+		old.Default, old.Rules, old.Protocol, old.Certificates = l.Default, nil, l.Protocol, l.Certificates
 		for j, r := range l.Rules {
 			old.Rules = append(old.Rules, lb.ObservedRule{Rule: r, Priority: j + 1})
 		}
@@ -87,6 +87,18 @@ func (b *brute) do(o *lb.Observed, s plan.Step) error {
 	}
 	var err error
 	switch s := s.(type) {
+	case plan.ImportCertificate:
+		err = fails(o.Certificate(s.Certificate.ID) != nil, "exists")
+	case plan.ReplaceCertificate:
+		err = fails(o.Certificate(s.Old) == nil || o.Certificate(s.New.ID) != nil, "nothing to replace")
+	case plan.DeleteCertificate:
+		err = fails(o.Certificate(s.Certificate) == nil || serves(o, s.Certificate), "is in use, or not there")
+	case plan.AttachCertificate:
+		l := o.Listener(s.Port)
+		err = fails(l == nil || slices.Contains(l.Certificates, s.Certificate) || b.lacks(o, s.Certificate), "no certificate, or there already")
+	case plan.DetachCertificate:
+		l := o.Listener(s.Port)
+		err = fails(l == nil || slices.Index(l.Certificates, s.Certificate) < 1, "no certificate to detach")
 	case plan.CreateLoadBalancer:
 		err = fails(o.Exists, "exists")
 	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer, plan.DeleteLoadBalancer:
@@ -105,11 +117,11 @@ func (b *brute) do(o *lb.Observed, s plan.Step) error {
 	case plan.DeleteTargetGroup:
 		err = fails(o.TargetGroup(s.Group) == nil || plan.GroupsInUse(o)[s.Group], "does not exist or is in use")
 	case plan.CreateListener:
-		if err = fails(!o.Exists || o.Listener(s.Listener.Port) != nil, "no load balancer, or a port"); err == nil {
+		if err = fails(!o.Exists || o.Listener(s.Listener.Port) != nil || b.lacks(o, s.Listener.Certificates...), "no load balancer, or a port, or no certificate"); err == nil {
 			err = names(s.Listener.Default)
 		}
 	case plan.ModifyListener:
-		if err = fails(o.Listener(s.Listener.Port) == nil, "no port"); err == nil {
+		if err = fails(o.Listener(s.Listener.Port) == nil || b.lacks(o, s.Listener.Certificates[:min(1, len(s.Listener.Certificates))]...), "no port, or no certificate"); err == nil {
 			err = names(s.Listener.Default, o.Listener(s.Listener.Port).Default.Groups()...)
 		}
 	case plan.DeleteListener:
@@ -153,6 +165,57 @@ func (b *brute) do(o *lb.Observed, s plan.Step) error {
 		}
 	}
 	return nil
+}
+
+// lacks reports whether one of some certificates is not there that is of the load balancer.
+func (b *brute) lacks(o *lb.Observed, ids ...lb.CertificateID) bool {
+	return slices.ContainsFunc(ids, func(id lb.CertificateID) bool {
+		known := b.seen.Certificate(id) != nil || slices.ContainsFunc(b.want.Certificates, func(c lb.Certificate) bool { return c.ID == id })
+		return known && o.Certificate(id) == nil
+	})
+}
+
+// serves reports whether a listener serves a certificate.
+func serves(o *lb.Observed, id lb.CertificateID) bool {
+	return slices.ContainsFunc(o.Listeners, func(l lb.ObservedListener) bool { return slices.Contains(l.Certificates, id) })
+}
+
+// shown reports whether a listener that speaks TLS has a certificate for a host.
+func (b *brute) shown(o *lb.Observed, port int32, host string) bool {
+	l := o.Listener(port)
+	return l != nil && l.Protocol == routing.HTTPS && slices.ContainsFunc(l.Certificates, func(id lb.CertificateID) bool {
+		var hosts []string
+		for _, c := range b.want.Certificates {
+			if c.ID == id {
+				hosts = c.Hosts
+			}
+		}
+		if c := b.seen.Certificate(id); c != nil {
+			hosts = c.Hosts
+		}
+		return slices.ContainsFunc(hosts, func(h string) bool { return routing.Host(h).Covers(routing.Host(host)) })
+	})
+}
+
+// misfit is a host for which a listener has no certificate, though it has one before and after.
+func (b *brute) misfit(o *lb.Observed, done func(int) bool) string {
+	for i, s := range b.plan.Steps {
+		if done(i) && s.Early == diag.DeleteFirst {
+			return "" // that is announced
+		}
+	}
+	for _, l := range b.seen.Listeners {
+		closes := slices.ContainsFunc(b.plan.Steps, func(s plan.Planned) bool {
+			c, is := s.Step.(plan.DeleteListener)
+			return is && c.Port == l.Port
+		})
+		for _, host := range []string{"a.test", "b.test", "e.test", "c.d.test", "other.org"} {
+			if !closes && b.shown(b.seen, l.Port, host) && b.shown(b.after, l.Port, host) && !b.shown(o, l.Port, host) {
+				return host + " has no certificate"
+			}
+		}
+	}
+	return ""
 }
 
 // answer is the action of the rule that answers a request; nil where the port is closed. Standard
@@ -218,12 +281,37 @@ func (b *brute) announced(done func(int) bool, r *routing.Request, standard bool
 	return false
 }
 
+// closedEarly reports whether a port is announced to close too early, and has.
+func (b *brute) closedEarly(done func(int) bool, port int32) bool {
+	for i, s := range b.plan.Steps {
+		if closes, is := s.Step.(plan.DeleteListener); is && closes.Port == port && s.Early == diag.DeleteFirst && done(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// reopens reports whether a port closes and opens again.
+func (b *brute) reopens(port int32) bool {
+	closes, opens := false, false
+	for _, s := range b.plan.Steps {
+		switch s := s.Step.(type) {
+		case plan.DeleteListener:
+			closes = closes || s.Port == port
+		case plan.CreateListener:
+			opens = opens || s.Listener.Port == port
+		default:
+		}
+	}
+	return closes && opens
+}
+
 // outcome is where a request ends that follows redirects, which keep its host and its path.
 func (b *brute) outcome(o *lb.Observed, r *routing.Request) string {
 	for range 4 {
 		a, _ := b.answer(o, r)
 		switch {
-		case a == nil:
+		case a == nil || b.reopens(r.Port):
 			return "refused"
 		case a.Redirect == nil:
 			return a.Key()
@@ -260,7 +348,11 @@ func (b *brute) followed(o *lb.Observed, done func(int) bool, r *routing.Request
 	}
 	at := r
 	for range 4 { // a redirected request is announced as any other
-		if a, standard := b.answer(o, at); a != nil {
+		a, standard := b.answer(o, at)
+		if a == nil && b.closedEarly(done, at.Port) {
+			return ""
+		}
+		if a != nil {
 			if b.announced(done, at, standard) {
 				return ""
 			}
@@ -285,7 +377,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	got, standard := b.answer(o, r)
 	old, _ := b.answer(b.seen, r)
 	goal, _ := b.answer(b.after, r)
-	opens := false
+	opens, closed := false, false
 	for i, s := range b.plan.Steps {
 		if !done(i) {
 			continue
@@ -294,7 +386,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 		case plan.CreateListener:
 			opens = opens || step.Listener.Port == r.Port
 		case plan.DeleteListener:
-			if step.Port == r.Port && got == nil {
+			if closed = closed || step.Port == r.Port; closed && got == nil {
 				return "" // it closes, or closes and opens
 			}
 		}
@@ -311,7 +403,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	if why := b.followed(o, done, r, got); why != "" {
 		return why
 	}
-	if got == nil || b.stood(*got, r) || same(got, old) || !b.served(old) || b.says(diag.Unparked) {
+	if got == nil || closed || b.stood(*got, r) || same(got, old) || !b.served(old) || b.says(diag.Unparked) {
 		return ""
 	}
 	for _, w := range got.Targets {
@@ -375,6 +467,14 @@ func (b *brute) arrived(o *lb.Observed) string {
 		}
 		rules := got.Plain().Rules
 		rules = slices.DeleteFunc(rules, plan.Parked)
+		if l.Protocol == routing.HTTPS && !sameCertificates(got.Certificates, l.Certificates) {
+			return "other certificates"
+		}
+		for _, id := range got.Certificates {
+			if b.lacks(o, id) {
+				return "a certificate is missing"
+			}
+		}
 		if !slices.EqualFunc(rules, l.Rules, lb.SameRule) || !lb.SameAction(got.Default, l.Default) {
 			return "other rules"
 		}
@@ -392,8 +492,19 @@ func (b *brute) arrived(o *lb.Observed) string {
 	return ""
 }
 
+// sameCertificates compares certificates, of which the first is the default one.
+func sameCertificates(a, b []lb.CertificateID) bool {
+	if len(a) == 0 || len(b) == 0 || a[0] != b[0] {
+		return len(a) == len(b) && len(a) == 0
+	}
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
 // asked returns the first wrong answer of a state.
 func (b *brute) asked(o *lb.Observed, done func(int) bool, requests []routing.Request) string {
+	if why := b.misfit(o, done); why != "" {
+		return why
+	}
 	for i := range requests {
 		if why := b.wrong(o, done, &requests[i]); why != "" {
 			return why
@@ -491,7 +602,8 @@ func (b *brute) confirms(steps []int, r *routing.Request) bool {
 		done[i] = true
 	}
 	if r != nil {
-		return b.wrong(o, func(i int) bool { return done[i] }, r) != ""
+		is := func(i int) bool { return done[i] }
+		return b.wrong(o, is, r) != "" || b.misfit(o, is) != ""
 	}
 	return len(steps) == len(b.plan.Steps) && b.arrived(o) != ""
 }

@@ -36,6 +36,14 @@ func TestEachKindOfOrderIsMissed(t *testing.T) {
 		"a group goes after the rules that name it":       both[plan.DeleteRule, plan.DeleteTargetGroup],
 		"a group goes after the listener that names it":   both[plan.DeleteListener, plan.DeleteTargetGroup],
 		"a group goes after the rules that switch":        both[plan.ModifyRule, plan.DeleteTargetGroup],
+		"rules wait for the web ACL":                      both[plan.GuardLoadBalancer, plan.CreateRule],
+		"rules go after the web ACL is there":             both[plan.GuardLoadBalancer, plan.DeleteRule],
+		"a web ACL goes after the rules behind it":        both[plan.DeleteRule, plan.GuardLoadBalancer],
+		"a web ACL goes after the rules above those":      both[plan.CreateRule, plan.GuardLoadBalancer],
+		"certificates are attached after they are there":  both[plan.ImportCertificate, plan.AttachCertificate],
+		"a certificate waits for its successor":           both[plan.AttachCertificate, plan.DetachCertificate],
+		"a default certificate waits for others":          both[plan.AttachCertificate, plan.ModifyListener],
+		"a certificate goes after it is detached":         both[plan.DetachCertificate, plan.DeleteCertificate],
 	}
 	missed := map[string]int{}
 	for n := range 3000 {
@@ -49,6 +57,7 @@ func TestEachKindOfOrderIsMissed(t *testing.T) {
 		if n%10 == 0 {
 			seen = &lb.Observed{Key: want.Key}
 		}
+		d.guard(seen, &want)
 		p := planner.Diff(seen, want, d.caps)
 		for name, kind := range kinds {
 			if missed[name] > 2 {

@@ -229,29 +229,31 @@ var promises = map[string]promise{
 }
 
 func TestEachPromiseIsKept(t *testing.T) {
-	c := lb.ALB()
 	for name, p := range promises {
-		t.Run(name, func(t *testing.T) {
-			before := lb.LoadBalancer{Key: "k", Wanted: true, Listeners: p.from, TargetGroups: []lb.TargetGroup{group("A"), group("B")}}
-			want := before
-			want.Listeners = p.to
-			seen := stands(before)
-			if p.alter != nil {
-				p.alter(seen, &want)
-			}
-			check := func(steps []plan.Planned) proof.Verdict {
-				return proof.Check(seen, want, plan.Plan{Key: "k", Steps: steps}, c.Dialect)
-			}
-			if v := check(p.steps); v.Result != proof.Proven {
-				t.Fatalf("the plan is %s: %s, %v %+v", v.Result, v.Why, v.Done, v.Request)
-			}
-			for _, b := range p.breaks {
-				v := check(b.broken(p.steps))
-				if v.Result != proof.Refuted || !strings.Contains(v.Why, b.why) {
-					t.Errorf("without what step %d waits for (%d) the plan is %s: %s", b.step, b.waits, v.Result, v.Why)
-				}
-			}
-		})
+		t.Run(name, p.test)
+	}
+}
+
+func (p promise) verdict(steps []plan.Planned) proof.Verdict {
+	before := lb.LoadBalancer{Key: "k", Wanted: true, Listeners: p.from, TargetGroups: []lb.TargetGroup{group("A"), group("B")}}
+	want := before
+	want.Listeners = p.to
+	seen := stands(before)
+	if p.alter != nil {
+		p.alter(seen, &want)
+	}
+	return proof.Check(seen, want, plan.Plan{Key: "k", Steps: steps}, lb.ALB().Dialect)
+}
+
+func (p promise) test(t *testing.T) {
+	if v := p.verdict(p.steps); v.Result != proof.Proven {
+		t.Fatalf("the plan is %s: %s, %v %+v", v.Result, v.Why, v.Done, v.Request)
+	}
+	for _, b := range p.breaks {
+		v := p.verdict(b.broken(p.steps))
+		if v.Result != proof.Refuted || !strings.Contains(v.Why, b.why) {
+			t.Errorf("without what step %d waits for (%d) the plan is %s: %s", b.step, b.waits, v.Result, v.Why)
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 	}
 	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
 		port := c.Ports[number]
+		c.fitting(port)
 		for _, v := range port.Served {
 			if c.Result != Proven {
 				break

@@ -3,6 +3,7 @@ package proof_test
 import (
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -117,7 +118,40 @@ func (d drawing) balancer(most int) lb.LoadBalancer {
 		l.Rules = distinct(l.Rules)
 		out.Listeners = append(out.Listeners, l)
 	}
-	return d.withGroups(out)
+	return d.withGroups(d.withCertificates(out))
+}
+
+// certificates are those of random load balancers. One of "cloud" is not imported by plans, and its
+// hosts are not known.
+var certificates = map[lb.CertificateID][]string{
+	"a": {"a.test"}, "b": {"b.test"}, "ab": {"a.test", "b.test"}, "any": {"*.test"}, "a2": {"a.test"}, "other": {"other.org", "c.d.test"}, "cloud": nil,
+}
+
+// withCertificates has port 443 speak TLS, one time in three.
+func (d drawing) withCertificates(b lb.LoadBalancer) lb.LoadBalancer {
+	b.Certificates = nil
+	secure := d.IntN(3) == 0
+	for i := range b.Listeners {
+		l := &b.Listeners[i]
+		if l.Port != 443 {
+			continue
+		}
+		l.Protocol, l.Certificates = routing.HTTP, nil
+		if !secure {
+			continue
+		}
+		l.Protocol = routing.HTTPS
+		ids := slices.Sorted(maps.Keys(certificates))
+		d.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
+		l.Certificates = ids[:1+d.IntN(3)]
+		slices.Sort(l.Certificates[1:])
+		for _, id := range slices.Sorted(slices.Values(l.Certificates)) {
+			if hosts := certificates[id]; hosts != nil {
+				b.Certificates = append(b.Certificates, lb.Certificate{ID: id, Hosts: hosts})
+			}
+		}
+	}
+	return b
 }
 
 // changed has some rules drawn again, moved or dropped.
@@ -148,6 +182,11 @@ func (d drawing) changed(b lb.LoadBalancer) lb.LoadBalancer {
 			}
 		}
 		l.Rules = distinct(l.Rules)
+		if l.Protocol == routing.HTTPS && d.IntN(2) > 0 {
+			for b = d.withCertificates(b); b.Listeners[i].Protocol != routing.HTTPS; {
+				b = d.withCertificates(b)
+			}
+		}
 	}
 	return d.withGroups(b)
 }
@@ -208,6 +247,9 @@ func (d drawing) stands(b lb.LoadBalancer) *lb.Observed {
 	for _, g := range b.TargetGroups {
 		plan.CreateTargetGroup{Group: g}.Do(o, plan.Result{})
 		o.TargetGroup(g.ID).Registered, o.TargetGroup(g.ID).Ready = true, true
+	}
+	for _, one := range b.Certificates {
+		plan.ImportCertificate{Certificate: one}.Do(o, plan.Result{})
 	}
 	for i, l := range b.Listeners {
 		plan.CreateListener{Listener: l}.Do(o, plan.Result{})
@@ -292,13 +334,13 @@ func describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) string {
 		out += fmt.Sprintf("group %s ready %v registered %v\n", g.ID, g.Ready, g.Registered)
 	}
 	for _, l := range seen.Listeners {
-		out += fmt.Sprintf("old %d: default %s\n", l.Port, l.Default)
+		out += fmt.Sprintf("old %d: %s %v default %s\n", l.Port, l.Protocol, l.Certificates, l.Default)
 		for _, r := range l.Rules {
 			out += fmt.Sprintf("  %d %s\n", r.Priority, r.Key())
 		}
 	}
 	for _, l := range want.Listeners {
-		out += fmt.Sprintf("new %d: default %s\n", l.Port, l.Default)
+		out += fmt.Sprintf("new %d: %s %v default %s\n", l.Port, l.Protocol, l.Certificates, l.Default)
 		for _, r := range l.Rules {
 			out += fmt.Sprintf("  %s\n", r.Key())
 		}

@@ -114,9 +114,13 @@ func (c *checker) redirected(v *course.Span) {
 	}
 }
 
-// outcome is what a request gets that follows redirects, before the plan or after it.
+// outcome is what a request gets that follows redirects, before the plan or after it. A port that
+// closes and opens again refuses requests in any case.
 func (c *checker) outcome(p *course.Port, r routing.Request, after bool) string {
 	for range mostHops {
+		if p.Opens != course.Never && p.Closes != course.Never {
+			return refused
+		}
 		v := course.Answering(p.Served, r, after)
 		if v == nil {
 			return refused
@@ -175,6 +179,9 @@ func (c *checker) arrives(v *course.Span, w walk, wrong func(string) bool) (cour
 		if done, is := c.chain(u, w, wrong); is {
 			return done, true
 		}
+	}
+	if c.early(to.Closes, diag.DeleteFirst) {
+		w.out = append(slices.Clip(w.out), to.Closes) // that is announced, for redirected requests too
 	}
 	done, _, ok = c.Reach(w.state, w.out, slices.Concat(w.absent, meets))
 	return done, ok && wrong(refused)

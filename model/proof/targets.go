@@ -77,6 +77,9 @@ func (c *checker) unhealthy(k claim) {
 			})
 	}
 	k.wrong = func(before, _ *course.Span) bool { return served(before) }
+	if closes := k.span.Port.Closes; closes != course.Never {
+		k.out = append(slices.Clip(k.out), closes) // once it opens again, it answers other requests
+	}
 	var takes, has []*course.Span
 	for _, u := range c.near(k.span) {
 		switch {
