@@ -9,9 +9,9 @@ import (
 
 // This file attaches a web ACL and AWS Shield. Rules change after the web ACL that is asked for is
 // attached, those that go as well: what answers their requests then is to answer behind it. They
-// change before the one is detached that is not asked for any more. No step waits for Shield. A load balancer that is protected from being
-// deleted stays as it is, with all that is in it, unless its class has withdrawn its consent to
-// that.
+// change before the one is detached that is not asked for any more. No step waits for Shield. A
+// load balancer that is protected from being deleted stays as it is, with all that is in it, unless
+// its class has withdrawn its consent to that.
 
 // keptByProtection says why a load balancer without Ingresses is not deleted, and whether that is
 // so. One that only its class protects is deleted once the class does not protect it any more.

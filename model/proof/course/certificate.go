@@ -85,7 +85,7 @@ func (c *Course) succeed(step int, last, next lb.CertificateID) {
 	}
 }
 
-// arrived refutes plans after which a listener serves other certificates than those that are wanted.
+// arrived refutes plans after which a listener serves other certificates than are wanted.
 func (c *Course) arrived(l lb.Listener) {
 	p, wanted := c.port(l.Port), map[lb.CertificateID]bool{}
 	if l.Protocol == routing.HTTPS {
@@ -95,15 +95,17 @@ func (c *Course) arrived(l lb.Listener) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.serves)) {
 		if !wanted[id] {
-			c.fail(c.Whole(), "after the plan, port %d serves certificate %s", l.Port, id)
+			c.fail(c.Whole(), "after the plan, port %d serves %s", l.Port, certificate(id))
 		}
 		if f := c.facts[certificate(id)]; f != nil && !f.there {
-			c.fail(c.Whole(), "after the plan, port %d serves certificate %s, which is not there", l.Port, id)
+			c.fail(c.Whole(), "after the plan, port %d serves %s, which is not there",
+				l.Port, certificate(id))
 		}
 		delete(wanted, id)
 	}
 	if len(wanted) > 0 {
-		c.fail(c.Whole(), "after the plan, port %d does not serve the certificates that are wanted", l.Port)
+		c.fail(c.Whole(), "after the plan, port %d does not serve all certificates that are wanted",
+			l.Port)
 	}
 	if l.Protocol == routing.HTTPS && len(l.Certificates) > 0 && p.standard != l.Certificates[0] {
 		c.fail(c.Whole(), "after the plan, port %d has another default certificate", l.Port)
@@ -115,7 +117,7 @@ func served(port int32, id lb.CertificateID) string {
 	return fmt.Sprintf("certificate %s of port %d", id, port)
 }
 
-// imported is the fact that a certificate is there, if it is one that the plan may import or delete.
+// imported is the fact that a certificate is there, if plans import and delete it.
 func (c *Course) imported(id lb.CertificateID) []string {
 	if c.facts[certificate(id)] == nil {
 		return nil
