@@ -61,7 +61,7 @@ var handshakes = map[string]promise{
 	},
 	"a default certificate that stays behind another one is detached after that": {
 		from: tls("a"), to: tls("ab"), alter: holds(ids{"a"}, ids{"ab"}),
-		steps:  []plan.Planned{done(load("ab")), done(lead("ab", "a"), 0), done(detach("a"), 1), done(unload("a"), 2)},
+		steps: []plan.Planned{done(load("ab")), done(lead("ab", "a"), 0), done(detach("a"), 1), done(unload("a"), 2)},
 		breaks: []breach{{2, 1, "certificate a of port 443"}, {1, 0, "certificate ab"}, {2, dropped, "serves certificate a"},
 			{1, dropped, "takes the default certificate"}},
 	},
