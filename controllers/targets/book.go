@@ -3,7 +3,6 @@ package targets
 import (
 	"context"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -44,16 +43,20 @@ type tracked struct {
 type expectation struct {
 	from   []cluster.Ref // of which it was compiled
 	groups map[lb.GroupID]lb.TargetGroup
+	// checked are the ports of its health checks, by namespace.
+	checked map[string]map[int32]bool
 }
 
 // A Book holds the target groups of all load balancers, as the plans that made them left them.
 type Book struct {
 	mu     sync.Mutex
 	groups map[lb.Key]map[lb.GroupID]*tracked
-	by     map[cluster.Ref]map[lb.GroupKey]bool // by Service
-	wanted map[lb.Key]expectation
-	wake   chan event.TypedGenericEvent[lb.GroupKey]
-	ended  <-chan struct{} // closed when the operator ends, and nothing reads wake any more
+	// tallies count the targets of each load balancer.
+	tallies map[lb.Key]*tally
+	by      map[cluster.Ref]map[lb.GroupKey]bool // by Service
+	wanted  map[lb.Key]expectation
+	wake    chan event.TypedGenericEvent[lb.GroupKey]
+	ended   <-chan struct{} // closed when the operator ends, and nothing reads wake any more
 	// instances is closed once a group has Nodes for targets.
 	instances chan struct{}
 	needed    sync.Once
@@ -62,7 +65,11 @@ type Book struct {
 // NewBook returns a book without target groups. ended is closed when the operator ends.
 func NewBook(ended <-chan struct{}) *Book {
 	return &Book{
-		ended: ended, groups: map[lb.Key]map[lb.GroupID]*tracked{}, by: map[cluster.Ref]map[lb.GroupKey]bool{}, wanted: map[lb.Key]expectation{},
+		ended:     ended,
+		groups:    map[lb.Key]map[lb.GroupID]*tracked{},
+		tallies:   map[lb.Key]*tally{},
+		by:        map[cluster.Ref]map[lb.GroupKey]bool{},
+		wanted:    map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
 	}
@@ -90,8 +97,10 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		case !endpoints.SameTargets(&t.class, &class):
 			fresh = append(fresh, k)
 		}
-		t.class, t.caps = class, caps
-		t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		b.update(key, t, func(t *tracked) {
+			t.class, t.caps = class, caps
+			t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+		})
 		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
 			b.needed.Do(func() { close(b.instances) })
@@ -99,12 +108,14 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 	}
 	for id, t := range b.groups[key] {
 		if !there[id] {
+			b.update(key, t, func(t *tracked) { t.members = nil })
 			delete(b.groups[key], id)
 			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), lb.GroupKey{Key: key, ID: id})
 		}
 	}
 	if len(b.groups[key]) == 0 {
 		delete(b.groups, key)
+		delete(b.tallies, key)
 	}
 	b.mu.Unlock()
 	b.awaken(ctx, fresh...)
@@ -148,7 +159,7 @@ func (b *Book) RecheckOne(ctx context.Context, k lb.GroupKey) {
 func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}}
+	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}, checkedPorts(groups)}
 	for _, g := range groups {
 		next.groups[g.ID] = g
 	}
@@ -238,50 +249,11 @@ func (b *Book) TargetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
 	return t.members, exists
 }
 
-// elsewhere returns how many targets the other groups of a load balancer have, as far as is known.
-func (b *Book) elsewhere(k lb.GroupKey) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	n := 0
-	for id, t := range b.groups[k.Key] {
-		if id != k.ID {
-			n += len(t.members)
-		}
-	}
-	return n
-}
-
-// portsBeside returns the ports of targets and of health checks of the load balancer's other groups
-// that belong to the same namespace.
-func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	out := map[int32]bool{}
-	group := b.group(k)
-	if group == nil {
-		return out
-	}
-	namespace := cluster.RefFrom(cluster.KindService, group.backend.Service).Namespace
-	for id, t := range b.groups[k.Key] {
-		if id != k.ID && cluster.RefFrom(cluster.KindService, t.backend.Service).Namespace == namespace {
-			for _, m := range t.members {
-				out[m.Port] = true
-			}
-		}
-	}
-	for _, g := range b.wanted[k.Key].groups {
-		if port, err := strconv.ParseInt(g.Health.Port, 10, 32); err == nil && cluster.RefFrom(cluster.KindService, g.Service).Namespace == namespace {
-			out[int32(port)] = true
-		}
-	}
-	return out
-}
-
 // note changes what is known of a group.
 func (b *Book) note(k lb.GroupKey, change func(*tracked)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.group(k); t != nil {
-		change(t)
+		b.update(k.Key, t, change)
 	}
 }
