@@ -41,11 +41,14 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		if result, err = c.assign(r, step); err != nil {
 			return err
 		}
-		next := r.observed.Clone()
-		step.Do(next, result)
-		c.keepBeside(r, step)
-		c.replace(r, next)
-		c.serve(r)
+		switch step.(type) {
+		case plan.DeleteListener, plan.DeleteLoadBalancer:
+			r.settle()
+		}
+		c.changeRecord(r, func() {
+			step.Do(r.observed, result)
+			c.keepBeside(r, step)
+		})
 		c.records[key] = r
 		if r.empty() {
 			delete(c.records, key)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"slices"
 	"sync"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -25,7 +26,7 @@ func (c *Cloud) open(r *record, port int32) (int32, error) {
 		return 0, err
 	}
 	if c.here {
-		r.fronts[port] = frontend.NewFront(socket, c.options.Drain)
+		r.fronts[port] = c.newFront(r, port, socket)
 	} else if err := socket.Close(); err != nil {
 		return 0, fmt.Errorf("trying port %d: %w", port, err)
 	}
@@ -35,17 +36,26 @@ func (c *Cloud) open(r *record, port int32) (int32, error) {
 	return 0, nil
 }
 
-// serve updates the services of a load balancer's ports, and closes the ports that it no longer
+// serve has a load balancer's ports answer by its new state, and closes the ports that it no longer
 // has.
 func (c *Cloud) serve(r *record) {
 	for port, f := range r.fronts {
-		l := r.observed.Listener(port)
-		if l == nil {
+		if r.observed.Listener(port) == nil {
 			f.Retire()
 			delete(r.fronts, port)
 			continue
 		}
-		f.Show(c.newService(r, l))
+		f.Change()
+	}
+}
+
+// settle makes the services of all ports, before a change that can close ports: requests that are
+// under way then still need the last one.
+func (r *record) settle() {
+	for port, f := range r.fronts {
+		if r.observed.Listener(port) != nil {
+			f.Service()
+		}
 	}
 }
 
@@ -59,15 +69,25 @@ func (c *Cloud) openPorts(r *record) error {
 		if err != nil {
 			return err
 		}
-		r.fronts[l.Port] = frontend.NewFront(socket, c.options.Drain)
-		r.fronts[l.Port].Show(c.newService(r, &l))
+		r.fronts[l.Port] = c.newFront(r, l.Port, socket)
+		r.fronts[l.Port].Change()
 	}
 	return nil
 }
 
-func (c *Cloud) newService(r *record, l *lb.ObservedListener) *frontend.Service {
+func (c *Cloud) newFront(r *record, port int32, socket net.Listener) *frontend.Front {
+	return frontend.NewFront(socket, c.options.Drain, func() *frontend.Service { return c.newService(r, port) })
+}
+
+// newService returns how a port answers in the present state. It copies everything that steps
+// change, because they change it in place.
+func (c *Cloud) newService(r *record, port int32) *frontend.Service {
+	r.state.RLock()
+	defer r.state.RUnlock()
+	l := *r.observed.Listener(port)
+	l.Rules, l.Certificates = slices.Clone(l.Rules), slices.Clone(l.Certificates)
 	return &frontend.Service{
-		Listener: *l,
+		Listener: l,
 		Matcher:  sync.OnceValue(func() *lb.Matcher { return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect) }),
 		Pools:    maps.Clone(r.pools),
 		Pairs:    maps.Clone(r.pairs),

@@ -81,12 +81,16 @@ type Cloud struct {
 
 // A record holds everything under one key.
 type record struct {
-	observed *lb.Observed // replaced as a whole, never written to: requests in flight read it
-	past     []*lb.Observed
+	// state is locked while a step changes the three fields after it, besides the cloud's lock. A
+	// request that needs a new Service reads them with this lock alone.
+	state    sync.RWMutex
+	observed *lb.Observed // changed in place: no caller gets it without a copy
 	pools    map[lb.GroupID]*targetgroup.Group
 	pairs    map[lb.CertificateID]certificates.Pair
-	fronts   map[int32]*frontend.Front // empty without a data plane
-	serial   int                       // of the last handle given out
+
+	past   []*lb.Observed
+	fronts map[int32]*frontend.Front // empty without a data plane
+	serial int                       // of the last handle given out
 }
 
 // memory is the number of steps that a stale read can go back.
@@ -101,13 +105,16 @@ func newRecord(key lb.Key) *record {
 	}
 }
 
-// replace sets the present state. It keeps the past ones if Stale is set.
-func (c *Cloud) replace(r *record, next *lb.Observed) {
+// changeRecord changes the state of a record, and has the ports answer by it. It keeps past states if Stale is set.
+func (c *Cloud) changeRecord(r *record, do func()) {
 	if c.options.Stale != nil {
-		r.past = append(r.past, r.observed)
+		r.past = append(r.past, r.observed.Clone())
 		r.past = r.past[max(0, len(r.past)-memory):]
 	}
-	r.observed = next
+	r.state.Lock()
+	do()
+	r.state.Unlock()
+	c.serve(r)
 }
 
 // ago returns the state some steps ago, or the oldest one that is kept.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/fake/frontend"
 	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
@@ -228,22 +227,23 @@ func (c *Cloud) reopen() error {
 	moved := false
 	for _, key := range slices.Sorted(maps.Keys(c.records)) {
 		r := c.records[key]
-		next, ports := r.observed.Clone(), map[int32]int32{}
-		for _, l := range next.Listeners {
-			socket, err := c.bind(r, l.Port, cmp.Or(next.Address.Ports[l.Port], l.Port), l.Port, 0)
+		was, ports := r.observed.Address.Ports, map[int32]int32{}
+		for _, l := range r.observed.Listeners {
+			socket, err := c.bind(r, l.Port, cmp.Or(was[l.Port], l.Port), l.Port, 0)
 			if err != nil {
 				return err
 			}
-			r.fronts[l.Port] = frontend.NewFront(socket, c.options.Drain)
+			r.fronts[l.Port] = c.newFront(r, l.Port, socket)
 			if at := int32(socket.Addr().(*net.TCPAddr).Port); at != l.Port {
 				ports[l.Port] = at
 			}
 		}
-		if !maps.Equal(ports, next.Address.Ports) {
-			next.Address.Ports, moved = ports, true
-			c.replace(r, next)
+		if maps.Equal(ports, was) {
+			c.serve(r)
+			continue
 		}
-		c.serve(r)
+		moved = true
+		c.changeRecord(r, func() { r.observed.Address.Ports = ports })
 	}
 	if !moved {
 		return nil

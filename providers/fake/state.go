@@ -57,7 +57,9 @@ func inOrder(writes ...func() error) error {
 // dropKeys deletes the keys of deleted certificates.
 func (c *Cloud) dropKeys() error {
 	for _, r := range c.records {
+		r.state.Lock()
 		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ certificates.Pair) bool { return r.observed.Certificate(id) == nil })
+		r.state.Unlock()
 	}
 	return nil
 }
@@ -147,8 +149,21 @@ func (c *Cloud) become(
 	r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup,
 	pairs map[lb.CertificateID]certificates.Pair,
 ) {
-	c.replace(r, o)
-	r.serial, r.pairs = max(r.serial, lastSerial(o)), pairs
+	r.settle()
+	c.changeRecord(r, func() {
+		r.observed, r.pairs = o, pairs
+		c.becomeGroups(r, groups)
+	})
+	r.serial = max(r.serial, lastSerial(o))
+	c.records[o.Key] = r
+	if r.empty() {
+		delete(c.records, o.Key)
+	}
+}
+
+// becomeGroups makes the target groups of a record those of its state.
+func (c *Cloud) becomeGroups(r *record, groups map[lb.GroupID]savedGroup) {
+	o := r.observed
 	for id, p := range r.pools {
 		if g := o.TargetGroup(id); g == nil || !p.Speaks(g.TargetGroup) {
 			p.Set(nil)
@@ -164,11 +179,6 @@ func (c *Cloud) become(
 		r.pools[group.ID].SetHealth(group.Health)
 		r.pools[group.ID].Set(groups[group.ID].Targets)
 	}
-	c.records[o.Key] = r
-	if r.empty() {
-		delete(c.records, o.Key)
-	}
-	c.serve(r)
 }
 
 // Roots returns the root certificate of the cloud's own authority, for clients to trust.

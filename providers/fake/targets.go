@@ -46,9 +46,7 @@ func (c *Cloud) SetTargets(
 		if len(want) == 0 || r.observed.TargetGroup(group).Registered {
 			return c.files.Commit(c.writeTargets)
 		}
-		next := r.observed.Clone()
-		next.TargetGroup(group).Registered = true
-		c.replace(r, next)
+		c.changeRecord(r, func() { r.observed.TargetGroup(group).Registered = true })
 		return c.save(plan.RegisterTargets{Group: group})
 	})
 }

@@ -16,7 +16,8 @@ import (
 
 // This file is a port: its socket, its connections and TLS.
 
-// A Front answers on one port of one load balancer. A step replaces its Service as a whole. If the
+// A Front answers on one port of one load balancer. Its Service is made when the first request after
+// a step needs it: most steps of a plan are followed by the next one before a request comes. If the
 // port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
 type Front struct {
 	net.Listener
@@ -25,13 +26,17 @@ type Front struct {
 	drain  time.Duration
 	cut    context.CancelFunc // ends all requests
 	start  sync.Once
-	now    atomic.Pointer[Service]
+	latest func() *Service // makes the Service of the present state
+
+	making sync.Mutex
+	now    atomic.Pointer[Service] // nil after a step; making guards changes
 }
 
-// NewFront returns a front for a socket. Requests under way may take drain after it has closed.
-func NewFront(socket net.Listener, drain time.Duration) *Front {
+// NewFront returns a front for a socket, with the function that makes its present Service. Requests
+// under way may take drain after the front has closed.
+func NewFront(socket net.Listener, drain time.Duration, latest func() *Service) *Front {
 	requests, cut := context.WithCancel(context.Background())
-	f := &Front{Listener: socket, drain: drain, cut: cut}
+	f := &Front{Listener: socket, drain: drain, cut: cut, latest: latest}
 	f.server = &http.Server{
 		Handler:           f,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -41,16 +46,31 @@ func NewFront(socket net.Listener, drain time.Duration) *Front {
 	f.tls = &tls.Config{
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			return f.now.Load().certificate(hello.ServerName)
+			return f.Service().certificate(hello.ServerName)
 		},
 		SessionTicketsDisabled: true, // a session that is resumed would not see a new certificate
 	}
 	return f
 }
 
-// Show replaces the Service.
-func (f *Front) Show(s *Service) {
-	f.now.Store(s)
+// Service returns the present Service.
+func (f *Front) Service() *Service {
+	if s := f.now.Load(); s != nil {
+		return s
+	}
+	f.making.Lock()
+	defer f.making.Unlock()
+	if f.now.Load() == nil {
+		f.now.Store(f.latest())
+	}
+	return f.now.Load()
+}
+
+// Change says that a step has changed the Service. The first call opens the port.
+func (f *Front) Change() {
+	f.making.Lock()
+	defer f.making.Unlock()
+	f.now.Store(nil)
 	f.start.Do(func() {
 		go func() { _ = f.server.Serve(f) }() // until the port is closed
 	})
@@ -75,7 +95,7 @@ func (f *Front) Stop() {
 // Accept is for net.Listener. It adds TLS if the listener has it.
 func (f *Front) Accept() (net.Conn, error) {
 	conn, err := f.Listener.Accept()
-	if err != nil || f.now.Load().Listener.Protocol != routing.HTTPS {
+	if err != nil || f.Service().Listener.Protocol != routing.HTTPS {
 		return conn, err
 	}
 	return tls.Server(conn, f.tls), nil
@@ -83,5 +103,5 @@ func (f *Front) Accept() (net.Conn, error) {
 
 // ServeHTTP answers by the rules of the listener.
 func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	f.now.Load().ServeHTTP(w, r)
+	f.Service().ServeHTTP(w, r)
 }

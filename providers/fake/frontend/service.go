@@ -20,8 +20,7 @@ import (
 // A Service is a listener as it is between two steps: its rules, target groups and certificates.
 type Service struct {
 	Listener lb.ObservedListener
-	// Matcher makes the matcher when the first request needs it. Most steps of a plan are followed by
-	// the next one before a request comes.
+	// Matcher makes the matcher when the first request needs it: a TLS handshake does not.
 	Matcher func() *lb.Matcher
 	Pools   map[lb.GroupID]*targetgroup.Group
 	Pairs   map[lb.CertificateID]certificates.Pair
