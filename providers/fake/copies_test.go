@@ -1,9 +1,12 @@
 package fake_test
 
 import (
+	"crypto/tls"
 	"fmt"
+	"net"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -88,5 +91,25 @@ func apply(t *testing.T, cloud *fake.Cloud, steps ...plan.Step) {
 		if _, err := cloud.Apply(t.Context(), &lb.Observed{Key: shop}, step); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A client that has connected when its port is closed gets the certificate that the port had.
+func TestAHandshakeUnderWayEndsWhereThePortIsClosed(t *testing.T) {
+	cloud := serve(t)
+	o := program(t, cloud, loadBalancer(shop, nil, https443([]lb.CertificateID{"fake:shop.example.com"})))
+	conn, err := net.Dial("tcp", at(o, 443))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	time.Sleep(50 * time.Millisecond) // the port has accepted the connection
+	apply(t, cloud, plan.CreateRule{Port: 443, Priority: 77, Rule: rule("- -", fixed(410))}, plan.DeleteListener{Port: 443})
+	shake := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // of the cloud's own authority
+	if err := shake.HandshakeContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if host := shake.ConnectionState().PeerCertificates[0].DNSNames; len(host) != 1 || host[0] != "shop.example.com" {
+		t.Errorf("the certificate is that of %s", host)
 	}
 }

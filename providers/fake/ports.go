@@ -76,7 +76,8 @@ func (c *Cloud) openPorts(r *record) error {
 }
 
 func (c *Cloud) newFront(r *record, port int32, socket net.Listener) *frontend.Front {
-	return frontend.NewFront(socket, c.options.Drain, func() *frontend.Service { return c.newService(r, port) })
+	latest := func() *frontend.Service { return c.newService(r, port) }
+	return frontend.NewFront(socket, c.options.Drain, latest)
 }
 
 // newService returns how a port answers in the present state. It copies everything that steps
@@ -88,9 +89,11 @@ func (c *Cloud) newService(r *record, port int32) *frontend.Service {
 	l.Rules, l.Certificates = slices.Clone(l.Rules), slices.Clone(l.Certificates)
 	return &frontend.Service{
 		Listener: l,
-		Matcher:  sync.OnceValue(func() *lb.Matcher { return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect) }),
-		Pools:    maps.Clone(r.pools),
-		Pairs:    maps.Clone(r.pairs),
-		Own:      &c.certificates,
+		Matcher: sync.OnceValue(func() *lb.Matcher {
+			return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect)
+		}),
+		Pools: maps.Clone(r.pools),
+		Pairs: maps.Clone(r.pairs),
+		Own:   &c.certificates,
 	}
 }

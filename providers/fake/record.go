@@ -105,7 +105,8 @@ func newRecord(key lb.Key) *record {
 	}
 }
 
-// changeRecord changes the state of a record, and has the ports answer by it. It keeps past states if Stale is set.
+// changeRecord changes the state of a record, and has the ports answer by it. It keeps past states
+// if Stale is set.
 func (c *Cloud) changeRecord(r *record, do func()) {
 	if c.options.Stale != nil {
 		r.past = append(r.past, r.observed.Clone())

@@ -58,7 +58,9 @@ func inOrder(writes ...func() error) error {
 func (c *Cloud) dropKeys() error {
 	for _, r := range c.records {
 		r.state.Lock()
-		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ certificates.Pair) bool { return r.observed.Certificate(id) == nil })
+		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ certificates.Pair) bool {
+			return r.observed.Certificate(id) == nil
+		})
 		r.state.Unlock()
 	}
 	return nil

@@ -16,9 +16,9 @@ import (
 
 // This file is a port: its socket, its connections and TLS.
 
-// A Front answers on one port of one load balancer. Its Service is made when the first request after
-// a step needs it: most steps of a plan are followed by the next one before a request comes. If the
-// port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
+// A Front answers on one port of one load balancer. Its Service is made when the first request
+// after a step needs it: most steps of a plan are followed by the next one before a request comes.
+// If the port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
 type Front struct {
 	net.Listener
 	server *http.Server
