@@ -3,6 +3,7 @@ package settings
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -16,6 +17,29 @@ import (
 
 func TestReference(t *testing.T) {
 	page.Check(t, "../../docs/reference/annotations.md", annotationsPage())
+}
+
+// TestEveryAnnotationIsOnAPageForUsers fails for an annotation that neither page names: the fields
+// of a health check by the end of their name.
+func TestEveryAnnotationIsOnAPageForUsers(t *testing.T) {
+	var pages string
+	for _, path := range []string{"../../docs/aws/settings.md", "../../docs/routing.md"} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages += string(text)
+	}
+	for _, a := range Table {
+		if a.put == nil {
+			continue // the class of an Ingress, and fields of the class
+		}
+		end, ofHealthCheck := strings.CutPrefix(a.Annotation, Prefix+"health-check")
+		if !strings.Contains(pages, a.Annotation) &&
+			!(ofHealthCheck && strings.Contains(pages, "`"+end+"`")) {
+			t.Errorf("neither docs/aws/settings.md nor docs/routing.md names %s", a.Annotation)
+		}
+	}
 }
 
 func annotationsPage() string {
