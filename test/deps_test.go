@@ -46,7 +46,7 @@ var layers = map[string][]string{
 	"model/routing/precedence":  {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/ownership":           {"model/diag", "model/routing"},
 	"model/plainyaml":           {"model/diag"},
-	"model/settings":            {"model/diag", "model/plainyaml", "model/routing", "api/v1alpha1"},
+	"model/settings":            {"model/diag", "model/plainyaml", "model/routing", "model/settings/fields", "api/v1alpha1"},
 	"model/settings/fields":     {"api/v1alpha1"},
 	"model/endpoints":           {"model/diag", "model/routing", "model/settings", "api/v1alpha1"},
 	"model/ingress/objects":     {"api/v1alpha1", "model/diag", "model/endpoints", "model/memory", "model/routing", "model/secrets"},

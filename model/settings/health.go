@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file makes health checks of what Ingresses, the class and the table say, in this order.
@@ -69,17 +70,25 @@ func AreCodesOf(version routing.Version, codes string) bool {
 // healthPath has the longest path that AWS takes: Elastic Load Balancing API, CreateTargetGroup,
 // HealthCheckPath.
 var healthPath = Type{
-	words: "path", Longest: 1024, Pattern: regexp.MustCompile(`^/[!-~]*$`),
-	Unlike: "it is not a path: it has to start with a slash and hold neither spaces nor other than ASCII characters",
+	words: "path",
+	Bound: fields.Bound{
+		Longest: 1024, Pattern: regexp.MustCompile(`^/[!-~]*$`),
+		Unlike: "it is not a path: it has to start with a slash and hold neither spaces nor other " +
+			"than ASCII characters",
+	},
 }
 
-var healthPort = Type{words: "port, or `traffic-port`", Longest: len(trafficPort), check: checkHealthPort}
+var healthPort = Type{
+	words: "port, or `traffic-port`", Bound: fields.Bound{Longest: len(trafficPort)},
+	check: checkHealthPort,
+}
 
 // successCodes are statuses of HTTP, or codes of gRPC.
 var successCodes = Type{
-	words: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", Longest: 255, check: checkCodes,
-	Pattern: regexp.MustCompile(`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`),
-	Unlike:  "it is not a list of statuses and ranges of them",
+	words: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", check: checkCodes,
+	Bound: fields.Bound{Longest: 255,
+		Pattern: regexp.MustCompile(`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`),
+		Unlike:  "it is not a list of statuses and ranges of them"},
 }
 
 func checkHealthPort(port string) error {

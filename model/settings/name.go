@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file is the names of things of the cloud: load balancers, TLS policies, web ACLs and
@@ -14,9 +15,12 @@ import (
 // loadBalancerName is the type of names that Ingresses and classes choose. Nothing else in the
 // account may have such a name, which only the cloud can say.
 var loadBalancerName = Type{
-	words: "name: letters, digits and dashes, at most 32", Longest: 32,
-	Pattern: regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`),
-	Unlike:  "it is not the name of a load balancer: at most 32 letters, digits and dashes, and no dash at either end",
+	words: "name: letters, digits and dashes, at most 32",
+	Bound: fields.Bound{
+		Longest: 32, Pattern: regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`),
+		Unlike: "it is not the name of a load balancer: at most 32 letters, digits and dashes, and no " +
+			"dash at either end",
+	},
 	check: func(name string) error {
 		if lower := strings.ToLower(name); strings.HasPrefix(lower, "fl-") || strings.HasPrefix(lower, "internal-") {
 			return errors.New("names that begin with fl- are those that Fairlead gives, and with internal- AWS lets names of its own begin")
@@ -26,21 +30,29 @@ var loadBalancerName = Type{
 }
 
 var tlsPolicy = Type{
-	words: "the cloud's name of a TLS policy", Pattern: regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`),
-	Unlike: "it is not the name of a TLS policy: letters, digits, dots, dashes and underscores, at most 128",
+	words: "the cloud's name of a TLS policy",
+	Bound: fields.Bound{
+		Pattern: regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`),
+		Unlike: "it is not the name of a TLS policy: letters, digits, dots, dashes and underscores, at " +
+			"most 128",
+	},
 }
 
 // webACL is the type of the names and ARNs of web ACLs that can be associated with a load balancer.
 var webACL = Type{
-	words: "name or ARN of a web ACL of the load balancer's region, or `none`", Longest: 256,
-	Pattern: regexp.MustCompile(`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`),
-	Unlike:  "it is neither the name nor the ARN of a regional web ACL, nor none",
+	words: "name or ARN of a web ACL of the load balancer's region, or `none`",
+	Bound: fields.Bound{Longest: 256,
+		Pattern: regexp.MustCompile(`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`),
+		Unlike:  "it is neither the name nor the ARN of a regional web ACL, nor none"},
 }
 
 // IsWebACL reports whether a value names a web ACL.
 func IsWebACL(value string) bool { return routing.Protection{WebACL: value}.Guarded() }
 
 var providerName = Type{
-	words: "name of a provider", Longest: 32, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
-	Unlike: "must have lower-case letters, digits and hyphens, 32 at most, and begin with a letter",
+	words: "name of a provider",
+	Bound: fields.Bound{
+		Longest: 32, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
+		Unlike: "must have lower-case letters, digits and hyphens, 32 at most, and begin with a letter",
+	},
 }

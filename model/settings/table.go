@@ -124,7 +124,7 @@ var Table = []Setting{
 		put: func(v *Values, text string) error { v.Version = routing.Version(text); return nil },
 	},
 	{
-		Annotation: GroupAttributes, Type: list("list of `name=value`", mostAttributes, nil), Without: "the cloud's defaults",
+		Annotation: GroupAttributes, Type: list("list of `name=value`", 0, mostAttributes, nil), Without: "the cloud's defaults",
 		About: ServicePorts, Merge: OldestPerTargets, Needs: "attributes of target groups of these names, which AWS has",
 		Example: "deregistration_delay.timeout_seconds=30,stickiness.enabled=true",
 		Doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one that is removed goes back to the cloud's default. " +
@@ -133,7 +133,7 @@ var Table = []Setting{
 		put: func(v *Values, text string) (err error) { v.Attributes, err = parseAttributes(text); return err },
 	},
 	{
-		Annotation: ListenPorts, Class: "listenPorts", Type: list("list of `HTTP:port` and `HTTPS:port`, or the same as JSON", mostPorts, checkPortsText), Default: "HTTP:80",
+		Annotation: ListenPorts, Class: "listenPorts", Type: list("list of `HTTP:port` and `HTTPS:port`, or the same as JSON", 1, mostPorts, checkPortsText), Default: "HTTP:80",
 		About: Ingress, Merge: Own, Merged: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides, and the other is not served there",
 		Example: "HTTP:80,HTTPS:443",
 		Doc: "The ports that serve the Ingress, at most 50. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
@@ -182,7 +182,7 @@ var Table = []Setting{
 		},
 	},
 	{
-		Annotation: Inbound, Class: "inbound", Type: list("list of ranges of addresses, and of lists of them that the cloud keeps", mostSources, checkInboundText), Without: "all clients",
+		Annotation: Inbound, Class: "inbound", Type: list("list of ranges of addresses, and of lists of them that the cloud keeps", 0, mostSources, checkInboundText), Without: "all clients",
 		About: Port, Merge: OldestPerPort, Merged: "per port, the oldest Ingress first: one that asks for a part of the ranges narrows them for all, one that asks for more is told, and any other is not served on the port",
 		Decides: ClassDecides, Needs: "a firewall for each port", Example: "10.0.0.0/8, pl-0123456789abcdef0",
 		Doc: "Which clients may connect to the ports of the Ingress, at most 50 ranges and lists. An Ingress is never served on a port to which more clients may connect. " +

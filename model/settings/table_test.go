@@ -1,17 +1,12 @@
 package settings
 
 import (
-	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
-
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestTheTableIsSound(t *testing.T) {
@@ -80,98 +75,4 @@ func (s *Setting) check(value string) error {
 		return s.Type.Check(value)
 	}
 	return s.Check(value)
-}
-
-// TestTheCRDHasTheBoundsOfTheTable compares the schema of the CRD with the rows: a bound that
-// stands in one of them alone, or is another one there, fails.
-func TestTheCRDHasTheBoundsOfTheTable(t *testing.T) {
-	spec := schemaOfClass(t)
-	for _, s := range Table {
-		if s.Class == "" {
-			continue
-		}
-		t.Run(s.Class, func(t *testing.T) {
-			field := spec
-			for part := range strings.SplitSeq(s.Class, ".") {
-				properties, _ := field["properties"].(map[string]any)
-				field, _ = properties[part].(map[string]any)
-			}
-			if field == nil {
-				t.Fatal("the CRD has no such field")
-			}
-			if diff := cmp.Diff(s.Type.bounds(), boundsIn(field)); diff != "" {
-				t.Errorf("its bounds (-table +CRD):\n%s", diff)
-			}
-			if usual, is := field["default"]; is && fmt.Sprint(usual) != s.Default {
-				t.Errorf("its default is %v in the CRD, and %q in the table", usual, s.Default)
-			}
-		})
-	}
-	health := fmt.Sprint(spec["properties"].(map[string]any)["healthCheck"].(map[string]any)["x-kubernetes-validations"])
-	rule := fmt.Sprintf("(has(self.timeoutSeconds) ? self.timeoutSeconds : %s) < (has(self.intervalSeconds) ? self.intervalSeconds : %s)", Of(HealthTimeout).Default, Of(HealthInterval).Default)
-	if !strings.Contains(health, rule) {
-		t.Errorf("the CRD compares timeout and interval as %s; want %s", health, rule)
-	}
-}
-
-// bounds are the bounds of a type, as a schema names them.
-func (t Type) bounds() map[string]string {
-	out := map[string]string{}
-	set := func(name string, value any, is bool) {
-		if is {
-			out[name] = fmt.Sprint(value)
-		}
-	}
-	known := slices.Sorted(slices.Values(t.Known))
-	set("enum", known, t.Known != nil && !slices.Equal(known, []string{"false", "true"}))
-	set("minimum", t.Least, t.isInteger())
-	set("maximum", t.Most, t.isInteger())
-	set("maxLength", t.Longest, t.Longest > 0)
-	set("maxItems", t.Items, t.Items > 0)
-	set("pattern", t.Pattern, t.Pattern != nil)
-	return out
-}
-
-// boundsIn are the bounds of a field of the CRD. Durations have a bound of the length of their text
-// alone.
-func boundsIn(field map[string]any) map[string]string {
-	out := map[string]string{}
-	for _, name := range []string{"minimum", "maximum", "maxLength", "maxItems", "pattern"} {
-		if value, is := field[name]; is && !isDuration(field) {
-			out[name] = fmt.Sprint(value)
-		}
-	}
-	if known, is := field["enum"].([]any); is {
-		var texts []string
-		for _, k := range known {
-			texts = append(texts, fmt.Sprint(k))
-		}
-		slices.Sort(texts)
-		out["enum"] = fmt.Sprint(texts)
-	}
-	return out
-}
-
-func isDuration(field map[string]any) bool {
-	return strings.Contains(fmt.Sprint(field["x-kubernetes-validations"]), "duration(self)")
-}
-
-// schemaOfClass is the schema of the spec of a class.
-func schemaOfClass(t *testing.T) map[string]any {
-	text, err := os.ReadFile("../../config/crd/fairlead.dev_clusterloadbalancerclasses.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct{ OpenAPIV3Schema map[string]any }
-			}
-		}
-	}
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		t.Fatal(err)
-	}
-	properties := crd.Spec.Versions[0].Schema.OpenAPIV3Schema["properties"].(map[string]any)
-	return properties["spec"].(map[string]any)
 }

@@ -3,27 +3,23 @@ package settings
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file is the types of values, with their bounds. The CRDs have the same bounds: a test
 // compares them.
 
-// A Type is what the values of a setting can be. Bounds that are not set do not count.
+// A Type is what the values of a setting can be.
 type Type struct {
-	Known       []string       // the only values
-	Least, Most int            // of an integer
-	Unit        string         // of an integer, as in "seconds"
-	Longest     int            // characters of a text
-	Items       int            // of a list, at most
-	Pattern     *regexp.Regexp // of a text
-	Unlike      string         // what is said of a text that does not match
+	fields.Bound
+	Unit string // of an integer, as in "seconds"
 
 	words string             // what the values look like, for a text
 	check func(string) error // what no bound can say
@@ -101,18 +97,22 @@ func oneOf[T ~string](known ...T) Type {
 }
 
 // number is the type of an integer.
-func number(least, most int) Type { return Type{Least: least, Most: most} }
+func number(least, most int) Type { return Type{Bound: fields.Bound{Least: least, Most: most}} }
 
 // seconds is the type of a number of seconds.
-func seconds(least, most int) Type { return Type{Least: least, Most: most, Unit: "seconds"} }
+func seconds(least, most int) Type {
+	t := number(least, most)
+	t.Unit = "seconds"
+	return t
+}
 
 // text is the type of a text of which a function says what is wrong with it. The function is nil
 // where put does.
 func text(words string, check func(string) error) Type { return Type{words: words, check: check} }
 
-// list is the type of a list.
-func list(words string, items int, check func(string) error) Type {
-	return Type{words: words, Items: items, check: check}
+// list is the type of a list with bounds of its items.
+func list(words string, fewest, most int, check func(string) error) Type {
+	return Type{words: words, Bound: fields.Bound{FewestItems: fewest, MostItems: most}, check: check}
 }
 
 func integer(text string, least, most int) (int, error) {

@@ -7,7 +7,7 @@ import (
 )
 
 // This file has the tables. The markers of package v1alpha1 have the same bounds, which the API
-// server checks: a test compares them.
+// server checks: a test of package settings compares them.
 
 // week is the longest time of cookies of targets and of sign-ins, in seconds.
 const week = 7 * 24 * 60 * 60
