@@ -54,6 +54,8 @@ import (
 //	                        overlapping ones added or widened,      404, or a rule that neither
 //	                        overlapping ones below it               table sends the request to
 //	                        the load balancer's web ACL             what is left answers without it
+//	                        await, if what is left forwards to      503 where there was an answer
+//	                        unhealthy targets, and it to targets
 //	detach certificate      attached ones, modify listener          a host loses its certificate
 //	                        removal of rules of its hosts           clients are shown another one
 //	a redirect to a port    what changes there for its requests     a redirect to an old answer

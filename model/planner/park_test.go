@@ -48,6 +48,31 @@ func TestPark(t *testing.T) {
 		caps     func(*lb.Capabilities)
 		want     []string
 	}{
+		"laid open": {
+			reason: "the path goes once what is below it is healthy, and a path of other hosts at once",
+			from: with(balancer(listener(80, rule("a.example.com", "/x", forward("A")), rule("b.example.com", "/x", forward("A")),
+				rule("a.example.com", "", forward("B")))), a, b),
+			to:    with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			alter: func(o *lb.Observed) { o.TargetGroup("B").Ready = false },
+			want: []string{
+				"await targets B",
+				"delete rule 80/24992",
+				"delete rule 80/12496 < await targets B",
+				"delete target group A < delete rule 80/24992 < delete rule 80/12496",
+			},
+		},
+		"laid open to the default action": {
+			reason: "the default action forwards to B, which a rule for all of the host keeps from one path",
+			from:   with(balancer(defaultTo("B", rule("a.example.com", "", forward("A")), rule("b.example.com", "/x", forward("A")), rule("b.example.com", "", fixed(404)))), a, b),
+			to:     with(balancer(defaultTo("B", rule("b.example.com", "", fixed(404)))), b),
+			alter:  func(o *lb.Observed) { o.TargetGroup("B").Ready = false },
+			want: []string{
+				"await targets B",
+				"delete rule 80/24992",
+				"delete rule 80/12496 < await targets B",
+				"delete target group A < delete rule 80/24992 < delete rule 80/12496",
+			},
+		},
 		"taking over": {
 			reason: "answered requests wait for the new group to be healthy",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),

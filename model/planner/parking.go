@@ -109,6 +109,11 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 	if d.defaultTakesServedRequests(ch) {
 		need(ch.want.Default)
 	}
+	for i := range ch.lines {
+		for _, a := range d.laidOpen(ch, i) {
+			need(a)
+		}
+	}
 	return out
 }
 
@@ -124,24 +129,14 @@ func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 }
 
 // staysChecked reports whether the cloud checks a group's health all the time until the plan is
-// done: a rule that stays names it, or one that parks it.
+// done: what names it stays, or a rule that parks it.
 func (d *difference) staysChecked(g lb.GroupID) bool {
-	for _, ch := range d.changes {
-		for _, l := range ch.lines {
-			if l.Change == rulelist.Kept && slices.Contains(ch.old[l.Old].Action.Groups(), g) {
-				return true
-			}
-		}
-		if ch.seen == nil {
-			continue
-		}
-		for _, r := range ch.seen.Rules {
-			if ch.want != nil && plan.Parked(r.Rule) && slices.Contains(r.Action.Groups(), g) {
-				return true
-			}
-		}
-	}
-	return false
+	return d.alwaysNamed()[g] || slices.ContainsFunc(d.changes, func(ch *change) bool {
+		return ch.seen != nil && ch.want != nil &&
+			slices.ContainsFunc(ch.seen.Rules, func(r lb.ObservedRule) bool {
+				return plan.Parked(r.Rule) && slices.Contains(r.Action.Groups(), g)
+			})
+	})
 }
 
 // waitsForHealth reports whether a plan waits for one of an action's groups.
