@@ -403,7 +403,7 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	if why := b.followed(o, done, r, got); why != "" {
 		return why
 	}
-	if got == nil || closed || b.stood(*got, r) || same(got, old) || !b.served(old) || b.says(diag.Unparked) {
+	if got == nil || closed || same(got, old) || !b.served(old) || b.says(diag.Unparked) {
 		return ""
 	}
 	for _, w := range got.Targets {
@@ -432,14 +432,6 @@ func (b *brute) served(a *lb.Action) bool {
 		g := b.seen.TargetGroup(id)
 		return g != nil && (g.Registered || g.Ready)
 	})
-}
-
-// stood reports whether a rule that was there before the plan does the same with a request.
-func (b *brute) stood(a lb.Action, r *routing.Request) bool {
-	l := b.seen.Listener(r.Port)
-	return l != nil && (same(&l.Default, &a) || slices.ContainsFunc(l.Rules, func(o lb.ObservedRule) bool {
-		return same(&o.Action, &a) && b.matches(o.Rule, r)
-	}))
 }
 
 // start is what is there: a group that no rule names is not checked.

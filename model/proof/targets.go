@@ -37,7 +37,7 @@ func (c *checker) healthy() {
 		for _, state := range c.unchecked(g, awaits[g]) {
 			waits := slices.DeleteFunc(slices.Clone(awaits[g]), state.Has)
 			for _, v := range c.Namers[g] {
-				if v.Since != course.Never && !plan.Parked(v.Rule) && shares(v, g) && !state.Has(v.Since) &&
+				if !plan.Parked(v.Rule) && shares(v, g) && !state.Has(v.Since) &&
 					!slices.ContainsFunc(waits, func(a int) bool { return c.Must(a, v.Since) }) {
 					c.unhealthy(claim{span: v, state: state, out: waits, why: "a request that targets answer " +
 						"may get to " + string(g) + " before a target there is known to be healthy"})
@@ -66,8 +66,7 @@ func (c *checker) unchecked(g lb.GroupID, awaits []int) []course.Set {
 	return out
 }
 
-// unhealthy looks for requests that targets answer before the plan. A request for which a rule was
-// there before that does the same has got to where that leads, healthy or not.
+// unhealthy looks for requests that targets answer before the plan, and in another way.
 func (c *checker) unhealthy(k claim) {
 	served := func(s *course.Span) bool {
 		return s != nil && !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
@@ -80,18 +79,13 @@ func (c *checker) unhealthy(k claim) {
 	if closes := k.span.Port.Closes; closes != course.Never {
 		k.out = append(slices.Clip(k.out), closes) // once it opens again, it answers other requests
 	}
-	var takes, has []*course.Span
 	for _, u := range c.near(k.span) {
-		switch {
-		case u.Since != course.Never || !u.Overlaps(k.span):
-		case u.Same(k.span):
-			has = append(has, u)
-		case served(u):
-			takes = append(takes, u)
+		some, always := u.Above(k.span)
+		stays := k.span.Since == course.Never && (!some || always && (u.Until == course.Never ||
+			slices.ContainsFunc(k.out, func(a int) bool { return c.Must(a, u.Until) })))
+		if u.Since == course.Never && !stays && served(u) && u.Overlaps(k.span) {
+			c.check(k, []*course.Span{k.span, u}, nil)
 		}
-	}
-	for _, u := range takes {
-		c.check(k, []*course.Span{k.span, u}, has)
 	}
 }
 
