@@ -44,10 +44,14 @@ func (d *difference) laidOpen(ch *change, i int) []lb.Action {
 	return out
 }
 
-// healthOf are the tasks after which the groups of actions are healthy for which the plan waits.
-func (d *difference) healthOf(actions []lb.Action) []int {
+// healthOfLaidOpen are the tasks after which the groups are healthy that a line lays open, as far as
+// the plan waits for any.
+func (d *difference) healthOfLaidOpen(ch *change, i int) []int {
+	if len(d.healthy) == 0 {
+		return nil
+	}
 	var tasks []int
-	for _, a := range actions {
+	for _, a := range d.laidOpen(ch, i) {
 		for _, g := range a.Groups() {
 			if t, waits := d.healthy[g]; waits && !slices.Contains(tasks, t) {
 				tasks = append(tasks, t)

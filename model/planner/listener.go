@@ -87,7 +87,7 @@ func (d *difference) bottomUp(ch *change, order *ruleOrder, turned map[int]entry
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
 		after := append(order.place(e), d.webACLReady)
-		after = append(after, d.healthOf(d.laidOpen(ch, i))...)
+		after = append(after, d.healthOfLaidOpen(ch, i)...)
 		if l.Change == rulelist.Removed {
 			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
 				schedule.Places{schedule.Rules: -1}, after)

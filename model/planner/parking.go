@@ -109,6 +109,11 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 	if d.defaultTakesServedRequests(ch) {
 		need(ch.want.Default)
 	}
+	if !slices.ContainsFunc(d.want.TargetGroups, func(g lb.TargetGroup) bool {
+		return d.lacksHealthyTarget(g.ID)
+	}) {
+		return out
+	}
 	for i := range ch.lines {
 		for _, a := range d.laidOpen(ch, i) {
 			need(a)
