@@ -44,7 +44,7 @@ func (d *difference) laidOpen(ch *change, i int) []lb.Action {
 	return out
 }
 
-// healthOfLaidOpen are the tasks after which the groups are healthy that a line lays open, as far as
+// healthOfLaidOpen are the tasks after which the groups are healthy that a line lays open, where
 // the plan waits for any.
 func (d *difference) healthOfLaidOpen(ch *change, i int) []int {
 	if len(d.healthy) == 0 {
