@@ -38,6 +38,7 @@ func main() {
 	})
 	flag.DurationVar(&c.quick, "quick", 0, "run tests with -short, and leave out those that take longer; 0 leaves out none")
 	flag.BoolVar(&c.own, "own", false, "run the tests of the package alone")
+	flag.StringVar(&c.by, "by", "", "run the tests of this package alone: model/proof")
 	flag.IntVar(&c.sample, "sample", 0, "try so many mutants, drawn at random of a few packages, in place of all")
 	flag.Uint64Var(&c.seed, "seed", 0, "the seed of the sample; 0 draws one")
 	flag.DurationVar(&c.within, "within", time.Hour, "begin no mutant of the sample after this time, but for those of the first package")
@@ -57,6 +58,7 @@ type choice struct {
 	quick time.Duration  // tests run with -short, and none that takes longer; 0 for all of them
 	all   bool           // files too that the page names as not tried
 	own   bool           // tests of the package alone
+	by    string         // tests of this package alone; "" for all
 
 	sample int // how many are drawn at random; 0 for all
 	seed   uint64
@@ -89,6 +91,9 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 		}
 		if c.own {
 			s.tests = slices.DeleteFunc(s.tests, func(t string) bool { return t != pkg })
+		}
+		if c.by != "" {
+			s.tests = slices.DeleteFunc(s.tests, func(t string) bool { return t != c.by })
 		}
 		s.untried = untried(items)
 		if tried, err := s.tried(tree, pkg); err != nil {

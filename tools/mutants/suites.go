@@ -25,7 +25,8 @@ func (s suite) tries(m mutant) bool { return !slices.Contains(s.untried, m.file)
 var others = map[string][]string{
 	"controllers":   {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 	"model/plan":    {"model/planner", "providers", "test/golden"},
-	"model/planner": {"providers", "test/golden"},
+	"model/planner": {"providers", "test/golden", "model/proof"},
+	"model/proof":   {"model/proof"},
 	"providers":     {"providers"},
 	"providers/aws": {"providers/aws"},
 }
