@@ -22,6 +22,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file holds the operator's role in the hands of an attacker, who tries what the policy is
@@ -250,12 +251,12 @@ var deniedCodes = []string{"AccessDenied", "AccessDeniedException", "Unauthorize
 // TestNobodyElseIsHarmed tries every attack on what has no tag, under the policy as it is, and on
 // what another installation has made, under the policy of one installation.
 func TestNobodyElseIsHarmed(t *testing.T) {
-	shipped, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	shipped, err := iam.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		policy albsim.Policy
+		policy iam.Policy
 		tags   map[string]string
 	}{
 		"somebody who has heard of no Fairlead":          {policy: shipped},
@@ -266,7 +267,7 @@ func TestNobodyElseIsHarmed(t *testing.T) {
 			t.Run(strings.ReplaceAll(name+"/"+attack, " ", "_"), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					armed := false // with the policy, once there is something to attack
-					w := newWorld(t, albsim.Options{Authorize: func(a albsim.Ask) bool { return !armed || c.policy.Allows(a) }})
+					w := newWorld(t, albsim.Options{Authorize: func(a iam.Ask) bool { return !armed || c.policy.Allows(a) }})
 					w.service("web", 1)
 					w.serve("site", map[string]string{"/": "web"})
 					w.settle()
@@ -286,16 +287,16 @@ func TestNobodyElseIsHarmed(t *testing.T) {
 // TestRulesThatOthersMadeAreRemovedWithAStatementMore lets the operator meet a rule of somebody
 // else, without and with the statement of the guide.
 func TestRulesThatOthersMadeAreRemovedWithAStatementMore(t *testing.T) {
-	shipped, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	shipped, err := iam.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		policy  albsim.Policy
+		policy  iam.Policy
 		removed bool
 	}{
 		"as it is": {shipped, false},
-		"with it":  {albsim.Policy{Statement: append(slices.Clone(shipped.Statement), statementOf(t, "ChangeRulesOfOthers"))}, true},
+		"with it":  {iam.Policy{Statement: append(slices.Clone(shipped.Statement), statementOf(t, "ChangeRulesOfOthers"))}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -323,7 +324,7 @@ func TestRulesThatOthersMadeAreRemovedWithAStatementMore(t *testing.T) {
 }
 
 // statementOf is a statement that the guide has in a block of its own.
-func statementOf(t *testing.T, sid string) albsim.Statement {
+func statementOf(t *testing.T, sid string) iam.Statement {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
 	if err != nil {
@@ -332,7 +333,7 @@ func statementOf(t *testing.T, sid string) albsim.Statement {
 	for _, block := range strings.Split(string(guide), "```json\n")[1:] {
 		text, _, _ := strings.Cut(block, "```")
 		if strings.Contains(text, `"Sid": "`+sid+`"`) {
-			p, err := albsim.ParsePolicy([]byte(`{"Version": "2012-10-17", "Statement": [` + text + `]}`))
+			p, err := iam.ParsePolicy([]byte(`{"Version": "2012-10-17", "Statement": [` + text + `]}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -340,5 +341,5 @@ func statementOf(t *testing.T, sid string) albsim.Statement {
 		}
 	}
 	t.Fatalf("the guide has no statement %s", sid)
-	return albsim.Statement{}
+	return iam.Statement{}
 }

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has users sign in, changes how, and takes away what that needs: nobody is ever let
@@ -84,8 +85,8 @@ func TestNobodyIsLetThroughUnasked(t *testing.T) {
 		tls("tls", "guarded.example.com")(ing)
 		ing.Spec.Rules[0].HTTP.Paths[1].Backend = toResource("special")
 		guarded := func(port int32) albsim.Answer {
-			return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: port, TLS: port == 443, SNI: "guarded.example.com",
-				Host: "guarded.example.com", Path: "/admin", Source: "8.8.8.8"}, albsim.Reading{})
+			return w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: port, TLS: port == 443, SNI: "guarded.example.com",
+				Host: "guarded.example.com", Path: "/admin", Source: "8.8.8.8"}, matching.Reading{})
 		}
 		for _, stage := range stages {
 			w.backendNamed("special", v1alpha1.BackendSpec{
@@ -156,8 +157,8 @@ func TestUsersSignInWithWhatSecretsHeldLast(t *testing.T) {
 			t.Helper()
 			w.settle()
 			for path, want := range map[string]albsim.Answer{"/one": one, "/two": two, "/open": {}} {
-				a := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: true, SNI: "guarded.example.com", Host: "guarded.example.com", Path: path,
-					Source: "8.8.8.8"}, albsim.Reading{})
+				a := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 443, TLS: true, SNI: "guarded.example.com", Host: "guarded.example.com", Path: path,
+					Source: "8.8.8.8"}, matching.Reading{})
 				if a.Auth != want.Auth || a.Secret != want.Secret || want.Status != 0 && a.Status != want.Status || want.Status == 0 && len(a.Forward) == 0 {
 					t.Errorf("%s is answered %+v, want %+v", path, a, want)
 				}
@@ -201,8 +202,8 @@ func TestAPortThatIsNotSecureLetsNobodyThrough(t *testing.T) {
 				tls("tls", "guarded.example.com")(ing)
 				ing.Spec.Rules[0].HTTP.Paths[1].Backend = toResource("special")
 				guarded := func(secure bool) albsim.Answer {
-					return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 9000, TLS: secure, SNI: "guarded.example.com",
-						Host: "guarded.example.com:9000", Path: "/admin", Source: "8.8.8.8"}, albsim.Reading{})
+					return w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 9000, TLS: secure, SNI: "guarded.example.com",
+						Host: "guarded.example.com:9000", Path: "/admin", Source: "8.8.8.8"}, matching.Reading{})
 				}
 				w.sim.Watch(func(call albsim.Call) {
 					if strings.HasPrefix(call.Error, "Invalid") {

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has AWS refuse what its documents do not agree on, or what it has not everywhere: rules
@@ -59,8 +60,8 @@ func (w *world) asks() {
 	for n := range 10 {
 		for _, path := range []string{"/p%d", "/exact-%d", "/p%dx", "/exact-%d/x"} {
 			for _, method := range []string{"GET", "PATCH", "DELETE"} {
-				r := albsim.Request{Port: 80, Method: method, Host: "many.example.com", Path: fmt.Sprintf(path, n), Source: "203.0.113.7"}
-				if got, want := done(w.sim.Ask(w.seen.Address.Hostname, r, albsim.Reading{})), expected(table, r); got != want {
+				r := matching.Request{Port: 80, Method: method, Host: "many.example.com", Path: fmt.Sprintf(path, n), Source: "203.0.113.7"}
+				if got, want := done(w.sim.Ask(w.seen.Address.Hostname, r, matching.Reading{})), expected(table, r); got != want {
 					w.Errorf("%s %s is answered with %q, want %q", r.Method, r.Path, got, want)
 				}
 			}
@@ -176,8 +177,8 @@ func TestAPartitionWithoutRegularExpressions(t *testing.T) {
 		s := w.snapshot()
 		table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
 		for _, path := range []string{"/a", "/a/x", "/f/y", "/ax", "/"} {
-			r := albsim.Request{Port: 80, Host: "site.example.com", Path: path, Source: "203.0.113.7"}
-			if got, want := done(w.sim.Ask(w.seen.Address.Hostname, r, albsim.Reading{})), expected(table, r); got != want {
+			r := matching.Request{Port: 80, Host: "site.example.com", Path: path, Source: "203.0.113.7"}
+			if got, want := done(w.sim.Ask(w.seen.Address.Hostname, r, matching.Reading{})), expected(table, r); got != want {
 				t.Errorf("%s is answered with %q, want %q", path, got, want)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file counts calls: what the same work costs each time.
@@ -83,7 +84,7 @@ func TestCost(t *testing.T) {
 			w.costs(j)
 			if j.work == "a good one behind it" {
 				time.Sleep(time.Minute) // for the rule to be deployed
-				answer := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "z-last.example.com", Path: "/"}, albsim.Reading{})
+				answer := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 80, Host: "z-last.example.com", Path: "/"}, matching.Reading{})
 				if len(answer.Forward) == 0 {
 					t.Errorf("%s is not served: %+v", j.work, answer)
 				}

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file finds certificates by host among those that the account holds.
@@ -115,7 +116,7 @@ func TestDiscoveredCertificatesAreServed(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 		}
-		shown := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: true, SNI: "two.example.com", Host: "two.example.com", Path: "/"}, albsim.Reading{})
+		shown := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 443, TLS: true, SNI: "two.example.com", Host: "two.example.com", Path: "/"}, matching.Reading{})
 		if shown.Status != 404 {
 			w.Errorf("two.example.com is served with %+v, though no certificate of the account is for it", shown)
 		}

@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file compares what AWS was told with what was asked for: random Ingresses are put into the
@@ -134,7 +135,7 @@ func TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem(t *testing.T) {
 			w.settle()
 			s := w.snapshot()
 			table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
-			for _, how := range []albsim.Reading{{}, {Resolved: true}, {Merged: true}, {Resolved: true, Merged: true}, {Decoded: true, Resolved: true, Merged: true}} {
+			for _, how := range []matching.Reading{{}, {Resolved: true}, {Merged: true}, {Resolved: true, Merged: true}, {Decoded: true, Resolved: true, Merged: true}} {
 				j := &judge{world: w, address: w.seen.Address.Hostname, how: how}
 				for _, p := range crooked {
 					path := p.sent
@@ -191,7 +192,7 @@ func TestRulesInAWSAreTheSpecification(t *testing.T) {
 			w.settle()
 			s := w.snapshot()
 			table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
-			for _, how := range []albsim.Reading{{}, {HostWithPort: true}, {HostAsSent: true}, {Decoded: true}, {HostWithPort: true, HostAsSent: true, Decoded: true}} {
+			for _, how := range []matching.Reading{{}, {HostWithPort: true}, {HostAsSent: true}, {Decoded: true}, {HostWithPort: true, HostAsSent: true, Decoded: true}} {
 				j := &judge{world: w, address: w.seen.Address.Hostname, how: how}
 				for _, r := range asked {
 					want := "refused"

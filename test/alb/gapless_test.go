@@ -16,6 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file lets random objects become others while requests are sent after every single call: each
@@ -252,7 +253,7 @@ func bornIn(t *testing.T, life int, rng *rand.Rand, o albsim.Options) *judge {
 	w.serve("first", map[string]string{"/": "service-0"})
 	w.settle()
 	time.Sleep(time.Minute)
-	how := albsim.Reading{HostWithPort: life%2 == 0, HostAsSent: life/2%2 == 0, Decoded: life/4%2 == 0, Resolved: life/3%2 == 0, Merged: life/5%2 == 0}
+	how := matching.Reading{HostWithPort: life%2 == 0, HostAsSent: life/2%2 == 0, Decoded: life/4%2 == 0, Resolved: life/3%2 == 0, Merged: life/5%2 == 0}
 	w.normalised = how.Normalised
 	return &judge{world: w, asks: everywhere, address: w.seen.Address.Hostname, how: how}
 }

@@ -11,6 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has certificates found by their tags late, or after they were deleted, and counts how
@@ -53,7 +54,7 @@ func (w *world) showsOwn(when string, hosts ...string) {
 	w.Helper()
 	time.Sleep(time.Minute) // for listeners and rules to be deployed
 	for _, host := range hosts {
-		answer := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/", Source: "203.0.113.7"}, albsim.Reading{})
+		answer := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/", Source: "203.0.113.7"}, matching.Reading{})
 		if !covers(w.sim.Hosts(answer.Certificate), host) {
 			w.Errorf("%s, clients of %s are shown the certificate of %v", when, host, w.sim.Hosts(answer.Certificate))
 		}

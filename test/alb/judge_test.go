@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file sends requests to the data plane while a load balancer changes, and judges the answers:
@@ -172,7 +173,7 @@ func forwarded(auth, what string, shares map[string]int32, sticky int32) string 
 // A judge compares answers with the verdicts of before and after a change.
 type judge struct {
 	*world
-	how     albsim.Reading
+	how     matching.Reading
 	asks    []request
 	address string // of the load balancer
 
@@ -340,6 +341,6 @@ func (j *judge) wrongBehind(from, r request, side verdict) string {
 }
 
 func (j *judge) send(r request) albsim.Answer {
-	return j.sim.Ask(j.address, albsim.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path,
+	return j.sim.Ask(j.address, matching.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path,
 		Headers: map[string]string{strings.ToLower(canary): r.herald()}, Source: client.String()}, j.how)
 }

@@ -7,7 +7,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // The names of a class, a namespace and an Ingress may be longer together than the value of a tag,
@@ -60,7 +60,7 @@ func TestAPortThatTurnsToHTTPS(t *testing.T) {
 		w.ask("shop", "listen-ports", "HTTPS:8443")
 		w.secured(ing, "tls")
 		w.propagated()
-		a := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 8443, TLS: true, SNI: "shop.example.com", Host: "shop.example.com", Path: "/"}, albsim.Reading{})
+		a := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 8443, TLS: true, SNI: "shop.example.com", Host: "shop.example.com", Path: "/"}, matching.Reading{})
 		if !changed || len(a.Forward) == 0 {
 			t.Errorf("changed: %t; it is answered %+v", changed, a)
 		}

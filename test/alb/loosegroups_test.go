@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has target groups found by their tags late, or after they were deleted: rows A3, A4 and
@@ -58,7 +58,7 @@ func TestATargetGroupThatIsGoneIsMadeAgain(t *testing.T) {
 				w.persist()
 				time.Sleep(time.Minute) // for rules to be deployed
 				for _, name := range []string{"site", "more"} {
-					answer := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: name + ".example.com", Path: "/", Source: "203.0.113.7"}, albsim.Reading{})
+					answer := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 80, Host: name + ".example.com", Path: "/", Source: "203.0.113.7"}, matching.Reading{})
 					if len(answer.Forward) != 1 || len(answer.Forward[0].Targets) != 1 {
 						t.Errorf("requests for %s go to %v", name, answer.Forward)
 					}

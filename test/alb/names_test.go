@@ -16,14 +16,14 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file gives load balancers names of their own, and has others take them.
 
 // alsoNamed allows what the policy of the guide does for names that begin with shop-, besides the
 // first one.
-func alsoNamed(t *testing.T) func(albsim.Ask) bool {
+func alsoNamed(t *testing.T) func(iam.Ask) bool {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
 	if err != nil {
@@ -43,15 +43,15 @@ func alsoNamed(t *testing.T) func(albsim.Ask) bool {
 	if err := os.WriteFile(file, document, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	second, err := albsim.ReadPolicy(file)
+	second, err := iam.ReadPolicy(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	first, err := iam.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(a albsim.Ask) bool { return first.Allows(a) || second.Allows(a) }
+	return func(a iam.Ask) bool { return first.Allows(a) || second.Allows(a) }
 }
 
 // inNamedWorld tests with an Ingress that asks for a name, under the policies that the guide has

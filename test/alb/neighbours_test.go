@@ -20,6 +20,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has others in the account use up what it shares with them: what is served stays, what
@@ -38,7 +40,7 @@ func inSharedAccount(t *testing.T, limits albsim.Limits, do func(w *world, n *ne
 	n := &neighbour{}
 	o := slow()
 	o.Limits = limits
-	o.Authorize = func(a albsim.Ask) bool { return n.acts.Load() || operator().allow(a) }
+	o.Authorize = func(a iam.Ask) bool { return n.acts.Load() || operator().allow(a) }
 	inBubble(t, o, func(w *world) {
 		n.world = w
 		do(w, n)
@@ -218,7 +220,7 @@ func (s scarcity) run(w *world, n *neighbour) {
 			w.Errorf("%d calls of %s after a while", n, s.tried)
 		}
 	}
-	if answer := w.sim.Ask(j.address, albsim.Request{Port: 80, Host: site(2) + ".example.com", Path: "/"}, albsim.Reading{}); (len(answer.Forward) > 0) != s.plain {
+	if answer := w.sim.Ask(j.address, matching.Request{Port: 80, Host: site(2) + ".example.com", Path: "/"}, matching.Reading{}); (len(answer.Forward) > 0) != s.plain {
 		w.Errorf("over plain HTTP it is answered %+v", answer)
 	}
 

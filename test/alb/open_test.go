@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file starts the provider the way a process does, which finds by itself where it is.
@@ -89,7 +90,7 @@ func TestOpen(t *testing.T) {
 
 // TestOpenWithoutPermission says that it is not the network.
 func TestOpenWithoutPermission(t *testing.T) {
-	server := httptest.NewServer(albsim.New(albsim.Options{Authorize: func(a albsim.Ask) bool { return a.Action != "ec2:DescribeSubnets" }}))
+	server := httptest.NewServer(albsim.New(albsim.Options{Authorize: func(a iam.Ask) bool { return a.Action != "ec2:DescribeSubnets" }}))
 	defer server.Close()
 	for k, v := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKIDOFATEST", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(k, v)

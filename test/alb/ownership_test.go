@@ -18,6 +18,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file looks at what becomes of what has a name that we make and not our tags: it is somebody
@@ -77,7 +78,7 @@ func TestANameThatSomebodyElseHasIsLeftAlone(t *testing.T) {
 // unguarded tests with one Ingress that is served, where the policy lets the operator do anything.
 func unguarded(t *testing.T, tagsAside bool, test func(w *world)) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, albsim.Options{TagsAside: tagsAside, Authorize: func(albsim.Ask) bool { return true }})
+		w := newWorld(t, albsim.Options{TagsAside: tagsAside, Authorize: func(iam.Ask) bool { return true }})
 		w.service("web", 1)
 		w.serve("site", map[string]string{"/": "web"})
 		w.settle()

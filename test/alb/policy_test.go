@@ -27,6 +27,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file holds the policy of docs/iam-policy.json against what AWS asks before each call of
@@ -34,7 +35,7 @@ import (
 
 // A ledger lets a policy decide, and keeps what for. It can be used by tests that run side by side.
 type ledger struct {
-	albsim.Policy
+	iam.Policy
 	mu     sync.Mutex
 	denied map[string]bool // what was asked for, and allowed by no statement
 	needed map[string]bool // statement and action, where no other statement would have allowed it
@@ -42,7 +43,7 @@ type ledger struct {
 
 // operator is the policy under which every world lives.
 var operator = sync.OnceValue(func() *ledger {
-	p, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	p, err := iam.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
 		panic(err)
 	}
@@ -57,7 +58,7 @@ var operator = sync.OnceValue(func() *ledger {
 // listedPool is the user pool that the policy is given, as the guide says.
 const listedPool = "eu-west-1_abc"
 
-func (l *ledger) allow(a albsim.Ask) bool {
+func (l *ledger) allow(a iam.Ask) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	by := l.Allowing(a)
@@ -164,7 +165,7 @@ func TestRulesAreRenumbered(t *testing.T) {
 }
 
 // policyOf is the policy of one installation, narrowed with the command of the guide.
-func policyOf(t *testing.T, installation string) albsim.Policy {
+func policyOf(t *testing.T, installation string) iam.Policy {
 	t.Helper()
 	guide, err := os.ReadFile("../../docs/aws/iam.md")
 	if err != nil {
@@ -184,7 +185,7 @@ func policyOf(t *testing.T, installation string) albsim.Policy {
 	if err := os.WriteFile(file, narrow, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := albsim.ReadPolicy(file)
+	p, err := iam.ReadPolicy(file)
 	if err != nil {
 		t.Fatal(err)
 	}

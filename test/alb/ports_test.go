@@ -13,6 +13,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file changes the settings of ports and reads from AWS what came of it.
@@ -153,7 +154,7 @@ func TestATrustStoreThatIsNotThere(t *testing.T) {
 		if seen.Listener(443) != nil {
 			w.Error("port 443 is open, and clients are not asked for certificates")
 		}
-		if answer := w.sim.Ask(seen.Address.Hostname, albsim.Request{Port: 80, Host: "one.example.com", Path: "/"}, albsim.Reading{}); len(answer.Forward) == 0 {
+		if answer := w.sim.Ask(seen.Address.Hostname, matching.Request{Port: 80, Host: "one.example.com", Path: "/"}, matching.Reading{}); len(answer.Forward) == 0 {
 			w.Errorf("port 80 waits for it: %+v", answer)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file puts web ACLs and shields before load balancers. What asks for a web ACL is never
@@ -34,7 +35,7 @@ func (w *world) request(name string) albsim.Answer {
 	if w.seen == nil {
 		return albsim.Answer{Refused: true}
 	}
-	return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: name + ".example.com", Path: "/"}, albsim.Reading{})
+	return w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 80, Host: name + ".example.com", Path: "/"}, matching.Reading{})
 }
 
 // watched looks after every call that nobody gets to an Ingress past its web ACL.

@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file fills accounts: at each quota what is served stays, the change that does not fit is
@@ -356,7 +357,7 @@ func TestQuotaOfTargets(t *testing.T) {
 				behind := func(path string, want int) {
 					t.Helper()
 					time.Sleep(time.Minute)
-					answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: path}, albsim.Reading{})
+					answer := w.sim.Ask(address, matching.Request{Port: 80, Host: "shop.example.com", Path: path}, matching.Reading{})
 					if got := len(answer.Forward[0].Targets); got != want {
 						t.Errorf("%d pods are behind %s, want %d", got, path, want)
 					}
@@ -414,7 +415,7 @@ func TestTargetsForWhichThereIsNoRoomKeepNobodyOut(t *testing.T) {
 			t.Errorf("more than there is room for: %v", err)
 		}
 		time.Sleep(time.Minute)
-		answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: "shop.example.com", Path: "/"}, albsim.Reading{})
+		answer := w.sim.Ask(address, matching.Request{Port: 80, Host: "shop.example.com", Path: "/"}, matching.Reading{})
 		if n := len(answer.Forward[0].Targets); n != 77 {
 			t.Errorf("%d targets are there", n)
 		}

@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file replays access logs that the data plane wrote: every line agrees with the prediction,
@@ -49,12 +50,12 @@ func conditional(w *world, rng *rand.Rand) {
 
 // A hit is a request that was sent, and the line that was logged.
 type hit struct {
-	albsim.Request
+	matching.Request
 	line string
 }
 
 // hits sends requests to all hosts and paths that Ingresses have, and close to them.
-func hits(w *world, rng *rand.Rand, lines *[]string, how albsim.Reading) []hit {
+func hits(w *world, rng *rand.Rand, lines *[]string, how matching.Reading) []hit {
 	var out []hit
 	all := variations()
 	for _, p := range crooked {
@@ -66,7 +67,7 @@ func hits(w *world, rng *rand.Rand, lines *[]string, how albsim.Reading) []hit {
 		if len(own) > 0 && i%2 == 0 {
 			r = own[rng.IntN(len(own))]
 		}
-		sent := albsim.Request{
+		sent := matching.Request{
 			Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path, Method: []string{"GET", "HEAD", "POST"}[rng.IntN(3)],
 			Query:  []string{"", "v=2", "v=b+c", "v=b%20c", "w=2&v=1"}[rng.IntN(5)],
 			Source: []string{"10.1.2.3", "203.0.113.7", "2001:db8::1"}[rng.IntN(3)],
@@ -143,7 +144,7 @@ func logged(t *testing.T, do func(t *testing.T, rng *rand.Rand, w *world, table 
 			w.settle()
 			s := w.snapshot()
 			table := model.Compile(s, lb.Facts{}, w.caps(s)).Table
-			how := []albsim.Reading{{}, {Resolved: true}, {Decoded: true, Resolved: true, Merged: true}, {HostWithPort: true, HostAsSent: true}}[set%4]
+			how := []matching.Reading{{}, {Resolved: true}, {Decoded: true, Resolved: true, Merged: true}, {HostWithPort: true, HostAsSent: true}}[set%4]
 			do(t, rng, w, table, hits(w, rng, &lines, how))
 		})
 	}
@@ -220,11 +221,11 @@ func readingsOf(path string) []string {
 			out = append(out, p.resolved, p.merged, p.both, p.decoded)
 		}
 	}
-	return append(out, albsim.Reading{Decoded: true, Resolved: true, Merged: true}.Normalised(path))
+	return append(out, matching.Reading{Decoded: true, Resolved: true, Merged: true}.Normalised(path))
 }
 
 // specified is a request as the specification reads it.
-func specified(r albsim.Request, path string) routing.Request {
+func specified(r matching.Request, path string) routing.Request {
 	out := routing.Request{Port: r.Port, Host: r.Host, Path: path, Method: r.Method, Source: netip.MustParseAddr(r.Source), Header: map[string][]string{}, Query: map[string][]string{}}
 	for name, value := range r.Headers {
 		out.Header[name] = []string{value}

@@ -15,13 +15,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file has rules say everything that they can, one thing after the other, and asks the data
 // plane whether it does so.
 
 // expected is what a table does with a request, as said below.
-func expected(t *precedence.Table, r albsim.Request) string {
+func expected(t *precedence.Table, r matching.Request) string {
 	query, err := url.ParseQuery(r.Query)
 	if err != nil {
 		return err.Error()
@@ -96,13 +97,13 @@ func rulesDoWhatTheySay(t *testing.T, o albsim.Options) {
 		{"for others", v1alpha1.BackendSpec{Services: web}, `[{"backend": "special", "method": ["POST"], "query": {"v": ["2", "3?"]}}]`},
 		{"from somewhere", v1alpha1.BackendSpec{Services: web}, `[{"backend": "special", "source": ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "203.0.113.7"]}]`},
 	}
-	var requests []albsim.Request
+	var requests []matching.Request
 	for _, path := range []string{"/", "/a", "/a/b"} {
 		for _, query := range []string{"", "v=2", "w=1&V=33"} {
 			for _, method := range []string{"GET", "POST"} {
 				for _, canary := range []string{"never", "Always"} {
 					for _, source := range []string{"10.2.3.4", "203.0.113.7", "8.8.8.8"} {
-						requests = append(requests, albsim.Request{Port: 80, Host: "special.example.com", Path: path, Query: query,
+						requests = append(requests, matching.Request{Port: 80, Host: "special.example.com", Path: path, Query: query,
 							Method: method, Headers: map[string]string{"x-canary": canary}, Source: source})
 					}
 				}
@@ -134,7 +135,7 @@ func rulesDoWhatTheySay(t *testing.T, o albsim.Options) {
 				t.Errorf("%s: what is read back is not what was written: %v, %d steps", stage.name, err, len(todo.Steps))
 			}
 			for _, r := range requests {
-				want, got := expected(built.Table, r), done(w.sim.Ask(w.seen.Address.Hostname, r, albsim.Reading{}))
+				want, got := expected(built.Table, r), done(w.sim.Ask(w.seen.Address.Hostname, r, matching.Reading{}))
 				if got != want {
 					t.Errorf("%s: %+v gets %s, want %s", stage.name, r, got, want)
 				}

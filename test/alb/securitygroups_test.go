@@ -20,6 +20,8 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file looks at who may connect to a load balancer, and what lets it reach its targets.
@@ -143,7 +145,7 @@ func TestAPortStaysOpenForThoseWhoAreRedirectedThere(t *testing.T) {
 		w.settle()
 		time.Sleep(2 * time.Minute)
 		ask := func(port int32) albsim.Answer {
-			return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: port, TLS: port == 443, SNI: "site.example.com", Host: "site.example.com", Path: "/", Source: "203.0.113.7"}, albsim.Reading{})
+			return w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: port, TLS: port == 443, SNI: "site.example.com", Host: "site.example.com", Path: "/", Source: "203.0.113.7"}, matching.Reading{})
 		}
 		if ask(80).Location == "" || ask(443).Refused {
 			t.Fatalf("at first, %+v and %+v are answered", ask(80), ask(443))
@@ -228,7 +230,7 @@ var fenceless = regexp.MustCompile("^ReachTargets$|SecurityGroups")
 
 func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
 	lean := operator().Policy
-	lean.Statement = slices.DeleteFunc(slices.Clone(lean.Statement), func(s albsim.Statement) bool { return fenceless.MatchString(s.Sid) })
+	lean.Statement = slices.DeleteFunc(slices.Clone(lean.Statement), func(s iam.Statement) bool { return fenceless.MatchString(s.Sid) })
 	inBubble(t, albsim.Options{Authorize: lean.Allows}, func(w *world) {
 		w.service("web", 1)
 		w.serve("site", map[string]string{"/": "web"})
@@ -317,7 +319,7 @@ func TestRangesInAnotherForm(t *testing.T) {
 		w.propagated()
 		w.ask("site", "inbound", "2001:0DB8:0000::/32")
 		w.propagated()
-		a := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 80, Host: "site.example.com", Path: "/", Source: "10.1.2.3"}, albsim.Reading{})
+		a := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 80, Host: "site.example.com", Path: "/", Source: "10.1.2.3"}, matching.Reading{})
 		if !a.Refused {
 			t.Errorf("a client that is not admitted any more is answered %+v", a)
 		}

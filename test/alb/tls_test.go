@@ -18,6 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -70,7 +71,7 @@ func TestNoHostIsShownAnothersCertificate(t *testing.T) {
 				look := func(when string) {
 					for i := range w.Ingresses {
 						host := w.Ingresses[i].Spec.Rules[0].Host
-						shown := w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/"}, albsim.Reading{})
+						shown := w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/"}, matching.Reading{})
 						if names := w.sim.Hosts(shown.Certificate); !covers(names, host) {
 							w.Errorf("%s %s is shown the certificate of %v", when, host, names)
 						}
@@ -113,7 +114,7 @@ func TestAPortSpeaksTLSFromNowOn(t *testing.T) {
 			for _, host := range hosts {
 				name := host + ".example.com"
 				ask := func(secure bool) albsim.Answer {
-					return w.sim.Ask(w.seen.Address.Hostname, albsim.Request{Port: 443, TLS: secure, SNI: name, Host: name, Path: "/"}, albsim.Reading{})
+					return w.sim.Ask(w.seen.Address.Hostname, matching.Request{Port: 443, TLS: secure, SNI: name, Host: name, Path: "/"}, matching.Reading{})
 				}
 				switch plain, secure := ask(false), ask(true); {
 				case plain.Refused || len(plain.Forward) > 0:
@@ -170,7 +171,7 @@ func TestABadSecretCostsNothingThatIsServed(t *testing.T) {
 		first, address := w.seen.Certificates[0], w.seen.Address.Hostname
 		look := func(when string) {
 			const host = "one.example.com"
-			shown := w.sim.Ask(address, albsim.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/"}, albsim.Reading{})
+			shown := w.sim.Ask(address, matching.Request{Port: 443, TLS: true, SNI: host, Host: host, Path: "/"}, matching.Reading{})
 			if names := w.sim.Hosts(shown.Certificate); !covers(names, host) || len(shown.Forward) == 0 {
 				w.Errorf("%s the request is answered %+v, with the certificate of %v", when, shown, names)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file uses up the imports of a year.
@@ -82,7 +83,7 @@ func (w *world) useUpTheYear(renewals bool) {
 func (w *world) forwards(address, name string) {
 	w.Helper()
 	time.Sleep(time.Minute)
-	answer := w.sim.Ask(address, albsim.Request{Port: 80, Host: name + ".example.com", Path: "/"}, albsim.Reading{})
+	answer := w.sim.Ask(address, matching.Request{Port: 80, Host: name + ".example.com", Path: "/"}, matching.Reading{})
 	if len(answer.Forward) == 0 {
 		w.Errorf("%s is not served: %+v", name, answer)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file writes access logs: a line for each request that is asked
@@ -18,7 +20,7 @@ import (
 const signedIn = "AWSELBAuthSessionCookie"
 
 // log writes the line of a request, if the options ask for it.
-func (s *Sim) log(b *loadBalancer, l *liveListener, r Request, a Answer) {
+func (s *Sim) log(b *loadBalancer, l *liveListener, r matching.Request, a Answer) {
 	if s.options.AccessLog == nil {
 		return
 	}
@@ -65,7 +67,7 @@ type loggedAnswer struct {
 	processing                  string
 }
 
-func (s *Sim) whatWasDone(l *liveListener, r Request, a Answer) loggedAnswer {
+func (s *Sim) whatWasDone(l *liveListener, r matching.Request, a Answer) loggedAnswer {
 	out := loggedAnswer{priority: "0", actions: "-", reason: "-", status: a.Status, group: "-", target: "-", targetStatus: "-", processing: "0.001"}
 	if r.TLS != (l.about.Protocol == elb.ProtocolEnumHttps) {
 		out.malformed, out.priority, out.processing = true, "-", "-1"

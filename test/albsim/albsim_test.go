@@ -20,6 +20,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file lets the SDK talk to the simulator, and the simulator refuse.
@@ -86,7 +87,7 @@ func (a *account) rule(priority int32, conditions []elb.RuleCondition, actions [
 }
 
 func (a *account) get(path string) albsim.Answer {
-	return a.sim.Ask(*a.lb.DNSName, albsim.Request{Port: 80, Host: "a.example.com", Path: path}, albsim.Reading{})
+	return a.sim.Ask(*a.lb.DNSName, matching.Request{Port: 80, Host: "a.example.com", Path: path}, matching.Reading{})
 }
 
 func code(err error) string {

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -33,7 +34,7 @@ func makeBalancer(t *testing.T, api *elbapi.Client) (string, error) {
 // A call takes rights beyond the action of its name: without any one of them it is denied, and the
 // answer says which.
 func TestRightsBeyondTheActionAreAsked(t *testing.T) {
-	needs := albsim.Needs("elasticloadbalancing:CreateLoadBalancer")
+	needs := iam.Needs("elasticloadbalancing:CreateLoadBalancer")
 	if len(needs) < 6 {
 		t.Fatalf("CreateLoadBalancer needs %v", needs)
 	}
@@ -41,7 +42,7 @@ func TestRightsBeyondTheActionAreAsked(t *testing.T) {
 		if missing == "elasticloadbalancing:AddTags" {
 			continue // for one that is made with tags
 		}
-		sim := albsim.New(albsim.Options{FirstUse: true, Authorize: func(a albsim.Ask) bool { return a.Action != missing }})
+		sim := albsim.New(albsim.Options{FirstUse: true, Authorize: func(a iam.Ask) bool { return a.Action != missing }})
 		if _, err := makeBalancer(t, elbapi.NewFromConfig(sim.Config())); err == nil || !strings.Contains(err.Error(), missing) {
 			t.Errorf("without %s: %v", missing, err)
 		}

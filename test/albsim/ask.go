@@ -16,34 +16,18 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/shield"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
+
+	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
 // This file is what AWS asks the policies of a caller before it carries a call out: which actions,
 // on what, and what is known of request and resource, as AWS's service authorization reference
 // lists it.
 
-// An Ask is one action that has to be allowed. A call may take several: one that makes something
-// and tags it takes two.
-type Ask struct {
-	Action   string            // elasticloadbalancing:CreateRule
-	Resource string            // an ARN, or "*" where the action is on nothing in particular
-	Context  map[string]string // what conditions can be about, by key
-}
-
-// Prefix is what the actions of a service begin with, by the SDK's package.
-func Prefix(service string) string {
-	switch service {
-	case "elasticloadbalancingv2":
-		return "elasticloadbalancing"
-	case "resourcegroupstaggingapi":
-		return "tag"
-	}
-	return service
-}
-
 // actionOf is the action of the call that has this input.
 func actionOf(input reflect.Type) string {
-	return Prefix(path.Base(input.PkgPath())) + ":" + strings.TrimSuffix(input.Name(), "Input")
+	return iam.Prefix(path.Base(input.PkgPath())) + ":" + strings.TrimSuffix(input.Name(), "Input")
 }
 
 // authorize refuses a call that the test does not allow. What does not exist has no tags to be
@@ -56,13 +40,13 @@ func (s *Sim) authorize(action string, in any) error {
 		if !s.options.Authorize(a) {
 			return denied(action, a)
 		}
-		s.roleMissing = s.roleMissing && a.Action != createRole
+		s.roleMissing = s.roleMissing && a.Action != iam.CreateRole
 	}
 	return nil
 }
 
 // denied is how the service that was called says that an action is not allowed.
-func denied(call string, a Ask) error {
+func denied(call string, a iam.Ask) error {
 	service, _, _ := strings.Cut(call, ":")
 	code := "AccessDeniedException"
 	switch service {
@@ -71,18 +55,18 @@ func denied(call string, a Ask) error {
 	case "elasticloadbalancing", "iam", "sts":
 		code = "AccessDenied"
 	}
-	return &apiError{Code: code, Status: http.StatusForbidden, Message: "User: arn:aws:sts::" + Account + ":assumed-role/fairlead/session is not authorized to perform: " +
+	return &refusal.Error{Code: code, Status: http.StatusForbidden, Message: "User: arn:aws:sts::" + Account + ":assumed-role/fairlead/session is not authorized to perform: " +
 		a.Action + " on resource: " + a.Resource + " because no identity-based policy allows the " + a.Action + " action"}
 }
 
 // asks are what has to be allowed for a call.
-func (s *Sim) asks(action string, in any) []Ask {
+func (s *Sim) asks(action string, in any) []iam.Ask {
 	tags := brought(reflect.ValueOf(in).Elem())
 	switch in := in.(type) {
 	case *sts.GetCallerIdentityInput:
 		return nil // everybody may ask who they are
 	case *simulateInput:
-		return []Ask{s.ask(action, aws.ToString(in.PolicySourceArn), nil)}
+		return []iam.Ask{s.ask(action, aws.ToString(in.PolicySourceArn), nil)}
 	case *elb.CreateLoadBalancerInput:
 		made := elbARN("loadbalancer/app/" + aws.ToString(in.Name) + "/new")
 		return s.making(s.ask(action, made, tags), made, "elasticloadbalancing:AddTags", tags)
@@ -114,20 +98,20 @@ func (s *Sim) asks(action string, in any) []Ask {
 		if _, there := s.tags[of]; !there {
 			return nil
 		}
-		return []Ask{s.ask(action, of, nil)}
+		return []iam.Ask{s.ask(action, of, nil)}
 	case *ec2.CreateSecurityGroupInput:
 		made := ec2ARN("security-group/new")
 		asks := s.making(s.ask(action, made, tags), made, "ec2:CreateTags", tags)
 		return append(asks, s.ask(action, ec2ARN("vpc/"+aws.ToString(in.VpcId)), nil))
 	case *wafv2.AssociateWebACLInput:
 		of := aws.ToString(in.ResourceArn)
-		return []Ask{s.ask(action, of, nil), s.ask(action, aws.ToString(in.WebACLArn), nil), s.ask("elasticloadbalancing:CreateWebACLAssociation", of, nil)}
+		return []iam.Ask{s.ask(action, of, nil), s.ask(action, aws.ToString(in.WebACLArn), nil), s.ask("elasticloadbalancing:CreateWebACLAssociation", of, nil)}
 	case *wafv2.DisassociateWebACLInput:
 		of := aws.ToString(in.ResourceArn)
-		return []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
+		return []iam.Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
 	case *wafv2.GetWebACLForResourceInput:
 		of := aws.ToString(in.ResourceArn)
-		asks := []Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
+		asks := []iam.Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
 		if acl := s.webACLs[of]; acl != "" {
 			asks = append(asks, s.ask("wafv2:GetWebACL", acl, nil))
 		}
@@ -138,9 +122,9 @@ func (s *Sim) asks(action string, in any) []Ask {
 
 // making are what is asked for a call that makes something: the call itself, and, where it brings
 // tags, that they may be given to what is made.
-func (s *Sim) making(itself Ask, made, tag string, tags map[string]string) []Ask {
+func (s *Sim) making(itself iam.Ask, made, tag string, tags map[string]string) []iam.Ask {
 	if len(tags) == 0 {
-		return []Ask{itself}
+		return []iam.Ask{itself}
 	}
 	tagging := s.ask(tag, made, tags)
 	// Others have no key for it:
@@ -149,17 +133,17 @@ func (s *Sim) making(itself Ask, made, tag string, tags map[string]string) []Ask
 	if service, call, _ := strings.Cut(itself.Action, ":"); service == "elasticloadbalancing" || service == "ec2" {
 		tagging.Context[service+":CreateAction"] = call
 	}
-	return []Ask{itself, tagging}
+	return []iam.Ask{itself, tagging}
 }
 
 // plain are what is asked for a call that is about what it names, or about nothing in particular.
-func (s *Sim) plain(action string, in any, tags map[string]string) []Ask {
+func (s *Sim) plain(action string, in any, tags map[string]string) []iam.Ask {
 	service, call, _ := strings.Cut(action, ":")
 	named := subjects(reflect.ValueOf(in).Elem())
 	if len(named) == 0 || service == "elasticloadbalancing" && !writes(call) {
-		return []Ask{s.ask(action, "*", nil)}
+		return []iam.Ask{s.ask(action, "*", nil)}
 	}
-	var out []Ask
+	var out []iam.Ask
 	for _, arn := range named {
 		if _, there := s.tags[idOf(arn)]; there {
 			out = append(out, s.ask(action, arn, tags))
@@ -169,7 +153,7 @@ func (s *Sim) plain(action string, in any, tags map[string]string) []Ask {
 }
 
 // ask is an action on a resource, with the tags that this has and those that the request brings.
-func (s *Sim) ask(action, resource string, tags map[string]string) Ask {
+func (s *Sim) ask(action, resource string, tags map[string]string) iam.Ask {
 	about := map[string]string{}
 	for key, value := range s.tags[idOf(resource)] {
 		about["aws:ResourceTag/"+key] = value
@@ -177,12 +161,12 @@ func (s *Sim) ask(action, resource string, tags map[string]string) Ask {
 	for key, value := range tags {
 		about["aws:RequestTag/"+key] = value
 	}
-	return Ask{Action: action, Resource: resource, Context: about}
+	return iam.Ask{Action: action, Resource: resource, Context: about}
 }
 
 // pools are what is asked for about the Cognito user pools that a call has users sign in at.
-func (s *Sim) pools(in reflect.Value) []Ask {
-	var out []Ask
+func (s *Sim) pools(in reflect.Value) []iam.Ask {
+	var out []iam.Ask
 	for _, field := range []string{"Actions", "DefaultActions"} {
 		actions := in.FieldByName(field)
 		if !actions.IsValid() {
@@ -261,3 +245,25 @@ func idOf(arn string) string {
 }
 
 func ec2ARN(resource string) string { return "arn:aws:ec2:" + Region + ":" + Account + ":" + resource }
+
+// dependents are what is asked for a call about nothing in particular, and about the role that AWS
+// makes for itself at the first load balancer of an account.
+func (s *Sim) dependents(call string) []iam.Ask {
+	var out []iam.Ask
+	for _, d := range iam.Dependents {
+		if d.Call != call || d.Source != iam.APIPermissions && d.Source != iam.LinkedRole {
+			continue
+		}
+		for _, action := range d.Needs {
+			switch {
+			case action != iam.CreateRole:
+				out = append(out, s.ask(action, "*", nil))
+			case s.roleMissing:
+				a := s.ask(action, "arn:aws:iam::"+Account+":role/aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing", nil)
+				a.Context["iam:AWSServiceName"] = "elasticloadbalancing.amazonaws.com"
+				out = append(out, a)
+			}
+		}
+	}
+	return out
+}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
 // This file is every call from the outside: counted, slowed down by token buckets, broken by faults
@@ -49,7 +51,7 @@ func (s *Sim) call(by, service, action string, do handler, decode decoder) (any,
 		fault = s.options.Fault(c)
 	}
 	out, err := s.carryOut(c, fault, do, decode)
-	var refused *apiError
+	var refused *refusal.Error
 	if errors.As(err, &refused) {
 		c.Error = refused.Code
 	}
@@ -77,7 +79,7 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 	case fault == LostBefore:
 		return nil, nil
 	case fault == Unavailable:
-		return nil, &apiError{Code: "ServiceUnavailable", Message: "Service Unavailable", Status: http.StatusServiceUnavailable}
+		return nil, &refusal.Error{Code: "ServiceUnavailable", Message: "Service Unavailable", Status: http.StatusServiceUnavailable}
 	case fault == Throttled, !s.take(c):
 		return nil, refuse(throttling(c.Service), "Rate exceeded")
 	}

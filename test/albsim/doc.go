@@ -2,20 +2,16 @@
 // balancers behind them. It speaks the real protocols, so that the real SDK talks to it, and
 // refuses what AWS refuses, with AWS's words.
 //
-//	sim.go        the simulator: what there is in an account, options, the clock
-//	wire.go       an HTTP request -> a call -> an answer; the protocols of the services
-//	call.go       every call counted; faults injected before or after it; token buckets
-//	ask.go        what policies are asked before a call is carried out
-//	dependent.go  the rights that a call takes beyond its own action
-//	lag.go        reads that lag behind writes
-//	real.go       an account as AWS may be
-//	policy.go     a policy, and what it allows
-//	elb_….go      load balancers, listeners, rules, target groups, targets, tags, attributes
-//	elb_respelt.go  rules described otherwise than they were sent
-//	condition.go  what conditions may say
-//	plane.go      the data plane: what has been deployed, and what it does with a request
-//	accesslog.go  the access logs of the data plane
-//	ec2.go, acm.go, iam.go, sts.go, wafv2.go, shield.go, tagging.go  the other services, as far as used
+//	sim.go     an account: what there is in it, options, the clock
+//	wire.go    an HTTP request, as a call and its answer; package codec reads and writes both
+//	call.go    calls, counted, with faults and token buckets
+//	ask.go     what policies are asked before a call is carried out; package iam has policies
+//	lag.go     reads that lag behind writes
+//	real.go    an account as AWS may be
+//	elb_….go   load balancers, listeners, rules, target groups, targets, tags, attributes; package
+//	           matching has the conditions of rules
+//	plane.go   the data plane: what has been deployed, and what it does with a request
+//	accesslog.go, ec2.go, acm.go, iam.go, sts.go, wafv2.go, shield.go, tagging.go  as they say
 //
 // The command in cmd serves it to other processes.
 //

@@ -13,6 +13,10 @@ import (
 	api "github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2 "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/codec"
+	"fairlead.dev/fairlead/test/albsim/matching"
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
 // This file is the network that load balancers stand in: a VPC with its subnets, route tables,
@@ -311,7 +315,7 @@ func (s *Sim) fits(filters []ec2.Filter, id string, fields map[string][]string) 
 			return false, refuse("InvalidParameterValue", "The filter '%s' is invalid", name)
 		}
 		if !slices.ContainsFunc(values, func(v string) bool {
-			return slices.ContainsFunc(f.Values, func(wanted string) bool { return glob(wanted).MatchString(v) })
+			return slices.ContainsFunc(f.Values, func(wanted string) bool { return matching.Glob(wanted).MatchString(v) })
 		}) {
 			return false, nil
 		}
@@ -437,21 +441,21 @@ func ec2Query() protocol {
 		answer: func(w http.ResponseWriter, action, id string, out any) {
 			w.Header().Set("Content-Type", "text/xml")
 			fmt.Fprintf(w, "<%sResponse xmlns=%q><requestId>%s</requestId>", action, namespace, id)
-			ec2Names.encode(w, out)
+			ec2Names.Encode(w, out)
 			fmt.Fprintf(w, "</%sResponse>", action)
 		},
-		refuse: func(w http.ResponseWriter, id string, e *apiError) {
+		refuse: func(w http.ResponseWriter, id string, e *refusal.Error) {
 			w.Header().Set("Content-Type", "text/xml")
 			w.WriteHeader(e.Status)
 			fmt.Fprintf(w, "<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>%s</RequestID></Response>",
-				escaped(e.Code), escaped(e.Message), id)
+				codec.Escaped(e.Code), codec.Escaped(e.Message), id)
 		},
 	}
 }
 
 // ec2Names is how EC2 names things: by rules of its own, with exceptions.
-var ec2Names = dialect{
-	asked: func(in reflect.Type, field string) string {
+var ec2Names = codec.Dialect{
+	Asked: func(in reflect.Type, field string) string {
 		if name, ok := ec2Asked[in.Name()+"."+field]; ok {
 			return name
 		}
@@ -460,7 +464,7 @@ var ec2Names = dialect{
 		}
 		return field
 	},
-	answered: func(in reflect.Type, field string) string {
+	Answered: func(in reflect.Type, field string) string {
 		if name, ok := ec2Answered[in.Name()+"."+field]; ok {
 			return name
 		}
@@ -469,7 +473,7 @@ var ec2Names = dialect{
 		}
 		return strings.ToLower(field[:1]) + field[1:]
 	},
-	item: "item",
+	Item: "item",
 }
 
 var ec2Asked = map[string]string{

@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/ec2"
+
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
 // This file is what EC2 says of an account in which there is none of it, and calls that are only to
@@ -38,5 +40,5 @@ func (s *Sim) dryRun(in any) error {
 	if vpc := v.FieldByName("VpcId"); vpc.IsValid() && !vpc.IsNil() && !s.net.hasVPC(aws.ToString(vpc.Interface().(*string))) {
 		return refuse("InvalidVpcID.NotFound", "The vpc ID '%s' does not exist", vpc.Elem().String())
 	}
-	return &apiError{Code: "DryRunOperation", Message: "Request would have succeeded, but DryRun flag is set.", Status: http.StatusPreconditionFailed}
+	return &refusal.Error{Code: "DryRunOperation", Message: "Request would have succeeded, but DryRun flag is set.", Status: http.StatusPreconditionFailed}
 }

@@ -9,6 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2 "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file is security groups.
@@ -137,7 +139,7 @@ func canonical(cidr *string) *string {
 
 // admits reports whether one of some security groups lets a client through to a port. Who is in the
 // lists of ranges that AWS keeps is nobody's to know.
-func (n network) admits(groups []string, r Request) bool {
+func (n network) admits(groups []string, r matching.Request) bool {
 	source, err := netip.ParseAddr(r.Source)
 	if err != nil {
 		return true

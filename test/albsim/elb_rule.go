@@ -11,6 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file is rules. A listener's default rule has no priority and is not among them.
@@ -96,7 +98,7 @@ func (s *Sim) ruleCount(loadBalancer string) int {
 
 // checkRule refuses what a rule cannot be, and returns its actions as they are stored.
 func (s *Sim) checkRule(lb *loadBalancer, protocol elb.ProtocolEnum, conditions []elb.RuleCondition, actions []elb.Action, transforms []elb.RuleTransform) ([]elb.Action, error) {
-	if err := checkConditions(conditions, s.options.Limits); err != nil {
+	if err := matching.Check(conditions, s.options.Limits.ofConditions()); err != nil {
 		return nil, err
 	}
 	if err := checkTransforms(transforms); err != nil {
@@ -462,7 +464,7 @@ func checkTransforms(transforms []elb.RuleTransform) error {
 			if len(aws.ToString(r.Regex)) > 1024 || len(aws.ToString(r.Replace)) > 1024 {
 				return refuse("ValidationError", "A transform's regular expression and replacement cannot be longer than 1024 characters")
 			}
-			if err := checkExpression(aws.ToString(r.Regex)); err != nil {
+			if err := matching.CheckExpression(aws.ToString(r.Regex)); err != nil {
 				return err
 			}
 		}

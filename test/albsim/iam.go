@@ -2,6 +2,8 @@ package albsim
 
 import (
 	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"fairlead.dev/fairlead/test/albsim/iam"
 )
 
 // This file is the one call of IAM that is made: what the policies of a caller allow. Its types are
@@ -55,7 +57,7 @@ func simulatePrincipalPolicy(s *Sim, decode decoder) (any, error) {
 	for _, action := range in.ActionNames {
 		for _, resource := range in.ResourceArns {
 			decision := "allowed"
-			if s.options.Authorize != nil && !s.options.Authorize(Ask{Action: action, Resource: resource, Context: about}) {
+			if s.options.Authorize != nil && !s.options.Authorize(iam.Ask{Action: action, Resource: resource, Context: about}) {
 				decision = "implicitDeny"
 			}
 			out.EvaluationResults = append(out.EvaluationResults, evaluation{aws.String(action), aws.String(resource), aws.String(decision)})

@@ -3,17 +3,16 @@ package albsim
 import (
 	"encoding/json"
 	"maps"
-	"net/netip"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file is the data plane: what of the listeners and rules has been deployed, and what that
@@ -99,19 +98,6 @@ func (s *Sim) snapshot(loadBalancer string) []liveListener {
 	return out
 }
 
-// A Request is one that a client makes to a load balancer.
-type Request struct {
-	Port    int32
-	TLS     bool
-	SNI     string
-	Method  string // GET if empty
-	Host    string // as in the Host header, with a port where clients send one
-	Path    string // as on the request line, without the query
-	Query   string
-	Headers map[string]string // names in lower case
-	Source  string            // the client's address; empty for one that security groups do not look at
-}
-
 // An Answer is what becomes of a request.
 type Answer struct {
 	WebACL      string // that looked at the request
@@ -137,55 +123,8 @@ type Share struct {
 	Targets []string // address:port, sorted
 }
 
-// Reading is how what AWS leaves undocumented turns out.
-type Reading struct {
-	HostWithPort bool // the port of the Host header takes part in matching, where it is not the usual one
-	HostAsSent   bool // regular expressions see the host as it was sent, not in lower case
-	// The guide says that rules are evaluated after the URI is normalised, and not what that is
-	// (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
-	Decoded  bool // the path is decoded before it is matched
-	Resolved bool // its dot segments are resolved, as RFC 3986 says in 5.2.4
-	Merged   bool // slashes that follow each other are one
-}
-
-// Normalised is the path that conditions see.
-func (how Reading) Normalised(path string) string {
-	if decoded, err := url.PathUnescape(path); how.Decoded && err == nil {
-		path = decoded
-	}
-	if how.Merged {
-		path = slashes.ReplaceAllString(path, "/")
-	}
-	if how.Resolved {
-		path = withoutDots(path)
-	}
-	return path
-}
-
-var slashes = regexp.MustCompile("/+")
-
-// withoutDots resolves the segments "." and ".." of a path.
-func withoutDots(path string) string {
-	segments := strings.Split(path, "/")
-	var out []string
-	for i, s := range segments {
-		last := i == len(segments)-1
-		switch {
-		case s == ".." && len(out) > 1:
-			out = out[:len(out)-1]
-		case s != "." && s != "..":
-			out = append(out, s)
-			continue
-		}
-		if last {
-			out = append(out, "")
-		}
-	}
-	return strings.Join(out, "/")
-}
-
 // Ask answers a request to the load balancer with a DNS name.
-func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
+func (s *Sim) Ask(dnsName string, r matching.Request, how matching.Reading) Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.advance()
@@ -205,7 +144,7 @@ func (s *Sim) Ask(dnsName string, r Request, how Reading) Answer {
 	return Answer{Refused: true}
 }
 
-func (s *Sim) answer(l *liveListener, r Request, how Reading) Answer {
+func (s *Sim) answer(l *liveListener, r matching.Request, how matching.Reading) Answer {
 	var out Answer
 	if r.TLS != (l.about.Protocol == elb.ProtocolEnumHttps) {
 		return Answer{Status: 400}
@@ -216,7 +155,7 @@ func (s *Sim) answer(l *liveListener, r Request, how Reading) Answer {
 	actions := l.about.DefaultActions
 	out.Host, out.URL = r.Host, strings.TrimSuffix(r.Path+"?"+r.Query, "?")
 	for _, rule := range l.rules {
-		if matchesAll(rule.Conditions, r, how) {
+		if matching.Match(rule.Conditions, r, how) {
 			actions, out.Rule = rule.Actions, aws.ToString(rule.RuleArn)
 			out.transform(rule.Transforms)
 			break
@@ -228,7 +167,7 @@ func (s *Sim) answer(l *liveListener, r Request, how Reading) Answer {
 	return out
 }
 
-func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r Request) {
+func (s *Sim) act(out *Answer, a elb.Action, l *liveListener, r matching.Request) {
 	switch {
 	case a.FixedResponseConfig != nil:
 		out.Status, _ = strconv.Atoi(aws.ToString(a.FixedResponseConfig.StatusCode)) // checked when it was set
@@ -267,7 +206,7 @@ func (a *Answer) transform(transforms []elb.RuleTransform) {
 		if t.Type == elb.TransformTypeEnumHostHeaderRewrite {
 			subject = &a.Host
 		}
-		re := expression(aws.ToString(rewrites[0].Regex))
+		re := matching.Expression(aws.ToString(rewrites[0].Regex))
 		if at := re.FindStringSubmatchIndex(*subject); at != nil {
 			with := numbered.ReplaceAllString(aws.ToString(rewrites[0].Replace), "$${$1}")
 			*subject = (*subject)[:at[0]] + string(re.ExpandString(nil, with, *subject, at)) + (*subject)[at[1]:]
@@ -304,7 +243,7 @@ func (s *Sim) share(arn string, weight int32) Share {
 	return Share{Group: g.name(), Tags: maps.Clone(s.tags[arn]), Weight: weight, Targets: healthy}
 }
 
-func location(c *elb.RedirectActionConfig, l *liveListener, r Request) string {
+func location(c *elb.RedirectActionConfig, l *liveListener, r matching.Request) string {
 	host, _, _ := strings.Cut(r.Host, ":")
 	port := strconv.Itoa(int(aws.ToInt32(l.about.Port)))
 	fill := strings.NewReplacer("#{protocol}", strings.ToLower(string(l.about.Protocol)), "#{host}", host, "#{port}", port,
@@ -319,113 +258,6 @@ func location(c *elb.RedirectActionConfig, l *liveListener, r Request) string {
 		out += "?" + q
 	}
 	return out
-}
-
-func matchesAll(conditions []elb.RuleCondition, r Request, how Reading) bool {
-	for _, c := range conditions {
-		if !matches(readCondition(c), r, how) {
-			return false
-		}
-	}
-	return true
-}
-
-func matches(c condition, r Request, how Reading) bool {
-	switch c.field {
-	case fieldHost:
-		host := r.Host
-		if name, port, ok := strings.Cut(host, ":"); ok && (!how.HostWithPort || port == "80" || port == "443") {
-			host = name
-		}
-		sent := host
-		if !how.HostAsSent {
-			sent = strings.ToLower(host)
-		}
-		return anyOf(c, strings.ToLower(host), sent, strings.ToLower)
-	case fieldPath:
-		path := how.Normalised(r.Path)
-		return anyOf(c, path, path, nil)
-	case fieldHeader:
-		value, ok := r.Headers[strings.ToLower(c.name)]
-		return ok && anyOf(c, strings.ToLower(value), value, strings.ToLower)
-	case fieldMethod:
-		return slices.Contains(c.values, orUsual(r.Method, "GET"))
-	case fieldSource:
-		ip, err := netip.ParseAddr(r.Source)
-		return err == nil && slices.ContainsFunc(c.values, func(v string) bool { return netip.MustParsePrefix(v).Contains(ip) })
-	case fieldQuery:
-		return matchesQuery(c.queries, r.Query)
-	}
-	return false
-}
-
-// anyOf reports whether a value matches a text, or an expression what was sent.
-func anyOf(c condition, text, sent string, fold func(string) string) bool {
-	for _, v := range c.values {
-		if fold != nil {
-			v = fold(v)
-		}
-		if glob(v).MatchString(text) {
-			return true
-		}
-	}
-	return slices.ContainsFunc(c.regexes, func(v string) bool { return expression(v).MatchString(sent) })
-}
-
-func matchesQuery(wanted []elb.QueryStringKeyValuePair, query string) bool {
-	for _, part := range strings.Split(query, "&") {
-		key, value, _ := strings.Cut(part, "=")
-		for _, w := range wanted {
-			keyFits := w.Key == nil || glob(strings.ToLower(*w.Key)).MatchString(strings.ToLower(key))
-			if keyFits && glob(strings.ToLower(aws.ToString(w.Value))).MatchString(strings.ToLower(value)) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// expressions keeps what was compiled, for the same values are looked at again and again.
-var expressions sync.Map
-
-// expression is a regular expression. It was checked when it was set.
-func expression(text string) *regexp.Regexp {
-	if known, ok := expressions.Load(text); ok {
-		return known.(*regexp.Regexp)
-	}
-	compiled := regexp.MustCompile(text)
-	expressions.Store(text, compiled)
-	return compiled
-}
-
-// globs keeps the expressions of values.
-var globs sync.Map
-
-// glob is the expression of a value with * and ?.
-func glob(value string) *regexp.Regexp {
-	if known, ok := globs.Load(value); ok {
-		return known.(*regexp.Regexp)
-	}
-	made := expression(globText(value))
-	globs.Store(value, made)
-	return made
-}
-
-func globText(value string) string {
-	var b strings.Builder
-	b.WriteString(`(?s)^`)
-	for _, c := range value {
-		switch c {
-		case '*':
-			b.WriteString(".*")
-		case '?':
-			b.WriteString(".")
-		default:
-			b.WriteString(regexp.QuoteMeta(string(c)))
-		}
-	}
-	b.WriteString("$")
-	return b.String()
 }
 
 // plainOf is a value as it travels, without what is left out.

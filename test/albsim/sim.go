@@ -15,6 +15,9 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	shield "github.com/aws/aws-sdk-go-v2/service/shield/types"
 	waf "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file is an account in one region, and what a test can say about it.
@@ -63,7 +66,7 @@ type Options struct {
 	// undocumented, and is in turn one of what is near.
 	FirstUse bool
 	// Authorize says whether the caller's policies allow what a call takes; nil where they allow all.
-	Authorize func(Ask) bool
+	Authorize func(iam.Ask) bool
 	// Refuse refuses calls by what they say, with a Refusal; nil where it refuses none. It is asked
 	// before the account is.
 	Refuse func(in any) error
@@ -165,6 +168,13 @@ type Limits struct {
 	// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and 20 in some accounts
 	// (https://github.com/aws/aws-cdk/issues/13651).
 	ImportsPerYear int
+}
+
+// ofConditions are the limits of the conditions of a rule.
+func (l Limits) ofConditions() matching.Limits {
+	return matching.Limits{
+		PerCondition: l.ValuesPerCondition, PerRule: l.ValuesPerRule, Wildcards: l.WildcardsPerRule,
+	}
 }
 
 func (l Limits) withDefaults() Limits {

@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file registers targets inside and outside the VPC's subnets.
@@ -79,7 +81,7 @@ func TestATargetInAZoneWithoutASubnetIsUnused(t *testing.T) {
 				t.Errorf("%s is %s because of %q", aws.ToString(d.Target.Id), d.TargetHealth.State, d.TargetHealth.Reason)
 			}
 		}
-		answer := sim.Ask(aws.ToString(balancer.LoadBalancers[0].DNSName), Request{Port: 80, Host: "a", Path: "/"}, Reading{})
+		answer := sim.Ask(aws.ToString(balancer.LoadBalancers[0].DNSName), matching.Request{Port: 80, Host: "a", Path: "/"}, matching.Reading{})
 		if len(answer.Forward) != 1 || strings.Join(answer.Forward[0].Targets, " ") != "10.0.0.1:80 192.168.1.1:80" {
 			t.Errorf("the requests go to %v", answer.Forward)
 		}

@@ -2,7 +2,6 @@ package albsim
 
 import (
 	"encoding/json"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
@@ -11,23 +10,16 @@ import (
 	"net/url"
 	"reflect"
 	"strings"
+
+	"fairlead.dev/fairlead/test/albsim/codec"
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
 // This file is the wire: it finds out which call an HTTP request is, has it carried out, and
 // answers in the protocol of its service.
 
-// An apiError is a refusal in AWS's words.
-type apiError struct {
-	Code    string
-	Message string
-	Status  int
-}
-
-func (e *apiError) Error() string { return e.Code + ": " + e.Message }
-
-func refuse(code, format string, args ...any) error {
-	return &apiError{Code: code, Message: fmt.Sprintf(format, args...), Status: http.StatusBadRequest}
-}
+// refuse returns a refusal in AWS's words.
+func refuse(code, format string, args ...any) error { return refusal.New(code, format, args...) }
 
 // Refusal is an answer that refuses a call, by AWS's code for why.
 func Refusal(code, message string) error { return refuse(code, "%s", message) }
@@ -37,7 +29,7 @@ type protocol struct {
 	// action names the call and returns what decodes its input.
 	action func(r *http.Request, body []byte) (string, decoder, error)
 	answer func(w http.ResponseWriter, action, requestID string, out any)
-	refuse func(w http.ResponseWriter, requestID string, e *apiError)
+	refuse func(w http.ResponseWriter, requestID string, e *refusal.Error)
 }
 
 // A decoder fills the input of a call.
@@ -129,7 +121,7 @@ func (s *Sim) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the connection ends without an answer
 	}
 	if err != nil {
-		refused := &apiError{Code: "InternalFailure", Message: err.Error(), Status: http.StatusInternalServerError}
+		refused := &refusal.Error{Code: "InternalFailure", Message: err.Error(), Status: http.StatusInternalServerError}
 		errors.As(err, &refused)
 		service.protocol.refuse(w, id, refused)
 		return
@@ -172,31 +164,31 @@ func (s *Sim) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 }
 
 // formAction reads the action, and what it is about, of form values.
-func formAction(by dialect) func(*http.Request, []byte) (string, decoder, error) {
+func formAction(by codec.Dialect) func(*http.Request, []byte) (string, decoder, error) {
 	return func(_ *http.Request, body []byte) (string, decoder, error) {
 		form, err := url.ParseQuery(string(body))
 		if err != nil {
 			return "", nil, refuse("MalformedQueryString", "%v", err)
 		}
-		return form.Get("Action"), func(into any) error { return by.decode(form, into) }, nil
+		return form.Get("Action"), func(into any) error { return by.Decode(form, into) }, nil
 	}
 }
 
 // query is the protocol of form values and XML.
 func query(namespace string) protocol {
 	return protocol{
-		action: formAction(asNamed),
+		action: formAction(codec.AsNamed),
 		answer: func(w http.ResponseWriter, action, id string, out any) {
 			w.Header().Set("Content-Type", "text/xml")
 			fmt.Fprintf(w, "<%sResponse xmlns=%q><%sResult>", action, namespace, action)
-			asNamed.encode(w, out)
+			codec.AsNamed.Encode(w, out)
 			fmt.Fprintf(w, "</%sResult><ResponseMetadata><RequestId>%s</RequestId></ResponseMetadata></%sResponse>", action, id, action)
 		},
-		refuse: func(w http.ResponseWriter, id string, e *apiError) {
+		refuse: func(w http.ResponseWriter, id string, e *refusal.Error) {
 			w.Header().Set("Content-Type", "text/xml")
 			w.WriteHeader(e.Status)
 			fmt.Fprintf(w, "<ErrorResponse xmlns=%q><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>%s</RequestId></ErrorResponse>",
-				namespace, escaped(e.Code), escaped(e.Message), id)
+				namespace, codec.Escaped(e.Code), codec.Escaped(e.Message), id)
 		},
 	}
 }
@@ -215,18 +207,12 @@ func jsonProtocol() protocol {
 		},
 		answer: func(w http.ResponseWriter, _, _ string, out any) {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
-			encodeJSON(w, out)
+			codec.EncodeJSON(w, out)
 		},
-		refuse: func(w http.ResponseWriter, _ string, e *apiError) {
+		refuse: func(w http.ResponseWriter, _ string, e *refusal.Error) {
 			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
 			w.WriteHeader(e.Status)
-			encodeJSON(w, map[string]string{"__type": e.Code, "message": e.Message})
+			codec.EncodeJSON(w, map[string]string{"__type": e.Code, "message": e.Message})
 		},
 	}
-}
-
-func escaped(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
-	return b.String()
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file judges what requests are answered: each is what some accepted version says, and nothing
@@ -104,7 +105,7 @@ func (j *judge) permits(group int, got string, may []string) bool {
 // answer is what becomes of a request: the pods that it may get to, a status, or that it is
 // refused.
 func (j *judge) answer(address, name, path string) string {
-	a := j.sim.Ask(address, albsim.Request{Port: 80, Host: hostOf(name), Path: path, Source: "203.0.113.7"}, albsim.Reading{})
+	a := j.sim.Ask(address, matching.Request{Port: 80, Host: hostOf(name), Path: path, Source: "203.0.113.7"}, matching.Reading{})
 	if a.Refused {
 		return refused
 	}

@@ -21,6 +21,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 	"fairlead.dev/fairlead/test/moto"
 	"fairlead.dev/fairlead/test/page"
 )
@@ -71,13 +72,13 @@ func serve(t *testing.T, o albsim.Options) (*albsim.Sim, string) {
 }
 
 // allowing is the policy of the documentation, with more actions and without some.
-func allowing(t *testing.T, more []string, without ...string) func(albsim.Ask) bool {
+func allowing(t *testing.T, more []string, without ...string) func(iam.Ask) bool {
 	t.Helper()
-	policy, err := albsim.ReadPolicy(policyFile)
+	policy, err := iam.ReadPolicy(policyFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return func(a albsim.Ask) bool {
+	return func(a iam.Ask) bool {
 		return slices.Contains(more, a.Action) || !slices.Contains(without, a.Action) && policy.Allows(a)
 	}
 }
@@ -183,7 +184,7 @@ func TestWhatIsWrongIsNamedInOneLine(t *testing.T) {
 
 // Each action of the policy has a line of its own, whether or not it can be tried.
 func TestEachActionOfThePolicyIsChecked(t *testing.T) {
-	policy, err := albsim.ReadPolicy(policyFile)
+	policy, err := iam.ReadPolicy(policyFile)
 	if err != nil {
 		t.Fatal(err)
 	}

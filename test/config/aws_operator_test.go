@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -67,7 +68,7 @@ func TestOperatorOfOneNamespaceOnAWS(t *testing.T) {
 }
 
 // policyOf is the policy of the guide, for one installation.
-func policyOf(t *testing.T, installation string) albsim.Policy {
+func policyOf(t *testing.T, installation string) iam.Policy {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/iam-policy.json")
 	if err != nil {
@@ -77,7 +78,7 @@ func policyOf(t *testing.T, installation string) albsim.Policy {
 	if err := os.WriteFile(file, []byte(strings.ReplaceAll(string(text), `installation": "*"`, `installation": "`+installation+`"`)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p, err := albsim.ReadPolicy(file)
+	p, err := iam.ReadPolicy(file)
 	if err != nil {
 		t.Fatal(err)
 	}

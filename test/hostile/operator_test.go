@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/scheme"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/kube"
 	"fairlead.dev/fairlead/test/request"
 )
@@ -253,7 +254,7 @@ func (w *running) answer(r request.Request) (string, error) {
 	if b == nil || err != nil {
 		return nothing, err
 	}
-	said := w.sim.Ask(b.Status.Address, asked(r), albsim.Reading{})
+	said := w.sim.Ask(b.Status.Address, asked(r), matching.Reading{})
 	switch {
 	case said.Refused:
 		return request.Refused, nil
@@ -270,9 +271,9 @@ func (w *running) answer(r request.Request) (string, error) {
 }
 
 // asked is a request as the simulator takes it. It comes from the internet.
-func asked(r request.Request) albsim.Request {
+func asked(r request.Request) matching.Request {
 	host := r.Routing.Hostname()
-	out := albsim.Request{
+	out := matching.Request{
 		Port: r.Routing.Port, TLS: r.Protocol == "https", SNI: host, Method: r.Method, Host: r.Routing.Host, Path: r.Routing.Path, Query: r.Query,
 		Headers: map[string]string{}, Source: "203.0.113.7",
 	}
@@ -314,7 +315,7 @@ func (w *running) presented(port int32, host string) ([]string, error) {
 	if b == nil || err != nil {
 		return nil, err
 	}
-	shown := w.sim.Ask(b.Status.Address, albsim.Request{Port: port, TLS: true, SNI: host, Host: host, Path: "/"}, albsim.Reading{}).Certificate
+	shown := w.sim.Ask(b.Status.Address, matching.Request{Port: port, TLS: true, SNI: host, Host: host, Path: "/"}, matching.Reading{}).Certificate
 	if shown == "" {
 		return nil, nil
 	}

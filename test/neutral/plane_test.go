@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 )
 
 // This file sends requests to data planes.
@@ -25,11 +26,11 @@ const canary = "X-Canary"
 type simulated struct{ *albsim.Sim }
 
 func (s simulated) ask(b *balancer, r request, _ int) (string, error) {
-	sent := albsim.Request{Port: r.port, TLS: r.port == 443, SNI: strings.ToLower(r.host), Method: r.method, Host: r.header(), Path: r.path, Query: r.query, Source: "127.0.0.1"}
+	sent := matching.Request{Port: r.port, TLS: r.port == 443, SNI: strings.ToLower(r.host), Method: r.method, Host: r.header(), Path: r.path, Query: r.query, Source: "127.0.0.1"}
 	if r.canary != "" {
 		sent.Headers = map[string]string{strings.ToLower(canary): r.canary}
 	}
-	a := s.Ask(b.seen.Address.Hostname, sent, albsim.Reading{})
+	a := s.Ask(b.seen.Address.Hostname, sent, matching.Reading{})
 	switch {
 	case a.Refused:
 		return refused, nil

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
+	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -36,7 +38,7 @@ func realAccount(t *testing.T) account {
 		s = rand.Uint64()
 	}
 	t.Logf("-seed %d -late %s", s, *late)
-	policy, err := albsim.ReadPolicy("../../docs/iam-policy.json")
+	policy, err := iam.ReadPolicy("../../docs/iam-policy.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +98,11 @@ func (v *vigil) ask(when string) {
 
 // answers is the pod that answers for a host at an address, or what is answered instead.
 func (v *vigil) answers(address, host string, secure bool) string {
-	r := albsim.Request{Port: 80, Host: host, Path: "/"}
+	r := matching.Request{Port: 80, Host: host, Path: "/"}
 	if secure {
 		r.Port, r.TLS, r.SNI = 443, true, host
 	}
-	answer := v.sim.Ask(address, r, albsim.Reading{})
+	answer := v.sim.Ask(address, r, matching.Reading{})
 	if answer.Refused {
 		return "nobody"
 	}

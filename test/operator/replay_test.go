@@ -13,6 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/matching"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -37,7 +38,7 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 	w.replica.Kill()
 	for _, path := range []string{"/", "/api", "/api/1", "/x"} {
 		for _, name := range []string{"shop.example.com", "other.example.com"} {
-			w.sim.Ask(w.hostname(t, "shop"), albsim.Request{Port: 80, Host: name, Path: path, Source: "10.0.0.9"}, albsim.Reading{})
+			w.sim.Ask(w.hostname(t, "shop"), matching.Request{Port: 80, Host: name, Path: path, Source: "10.0.0.9"}, matching.Reading{})
 		}
 	}
 	if len(lines) != 8 {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/tools/go/packages"
 
-	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/albsim/iam"
 	"fairlead.dev/fairlead/test/page"
 )
 
@@ -34,19 +34,19 @@ type statement struct {
 	sid, why  string
 	actions   []string
 	resources []string
-	condition map[string]map[string]albsim.Texts
+	condition map[string]map[string]iam.Texts
 }
 
 // tagged is the condition that a request brings, or a resource has, the tag of an installation: of
 // any.
-func tagged(what string) map[string]map[string]albsim.Texts {
-	return map[string]map[string]albsim.Texts{"StringLike": {"aws:" + what + "Tag/" + ours: {"*"}}}
+func tagged(what string) map[string]map[string]iam.Texts {
+	return map[string]map[string]iam.Texts{"StringLike": {"aws:" + what + "Tag/" + ours: {"*"}}}
 }
 
 // making is the condition that tags are given to what a call makes, and that our tag is among them.
-func making(service string, calls ...string) map[string]map[string]albsim.Texts {
+func making(service string, calls ...string) map[string]map[string]iam.Texts {
 	condition := tagged("Request")
-	condition["StringEquals"] = map[string]albsim.Texts{service + ":CreateAction": calls}
+	condition["StringEquals"] = map[string]iam.Texts{service + ":CreateAction": calls}
 	return condition
 }
 
@@ -71,7 +71,7 @@ var statements = []statement{
 		sid: "FirstLoadBalancer", why: "The first load balancer or target group of an account has AWS make a role for Elastic Load Balancing itself. Where that role is there, this can be left out.",
 		actions:   []string{"iam:CreateServiceLinkedRole"},
 		resources: []string{"arn:*:iam::*:role/aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing"},
-		condition: map[string]map[string]albsim.Texts{"StringEquals": {"iam:AWSServiceName": {"elasticloadbalancing.amazonaws.com"}}},
+		condition: map[string]map[string]iam.Texts{"StringEquals": {"iam:AWSServiceName": {"elasticloadbalancing.amazonaws.com"}}},
 	},
 	{
 		sid: "Make", why: "What is made is made with the tag of the installation, or not at all.",
@@ -150,7 +150,7 @@ var statements = []statement{
 		sid: "ReachTargets", why: "The security groups of the cluster's nodes admit load balancers on the ports of targets. Write the cluster's name for CLUSTER, or leave this out where nodes are opened by hand.",
 		actions:   []string{"ec2:AuthorizeSecurityGroupIngress", "ec2:RevokeSecurityGroupIngress"},
 		resources: []string{arn("ec2", "security-group/*")},
-		condition: map[string]map[string]albsim.Texts{"StringLike": {"aws:ResourceTag/kubernetes.io/cluster/CLUSTER": {"*"}}},
+		condition: map[string]map[string]iam.Texts{"StringLike": {"aws:ResourceTag/kubernetes.io/cluster/CLUSTER": {"*"}}},
 	},
 	{
 		sid: "Protect", why: "A load balancer is joined to a web ACL. AWS WAF knows its name alone; that it has our tag is a condition of what AWS asks besides, in the statement *Change*.",
@@ -183,7 +183,7 @@ func TestPolicy(t *testing.T) {
 		if slices.Contains(free, action) {
 			continue
 		}
-		for _, a := range append(albsim.Needs(action), action) {
+		for _, a := range append(iam.Needs(action), action) {
 			needed[a] = true
 			if !slices.ContainsFunc(statements, func(s statement) bool { return slices.Contains(s.actions, a) }) {
 				t.Errorf("%s is called, and no statement in this file allows it", a)
@@ -204,10 +204,10 @@ func (s statement) needs(needed map[string]bool) []string {
 // policy is the document that allows what is needed.
 func policy(t *testing.T, needed map[string]bool) []byte {
 	t.Helper()
-	p := albsim.Policy{Version: "2012-10-17"}
+	p := iam.Policy{Version: "2012-10-17"}
 	for _, s := range statements {
 		if actions := s.needs(needed); len(actions) > 0 {
-			p.Statement = append(p.Statement, albsim.Statement{Sid: s.sid, Effect: "Allow", Action: actions, Resource: s.resources, Condition: s.condition})
+			p.Statement = append(p.Statement, iam.Statement{Sid: s.sid, Effect: "Allow", Action: actions, Resource: s.resources, Condition: s.condition})
 		}
 	}
 	text, err := json.MarshalIndent(p, "", "  ")
@@ -316,5 +316,5 @@ func actionOf(input types.Type) string {
 	if !isService || !isInput || path.Base(service) != service {
 		return ""
 	}
-	return albsim.Prefix(service) + ":" + call
+	return iam.Prefix(service) + ":" + call
 }

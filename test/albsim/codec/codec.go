@@ -1,7 +1,9 @@
-package albsim
+// Package codec translates between the SDK's types and what travels: form values and XML, or JSON.
+package codec
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net/url"
@@ -10,43 +12,43 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
-// This file turns the SDK's types into what travels and back.
-
-// A dialect is how a protocol of form values and XML names things.
-type dialect struct {
-	// asked and answered are the names of a struct's field in a request and in an answer.
-	asked, answered func(in reflect.Type, field string) string
-	// listed comes between the name of a list and a number in a request.
-	listed string
-	// item is the element of a list in an answer.
-	item string
+// A Dialect is how a protocol of form values and XML names things.
+type Dialect struct {
+	// Asked and Answered are the names of a struct's field in a request and in an answer.
+	Asked, Answered func(in reflect.Type, field string) string
+	// Listed comes between the name of a list and a number in a request.
+	Listed string
+	// Item is the element of a list in an answer.
+	Item string
 }
 
-// asNamed is the dialect in which the names of fields are the names on the wire.
-var asNamed = dialect{
-	asked:    func(_ reflect.Type, field string) string { return field },
-	answered: func(_ reflect.Type, field string) string { return field },
-	listed:   ".member", item: "member",
+// AsNamed is the Dialect in which the names of fields are the names on the wire.
+var AsNamed = Dialect{
+	Asked:    func(_ reflect.Type, field string) string { return field },
+	Answered: func(_ reflect.Type, field string) string { return field },
+	Listed:   ".member", Item: "member",
 }
 
 // A form is the values of a request that is being read.
 type form struct {
-	dialect
+	Dialect
 	values url.Values
 	known  map[string]bool // the values that were understood
 }
 
-// decode fills a struct from form values: Name.member.1.Field=value.
-func (d dialect) decode(values url.Values, into any) error {
-	f := form{dialect: d, values: values, known: map[string]bool{"Action": true, "Version": true}}
+// Decode fills a struct from form values: Name.member.1.Field=value.
+func (d Dialect) Decode(values url.Values, into any) error {
+	f := form{Dialect: d, values: values, known: map[string]bool{"Action": true, "Version": true}}
 	if err := f.value("", reflect.ValueOf(into).Elem()); err != nil {
 		return err
 	}
 	for key := range values {
 		if !f.known[key] {
-			return refuse("MalformedQueryString", "unknown parameter %q", key)
+			return refusal.New("MalformedQueryString", "unknown parameter %q", key)
 		}
 	}
 	return nil
@@ -80,7 +82,7 @@ func (f form) fields(at string, v reflect.Value) error {
 		if !field.IsExported() {
 			continue
 		}
-		if err := f.value(dotted(at, f.asked(v.Type(), field.Name)), v.Field(i)); err != nil {
+		if err := f.value(dotted(at, f.Asked(v.Type(), field.Name)), v.Field(i)); err != nil {
 			return err
 		}
 	}
@@ -94,7 +96,7 @@ func (f form) list(at string, v reflect.Value) error {
 		return nil
 	}
 	for n := 1; ; n++ {
-		member := fmt.Sprintf("%s%s.%d", at, f.listed, n)
+		member := fmt.Sprintf("%s%s.%d", at, f.Listed, n)
 		if !f.present(member) {
 			return nil
 		}
@@ -157,15 +159,15 @@ func setScalar(v reflect.Value, text string) error {
 		err = fmt.Errorf("a %s cannot be sent", v.Type())
 	}
 	if err != nil {
-		return refuse("MalformedQueryString", "%q: %v", text, err)
+		return refusal.New("MalformedQueryString", "%q: %v", text, err)
 	}
 	return nil
 }
 
-// encode writes the fields of a struct as elements.
-func (d dialect) encode(w io.Writer, out any) { d.write(w, reflect.Indirect(reflect.ValueOf(out))) }
+// Encode writes the fields of a struct as elements.
+func (d Dialect) Encode(w io.Writer, out any) { d.write(w, reflect.Indirect(reflect.ValueOf(out))) }
 
-func (d dialect) write(w io.Writer, v reflect.Value) {
+func (d Dialect) write(w io.Writer, v reflect.Value) {
 	if at, ok := v.Interface().(time.Time); ok {
 		fmt.Fprint(w, at.UTC().Format(time.RFC3339))
 		return
@@ -175,27 +177,27 @@ func (d dialect) write(w io.Writer, v reflect.Value) {
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			if field.IsExported() && field.Name != "ResultMetadata" && !empty(v.Field(i)) {
-				d.element(w, d.answered(v.Type(), field.Name), v.Field(i))
+				d.element(w, d.Answered(v.Type(), field.Name), v.Field(i))
 			}
 		}
 	case reflect.Pointer:
 		d.write(w, v.Elem())
 	case reflect.Slice:
 		for i := range v.Len() {
-			d.element(w, d.item, v.Index(i))
+			d.element(w, d.Item, v.Index(i))
 		}
 	case reflect.Map:
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 		for _, k := range keys {
-			fmt.Fprintf(w, "<entry><key>%s</key><value>%s</value></entry>", escaped(k.String()), escaped(v.MapIndex(k).String()))
+			fmt.Fprintf(w, "<entry><key>%s</key><value>%s</value></entry>", Escaped(k.String()), Escaped(v.MapIndex(k).String()))
 		}
 	default:
-		fmt.Fprint(w, escaped(fmt.Sprint(v)))
+		fmt.Fprint(w, Escaped(fmt.Sprint(v)))
 	}
 }
 
-func (d dialect) element(w io.Writer, name string, v reflect.Value) {
+func (d Dialect) element(w io.Writer, name string, v reflect.Value) {
 	fmt.Fprintf(w, "<%s>", name)
 	d.write(w, v)
 	fmt.Fprintf(w, "</%s>", name)
@@ -210,8 +212,8 @@ func empty(v reflect.Value) bool {
 	return v.Kind() == reflect.String && v.Len() == 0
 }
 
-// encodeJSON writes a struct as the JSON services do: times are seconds, what is nil is left out.
-func encodeJSON(w io.Writer, out any) {
+// EncodeJSON writes a struct as the JSON services do: times are seconds, what is nil is left out.
+func EncodeJSON(w io.Writer, out any) {
 	_ = json.NewEncoder(w).Encode(plain(reflect.ValueOf(out))) // plain data; a reader that is gone does not matter
 }
 
@@ -248,4 +250,11 @@ func plain(v reflect.Value) any {
 		return list
 	}
 	return v.Interface()
+}
+
+// Escaped returns a text as XML has it.
+func Escaped(text string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(text)) // a Builder takes everything
+	return b.String()
 }

@@ -1,4 +1,4 @@
-package albsim
+package iam
 
 // This file is the rights that a call takes beyond the action of its own name. AWS lists few of
 // them where it lists the actions, so that each has its source here.
@@ -11,8 +11,8 @@ type Dependent struct {
 }
 
 const (
-	apiPermissions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-permissions.html"
-	linkedRole     = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html"
+	APIPermissions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-permissions.html"
+	LinkedRole     = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html"
 	tagsAtCreation = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/tagging-resources-during-creation.html"
 	ec2Tagging     = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/supported-iam-actions-tagging.html"
 	acmActions     = "https://docs.aws.amazon.com/service-authorization/latest/reference/list_awscertificatemanager.html"
@@ -22,25 +22,25 @@ const (
 	cognitoActions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html"
 )
 
-// createRole is asked while the account has no service-linked role for Elastic Load Balancing:
+// CreateRole is asked while the account has no service-linked role for Elastic Load Balancing:
 // "Elastic Load Balancing creates this role for you when you create a load balancer or a target
 // group".
-const createRole = "iam:CreateServiceLinkedRole"
+const CreateRole = "iam:CreateServiceLinkedRole"
 
 // Dependents are the calls that take more than the action of their own name.
 var Dependents = []Dependent{
 	{"elasticloadbalancing:CreateLoadBalancer", []string{
 		"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInternetGateways", "ec2:DescribeSecurityGroups",
 		"ec2:DescribeSubnets", "ec2:DescribeVpcs",
-	}, apiPermissions},
-	{"elasticloadbalancing:CreateLoadBalancer", []string{createRole}, linkedRole},
-	{"elasticloadbalancing:CreateTargetGroup", []string{"ec2:DescribeInternetGateways", "ec2:DescribeVpcs"}, apiPermissions},
-	{"elasticloadbalancing:CreateTargetGroup", []string{createRole}, linkedRole},
+	}, APIPermissions},
+	{"elasticloadbalancing:CreateLoadBalancer", []string{CreateRole}, LinkedRole},
+	{"elasticloadbalancing:CreateTargetGroup", []string{"ec2:DescribeInternetGateways", "ec2:DescribeVpcs"}, APIPermissions},
+	{"elasticloadbalancing:CreateTargetGroup", []string{CreateRole}, LinkedRole},
 	{"elasticloadbalancing:RegisterTargets", []string{
 		"ec2:DescribeInstances", "ec2:DescribeInternetGateways", "ec2:DescribeSubnets", "ec2:DescribeVpcs",
-	}, apiPermissions},
-	{"elasticloadbalancing:SetIpAddressType", []string{"ec2:DescribeSubnets"}, apiPermissions},
-	{"elasticloadbalancing:SetSubnets", []string{"ec2:DescribeSubnets"}, apiPermissions},
+	}, APIPermissions},
+	{"elasticloadbalancing:SetIpAddressType", []string{"ec2:DescribeSubnets"}, APIPermissions},
+	{"elasticloadbalancing:SetSubnets", []string{"ec2:DescribeSubnets"}, APIPermissions},
 	{"wafv2:GetWebACLForResource", []string{"wafv2:GetWebACL"}, wafForResource},
 
 	// Those whose resource or conditions are particular: ask.go asks for them.
@@ -63,28 +63,6 @@ func Needs(call string) []string {
 	for _, d := range Dependents {
 		if d.Call == call {
 			out = append(out, d.Needs...)
-		}
-	}
-	return out
-}
-
-// dependents are what is asked for a call about nothing in particular, and about the role that AWS
-// makes for itself at the first load balancer of an account.
-func (s *Sim) dependents(call string) []Ask {
-	var out []Ask
-	for _, d := range Dependents {
-		if d.Call != call || d.Source != apiPermissions && d.Source != linkedRole {
-			continue
-		}
-		for _, action := range d.Needs {
-			switch {
-			case action != createRole:
-				out = append(out, s.ask(action, "*", nil))
-			case s.roleMissing:
-				a := s.ask(action, "arn:aws:iam::"+Account+":role/aws-service-role/elasticloadbalancing.amazonaws.com/AWSServiceRoleForElasticLoadBalancing", nil)
-				a.Context["iam:AWSServiceName"] = "elasticloadbalancing.amazonaws.com"
-				out = append(out, a)
-			}
 		}
 	}
 	return out

@@ -1,4 +1,5 @@
-package albsim
+// Package matching has what the conditions of a rule can say, and which requests match them.
+package matching
 
 import (
 	"net/netip"
@@ -9,9 +10,11 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/test/albsim/refusal"
 )
 
-// This file is what the conditions of a rule may say.
+// This file refuses what conditions cannot say.
 
 // The fields of conditions.
 const (
@@ -55,36 +58,39 @@ func readCondition(c elb.RuleCondition) condition {
 // count is how many values a condition has.
 func (c condition) count() int { return len(c.values) + len(c.regexes) + len(c.queries) }
 
-// checkConditions refuses what the conditions of one rule cannot say.
-func checkConditions(conditions []elb.RuleCondition, limits Limits) error {
+// Limits are the quotas of conditions: values in one, values in all of a rule, and wildcards there.
+type Limits struct{ PerCondition, PerRule, Wildcards int }
+
+// Check refuses what the conditions of one rule cannot say.
+func Check(conditions []elb.RuleCondition, limits Limits) error {
 	seen := map[string]bool{}
 	values, wildcards := 0, 0
 	for _, sent := range conditions {
 		c := readCondition(sent)
 		if single := c.field != fieldHeader && c.field != fieldQuery; single && seen[c.field] {
-			return refuse("ValidationError", "A rule can only have one '%s' condition", c.field)
+			return refusal.New("ValidationError", "A rule can only have one '%s' condition", c.field)
 		}
 		seen[c.field] = true
 		if c.count() == 0 {
-			return refuse("ValidationError", "A condition value must be specified")
+			return refusal.New("ValidationError", "A condition value must be specified")
 		}
 		if len(c.values) > 0 && len(c.regexes) > 0 {
-			return refuse("ValidationError", "Values and regular expressions cannot be mixed in one condition")
+			return refusal.New("ValidationError", "Values and regular expressions cannot be mixed in one condition")
 		}
 		if err := checkValues(c); err != nil {
 			return err
 		}
-		if c.count() > limits.ValuesPerCondition {
-			return refuse("ValidationError", "The number of values in a '%s' condition cannot exceed '%d'", c.field, limits.ValuesPerCondition)
+		if c.count() > limits.PerCondition {
+			return refusal.New("ValidationError", "The number of values in a '%s' condition cannot exceed '%d'", c.field, limits.PerCondition)
 		}
 		values += c.count()
 		wildcards += wildcardsIn(c)
 	}
 	switch {
-	case values > limits.ValuesPerRule:
-		return refuse("ValidationError", "The number of condition values in a rule cannot exceed '%d'", limits.ValuesPerRule)
-	case wildcards > limits.WildcardsPerRule:
-		return refuse("ValidationError", "The number of condition wildcards in a rule cannot exceed '%d'", limits.WildcardsPerRule)
+	case values > limits.PerRule:
+		return refusal.New("ValidationError", "The number of condition values in a rule cannot exceed '%d'", limits.PerRule)
+	case wildcards > limits.Wildcards:
+		return refusal.New("ValidationError", "The number of condition wildcards in a rule cannot exceed '%d'", limits.Wildcards)
 	}
 	return nil
 }
@@ -118,19 +124,19 @@ var (
 func checkValues(c condition) error {
 	for _, v := range slices.Concat(c.values, c.regexes) {
 		if v == "" || len(v) > 128 {
-			return refuse("ValidationError", "Condition value '%s' must be between 1 and 128 characters long", v)
+			return refusal.New("ValidationError", "Condition value '%s' must be between 1 and 128 characters long", v)
 		}
 	}
 	for _, v := range c.regexes {
 		if c.field != fieldHost && c.field != fieldPath && c.field != fieldHeader {
-			return refuse("ValidationError", "Regular expressions are not supported for '%s' conditions", c.field)
+			return refusal.New("ValidationError", "Regular expressions are not supported for '%s' conditions", c.field)
 		}
-		if err := checkExpression(v); err != nil {
+		if err := CheckExpression(v); err != nil {
 			return err
 		}
 	}
 	bad := func(v string) error {
-		return refuse("ValidationError", "Condition value '%s' contains a character that is not valid", v)
+		return refusal.New("ValidationError", "Condition value '%s' contains a character that is not valid", v)
 	}
 	switch c.field {
 	case fieldHost:
@@ -147,7 +153,7 @@ func checkValues(c condition) error {
 		}
 	case fieldHeader:
 		if len(c.name) > 40 || !headerName.MatchString(c.name) || strings.EqualFold(c.name, "Host") {
-			return refuse("ValidationError", "HTTP header name '%s' is not valid", c.name)
+			return refusal.New("ValidationError", "HTTP header name '%s' is not valid", c.name)
 		}
 	case fieldMethod:
 		for _, v := range c.values {
@@ -164,23 +170,23 @@ func checkValues(c condition) error {
 	case fieldSource:
 		for _, v := range c.values {
 			if p, err := netip.ParsePrefix(v); err != nil || p.Masked() != p {
-				return refuse("ValidationError", "Condition value '%s' is not a valid CIDR block", v)
+				return refusal.New("ValidationError", "Condition value '%s' is not a valid CIDR block", v)
 			}
 			// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
 			if v == "255.255.255.255/32" {
-				return refuse("ValidationError", "Condition value '%s' cannot be specified", v)
+				return refusal.New("ValidationError", "Condition value '%s' cannot be specified", v)
 			}
 		}
 	default:
-		return refuse("ValidationError", "Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.field)
+		return refusal.New("ValidationError", "Condition field '%s' must be one of '[path-pattern, host-header, http-header, http-request-method, query-string, source-ip]'", c.field)
 	}
 	return nil
 }
 
-// checkExpression refuses what AWS's engine does not know. It knows what Go's does, without \p{…}.
-func checkExpression(text string) error {
+// CheckExpression refuses what AWS's engine does not know. It knows what Go's does, without \p{…}.
+func CheckExpression(text string) error {
 	if _, err := syntax.Parse(text, syntax.Perl); err != nil || strings.Contains(text, `\p`) || strings.Contains(text, `\P`) {
-		return refuse("ValidationError", "Regular expression '%s' is not valid", text)
+		return refusal.New("ValidationError", "Regular expression '%s' is not valid", text)
 	}
 	return nil
 }

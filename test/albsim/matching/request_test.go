@@ -1,4 +1,4 @@
-package albsim
+package matching
 
 import "testing"
 

@@ -1,4 +1,6 @@
-package albsim
+// Package iam has policies of IAM, as far as one that only allows, and never denies, goes, and the
+// actions that they have to allow for a call.
+package iam
 
 import (
 	"bytes"
@@ -9,7 +11,7 @@ import (
 	"strings"
 )
 
-// This file is policies of IAM, as far as one that only allows, and never denies, goes.
+// This file reads policies, and tells what they allow.
 
 // A Policy allows what one of its statements allows.
 type Policy struct {
