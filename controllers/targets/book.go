@@ -19,10 +19,15 @@ import (
 
 // This file holds the target groups that exist, and what is known of their targets.
 
+// The terms of a load balancer's groups are shared by all of them, and never written to.
+type terms struct {
+	class v1alpha1.LoadBalancerClassSpec
+	caps  lb.Capabilities
+}
+
 // A tracked group is one that exists in the cloud.
 type tracked struct {
-	class   v1alpha1.LoadBalancerClassSpec
-	caps    lb.Capabilities
+	*terms
 	backend routing.Backend
 	// members are the targets that were set last, and known says whether they are known.
 	members []lb.Target
@@ -39,10 +44,16 @@ type tracked struct {
 	crowded bool
 }
 
+// A wanted group is what is read of a target group that a load balancer is going to have.
+type wanted struct {
+	service cluster.Ref
+	onNodes bool // its targets are Nodes
+}
+
 // An expectation is what the last compilation of a load balancer leads to.
 type expectation struct {
 	from   []cluster.Ref // of which it was compiled
-	groups map[lb.GroupID]lb.TargetGroup
+	groups map[lb.GroupID]wanted
 	// checked are the ports of its health checks, by namespace.
 	checked map[string]map[int32]bool
 }
@@ -82,13 +93,14 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 	b.mu.Lock()
 	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
+	shared := &terms{class, caps}
 	for _, g := range groups {
 		there[g.ID] = true
 		k := lb.GroupKey{Key: key, ID: g.ID}
 		t := b.group(k)
 		switch {
 		case t == nil:
-			t = &tracked{}
+			t = &tracked{terms: shared}
 			if b.groups[key] == nil {
 				b.groups[key] = map[lb.GroupID]*tracked{}
 			}
@@ -98,7 +110,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 			fresh = append(fresh, k)
 		}
 		b.update(key, t, func(t *tracked) {
-			t.class, t.caps = class, caps
+			t.terms = shared
 			t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
 		})
 		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
@@ -159,9 +171,11 @@ func (b *Book) RecheckOne(ctx context.Context, k lb.GroupKey) {
 func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	next := expectation{from, map[lb.GroupID]lb.TargetGroup{}, checkedPorts(groups)}
+	next := expectation{from, map[lb.GroupID]wanted{}, checkedPorts(groups)}
 	for _, g := range groups {
-		next.groups[g.ID] = g
+		next.groups[g.ID] = wanted{
+			cluster.RefFrom(cluster.KindService, g.Service), g.TargetType == v1alpha1.TargetTypeInstance,
+		}
 	}
 	b.wanted[key] = next
 }
@@ -187,7 +201,7 @@ func (b *Book) Expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	defer b.mu.Unlock()
 	var out []lb.GroupID
 	for id, g := range b.wanted[key].groups {
-		if g.TargetType != v1alpha1.TargetTypeInstance && cluster.RefFrom(cluster.KindService, g.Service) == service {
+		if !g.onNodes && g.service == service {
 			out = append(out, id)
 		}
 	}
