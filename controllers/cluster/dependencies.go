@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -16,17 +15,17 @@ import (
 // and what their last snapshot was made of.
 type Dependencies struct {
 	mu         sync.Mutex
-	Dependents map[Ref]map[lb.Key]bool
-	Members    map[lb.Key]map[string]bool // Ingresses by namespace/name
-	groups     map[string]map[lb.Key]bool // those that have members, by whose they are
-	classes    map[string]map[lb.Key]bool // those that have members, by class
-	Refs       map[lb.Key][]Ref           // what was read for the last snapshot
+	Dependents multimap.Map[Ref, lb.Key]
+	Members    multimap.Map[lb.Key, string] // Ingresses by namespace/name
+	groups     multimap.Map[string, lb.Key] // those that have members, by whose they are
+	classes    multimap.Map[string, lb.Key] // those that have members, by class
+	Refs       map[lb.Key][]Ref             // what was read for the last snapshot
 }
 
 func NewDependencies() *Dependencies {
 	return &Dependencies{
-		Dependents: map[Ref]map[lb.Key]bool{}, Members: map[lb.Key]map[string]bool{},
-		groups: map[string]map[lb.Key]bool{}, classes: map[string]map[lb.Key]bool{},
+		Dependents: multimap.Map[Ref, lb.Key]{}, Members: multimap.Map[lb.Key, string]{},
+		groups: multimap.Map[string, lb.Key]{}, classes: multimap.Map[string, lb.Key]{},
 		Refs: map[lb.Key][]Ref{},
 	}
 }
@@ -37,10 +36,10 @@ func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, key := range keys {
-		multimap.Add(d.Dependents, ingress, key)
-		multimap.Add(d.Members, key, ingress.String())
-		multimap.Add(d.groups, key.Whose(), key)
-		multimap.Add(d.classes, key.Class(), key)
+		d.Dependents.Add(ingress, key)
+		d.Members.Add(key, ingress.String())
+		d.groups.Add(key.Whose(), key)
+		d.classes.Add(key.Class(), key)
 	}
 	return d.sortedDependents(ingress)
 }
@@ -49,11 +48,11 @@ func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 func (d *Dependencies) Release(ingress Ref, key lb.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	multimap.Remove(d.Dependents, ingress, key)
-	multimap.Remove(d.Members, key, ingress.String())
-	if d.Members[key] == nil {
-		multimap.Remove(d.groups, key.Whose(), key)
-		multimap.Remove(d.classes, key.Class(), key)
+	d.Dependents.Remove(ingress, key)
+	d.Members.Remove(key, ingress.String())
+	if d.Members.Len(key) == 0 {
+		d.groups.Remove(key.Whose(), key)
+		d.classes.Remove(key.Class(), key)
 	}
 }
 
@@ -61,7 +60,7 @@ func (d *Dependencies) Release(ingress Ref, key lb.Key) {
 func (d *Dependencies) MembersOf(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Sorted(maps.Keys(d.Members[key]))
+	return slices.Sorted(d.Members.All(key))
 }
 
 // MembersUnder returns the Ingresses that were added to load balancers of a class and not released.
@@ -69,8 +68,8 @@ func (d *Dependencies) MembersUnder(class string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
-	for key := range d.classes[class] {
-		out = slices.AppendSeq(out, maps.Keys(d.Members[key]))
+	for key := range d.classes.All(class) {
+		out = slices.AppendSeq(out, d.Members.All(key))
 	}
 	return out
 }
@@ -81,9 +80,9 @@ func (d *Dependencies) MembersBeside(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
-	for other := range d.groups[key.Whose()] {
+	for other := range d.groups.All(key.Whose()) {
 		if other != key {
-			out = slices.AppendSeq(out, maps.Keys(d.Members[other]))
+			out = slices.AppendSeq(out, d.Members.All(other))
 		}
 	}
 	return out
@@ -95,10 +94,10 @@ func (d *Dependencies) SetReferences(key lb.Key, refs []Ref) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, r := range d.Refs[key] {
-		multimap.Remove(d.Dependents, r, key)
+		d.Dependents.Remove(r, key)
 	}
 	for _, r := range refs {
-		multimap.Add(d.Dependents, r, key)
+		d.Dependents.Add(r, key)
 	}
 	d.Refs[key] = refs
 	if len(refs) == 0 {
@@ -122,5 +121,5 @@ func (d *Dependencies) On(r Ref) []lb.Key {
 }
 
 func (d *Dependencies) sortedDependents(r Ref) []lb.Key {
-	return slices.Sorted(maps.Keys(d.Dependents[r]))
+	return slices.Sorted(d.Dependents.All(r))
 }

@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/multimap"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/memory"
@@ -69,7 +68,10 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 type References map[string]map[cluster.Ref]bool
 
 func (r References) note(kind, namespace, name string) {
-	multimap.Add(r, kind, cluster.RefTo(kind, namespace, name))
+	if r[kind] == nil {
+		r[kind] = map[cluster.Ref]bool{}
+	}
+	r[kind][cluster.RefTo(kind, namespace, name)] = true
 }
 
 // Add adds the names in the spec of an Ingress.

@@ -55,7 +55,7 @@ type Cache struct {
 	mu      sync.Mutex
 	records map[lb.Key]Record              // nil before they are read
 	parsed  map[lb.Key]memory.LoadBalancer // what the compiler reads of them
-	holders map[string]map[lb.Key]bool
+	holders multimap.Map[string, lb.Key]
 }
 
 // NewCache keeps records. With follows, another operator writes what is remembered.
@@ -80,7 +80,7 @@ func (m *Cache) Ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}, map[string]map[lb.Key]bool{}
+	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}, multimap.Map[string, lb.Key]{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -144,7 +144,7 @@ func (m *Cache) All() map[lb.Key]Record {
 func (m *Cache) Holding(member string) []lb.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.holders[member]))
+	return slices.Sorted(m.holders.All(member))
 }
 
 // About returns what the compiler needs to know about some Ingresses: every Memory that has one of
@@ -154,7 +154,7 @@ func (m *Cache) About(members []string, now time.Time) map[lb.Key]memory.LoadBal
 	defer m.mu.Unlock()
 	known, out := map[lb.Key]memory.LoadBalancer{}, map[lb.Key]memory.LoadBalancer{}
 	for _, member := range members {
-		for key := range m.holders[member] {
+		for key := range m.holders.All(member) {
 			if _, ok := known[key]; !ok {
 				known[key] = m.read(key, now)
 				out[key] = memory.LoadBalancer{Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]memory.Member{}}
@@ -222,11 +222,11 @@ func (m *Cache) Drop(ctx context.Context, key lb.Key) error {
 
 func (m *Cache) put(key lb.Key, r Record) {
 	for _, member := range m.records[key].Memory.Members {
-		multimap.Remove(m.holders, member.Ingress, key)
+		m.holders.Remove(member.Ingress, key)
 	}
 	m.records[key], m.parsed[key] = r, MemoryOf(r, time.Time{})
 	for _, member := range r.Memory.Members {
-		multimap.Add(m.holders, member.Ingress, key)
+		m.holders.Add(member.Ingress, key)
 	}
 }
 

@@ -64,7 +64,7 @@ type Book struct {
 	groups map[lb.Key]map[lb.GroupID]*tracked
 	// tallies count the targets of each load balancer.
 	tallies map[lb.Key]*tally
-	by      map[cluster.Ref]map[lb.GroupKey]bool // by Service
+	by      multimap.Map[cluster.Ref, lb.GroupKey] // by Service
 	wanted  map[lb.Key]expectation
 	wake    chan event.TypedGenericEvent[lb.GroupKey]
 	ended   <-chan struct{} // closed when the operator ends, and nothing reads wake any more
@@ -79,7 +79,7 @@ func NewBook(ended <-chan struct{}) *Book {
 		ended:     ended,
 		groups:    map[lb.Key]map[lb.GroupID]*tracked{},
 		tallies:   map[lb.Key]*tally{},
-		by:        map[cluster.Ref]map[lb.GroupKey]bool{},
+		by:        multimap.Map[cluster.Ref, lb.GroupKey]{},
 		wanted:    map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
@@ -113,7 +113,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 			t.terms = shared
 			t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
 		})
-		multimap.Add(b.by, cluster.RefFrom(cluster.KindService, g.Service), k)
+		b.by.Add(cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
 			b.needed.Do(func() { close(b.instances) })
 		}
@@ -122,7 +122,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		if !there[id] {
 			b.update(key, t, func(t *tracked) { t.members = nil })
 			delete(b.groups[key], id)
-			multimap.Remove(b.by, cluster.RefFrom(cluster.KindService, t.backend.Service), lb.GroupKey{Key: key, ID: id})
+			b.by.Remove(cluster.RefFrom(cluster.KindService, t.backend.Service), lb.GroupKey{Key: key, ID: id})
 		}
 	}
 	if len(b.groups[key]) == 0 {
@@ -221,11 +221,7 @@ func (b *Book) leaves(k lb.GroupKey) bool {
 func (b *Book) of(service cluster.Ref) []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var out []lb.GroupKey
-	for k := range b.by[service] {
-		out = append(out, k)
-	}
-	return out
+	return slices.Collect(b.by.All(service))
 }
 
 // onInstances returns the target groups that have Nodes for targets.
