@@ -108,7 +108,7 @@ func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 	if len(lost) > 0 {
 		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
 	}
-	return errors.Join(err, r.Memories.Save(ctx, key, *next.DeepCopy()))
+	return errors.Join(err, r.Memories.Save(ctx, key, records.CopyOf(next)))
 }
 
 // lookAfter has Ingresses reconciled that no load balancer may have, so that their owners are told
