@@ -1,6 +1,9 @@
 package cluster
 
 import (
+	"slices"
+	"strings"
+
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -9,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file has the indexes of the cache: of EndpointSlices by Service and Pod, of Ingresses by
+// This file has the indexes of the cache: of EndpointSlices by Service and Pods, of Ingresses by
 // IngressClass, and of these by parameters.
 
 // An Index lets the cache list the objects of one kind by the values of a field.
@@ -45,15 +48,32 @@ func ServiceOfSlice(o client.Object) []string {
 	return nil
 }
 
-// podsOfSlice returns the names of the Pods of an EndpointSlice.
+// podsOfSlice returns the families of the Pods of an EndpointSlice.
 func podsOfSlice(o client.Object) []string {
 	var out []string
 	for _, e := range o.(*discoveryv1.EndpointSlice).Endpoints {
-		if pod := endpoints.PodOf(o.(*discoveryv1.EndpointSlice), e); pod != "" {
-			out = append(out, pod)
+		pod := endpoints.PodOf(o.(*discoveryv1.EndpointSlice), e)
+		if pod != "" && !slices.Contains(out, familyOf(pod)) {
+			out = append(out, familyOf(pod))
 		}
 	}
 	return out
+}
+
+// familyOf returns the name of a Pod without its last part: that of its ReplicaSet, StatefulSet or
+// DaemonSet. An index by the names of all Pods would take more memory than the EndpointSlices.
+func familyOf(pod string) string {
+	if at := strings.LastIndexByte(pod, '-'); at > 0 {
+		return pod[:at]
+	}
+	return pod
+}
+
+// lists reports whether an EndpointSlice has an endpoint of a Pod.
+func lists(s *discoveryv1.EndpointSlice, pod string) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+		return endpoints.PodOf(s, e) == pod
+	})
 }
 
 // NoClass is how the index has Ingresses that name no class. No IngressClass has this name.

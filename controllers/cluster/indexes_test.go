@@ -40,6 +40,7 @@ func TestWhatObjectsAreIndexedBy(t *testing.T) {
 		"a slice of a Service":             {SliceService, aSlice("web-1", "web"), []string{"web"}},
 		"a slice of no Service":            {SliceService, aSlice("web-1", ""), nil},
 		"the Pods of a slice":              {SlicePods, aSlice("web-1", "web", "a", "b"), []string{"a", "b"}},
+		"those of one ReplicaSet":          {SlicePods, aSlice("web-1", "web", "web-5d8f-abc", "web-5d8f-def", "-x"), []string{"web-5d8f", "-x"}},
 		"an endpoint without a Pod":        {SlicePods, bare, nil},
 		"a class by annotation":            {IngressClass, classed("public", nil), []string{"public"}},
 		"a class by field":                 {IngressClass, classed("", new("internal")), []string{"internal"}},

@@ -85,13 +85,15 @@ func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, erro
 // ServicesListing returns the Services whose EndpointSlices list a Pod.
 func (r PodReader) ServicesListing(ctx context.Context, pod *corev1.Pod) (map[Ref]bool, error) {
 	var list discoveryv1.EndpointSliceList
-	err := r.cache.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{SlicePods: pod.Name}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{SlicePods: familyOf(pod.Name)}, client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	out := map[Ref]bool{}
 	for i := range list.Items {
-		out[Ref{KindService, pod.Namespace, list.Items[i].Labels[discoveryv1.LabelServiceName]}] = true
+		if s := &list.Items[i]; lists(s, pod.Name) {
+			out[Ref{KindService, pod.Namespace, s.Labels[discoveryv1.LabelServiceName]}] = true
+		}
 	}
 	return out, nil
 }
