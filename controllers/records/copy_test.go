@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // A copy has all of a record, and nothing that is written into the record reaches it.
@@ -18,6 +20,10 @@ func TestCopiesAreWholeAndApart(t *testing.T) {
 	members := 0
 	for range 200 {
 		record := r.record()
+		for i := range record.Memory.Members {
+			record.Memory.Members[i].LastAccepted = &v1alpha1.AcceptedVersion{Annotations: map[string]string{"a": "b"}}
+			record.Memory.Members[i].Rejections = []v1alpha1.Rejection{{Message: "one"}}
+		}
 		want := *record.DeepCopy()
 		got := CopyOf(&record)
 		if diff := cmp.Diff(want, got); diff != "" {
