@@ -32,6 +32,9 @@ type Observed struct {
 	// Unread are the reasons why settings could not be read, in the cloud's words. These settings are
 	// assumed to be as they were written.
 	Unread []string `json:"unread,omitempty"`
+	// Read are the settings that a deep observation read, for people. A diff compares digests. It is
+	// nil where they were not read. Steps leave it as it is.
+	Read *ReadSettings `json:"-"`
 }
 
 // The origins of deletion protection.
@@ -39,6 +42,15 @@ const (
 	ByClass  = "class"
 	ByOthers = "others"
 )
+
+// ReadSettings are the settings of a load balancer as a deep observation read them. The digests of
+// an Observed are of these. Settings that could not be read are absent.
+type ReadSettings struct {
+	LoadBalancer *routing.Settings                     `json:"loadBalancer,omitempty"`
+	Listeners    map[int32]ListenerSettings            `json:"listeners,omitempty"`
+	TargetGroups map[GroupID]GroupSettings             `json:"targetGroups,omitempty"`
+	Certificates map[CertificateID]CertificateSettings `json:"certificates,omitempty"`
+}
 
 // Address is where a load balancer is reached.
 type Address struct {

@@ -34,6 +34,7 @@ func (p Plan) Empty() bool { return len(p.Steps) == 0 }
 // Fold is what is there once the plan has run, with the results that a cloud assigns left empty.
 func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	out := o.Clone()
+	out.Read = nil // they are those before the plan
 	for _, s := range p.Steps {
 		s.Step.Do(out, Result{})
 	}

@@ -44,6 +44,39 @@ func KnownOf(want lb.LoadBalancer) Known {
 	return k
 }
 
+// KnownOfRead returns the settings of a load balancer as a deep observation read them.
+func KnownOfRead(o *lb.Observed) Known {
+	k := Known{
+		Listeners:    map[int32]Values{},
+		TargetGroups: map[lb.GroupID]Values{},
+		Certificates: map[lb.CertificateID]Values{},
+	}
+	if o == nil || o.Read == nil {
+		return k
+	}
+	if s := o.Read.LoadBalancer; s != nil && lb.DigestOf(*s) == o.Digest {
+		k.LoadBalancer = some(set(set(OfLoadBalancer(lb.LoadBalancer{Settings: *s}),
+			WebACL, o.Protection.WebACL), Shield, o.Protection.Shield))
+	}
+	for _, l := range o.Listeners {
+		if s, read := o.Read.Listeners[l.Port]; read && lb.DigestOf(s) == l.Digest {
+			k.Listeners[l.Port] = some(OfListener(lb.Listener{Certificates: l.Certificates, Settings: s}))
+		}
+	}
+	for _, g := range o.TargetGroups {
+		if s, read := o.Read.TargetGroups[g.ID]; read && lb.DigestOf(s) == g.Digest {
+			k.TargetGroups[g.ID] = some(OfTargetGroup(lb.TargetGroup{
+				Health: s.HealthCheck, Attributes: s.Attributes, Tags: s.Tags, Provider: g.Provider}))
+		}
+	}
+	for _, c := range o.Certificates {
+		if s := o.Read.Certificates[c.ID]; s.Digest() == c.Digest { // one without tags may be absent
+			k.Certificates[c.ID] = some(OfCertificate(lb.Certificate{Tags: s.Tags}))
+		}
+	}
+	return k
+}
+
 // A Setting is one that a step creates, changes or removes. An empty value is one that is unset.
 type Setting struct {
 	Name string `json:"name"`
