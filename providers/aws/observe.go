@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/listeners"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/targets"
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
@@ -224,12 +225,40 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 	}
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
 	for _, c := range l.Imported {
+		c.Tags = nil
 		o.Certificates = append(o.Certificates, c)
 	}
 	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int {
 		return cmp.Compare(a.ID, b.ID)
 	})
+	if l.Deep {
+		o.Read = settingsOf(l)
+	}
 	return o
+}
+
+// settingsOf returns the settings that a deep look read. Readers compare them with the digests. They
+// do not count where AWS was not asked, or where they were not written to the end.
+func settingsOf(l *look.Look) *lb.ReadSettings {
+	out := &lb.ReadSettings{
+		Listeners:    map[int32]lb.ListenerSettings{},
+		TargetGroups: map[lb.GroupID]lb.GroupSettings{},
+		Certificates: map[lb.CertificateID]lb.CertificateSettings{},
+	}
+	if l.Balancer != nil {
+		s := balancers.SettingsOf(l)
+		out.LoadBalancer = &s
+	}
+	for _, listener := range l.Listeners {
+		out.Listeners[aws.ToInt32(listener.Port)] = listeners.SettingsOf(l, listener)
+	}
+	for _, g := range l.Groups {
+		out.TargetGroups[l.IDOf(aws.ToString(g.TargetGroupArn))] = targets.SettingsOf(l, g)
+	}
+	for _, c := range l.Imported {
+		out.Certificates[c.ID] = lb.CertificateSettings{Tags: c.Tags}
+	}
+	return out
 }
 
 // Targets returns the members of a target group. Members that an observation has just read are not

@@ -125,10 +125,16 @@ func DigestOf(l *look.Look) lb.Digest {
 	if l.FirewallMissing {
 		return ""
 	}
-	tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
-	if !l.Deep || tags[resource.TagDigest] == "" || l.Assumed[aws.ToString(l.Balancer.LoadBalancerArn)] {
-		return lb.Digest(tags[resource.TagDigest])
+	arn := aws.ToString(l.Balancer.LoadBalancerArn)
+	if tag := l.Tags[arn][resource.TagDigest]; !l.Deep || tag == "" || l.Assumed[arn] {
+		return lb.Digest(tag)
 	}
+	return lb.DigestOf(SettingsOf(l))
+}
+
+// SettingsOf returns the live values of the settings that this operator wrote, of a deep look.
+func SettingsOf(l *look.Look) routing.Settings {
+	tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
 	s := routing.Settings{Scheme: string(l.Balancer.Scheme), SecurityGroups: network.WrongGroups(l), Attributes: l.Attributes[aws.ToString(l.Balancer.LoadBalancerArn)], Tags: tagsThroughout(l, resource.WrittenTags(tags))}
 	for _, name := range resource.WrittenIn(tags) {
 		switch name {
@@ -140,7 +146,7 @@ func DigestOf(l *look.Look) lb.Digest {
 			s.SecurityGroups = slices.Sorted(slices.Values(l.Balancer.SecurityGroups))
 		}
 	}
-	return lb.DigestOf(s)
+	return s
 }
 
 // tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has

@@ -110,7 +110,8 @@ func (s *Store) observeOne(
 	s.labels.set(arn, tags[resource.TagLabel])
 	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
 	if deep && c.Digest != "" {
-		c.Digest = lb.CertificateSettings{Tags: resource.WrittenTags(tags)}.Digest()
+		c.Tags = resource.WrittenTags(tags)
+		c.Digest = lb.CertificateSettings{Tags: c.Tags}.Digest()
 	}
 	var whole bool
 	c.Kind, c.Hosts, whole = readLabel(tags[resource.TagLabel])

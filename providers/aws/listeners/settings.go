@@ -172,6 +172,14 @@ func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 	if !l.Deep || tags[resource.TagDigest] == "" || l.Assumed[arn] {
 		return lb.Digest(tags[resource.TagDigest])
 	}
+	return lb.DigestOf(SettingsOf(l, of))
+}
+
+// SettingsOf returns the live values of the settings of a listener that this operator wrote, of a
+// deep look.
+func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
+	arn := aws.ToString(of.ListenerArn)
+	tags := l.Tags[arn]
 	written := resource.WrittenIn(tags)
 	s := lb.ListenerSettings{Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
 	if l.GroupsRight {
@@ -185,5 +193,5 @@ func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 			s.Mutual = fromMutual(of.MutualAuthentication, slices.Contains(written, writtenTrustNamed))
 		}
 	}
-	return lb.DigestOf(s)
+	return s
 }

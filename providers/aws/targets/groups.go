@@ -307,7 +307,7 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 		Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
 	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written to the end
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags)})
+		out.Digest = lb.DigestOf(SettingsOf(l, g))
 	}
 	for _, t := range l.Health[arn] {
 		if t.State != lb.HealthDraining {
@@ -318,6 +318,13 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 		}
 	}
 	return out
+}
+
+// SettingsOf returns the live values of the settings of a target group, of a deep look.
+func SettingsOf(l *look.Look, g elb.TargetGroup) lb.GroupSettings {
+	arn := aws.ToString(g.TargetGroupArn)
+	return lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn],
+		Tags: resource.WrittenTags(l.Tags[arn])}
 }
 
 // existing describes those of some target groups that exist.
