@@ -41,6 +41,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		if result, err = c.assign(r, step); err != nil {
 			return err
 		}
+		changed := r.writeSettings(step)
 		switch step.(type) {
 		case plan.DeleteListener, plan.DeleteLoadBalancer:
 			r.settle()
@@ -52,6 +53,9 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		c.records[key] = r
 		if r.empty() {
 			delete(c.records, key)
+		}
+		if changed {
+			return c.save(step, c.writeSettings)
 		}
 		return c.save(step)
 	})

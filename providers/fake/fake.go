@@ -88,8 +88,8 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 }
 
 // Observe returns the load balancer of a key. Nothing else changes the cloud, so that a deep read
-// finds nothing that a digest hides.
-func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, error) {
+// finds nothing that a digest hides. It returns the settings, too.
+func (c *Cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
 	}
@@ -105,6 +105,9 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, _ bool) (*lb.Observed, 
 			ago = c.options.Stale(key)
 		}
 		seen = r.live(r.ago(ago))
+		if deep {
+			seen.Read = r.readSettings()
+		}
 		return nil
 	})
 	return seen, err

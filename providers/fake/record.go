@@ -88,9 +88,10 @@ type record struct {
 	pools    map[lb.GroupID]*targetgroup.Group
 	pairs    map[lb.CertificateID]certificates.Pair
 
-	past   []*lb.Observed
-	fronts map[int32]*frontend.Front // empty without a data plane
-	serial int                       // of the last handle given out
+	past     []*lb.Observed
+	fronts   map[int32]*frontend.Front // empty without a data plane
+	serial   int                       // of the last handle given out
+	settings *lb.ReadSettings          // changed in place
 }
 
 // memory is the number of steps that a stale read can go back.
@@ -99,6 +100,7 @@ const memory = 32
 func newRecord(key lb.Key) *record {
 	return &record{
 		observed: &lb.Observed{Key: key},
+		settings: none(),
 		pools:    map[lb.GroupID]*targetgroup.Group{},
 		pairs:    map[lb.CertificateID]certificates.Pair{},
 		fronts:   map[int32]*frontend.Front{},

@@ -14,8 +14,8 @@ import (
 )
 
 // This file converts the cloud to files and back. The state file is every lb.Observed by its key,
-// as plans use it. Targets with their health checks are in FILE.targets, private keys, readable by
-// their owner alone, in FILE.keys.
+// as plans use it. Targets with their health checks are in FILE.targets, settings in FILE.settings,
+// private keys, readable by their owner alone, in FILE.keys.
 
 // savedGroup is the part of a target group that an lb.Observed does not hold.
 type savedGroup struct {
@@ -25,9 +25,12 @@ type savedGroup struct {
 
 // save writes the files that a step can have changed. The state file never names a target group or
 // a certificate that is missing from the files beside it: these are written before it and, after a
-// deletion, again after it.
-func (c *Cloud) save(step plan.Step) error {
+// deletion, again after it. What is to be written before all of them is passed.
+func (c *Cloud) save(step plan.Step, before ...func() error) error {
 	return c.files.Commit(func() error {
+		if err := inOrder(before...); err != nil {
+			return err
+		}
 		switch step.(type) {
 		case plan.ImportCertificate:
 			return inOrder(c.writeKeys, c.writeState)
@@ -101,8 +104,9 @@ func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
 	var pairs map[lb.Key]map[lb.CertificateID]certificates.SavedPair
+	var settings map[lb.Key]*lb.ReadSettings
 	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups),
-		c.files.Read(".keys", &pairs)); err != nil {
+		c.files.Read(".keys", &pairs), c.files.Read(".settings", &settings)); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(state)) {
@@ -112,6 +116,9 @@ func (c *Cloud) load() error {
 		}
 		if err := c.adopt(o, groups[key], pairs[key]); err != nil {
 			return fmt.Errorf("reading %s.keys: %s: %w", c.files.Path, key, err)
+		}
+		if r := c.records[key]; r != nil {
+			r.settings = complete(settings[key])
 		}
 	}
 	for key, r := range c.records {

@@ -86,7 +86,7 @@ func TestStateFiles(t *testing.T) {
 	for suffix, c := range map[string]struct {
 		mode   os.FileMode
 		secret bool
-	}{"": {0o644, false}, ".targets": {0o644, false}, ".keys": {0o600, true}, ".authority": {0o600, true}} {
+	}{"": {0o644, false}, ".targets": {0o644, false}, ".settings": {0o644, false}, ".keys": {0o600, true}, ".authority": {0o600, true}} {
 		text, err := os.ReadFile(file + suffix)
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func TestStateFiles(t *testing.T) {
 		}
 	}
 	left, err := filepath.Glob(file + "*")
-	if err != nil || len(left) != 5 { // and the lock
+	if err != nil || len(left) != 6 { // and the lock
 		t.Errorf("files left behind: %v %v", left, err)
 	}
 }

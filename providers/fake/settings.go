@@ -1,0 +1,107 @@
+package fake
+
+import (
+	"maps"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file keeps the settings of objects for deep reads, which plans print. The state file has
+// their digests alone; the settings are in FILE.settings.
+
+// none returns the settings of a load balancer that has no objects.
+func none() *lb.ReadSettings {
+	return &lb.ReadSettings{
+		Listeners:    map[int32]lb.ListenerSettings{},
+		TargetGroups: map[lb.GroupID]lb.GroupSettings{},
+		Certificates: map[lb.CertificateID]lb.CertificateSettings{},
+	}
+}
+
+// complete returns settings from a file, with all their maps. An older binary has written none.
+func complete(s *lb.ReadSettings) *lb.ReadSettings {
+	out := none()
+	if s != nil {
+		out.LoadBalancer = s.LoadBalancer
+		maps.Copy(out.Listeners, s.Listeners)
+		maps.Copy(out.TargetGroups, s.TargetGroups)
+		maps.Copy(out.Certificates, s.Certificates)
+	}
+	return out
+}
+
+// writeSettings notes the settings that a step writes, and reports whether it writes any. A second
+// creation of an object writes none.
+func (r *record) writeSettings(step plan.Step) bool {
+	to := r.settings
+	switch s := step.(type) {
+	case plan.CreateLoadBalancer:
+		to.LoadBalancer = &s.LoadBalancer.Settings
+	case plan.ModifyLoadBalancer:
+		to.LoadBalancer = &s.LoadBalancer.Settings
+	case plan.CreateListener:
+		if r.observed.Listener(s.Listener.Port) != nil {
+			return false
+		}
+		to.Listeners[s.Listener.Port] = s.Listener.Settings
+	case plan.ModifyListener:
+		to.Listeners[s.Listener.Port] = s.Listener.Settings
+	case plan.DeleteListener:
+		delete(to.Listeners, s.Port)
+	case plan.CreateTargetGroup:
+		if r.observed.TargetGroup(s.Group.ID) != nil {
+			return false
+		}
+		to.TargetGroups[s.Group.ID] = groupSettings(s.Group)
+	case plan.ModifyTargetGroup:
+		to.TargetGroups[s.Group.ID] = groupSettings(s.Group)
+	case plan.DeleteTargetGroup:
+		delete(to.TargetGroups, s.Group)
+	default:
+		return r.writeTags(step)
+	}
+	return true
+}
+
+// writeTags notes the tags of certificates that a step writes, and reports whether it writes any.
+func (r *record) writeTags(step plan.Step) bool {
+	to := r.settings.Certificates
+	switch s := step.(type) {
+	case plan.ImportCertificate:
+		to[s.Certificate.ID] = lb.CertificateSettings{Tags: s.Certificate.Tags}
+	case plan.ReplaceCertificate:
+		delete(to, s.Old)
+		to[s.New.ID] = lb.CertificateSettings{Tags: s.New.Tags}
+	case plan.ModifyCertificate:
+		to[s.Certificate.ID] = lb.CertificateSettings{Tags: s.Certificate.Tags}
+	case plan.DeleteCertificate:
+		delete(to, s.Certificate)
+	default:
+		return false
+	}
+	return true
+}
+
+// readSettings returns a copy of the settings.
+func (r *record) readSettings() *lb.ReadSettings {
+	return &lb.ReadSettings{
+		LoadBalancer: r.settings.LoadBalancer,
+		Listeners:    maps.Clone(r.settings.Listeners),
+		TargetGroups: maps.Clone(r.settings.TargetGroups),
+		Certificates: maps.Clone(r.settings.Certificates),
+	}
+}
+
+func groupSettings(g lb.TargetGroup) lb.GroupSettings {
+	return lb.GroupSettings{HealthCheck: g.Health, Attributes: g.Attributes, Tags: g.Tags}
+}
+
+// writeSettings writes the settings of all objects.
+func (c *Cloud) writeSettings() error {
+	all := map[lb.Key]*lb.ReadSettings{}
+	for key, r := range c.records {
+		all[key] = r.settings
+	}
+	return c.files.Write(".settings", 0o644, all)
+}
