@@ -12,7 +12,8 @@ import (
 
 // This file translates what a cloud has.
 
-// EncodeObserved writes what there is. Settings are told by their digests.
+// EncodeObserved writes what there is. Settings are told by their digests. Where they were read, they
+// are told themselves, too.
 func EncodeObserved(o *lb.Observed) v1.Observed {
 	out := v1.Observed{
 		Key: string(o.Key), Exists: o.Exists, Active: o.Active, Address: encodeAddress(o.Address), Handle: o.Handle, Digest: string(o.Digest),
@@ -39,6 +40,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 	for _, c := range o.Certificates {
 		out.Certificates = append(out.Certificates, v1.ObservedCertificate{ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle})
 	}
+	tellSettings(&out, o.Read)
 	return out
 }
 
@@ -81,6 +83,7 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 	for _, c := range o.Certificates {
 		out.Certificates = append(out.Certificates, decodeObservedCertificate(c))
 	}
+	out.Read = toldSettings(o)
 	return out, inOrder(out)
 }
 
@@ -117,7 +120,7 @@ func decodeObservedGroup(g v1.ObservedTargetGroup) lb.ObservedTargetGroup {
 		Ready: g.Ready, Registered: g.Registered, Handle: g.Handle,
 	}
 	if s := g.Settings; s != nil {
-		out.Digest = lb.DigestOf(lb.GroupSettings{HealthCheck: routing.HealthCheck(s.Health), Attributes: s.Attributes, Tags: s.Tags})
+		out.Digest = lb.DigestOf(decodeGroupSettings(*s))
 	}
 	return out
 }

@@ -233,8 +233,10 @@ func TestWhatIsObservedGoesOverTheWire(t *testing.T) {
 	}
 }
 
-// desired are the fields of what is observed that only the desired side has.
+// desired are the fields of what is observed that only the desired side has, and the settings that
+// were read, which are told only where a digest is theirs.
 var desired = cmp.Options{
+	cmpopts.IgnoreFields(lb.Observed{}, "Read"),
 	cmpopts.IgnoreFields(lb.TargetGroup{}, "Provider", "Health", "Attributes", "Tags", "Targets"), cmpopts.IgnoreFields(lb.Certificate{}, "Tags", "Pair", "Secrets", "Origin"),
 }
 
@@ -312,6 +314,20 @@ func TestSettingsAreToldInstead(t *testing.T) {
 	} {
 		if pair[0] != pair[1] {
 			t.Errorf("%s: the digest of what is told is %s, and that of what was sent is %s", name, pair[0], pair[1])
+		}
+	}
+	read := lb.ReadSettings{
+		LoadBalancer: &balancer.Settings, Listeners: map[int32]lb.ListenerSettings{80: listener.Settings},
+		TargetGroups: map[lb.GroupID]lb.GroupSettings{"g": {HealthCheck: group.Health, Attributes: group.Attributes, Tags: group.Tags}},
+		Certificates: map[lb.CertificateID]lb.CertificateSettings{"c": {Tags: balancer.Settings.Tags}},
+	}
+	again, err := DecodeObserved("k", EncodeObserved(got))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]*lb.Observed{"told": got, "told once more": again} {
+		if diff := cmp.Diff(&read, o.Read, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("settings (-sent +%s):\n%s", name, diff)
 		}
 	}
 	if got.Listeners[0].ClientSecrets != listener.Settings.ClientSecrets {
