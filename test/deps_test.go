@@ -62,7 +62,8 @@ var layers = map[string][]string{
 	"model/ingress":             {"model/diag", "model/ingress/backends", "model/ingress/classes", "model/ingress/hostrules", "model/ingress/listeners", "model/ingress/members", "model/ingress/objects", "model/ingress/snapshots", "model/routing", "model/routing/language"},
 	"model/requests":            {"model/routing", "model/routing/language"},
 	"model/compare":             {"model/lb", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
-	"model/replay":              {"model/accesslog", "model/compare", "model/lb", "model/routing", "model/routing/precedence"},
+	"model/replay":              {"model/accesslog", "model/compare", "model/lb", "model/replay/urls", "model/routing", "model/routing/precedence"},
+	"model/replay/urls":         {},
 	"model/expect":              {"model/compare", "model/diag", "model/plainyaml", "model/printable", "model/requests", "model/routing", "model/routing/precedence"},
 	"model/lb":                  {"model/diag", "model/printable", "model/routing", "model/routing/language"},
 	"model/lowering":            {"model/diag", "model/lb", "model/routing", "model/routing/language", "model/routing/precedence"},
@@ -78,7 +79,7 @@ var layers = map[string][]string{
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
-	"providers/providertest":      {"model/check", "model/planner", "model/routing", "model/lb", "model/plan", "providers", "providers/selfsigned"},
+	"providers/providertest":      {"model/check", "model/planner", "model/routing", "model/lb", "model/plan", "model/plan/values", "providers", "providers/selfsigned"},
 	"providers/prove":             {"model/check", "model/lb", "model/plan", "model/planner", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":            {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake/statefile":    {},

@@ -14,11 +14,13 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -354,13 +356,19 @@ func (w *world) elsewhere(change func(*elbapi.Client) error) {
 	}
 }
 
-// rests expects nothing to do, however deeply one looks.
+// rests expects nothing to do, however deeply one looks. A deep look reads the settings that are
+// wanted, as a plan prints them.
 func (w *world) rests(after string) {
 	w.Helper()
 	for _, deep := range []bool{false, true} {
 		if todo := w.look(deep); !todo.Empty() {
 			w.Errorf("after %s, looking deeply %t: %v", after, deep, todo.Print())
 		}
+	}
+	s := w.snapshot()
+	want := model.Compile(s, w.facts(), w.cloud.Capabilities(model.ClassOf(s))).LoadBalancer
+	if diff := cmp.Diff(values.KnownOf(want), values.KnownOfRead(w.seen), cmpopts.EquateEmpty()); diff != "" {
+		w.Errorf("after %s, settings (-wanted +read):\n%s", after, diff)
 	}
 }
 
