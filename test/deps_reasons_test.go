@@ -18,6 +18,7 @@ var reasons = map[string]string{
 	"model/check":               "a finding of `check`, `prove` and the contract, so that all three print alike",
 	"model/accesslog":           "lines of access logs in their fields",
 	"model/replay":              "which paths answered the lines of logs, and what a change does to them",
+	"model/replay/urls":         "which URLs a load balancer may take for the same",
 	"model/diag":                "diagnostics: what is said to the author of an object, with its reason and place",
 	"model/routing":             "requests, routes, and what Ingresses ask for; every layer below and above speaks of these",
 	"model/routing/language":    "paths and expressions as sets of texts that can be compared",

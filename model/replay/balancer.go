@@ -22,6 +22,9 @@ type Balancer struct {
 	// load balancer: it gets the priorities of that plan, and may have got others since.
 	Told    bool
 	Dialect lb.Dialect
+	// Foreign are the priorities of rules, by port, that Fairlead did not create and that the class
+	// keeps.
+	Foreign map[int32][]int
 	// Names are names of the load balancer in logs, besides those in its key and in the cloud.
 	Names []string
 }
@@ -59,6 +62,7 @@ func newBalancer(setup *Balancer) *balancer {
 	for i := range o.Listeners {
 		if b.planned || exists(&o.Listeners[i]) {
 			b.listeners[o.Listeners[i].Port] = newListener(&o.Listeners[i], setup.Dialect)
+			b.listeners[o.Listeners[i].Port].foreign(setup.Foreign[o.Listeners[i].Port])
 		}
 	}
 	for _, g := range o.TargetGroups {

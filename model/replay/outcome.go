@@ -15,6 +15,7 @@ type outcome struct {
 	said    logged
 	paths   []*pathCount
 	wrong   *group // nil if they agree
+	foreign bool   // a foreign rule answered
 	effect  effect
 	altered *group // nil if a change alters nothing
 }
@@ -32,7 +33,9 @@ func (r *Replayer) outcomeOf(b *balancer, h *host, p *prediction, l *accesslog.L
 		if arn = l.Raw(accesslog.TargetGroup); len(arn) == 1 {
 			arn = nil
 		}
-	case "redirect", "fixed":
+	case "redirect":
+		said.status, said.elsewhere = l.StatusCode(accesslog.Status), h.elsewhere(p, l)
+	case "fixed":
 		said.status = l.StatusCode(accesslog.Status)
 	}
 	for i := range p.outcomes {
@@ -57,7 +60,7 @@ func (s logged) sameBut(o logged) bool {
 
 func (r *Replayer) newOutcome(b *balancer, h *host, p *prediction, said logged) outcome {
 	v := b.judge(p, said)
-	o := outcome{said: said}
+	o := outcome{said: said, foreign: v.foreign}
 	if v.wrong != "" {
 		name := nameOf(b, h, v.answers, nil, fmt.Sprint(v.wrong, said, v.expected))
 		o.wrong = r.wrong.of(name, func() *group {
@@ -69,7 +72,7 @@ func (r *Replayer) newOutcome(b *balancer, h *host, p *prediction, said logged) 
 			o.paths = append(o.paths, r.pathOf(b, a.answer))
 		}
 	}
-	if !r.setup.Change {
+	if !r.setup.Change || v.foreign { // the change leaves foreign rules where they are
 		return o
 	}
 	var before, after []possible

@@ -43,7 +43,7 @@ func when(c routing.Config, path string, conditions ...routing.Condition) routin
 // A said is a line, as far as it differs from others.
 type said struct {
 	elb, url, method, agent, group, actions string
-	status, target, priority                string
+	status, target, priority, location      string
 }
 
 func (s said) String() string {
@@ -53,8 +53,8 @@ func (s said) String() string {
 		}
 		return text
 	}
-	return fmt.Sprintf(`http 2026-01-01T00:00:00.000000Z %s 192.0.2.7:1 - 0 0 0 %s %s 1 1 "%s %s HTTP/1.1" "%s" - - %s "-" "-" "-" %s 2026-01-01T00:00:00.000000Z "%s" "-"`,
-		or(s.elb, "app/x/1"), or(s.status, "200"), or(s.target, "-"), or(s.method, "GET"), or(s.url, "http://a.test:80/"), or(s.agent, "-"), or(s.group, "-"), or(s.priority, "1"), or(s.actions, "forward"))
+	return fmt.Sprintf(`http 2026-01-01T00:00:00.000000Z %s 192.0.2.7:1 - 0 0 0 %s %s 1 1 "%s %s HTTP/1.1" "%s" - - %s "-" "-" "-" %s 2026-01-01T00:00:00.000000Z "%s" "%s"`,
+		or(s.elb, "app/x/1"), or(s.status, "200"), or(s.target, "-"), or(s.method, "GET"), or(s.url, "http://a.test:80/"), or(s.agent, "-"), or(s.group, "-"), or(s.priority, "1"), or(s.actions, "forward"), or(s.location, "-"))
 }
 
 func run(t *testing.T, setup *Setup, lines ...said) Report {
@@ -416,7 +416,7 @@ func TestSeveralReplayersAddUp(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(want.Disagreements) != 2 || want.Disagreements[0].Lines != 60 || want.Disagreements[1].Examples[0] != (Example{"two", 6, "GET http://a.test:80/x/5"}) || want.Change.Changed != 300 {
+	if len(want.Disagreements) != 2 || want.Disagreements[0].Lines != 60 || want.Disagreements[1].Examples[0] != (Example{File: "two", Line: 6, Request: "GET http://a.test:80/x/5"}) || want.Change.Changed != 300 {
 		t.Errorf("%+v", want)
 	}
 }

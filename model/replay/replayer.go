@@ -6,6 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/model/accesslog"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/replay/urls"
 )
 
 // This file replays lines.
@@ -32,6 +33,8 @@ type Replayer struct {
 	wrong    groups
 	effects  groups
 	byKey    map[lb.Key]int64
+	foreign  map[lb.Key]int64 // lines that a foreign rule answered
+	untimely int64            // before or after the time that is asked for
 }
 
 // The bounds of what a Replayer remembers. Beyond them it forgets, and finds out again.
@@ -45,7 +48,8 @@ func New(setup *Setup) *Replayer {
 	r := &Replayer{
 		setup: setup, names: map[string]int{}, others: map[string]int64{},
 		paths: map[pathKey]*pathCount{}, byKey: map[lb.Key]int64{},
-		wrong: groups{known: map[string]*group{}}, effects: groups{known: map[string]*group{}},
+		foreign: map[lb.Key]int64{},
+		wrong:   groups{known: map[string]*group{}}, effects: groups{known: map[string]*group{}},
 	}
 	for i := range setup.Balancers {
 		r.balancers = append(r.balancers, newBalancer(&setup.Balancers[i]))
@@ -73,6 +77,9 @@ func (r *Replayer) Replay(l *accesslog.Line, at Place) {
 	r.byKey[b.key]++
 	p := r.predictionOf(h, request, l)
 	o := r.outcomeOf(b, h, p, l)
+	if o.foreign {
+		r.foreign[b.key]++
+	}
 	r.count(o, l, at)
 }
 
@@ -101,7 +108,7 @@ func (r *Replayer) count(o *outcome, l *accesslog.Line, at Place) {
 		}
 		g.lines++
 		if g.examples.wants(at) {
-			g.examples.add(example{at, requestIn(l)})
+			g.examples.add(example{at, requestIn(l), locationIn(l)})
 		}
 	}
 }
@@ -115,7 +122,16 @@ func requestIn(l *accesslog.Line) string {
 	return string(text[:min(len(text), mostText)])
 }
 
-// mostText is how many bytes of the request are kept of an example.
+// locationIn is where the redirect of a line leads to, for people; empty without one.
+func locationIn(l *accesslog.Line) string {
+	text := l.Text(accesslog.RedirectURL)
+	return text[:min(len(text), mostText)]
+}
+
+// Untimely counts a line that is left out for its time.
+func (r *Replayer) Untimely() { r.untimely++ }
+
+// mostText is how many bytes of the request and of the location are kept of an example.
 const mostText = 1 << 10
 
 // balancerOf returns the load balancer of a line, or nil if it is none of those of the Setup.
@@ -194,7 +210,7 @@ func (r *Replayer) predictionOf(
 // matches.
 func (r *Replayer) find(h *host, request accesslog.Request, l *accesslog.Line) *prediction {
 	a := h.parts.askedBy(request, l)
-	paths := readings(r.readings[:0], string(request.Path))
+	paths := urls.Readings(r.readings[:0], string(request.Path))
 	r.readings, r.key = paths, r.key[:0]
 	for _, path := range paths {
 		h.find(&r.found, &a, path)

@@ -34,6 +34,8 @@ type LoadBalancer struct {
 	Priorities bool `json:"priorities"`
 	// Planned says that these are those of a plan that makes the load balancer.
 	Planned bool `json:"planned"`
+	// Foreign are the lines that a rule answered which Fairlead did not create and the class keeps.
+	Foreign int64 `json:"foreign"`
 }
 
 // An Other is a load balancer by its name in logs.
@@ -68,8 +70,8 @@ type Path struct {
 type Disagreement struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
 	Port         int32  `json:"port"`
-	// Kind is rule, if another rule decided than those that may, or answer, if the load balancer did
-	// something else than the Ingress paths ask for.
+	// Kind is rule, if another rule decided than those that may, answer, if the load balancer did
+	// something else than the Ingress paths ask for, or location, if it redirected to another URL.
 	Kind   string `json:"kind"`
 	Logged Logged `json:"logged"`
 	// Priorities are those that may be logged; empty if they are not known.
@@ -93,6 +95,8 @@ type Example struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Request string `json:"request"`
+	// Location is where the redirect that was logged leads to.
+	Location string `json:"location,omitempty"`
 }
 
 // A Change is what a change does to the requests in the lines.
@@ -129,6 +133,10 @@ type Summary struct {
 	Others int64 `json:"others"`
 	// NoListener are lines of a port that the configuration does not have.
 	NoListener int64 `json:"noListener"`
+	// Foreign are lines that a rule answered which Fairlead did not create and the class keeps.
+	Foreign int64 `json:"foreign"`
+	// Untimely are lines before --since, or at or after --until. They are not among the lines.
+	Untimely int64 `json:"untimely"`
 	// Undescribed are lines of disagreements and changes beyond those that are kept.
 	Undescribed int64 `json:"undescribed"`
 }
@@ -143,7 +151,9 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 		Disagreements: []Disagreement{}}
 	for _, b := range sum.balancers {
 		out.LoadBalancers = append(out.LoadBalancers,
-			LoadBalancer{b.key, sum.byKey[b.key], len(b.listeners) > 0, b.planned})
+			LoadBalancer{b.key, sum.byKey[b.key], len(b.listeners) > 0, b.planned,
+				sum.foreign[b.key]})
+		out.Summary.Foreign += sum.foreign[b.key]
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.others)) {
 		out.Others = append(out.Others, Other{name, sum.others[name]})
@@ -165,6 +175,7 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 	s := &out.Summary
 	s.Disagreements += sum.wrong.rest.lines
 	s.Undescribed = sum.wrong.rest.lines + sum.effects.rest.lines
+	s.Untimely = sum.untimely
 	s.Lines, s.Either, s.NotDecided, s.NoListener = sum.lines, sum.either, sum.unrouted, sum.unplaced
 	s.Compared = s.Lines - s.Others - s.NotDecided - s.NoListener
 	if setup.Change {
@@ -183,8 +194,12 @@ func (r *Replayer) add(o *Replayer) {
 	for name, n := range o.others {
 		r.others[name] += n
 	}
+	r.untimely += o.untimely
 	for key, n := range o.byKey {
 		r.byKey[key] += n
+	}
+	for key, n := range o.foreign {
+		r.foreign[key] += n
 	}
 	for k, p := range o.paths {
 		if r.paths[k] == nil {
@@ -228,7 +243,7 @@ func (g *group) disagreement(files []string) Disagreement {
 func (e examples) shown(files []string) []Example {
 	out := []Example{}
 	for _, one := range e {
-		out = append(out, Example{files[one.File], one.Line, one.request})
+		out = append(out, Example{files[one.File], one.Line, one.request, one.location})
 	}
 	return out
 }

@@ -25,6 +25,7 @@ type rule struct {
 	hosts    []*lb.Matcher // each of one condition on the host
 	paths    []pathValues  // likewise, on the path
 	when     routing.Conditions
+	foreign  bool // Fairlead did not create it
 	unclear  bool // there is a condition that lines cannot decide
 }
 
@@ -91,6 +92,13 @@ func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 	}
 	l.rules = append(l.rules, rule{action: o.Default})
 	return l
+}
+
+// foreign notes which rules Fairlead did not create.
+func (l *listener) foreign(priorities []int) {
+	for i := range l.rules {
+		l.rules[i].foreign = slices.Contains(priorities, l.rules[i].priority)
+	}
 }
 
 // forHost returns the rules whose conditions on the host hold, by their place. The host is compared

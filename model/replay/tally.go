@@ -14,7 +14,8 @@ func (p Place) before(o Place) bool {
 // An example is a line that shows something.
 type example struct {
 	Place
-	request string
+	request  string
+	location string // of a redirect
 }
 
 // mostExamples is how many examples are kept of each kind: the first ones.

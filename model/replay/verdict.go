@@ -15,6 +15,7 @@ type logged struct {
 	final         string // the kind of the last action; empty if the request did not get that far
 	authenticated bool
 	status        int    // of a redirect or a fixed response
+	elsewhere     uint64 // the places of the possible answers that redirect to another URL
 	group         string // the ARN of the target group that it was forwarded to
 }
 
@@ -24,6 +25,8 @@ const (
 	WrongRule = "rule"
 	// WrongAnswer: what was done is not what the Ingress paths that may answer ask for.
 	WrongAnswer = "answer"
+	// WrongLocation: the redirect led to another URL than the Ingress paths that may answer ask for.
+	WrongLocation = "location"
 )
 
 // A verdict is what became of a line.
@@ -31,6 +34,7 @@ type verdict struct {
 	wrong    string     // empty if nothing is
 	answers  []possible // those that agree with the line; all that may answer if none does
 	expected []int      // priorities that may be logged; nil if they are not known
+	foreign  bool       // a foreign rule answered, and no Ingress path
 }
 
 // judge compares a line with the rules and the answers that are possible.
@@ -44,16 +48,35 @@ func (b *balancer) judge(p *prediction, said logged) verdict {
 			return out
 		}
 	}
-	for _, may := range p.before {
-		if b.agrees(may.action, said) && (decided == nil || alike(may.action, decided.action)) {
+	if decided != nil && decided.foreign {
+		if out.foreign = b.agrees(decided.action, said); !out.foreign {
+			out.wrong, out.answers = WrongAnswer, p.before
+		}
+		return out
+	}
+	elsewhere := false
+	for i, may := range p.before {
+		switch {
+		case !b.agrees(may.action, said) || decided != nil && !alike(may.action, decided.action):
+		case said.elsewhere&placeOf(i) != 0:
+			elsewhere = true
+		default:
 			out.answers = append(out.answers, may)
 		}
 	}
-	if len(out.answers) == 0 {
+	switch {
+	case len(out.answers) > 0:
+	case elsewhere:
+		out.wrong, out.answers = WrongLocation, p.before
+	default:
 		out.wrong, out.answers = WrongAnswer, p.before
 	}
 	return out
 }
+
+// placeOf returns the bit of a possible answer; 0 for those beyond the first 64. The locations of
+// these are not compared.
+func placeOf(i int) uint64 { return 1 << i }
 
 // agrees reports whether an action may be the one that was logged.
 func (b *balancer) agrees(a lb.Action, said logged) bool {

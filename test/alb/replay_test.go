@@ -12,6 +12,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/accesslog"
 	"fairlead.dev/fairlead/model/lb"
@@ -137,7 +138,11 @@ func logged(t *testing.T, do func(t *testing.T, rng *rand.Rand, w *world, table 
 			for i := range 4 {
 				w.service(fmt.Sprintf("service-%d", i), rng.IntN(3))
 			}
-			w.backendNamed("canary", weighted("service-0", 1, "service-1", 3))
+			w.backendNamed("canary", []v1alpha1.BackendSpec{
+				weighted("service-0", 1, "service-1", 3),
+				{Redirect: &v1alpha1.Redirect{Scheme: "https", StatusCode: 301}},
+				{Redirect: &v1alpha1.Redirect{Host: "new.example.com", Path: "/to/#{path}", Query: "from=#{host}&#{query}", StatusCode: 302}},
+			}[set%3])
 			w.secret("tls", 0, "a.example.com", "b.example.com")
 			anyIngresses(w, rng)
 			conditional(w, rng)
@@ -238,12 +243,19 @@ func specified(r matching.Request, path string) routing.Request {
 }
 
 // Lines that are changed after they were written are all found: with the priority of a rule that
-// could not decide, with the target group of another rule, and with another action.
+// could not decide, with the target group of another rule, with another action, and with another location.
 func TestPlantedLiesInLogsAreFound(t *testing.T) {
 	planted := map[string]int{}
 	logged(t, func(t *testing.T, rng *rand.Rand, w *world, table *precedence.Table, all []hit) {
 		setup := setupOf(w, table, true)
-		for _, h := range all[:min(len(all), 20)] {
+		some := all[:min(len(all), 20)]
+		redirected := func(h hit) bool { return fieldsOf(h.line)[fieldActions] == `"redirect"` }
+		for _, h := range all[len(some):] {
+			if len(some) < 30 && redirected(h) {
+				some = append(some[:len(some):len(some)], h)
+			}
+		}
+		for _, h := range some {
 			for kind, line := range lies(rng, w, h) {
 				planted[kind]++
 				lines := linesOf(all)
@@ -257,7 +269,7 @@ func TestPlantedLiesInLogsAreFound(t *testing.T) {
 		}
 	})
 	t.Logf("%v", planted)
-	for _, kind := range []string{"another priority", "a priority that no rule has", "another target group", "another action"} {
+	for _, kind := range []string{"another priority", "a priority that no rule has", "another target group", "another action", "another location"} {
 		if planted[kind] < logSets {
 			t.Errorf("%d lines with %s, of %v", planted[kind], kind, planted)
 		}
@@ -269,6 +281,7 @@ const (
 	fieldGroup    = 16
 	fieldPriority = 20
 	fieldActions  = 22
+	fieldLocation = 23
 )
 
 // lies are lines with one thing changed that cannot be so.
@@ -304,6 +317,8 @@ func lies(rng *rand.Rand, w *world, h hit) map[string]string {
 				out["another target group"] = changed(fieldGroup, g.Handle)
 			}
 		}
+	case `"redirect"`:
+		out["another location"] = changed(fieldLocation, `"https://elsewhere.example.com:443/"`)
 	case `"fixed-response"`:
 		out["another action"] = changed(fieldActions, `"forward"`)
 	}

@@ -1,4 +1,5 @@
-package replay
+// Package urls says which URLs may be the same to a load balancer, as far as AWS documents it.
+package urls
 
 import (
 	"net/url"
@@ -12,9 +13,9 @@ import (
 // and what that changes is not documented
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 
-// readings are the paths that a load balancer may compare for one that was sent: itself, and with
+// Readings are the paths that a load balancer may compare for one that was sent: itself, and with
 // encoded characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
-func readings(out []string, path string) []string {
+func Readings(out []string, path string) []string {
 	out = append(out, path)
 	if path == "" {
 		out = append(out, "/")
