@@ -203,7 +203,7 @@ func planLive(
 	}
 	defer opened.Close()
 	cloud := providers.ReadOnly(opened.Term())
-	seen, err := source.Observe(ctx, cloud, objects, options)
+	seen, err := source.Observe(ctx, cloud, objects, options, true)
 	if err != nil {
 		return planned{}, err
 	}

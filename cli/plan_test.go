@@ -81,6 +81,8 @@ type contract struct {
 	} `json:"summary"`
 	State    map[string]any `json:"state"`
 	Settings map[string]any `json:"settings"`
+	// by load balancer and port
+	ForeignRules map[string]map[string][]int `json:"foreignRules"` // added to the promise
 	Routing  map[string]any `json:"routing"`
 }
 

@@ -4,12 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/traffic"
@@ -64,6 +66,8 @@ type replayed struct {
 	names    []string
 	home     access.Cluster
 	top      int
+	since    string
+	until    string
 }
 
 // topShown is how many paths, disagreements and changes are printed unless another number is asked
@@ -114,13 +118,52 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flags.StringArrayVar(&r.names, "load-balancer", nil, "`NAME=KEY` of a load balancer: its name in "+
 		"logs, such as app/shop/50dc6c495c0c9188, and its key here; can be repeated")
 	flags.IntVar(&r.top, "top", topShown, "`NUMBER` of paths, disagreements and changes to print")
+	flags.StringVar(&r.since, "since", "", "leave out lines before this `TIME`, such as 2026-07-02, "+
+		"2026-07-02T10:30:00Z or, before now, 90m")
+	flags.StringVar(&r.until, "until", "", "leave out lines at this `TIME` and after it")
 	cmd.MarkFlagsMutuallyExclusive("base", "live", "change")
+}
+
+// timeOf returns the time of a flag: a day or a moment, or a duration before now. A day begins at
+// midnight UTC, as the lines have UTC.
+func timeOf(flag, text string, now time.Time) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("--%s %s: it must be a day such as 2026-07-02, a time such as "+
+		"2026-07-02T10:30:00Z, or a duration before now such as 90m", flag, text)
+}
+
+// read returns the logs that are to be read.
+func (r replayed) read(cmd *cobra.Command) (traffic.Logs, error) {
+	out := traffic.Logs{Stdin: cmd.InOrStdin()}
+	now := time.Now()
+	var problems [3]error
+	out.Since, problems[0] = timeOf("since", r.since, now)
+	out.Until, problems[1] = timeOf("until", r.until, now)
+	if !out.Until.IsZero() && !out.Since.Before(out.Until) {
+		problems[2] = errors.New("--until must be after --since")
+	}
+	if err := errors.Join(problems[:]...); err != nil {
+		return out, err
+	}
+	var err error
+	out.Files, err = traffic.Expand(r.logs)
+	return out, err
 }
 
 func runReplay(
 	cmd *cobra.Command, with selection.Clouds, in replayed, format output.Format,
 ) error {
-	files, err := traffic.Expand(in.logs)
+	logs, err := in.read(cmd)
 	if err != nil {
 		return err
 	}
@@ -139,7 +182,6 @@ func runReplay(
 	if err != nil {
 		return err
 	}
-	logs := traffic.Logs{Files: files, Stdin: cmd.InOrStdin()}
 	report, err := logs.Replay(cmd.Context(), setup)
 	if err != nil {
 		return fmt.Errorf("replaying logs: %w", err)
@@ -164,6 +206,8 @@ func (r replayed) verdict(report traffic.Report, left []error) error {
 	case report.Summary.Lines > 0 && report.Summary.Compared == 0:
 		return errors.New("no line is a request to these load balancers; " +
 			"--load-balancer says which name one has in logs")
+	case report.Summary.Lines == 0 && report.Summary.Untimely > 0:
+		return errors.New("no line is of the time between --since and --until")
 	case report.Summary.Disagreements > 0:
 		return errToDo
 	}
@@ -201,10 +245,11 @@ func (r replayed) compile(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (traffic.Configurations, error) {
 	out := traffic.Configurations{Names: r.names, Change: after != nil, Told: r.observed != ""}
-	var err error
-	if out.Observed, err = r.loadBalancers(cmd, with, before); err != nil {
+	state, err := r.loadBalancers(cmd, with, before)
+	if err != nil {
 		return out, err
 	}
+	out.Observed, out.Foreign = state.Observed, state.ForeignRules
 	if after == nil {
 		out.Before, err = before.complete(cmd, with)
 		return out, err
@@ -216,22 +261,35 @@ func (r replayed) compile(
 // loadBalancers returns those of --observed, of the saved state or, with --live, in the cloud.
 func (r replayed) loadBalancers(
 	cmd *cobra.Command, with selection.Clouds, before *side,
-) (map[lb.Key]*lb.Observed, error) {
+) (source.State, error) {
+	var out source.State
 	switch {
 	case r.observed != "":
-		return source.ReadObserved(r.observed)
+		return source.ReadState(r.observed)
 	case before.state != nil:
-		return source.ReadObserved(r.Files[0])
+		return source.ReadState(r.Files[0])
 	case !r.live:
-		return nil, nil
+		return out, nil
 	}
-	opened, err := r.Provider.Live(cmd.Context(), with, r.home.Surroundings())
+	ctx := cmd.Context()
+	opened, err := r.Provider.Live(ctx, with, r.home.Surroundings())
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	defer opened.Close()
 	cloud := providers.ReadOnly(opened.Term())
-	return source.Observe(cmd.Context(), cloud, before.objects, before.options)
+	out.Observed, err = source.Observe(ctx, cloud, before.objects, before.options, false)
+	if err != nil {
+		return out, err
+	}
+	programs, _, err := program.CompileAll(ctx, cloud, before.objects, before.options, out.Observed)
+	out.ForeignRules = map[lb.Key]map[int32][]int{}
+	for _, p := range programs {
+		if seen := out.Observed[p.Plan.Key]; seen != nil {
+			out.ForeignRules[p.Plan.Key] = p.ForeignRules(seen)
+		}
+	}
+	return out, err
 }
 
 func printReplay(w io.Writer, report traffic.Report, format output.Format, top int) error {

@@ -148,6 +148,65 @@ func TestLinesAreReplayedAgainstEachSource(t *testing.T) {
 	}
 }
 
+// TestLinesOfAnotherTimeAreLeftOut, and not compared: those before --since, and those at --until and
+// after it.
+func TestLinesOfAnotherTimeAreLeftOut(t *testing.T) {
+	at := func(when string) string {
+		return strings.Replace(accessLine("http://a.example.com:80/"), "2026-07-02T22:20:00.186641Z", when, 1)
+	}
+	log := directory(t, map[string]string{"a.log": at("2026-07-01T23:59:59.999999Z") + at("2026-07-02T00:00:00.000000Z") +
+		at("2026-07-02T10:30:00.000000Z") + at("2026-07-02T10:30:00.000001Z") + at("2026-07-03T00:00:00.000000Z")})
+	for name, c := range map[string]struct {
+		args []string
+		want int64
+	}{
+		"all":              {nil, 5},
+		"a day":            {[]string{"--since", "2026-07-02", "--until", "2026-07-03"}, 3},
+		"from a time on":   {[]string{"--since", "2026-07-02T10:30:00Z"}, 3},
+		"before a time":    {[]string{"--until", "2026-07-02T10:30:00.000001Z"}, 3},
+		"of another zone":  {[]string{"--since", "2026-07-02T12:30:00.000001+02:00"}, 2},
+		"hours before now": {[]string{"--until", "1h", "--since", "1000000h"}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, got := replayJSON(t, "", append(c.args, shop(t), "--logs", log)...)
+			if s := report.Summary; s.Lines != c.want || s.Compared != c.want || s.Untimely != 5-c.want || got.code != exitDone {
+				t.Errorf("exit code %d, %+v, want %d lines; %s", got.code, s, c.want, got.err)
+			}
+		})
+	}
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no time":           {[]string{"--since", "yesterday"}, "--since yesterday: it must be a day such as 2026-07-02"},
+		"a negative one":    {[]string{"--until", "-1h"}, "--until -1h: it must be a day"},
+		"nothing between":   {[]string{"--since", "2026-07-03", "--until", "2026-07-03"}, "--until must be after --since"},
+		"no line of a time": {[]string{"--since", "2026-07-04"}, "no line is of the time between --since and --until"},
+	} {
+		if _, got := replayJSON(t, "", append(c.args, shop(t), "--logs", log)...); got.code != exitFail || !strings.Contains(got.err, c.want) {
+			t.Errorf("%s: exit code %d: %q, want %q", name, got.code, got.err, c.want)
+		}
+	}
+	bad := directory(t, map[string]string{"a.log": at("now") + at("2026-07-05T00:00:00Z")})
+	if report, got := replayJSON(t, "", shop(t), "--logs", bad, "--since", "2026-07-04"); got.code != exitFail || !strings.Contains(got.err, `a.log:1: time: "now" is no time`) || report.Summary.Compared != 1 {
+		t.Errorf("exit code %d: %s", got.code, got.err)
+	}
+}
+
+// TestRedirectsElsewhereAreShown with the URL that was logged and the one that is asked for.
+func TestRedirectsElsewhereAreShown(t *testing.T) {
+	line := strings.Replace(accessLine("http://a.example.com:80/x"), `"forward" "-"`, `"redirect" "https://b.example.com:443/x"`, 1)
+	log := directory(t, map[string]string{"a.log": strings.Replace(line, " 200 200 ", " 301 - ", 1)})
+	backend := "---\napiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {name: https, namespace: shop}\nspec: {redirect: {scheme: https, statusCode: 301}}\n"
+	ingress := strings.Replace(ingressYAML("web", "a.example.com", "/"), "service: {name: web, port: {number: 80}}", "resource: {apiGroup: fairlead.dev, kind: Backend, name: https}", 1)
+	got := fairlead(t, "replay", "--provider", "aws", directory(t, map[string]string{"a.yaml": ingress + backend}), "--logs", log)
+	for _, want := range []string{"  expected: a.example.com Prefix /: redirect 301 https://#{host}:443/#{path}?#{query}, by Ingress shop/web", "a.log:1: GET http://a.example.com:80/x, redirected to https://b.example.com:443/x"} {
+		if got.code != exitToDo || !strings.Contains(got.out, want) {
+			t.Errorf("exit code %d, %q is missing: %s%s", got.code, want, got.out, got.err)
+		}
+	}
+}
+
 func TestWrongUsesOfReplay(t *testing.T) {
 	dir, log := shop(t), directory(t, map[string]string{"a.log": accessLine("http://a.example.com:80/")})
 	two := directory(t, map[string]string{"two.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + ingressYAML("api", "b.example.com", "/") + "---\n" + serviceYAML})

@@ -15,7 +15,8 @@ func TestAStateIsReadInItsOrderWhateverTheFiles(t *testing.T) {
 	write(t, file, `{"k": {"key": "k", "exists": true, "listeners": [
 		{"port": 443, "protocol": "HTTPS"},
 		{"port": 80, "protocol": "HTTP", "rules": [{"priority": 20, "conditions": []}, {"priority": 10, "conditions": []}]}]}}`)
-	seen, err := source.ReadObserved(file)
+	state, err := source.ReadState(file)
+	seen := state.Observed
 	if err != nil {
 		t.Fatal(err)
 	}

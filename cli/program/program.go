@@ -33,7 +33,26 @@ type Program struct {
 	Known        values.Known  // settings of the load balancer before the plan
 	After        *lb.Observed  // the load balancer after the plan
 
+	foreign  []planner.ForeignRule
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
+}
+
+// ForeignRules returns the priorities, by port, of the rules of a load balancer that Fairlead did
+// not create and that the class keeps.
+func (p Program) ForeignRules(in *lb.Observed) map[int32][]int {
+	out := map[int32][]int{}
+	for _, f := range p.foreign {
+		l := in.Listener(f.Port)
+		if l == nil {
+			continue
+		}
+		for _, r := range l.Rules {
+			if r.Key() == f.Key() {
+				out[f.Port] = append(out[f.Port], r.Priority)
+			}
+		}
+	}
+	return out
 }
 
 // Matcher returns a matcher that answers requests as the rules on a port do.
@@ -94,9 +113,11 @@ func Compile(
 		for _, stranger := range strangers {
 			p.Diagnostics = append(p.Diagnostics, stranger.Notice(s.Key, true))
 		}
+		p.foreign = strangers
 		p.LoadBalancer = planner.KeepForeignRules(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
+	p.Known = values.KnownOfRead(seen)
 	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.After = p.Plan.Fold(seen)
 	return p, nil

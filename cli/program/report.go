@@ -26,6 +26,9 @@ type PlanReport struct {
 	Summary  Summary            `json:"summary"`
 	// State has the load balancers after the plan by key, as plan --observed reads them.
 	State map[lb.Key]*lb.Observed `json:"state"`
+	// ForeignRules has the priorities of rules in the state, by load balancer and port, that Fairlead
+	// did not create and that the class keeps.
+	ForeignRules map[lb.Key]map[int32][]int `json:"foreignRules"`
 	// Routing is what requests get, as diff reads it.
 	Routing saved.State `json:"routing"`
 	// Settings has their settings after the plan, for which the state has digests.
@@ -109,6 +112,7 @@ func Report(
 		Summary:       Summarise(programs, diagnostics, len(problems)),
 		State:         map[lb.Key]*lb.Observed{},
 		Settings:      map[lb.Key]values.Known{},
+		ForeignRules:  map[lb.Key]map[int32][]int{},
 	}
 	for _, p := range programs {
 		if !p.Plan.Empty() {
@@ -117,6 +121,9 @@ func Report(
 		if p.After.Exists {
 			r.LoadBalancers = append(r.LoadBalancers, reportLoadBalancer(p.After, p.Capabilities))
 			r.State[p.After.Key] = p.After
+			if rules := p.ForeignRules(p.After); len(rules) > 0 {
+				r.ForeignRules[p.After.Key] = rules
+			}
 		}
 		if p.After.Exists && !p.LoadBalancer.Empty() {
 			r.Settings[p.After.Key] = values.KnownOf(p.LoadBalancer)

@@ -26,9 +26,10 @@ import (
 // This file reads objects from a cluster, and load balancers from a cloud.
 
 // Observe returns the load balancers of a cloud: those that objects ask for, and all others of this
-// installation.
+// installation. If deep is true, their settings are read, too.
 func Observe(
 	ctx context.Context, cloud providers.Provider, objects objects.Objects, options classes.Options,
+	deep bool,
 ) (map[lb.Key]*lb.Observed, error) {
 	keys, err := cloud.List(ctx)
 	if err != nil {
@@ -41,7 +42,7 @@ func Observe(
 	slices.Sort(keys)
 	seen := map[lb.Key]*lb.Observed{}
 	for _, key := range slices.Compact(keys) {
-		if seen[key], err = cloud.Observe(ctx, key, false); err != nil {
+		if seen[key], err = cloud.Observe(ctx, key, deep); err != nil {
 			return nil, fmt.Errorf("observing %s: %w", key, err)
 		}
 	}

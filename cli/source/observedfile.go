@@ -24,12 +24,8 @@ import (
 type State struct {
 	Observed map[lb.Key]*lb.Observed
 	Settings map[lb.Key]values.Known // as far as the file has them
-}
-
-// ReadObserved reads load balancers by key. Without a file there are none.
-func ReadObserved(file string) (map[lb.Key]*lb.Observed, error) {
-	state, err := ReadState(file)
-	return state.Observed, err
+	// ForeignRules are the priorities of rules, by port, that Fairlead did not create and keeps.
+	ForeignRules map[lb.Key]map[int32][]int
 }
 
 // ReadState reads load balancers by key, and their settings. Without a file there are none.
@@ -67,10 +63,11 @@ func stateIn(text []byte) (State, error) {
 		}
 	}
 	var printed struct {
-		LoadBalancers json.RawMessage         `json:"loadBalancers"`
-		Steps         json.RawMessage         `json:"steps"`
-		State         map[lb.Key]*lb.Observed `json:"state"`
-		Settings      map[lb.Key]values.Known `json:"settings"`
+		LoadBalancers json.RawMessage            `json:"loadBalancers"`
+		Steps         json.RawMessage            `json:"steps"`
+		State         map[lb.Key]*lb.Observed    `json:"state"`
+		Settings      map[lb.Key]values.Known    `json:"settings"`
+		ForeignRules  map[lb.Key]map[int32][]int `json:"foreignRules"`
 	}
 	if err := json.Unmarshal(text, &printed); err != nil {
 		return State{}, err
@@ -79,7 +76,7 @@ func stateIn(text []byte) (State, error) {
 		if printed.State == nil {
 			return State{}, errors.New("the output of a plan without the key state")
 		}
-		return State{printed.State, printed.Settings}, nil
+		return State{printed.State, printed.Settings, printed.ForeignRules}, nil
 	}
 	var seen map[lb.Key]*lb.Observed
 	err := json.Unmarshal(text, &seen)

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"fairlead.dev/fairlead/model/accesslog"
 	"fairlead.dev/fairlead/model/replay"
@@ -19,6 +20,17 @@ import (
 type Logs struct {
 	Files []string
 	Stdin io.Reader
+	// Since and Until bound the times of the lines that are replayed: from Since on, and before Until.
+	// The zero Time bounds nothing.
+	Since, Until time.Time
+}
+
+// bounded reports whether some lines may be left out for their time.
+func (l Logs) bounded() bool { return !l.Since.IsZero() || !l.Until.IsZero() }
+
+// timely reports whether a time is within the bounds.
+func (l Logs) timely(at time.Time) bool {
+	return !at.Before(l.Since) && (l.Until.IsZero() || at.Before(l.Until))
 }
 
 // mostProblems is how many problems are told: the first ones. All are counted.
@@ -58,6 +70,7 @@ func (p *problems) trim() {
 type worker struct {
 	*replay.Replayer
 	problems
+	logs Logs
 	line accesslog.Line
 }
 
@@ -73,6 +86,17 @@ func (w *worker) work(c chunk) {
 			w.add(at, err)
 			continue
 		}
+		if w.logs.bounded() {
+			when, err := w.line.At()
+			if err != nil {
+				w.add(at, err)
+				continue
+			}
+			if !w.logs.timely(when) {
+				w.Untimely()
+				continue
+			}
+		}
 		w.Replay(&w.line, at)
 	}
 }
@@ -85,7 +109,7 @@ func (l Logs) Replay(ctx context.Context, setup *replay.Setup) (Report, error) {
 	reading.Go(func() { l.readAll(ctx, chunks, &unread) })
 	workers := make([]*worker, runtime.GOMAXPROCS(0))
 	for i := range workers {
-		w := &worker{Replayer: replay.New(setup)}
+		w := &worker{Replayer: replay.New(setup), logs: l}
 		workers[i] = w
 		working.Go(func() {
 			for c := range chunks {

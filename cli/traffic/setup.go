@@ -19,8 +19,9 @@ type Configurations struct {
 	After    []*precedence.Table // after a change
 	Change   bool                // there is one
 	Observed map[lb.Key]*lb.Observed
-	Told     bool     // that these are in the cloud
-	Names    []string // NAME=KEY for load balancers in logs
+	Told     bool                       // that these are in the cloud
+	Foreign  map[lb.Key]map[int32][]int // priorities of rules that the class keeps, by port
+	Names    []string                   // NAME=KEY for load balancers in logs
 }
 
 // Setup returns these for a replay.
@@ -40,7 +41,8 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 		if t != nil && len(t.Listeners) > 0 {
 			// The lines are those of Application Load Balancers.
 			out.Balancers = append(out.Balancers, replay.Balancer{Table: t, After: after[t],
-				Observed: c.Observed[t.Key], Told: c.Told, Dialect: lb.ALB().Dialect, Names: names[t.Key]})
+				Observed: c.Observed[t.Key], Told: c.Told, Dialect: lb.ALB().Dialect, Names: names[t.Key],
+				Foreign: c.Foreign[t.Key]})
 		}
 	}
 	return out, nil

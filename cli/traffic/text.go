@@ -63,6 +63,9 @@ func (w *writer) balancer(b replay.LoadBalancer, paths []replay.Path, most int) 
 		priorities = "priorities of rules are compared with those of a plan for a new load balancer"
 	}
 	w.WriteString(w.colour.Bold(printable.Line(string(b.Key))))
+	if b.Foreign > 0 {
+		priorities += "; " + number(b.Foreign) + " answered by rules that Fairlead did not create"
+	}
 	w.line(": %s; %s", lines(b.Lines), priorities)
 	shown := 0
 	for _, p := range paths {
@@ -124,7 +127,11 @@ func (w *writer) answers(heading string, all []replay.Answer) {
 
 func (w *writer) examples(all []replay.Example) {
 	for _, e := range all {
-		w.line("  %s:%d: %s", e.File, e.Line, e.Request)
+		to := ""
+		if e.Location != "" {
+			to = ", redirected to " + e.Location
+		}
+		w.line("  %s:%d: %s%s", e.File, e.Line, e.Request, to)
 	}
 }
 
@@ -192,10 +199,12 @@ func (r Report) summary() string {
 			parts = append(parts, number(n)+" "+what)
 		}
 	}
+	add(s.Foreign, "answered by foreign rules")
 	add(s.Either, "with several possible paths")
 	add(s.NotDecided, "decided by no rule")
 	add(s.NoListener, "of ports that are not known")
 	add(s.Others, "of other load balancers")
+	add(s.Untimely, "left out for their time")
 	add(r.Unread, "not read")
 	out := strings.Join(parts, ", ")
 	if c := r.Change; c != nil {

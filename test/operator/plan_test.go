@@ -41,6 +41,13 @@ func TestPlanLiveWritesNothing(t *testing.T) {
 	if text, code := w.plan(t, look); code != 2 || strings.Contains(text, "create load balancer") || !strings.Contains(text, "rule") {
 		t.Errorf("of what has changed: exit code %d, %s", code, text)
 	}
+	edit(t, w, &networkingv1.Ingress{}, "shop", func(ing *networkingv1.Ingress) {
+		ing.Annotations = map[string]string{"fairlead.dev/health-check-path": "/healthy"}
+	})
+	text, _ = w.plan(t, look)
+	if !strings.Contains(text, "      health check path: / → /healthy\n") || strings.Contains(text, "settings before are not known") {
+		t.Errorf("of a setting that has changed: %s", text)
+	}
 	if total, writes, which := look.cost(); writes != 0 || total == 0 {
 		t.Errorf("the calls were %s", which)
 	}
