@@ -83,7 +83,7 @@ type contract struct {
 	Settings map[string]any `json:"settings"`
 	// by load balancer and port
 	ForeignRules map[string]map[string][]int `json:"foreignRules"` // added to the promise
-	Routing  map[string]any `json:"routing"`
+	Routing      map[string]any              `json:"routing"`
 }
 
 type contractRule struct {
