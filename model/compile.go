@@ -26,7 +26,7 @@ type Built struct {
 	Diagnostics  []diag.Diagnostic
 }
 
-// ClassOf is what the class of a load balancer says to its provider.
+// ClassOf returns the parts of the class of a load balancer that its provider needs.
 func ClassOf(s snapshots.Snapshot) lb.Class {
 	return lb.Class{
 		Name:                 s.Class.Name,
@@ -37,7 +37,7 @@ func ClassOf(s snapshots.Snapshot) lb.Class {
 	}
 }
 
-// Ask is what compiling a snapshot needs to know about the cloud.
+// Ask returns the questions about the cloud that compiling a snapshot needs answered.
 func Ask(s snapshots.Snapshot) lb.Questions {
 	q := lb.Questions{Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s), NamedCertificates: listeners.NamedCertificates(s), WebACLs: policies.WebACLs(s), Shield: policies.Shielded(s)}
 	q.Settings, q.GroupSettings = snapshots.ProviderSettings(s)

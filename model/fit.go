@@ -241,7 +241,7 @@ func least(possible []concession, with effort, known *needs, suffice func(made [
 	return made
 }
 
-// crowds says of whom the cloud takes fewer targets than there are.
+// crowds warns the authors of target groups with more targets than the cloud takes.
 func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	tell := func(groups []lb.GroupID, message string) {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file compares who can connect, and what they are shown, before any route is looked at.
+// This file compares which clients can connect, and the certificates that they are shown.
 
 // An Exposure is a setting that differs.
 type Exposure struct {

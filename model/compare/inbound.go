@@ -7,7 +7,7 @@ import (
 
 // This file compares ranges of addresses.
 
-// inbound compares who may connect. No ranges stand for everybody.
+// inbound compares which clients may connect. No ranges stand for all clients.
 func inbound(before, after []string) Protection {
 	more, fewer := admitsMore(before, after), admitsMore(after, before)
 	switch {

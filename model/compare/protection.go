@@ -53,7 +53,7 @@ func (d difference) protection(r routing.Request) (Protection, string) {
 	return Same, ""
 }
 
-// SignsIn reports whether an action is only for users who are signed in.
+// SignsIn reports whether an action is for signed-in users only.
 func SignsIn(a routing.Action) bool { return a.Auth != nil && a.Auth.OnMissing != "allow" }
 
 // Reaches reports whether an action leads to a Service on a port of a protocol.

@@ -99,7 +99,7 @@ const (
 	PlanUnproven        Reason = "PlanUnproven"
 )
 
-// What becomes of requests for a backend without targets that another one has answered.
+// Ends of messages about requests for a backend without targets that another one has answered.
 const (
 	unlessServed = ", or go on to the backend that answered them before, for as long as the class's `warmTimeout`."
 	unlessMissed = ", or go on to the backend that answered them before, for half a minute."

@@ -66,7 +66,7 @@ func (a Answerers) empty() bool {
 	return len(a.Namespaces)+len(a.Ingresses)+len(a.Services) == 0
 }
 
-// Must is what must be true of each request. A field that is not set says nothing.
+// Must has the conditions that each request has to fulfil. A field that is not set has none.
 type Must struct {
 	Answered  *bool // by an Ingress
 	Forwarded *bool // to a Service

@@ -67,7 +67,7 @@ func (a answer) services() []service {
 	return out
 }
 
-// problems are what of an answer is not as it must be, in words.
+// problems lists how an answer violates the expectation, in words.
 func (m Must) problems(a answer) []string {
 	var out []string
 	add := func(wrong bool, format string, args ...any) {
@@ -101,7 +101,7 @@ func (m Must) problems(a answer) []string {
 	return append(out, m.exposed(a)...)
 }
 
-// unprotected are what does not protect Services as it must.
+// unprotected lists the protections that Services lack.
 func (m Must) unprotected(a answer) []string {
 	var out []string
 	signsIn := compare.SignsIn(a.asked)
@@ -118,7 +118,7 @@ func (m Must) unprotected(a answer) []string {
 	return out
 }
 
-// exposed are what of the load balancer and its listener is not as it must be.
+// exposed lists the settings of the load balancer and its listener that violate the expectation.
 func (m Must) exposed(a answer) []string {
 	var out []string
 	if !contains(m.LoadBalancerSchemes, schemeOf(a.table)) {
@@ -143,7 +143,7 @@ func (m Must) exposed(a answer) []string {
 	return out
 }
 
-// status is what the load balancer answers itself; 0 where a Service answers.
+// status returns the status that the load balancer answers itself; 0 where a Service answers.
 func (a answer) status() int32 {
 	switch {
 	case a.action.Fixed != nil:

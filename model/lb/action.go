@@ -65,7 +65,7 @@ func (a Action) String() string {
 	return said
 }
 
-// last is what is done in the end.
+// last returns the final part of an action: forward, redirect or fixed response.
 func (a Action) last() string {
 	switch a.Kind {
 	case "fixed":

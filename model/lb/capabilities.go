@@ -55,7 +55,7 @@ type Capabilities struct {
 	TargetsPerGroup        int
 	TargetsPerLoadBalancer int
 
-	// Quotas is what the cloud calls its limits where an account asks it to raise one.
+	// Quotas are the codes of limits that an account can ask to raise.
 	Quotas Quotas
 
 	// BalancerAttributes are the attributes of load balancers that can be set, by name; nil: any.
@@ -132,7 +132,7 @@ type Class struct {
 	Provider             string // its name; "" for the operator's first
 }
 
-// For is what a class leaves of the capabilities.
+// For returns the capabilities as a class restricts them.
 func (c Capabilities) For(class Class) Capabilities {
 	if class.NoRegularExpressions && c.Regex {
 		c.Name, c.Regex = c.Name+"-glob", false

@@ -24,7 +24,7 @@ type (
 	Protection           = routing.Protection
 )
 
-// What protection can be, besides the name of a web ACL.
+// Values of protection besides the name of a web ACL.
 const (
 	NoWebACL  = routing.NoWebACL
 	ShieldOn  = routing.ShieldOn
@@ -94,7 +94,7 @@ type Listener struct {
 	Settings ListenerSettings `json:"-"` // desired side only
 }
 
-// ListenerSettings are what holds for a whole port.
+// ListenerSettings hold for a whole port.
 type ListenerSettings struct {
 	// the sources that may connect, sorted; nil for all
 	Inbound    []string              `json:"inbound,omitempty"`
@@ -140,7 +140,7 @@ type Certificate struct {
 	Origin []diag.Source     `json:"-"` // desired side only: where it is asked for
 }
 
-// CertificateSettings are what of a certificate changes while it stays the same.
+// CertificateSettings are the properties of a certificate that change in place.
 type CertificateSettings struct {
 	Tags map[string]string `json:"tags"`
 }
@@ -177,8 +177,8 @@ func (l LoadBalancer) Counts() Counts {
 	return c
 }
 
-// GroupSettings are what of a target group changes in place. Without attributes and tags they are
-// told as health checks alone.
+// GroupSettings are the settings of a target group that change in place. Without attributes and
+// tags they are told as health checks alone.
 type GroupSettings struct {
 	routing.HealthCheck
 	Attributes map[string]string `json:"attributes,omitempty"`

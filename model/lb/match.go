@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Match is what a cloud that reads values as d does with a request on this listener: the index
-// of the first rule that matches, or -1 for the default, and the action.
+// Match returns how a cloud that reads values as d answers a request to this listener: the index of
+// the first rule that matches, or -1 for the default, and the action.
 func (l Listener) Match(r routing.Request, d Dialect) (int, Action) {
 	return NewMatcher(l, d).Match(r)
 }

@@ -21,7 +21,7 @@ type Observed struct {
 	TargetGroups []ObservedTargetGroup `json:"targetGroups,omitempty"` // by ID
 	Certificates []ObservedCertificate `json:"certificates,omitempty"` // by ID
 	Handle       string                `json:"handle,omitempty"`
-	// Protection is what was put before the load balancer, and is there.
+	// Protection is the web ACL and the Shield protection that the load balancer has.
 	Protection Protection `json:"protection,omitzero"`
 	// Protected says by whose setting the cloud refuses to delete it: ByClass, ByOthers, or "" if it
 	// does not, as far as is known.

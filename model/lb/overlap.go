@@ -47,7 +47,7 @@ func Contains(outer, inner Rule, d Dialect) bool {
 	return o.host.holds(&i.host) && o.path.holds(&i.path)
 }
 
-// textSet is what a condition on a text lets through: anything, or the union of some texts and
+// textSet is the set of texts that match a condition: all, or the union of some texts and
 // some patterns.
 type textSet struct {
 	anything bool

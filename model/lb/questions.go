@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Questions are what compiling needs to know about the cloud, and Facts the answers. They are
+// Questions are the questions of the compiler about the cloud, and Facts the answers. They are
 // asked once, before compiling, so that compiling itself makes no calls.
 type Questions struct {
 	// Provider is the name of the one that is asked; "" for the operator's first.
@@ -69,7 +69,7 @@ type Facts struct {
 	Unshielded string
 	// Digest is that of the settings that the load balancer has now.
 	Digest Digest
-	// InUse is what the load balancer has now of what the cloud limits.
+	// InUse counts the limited resources that the load balancer has now.
 	InUse Counts
 	// Held are the certificates that the provider holds for the load balancer now.
 	Held []Certificate
@@ -79,7 +79,7 @@ type Facts struct {
 	ClientSecrets map[int32]Digest
 	// Now is when a certificate must not have expired to be taken; zero where one may.
 	Now time.Time
-	// Unmet is what the class asks for and the cloud does not have, in words.
+	// Unmet lists the networks of the class that the cloud does not have, in words.
 	Unmet []string
 	// SettingsRefused are settings that the provider does not take, by their JSON, and why not, in
 	// words.

@@ -273,7 +273,7 @@ func (s *speller) cannotHost(h routing.Host) string {
 	return fmt.Sprintf("host %s has no form that a rule of %s accepts: %s", h, s.caps.Name, s.limits())
 }
 
-// limits are what may be in the way of a spelling.
+// limits names the limits that can forbid a spelling.
 func (s *speller) limits() string {
 	limits := "some character"
 	if s.caps.ValueLength > 0 {
@@ -287,10 +287,10 @@ func (s *speller) limits() string {
 	return limits
 }
 
-// unanswered is what becomes of requests that the cloud cannot answer as they should be.
+// unanswered ends messages about requests that the cloud cannot answer as they should be.
 const unanswered = "; requests are answered 503"
 
-// cannotSignIn says why nobody can be let through behind a sign-in, or "".
+// cannotSignIn says why users cannot sign in, or "".
 func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	if a.Auth == nil {
 		return ""

@@ -164,7 +164,7 @@ func (s *speller) pathValues(values ...string) []string {
 	return values
 }
 
-// unsupported is what regular expressions of a cloud that names its characters cannot contain.
+// unsupported matches what a cloud with a character set does not know in regular expressions.
 var unsupported = regexp.MustCompile(`\\[pP]`)
 
 // seesPath reports whether a cloud could find a path in a request: one that names the characters

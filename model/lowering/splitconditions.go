@@ -95,7 +95,7 @@ func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 	return most
 }
 
-// inProse is what a condition on each field looks at.
+// inProse names the part of a request that a condition on each field looks at.
 var inProse = map[string]string{"header": "headers", "method": "methods",
 	"query": "query parameters", "source": "source addresses"}
 

@@ -31,7 +31,7 @@ type Planned struct {
 // Empty reports whether there is nothing to do.
 func (p Plan) Empty() bool { return len(p.Steps) == 0 }
 
-// Fold is what is there once the plan has run, with the results that a cloud assigns left empty.
+// Fold returns the state after the plan, with the results that a cloud assigns left empty.
 func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	out := o.Clone()
 	out.Read = nil // they are those before the plan

@@ -19,7 +19,7 @@ type Step interface {
 	Op() string
 	// ID is the object the step is about, within its load balancer: "443/rule/1200".
 	ID() string
-	// Detail is what a reader of the plan wants to know besides.
+	// Detail has more facts for a reader of the plan.
 	Detail() string
 	// Do makes the step true of what is known of the load balancer, given what the cloud
 	// assigned. A step that already holds changes nothing.

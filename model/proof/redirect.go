@@ -18,7 +18,7 @@ import (
 // mostHops is how many redirects are followed.
 const mostHops = 4
 
-// refused is what a request gets from a port that is closed.
+// refused is the answer of a closed port.
 const refused = "refused"
 
 // target is the port that a rule redirects to; nil if the load balancer has no such port.

@@ -82,7 +82,7 @@ func exists(l *lb.ObservedListener) bool {
 	return l.Handle != "" && !slices.ContainsFunc(l.Rules, planned)
 }
 
-// handleMark is what stands before the name in the ARN of a load balancer
+// handleMark stands before the name in the ARN of a load balancer
 // (arn:aws:elasticloadbalancing:region:account:loadbalancer/app/name/id).
 const handleMark = ":loadbalancer/"
 

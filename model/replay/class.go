@@ -102,7 +102,7 @@ func (t *table) answerOf(c compare.Candidate, port int32) *answer {
 	return t.answers[key]
 }
 
-// answerKey is what makes a candidate: a route, a default backend, or neither for the 404.
+// answerKey identifies a candidate: a route, a default backend, or neither for the 404.
 type answerKey struct {
 	port    int32
 	route   *routing.Route

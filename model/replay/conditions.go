@@ -19,7 +19,7 @@ const (
 	yes
 )
 
-// asked is what a line has of a request besides its host and its path.
+// asked has the parts of a request in a line besides its host and its path.
 type asked struct {
 	method string
 	query  string

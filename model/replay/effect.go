@@ -17,7 +17,7 @@ const (
 	changed
 )
 
-// facts are what the answer that was logged says about conditions that lines do not have.
+// facts are conclusions from the logged answer about conditions that lines do not have.
 type facts struct {
 	hold []string // keys of conditions that hold
 	fail []string // and of those that do not

@@ -107,7 +107,7 @@ func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) asked {
 	return a
 }
 
-// found is what matches a request for each reading of its path.
+// found are the matches of a request for each reading of its path.
 type found struct {
 	before, after []match
 	rules         []int32

@@ -20,7 +20,7 @@ type Report struct {
 	Others        []Other        `json:"others"`
 	Paths         []Path         `json:"paths"`
 	Disagreements []Disagreement `json:"disagreements"`
-	// Change is what a change does to the requests. It is there only if there is a change.
+	// Change is the effect of a change on the requests; nil if there is no change.
 	Change  *Change `json:"change,omitempty"`
 	Summary Summary `json:"summary"`
 }
@@ -81,7 +81,7 @@ type Disagreement struct {
 	Examples   []Example `json:"examples"`
 }
 
-// Logged is what lines say of their answers.
+// Logged has the answers in the lines.
 type Logged struct {
 	Priority    int    `json:"priority"` // 0 for the default action
 	Action      string `json:"action"`   // the last one: forward, redirect or fixed

@@ -9,7 +9,7 @@ import (
 
 // This file compares the answers that a request may get with the one that was logged.
 
-// logged is what a line says of the answer.
+// logged is the answer in a line.
 type logged struct {
 	priority      int
 	final         string // the kind of the last action; empty if the request did not get that far
@@ -19,7 +19,7 @@ type logged struct {
 	group         string // the ARN of the target group that it was forwarded to
 }
 
-// What is wrong with a line.
+// Errors in lines.
 const (
 	// WrongRule: another rule decided than those that may answer.
 	WrongRule = "rule"

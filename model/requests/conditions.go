@@ -114,7 +114,7 @@ func (q *question) refute(from int) language.Verdict {
 	return verdict
 }
 
-// claimOf is what is claimed of the part of a condition.
+// claimOf returns the claim on the part of a request that a condition looks at.
 func (q *question) claimOf(condition int) *claim {
 	f := q.factsOf(condition)
 	for _, h := range q.held {

@@ -119,7 +119,7 @@ func (r Redirect) Target(port int32, protocol Protocol) int32 {
 	return usual
 }
 
-// On is what an action is on a listener: where users cannot sign in, a redirect to HTTPS, or
+// On returns an action as a listener has it: where users cannot sign in, a redirect to HTTPS, or
 // 503.
 func (a Action) On(protocol Protocol) Action {
 	switch {

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// Conditions are what a request must fulfil besides host and path: all of them, each by one of
+// Conditions have to hold for a request besides host and path: all of them, each for one of
 // its values. They are sorted by field and name, and so are their values, so that equal
 // ones have equal keys.
 type Conditions []Condition

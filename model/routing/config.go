@@ -55,7 +55,7 @@ type Listener struct {
 	Inbound []string
 }
 
-// MutualAuthentication is what is done with the certificates of clients.
+// MutualAuthentication says whether certificates of clients are verified or passed on.
 type MutualAuthentication struct {
 	Mode             string `json:"mode"`                 // off, passthrough or verify
 	TrustStore       string `json:"trustStore,omitempty"` // its name, or the cloud's own name for it
@@ -66,7 +66,7 @@ type MutualAuthentication struct {
 // Verifies reports whether only clients are let in whose certificate can be verified.
 func (m *MutualAuthentication) Verifies() bool { return m != nil && m.Mode == "verify" }
 
-// Settings are what holds for a whole load balancer. What is empty is left to the cloud.
+// Settings hold for a whole load balancer. Empty ones are left to the cloud.
 type Settings struct {
 	Scheme   string   `json:"scheme,omitempty"` // internal or internet-facing
 	IPFamily string   `json:"ipFamily,omitempty"`
@@ -98,12 +98,12 @@ type Protection struct {
 	Shield string `json:"shield,omitempty"` // ShieldOn or ShieldOff
 }
 
-// What protection can be besides a web ACL's name.
+// Values of protection besides a web ACL's name.
 const (
 	NoWebACL  = "none"
 	ShieldOn  = "on"
 	ShieldOff = "off"
-	// Unsettled is what it is not known how to do. What there is stays, and nothing begins without it.
+	// Unsettled is a protection that the cloud cannot give now. An existing one stays.
 	Unsettled = "unsettled"
 )
 

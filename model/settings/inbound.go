@@ -166,7 +166,7 @@ func (s sourceSet) containsSpans(o sourceSet) bool {
 	return true
 }
 
-// DescribeInbound is who may connect, in words.
+// DescribeInbound lists the clients that may connect, in words.
 func DescribeInbound(sources []string) string {
 	if len(sources) == 0 {
 		return "all clients"

@@ -92,7 +92,7 @@ const (
 	ClassDecidesByPort
 )
 
-// Prefix is what the names of annotations begin with.
+// Prefix is the beginning of the names of annotations.
 const Prefix = v1alpha1.Group + "/"
 
 // Full returns the full name of an annotation, which may be written without its prefix.

@@ -16,7 +16,7 @@ import (
 // Longest is the bytes of the longest annotation that is read.
 const Longest = 16 << 10
 
-// Values are what holds for an Ingress: what its annotations say, what its class says, or the
+// Values are the settings of an Ingress: those of its annotations, of its class, or the
 // default.
 type Values struct {
 	Group            string

@@ -100,7 +100,7 @@ func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 	return out
 }
 
-// consequence is what follows from settings that are not read.
+// consequence says in words how requests are served without settings that are not read.
 func consequence(effect foreign.Effect, severity diag.Severity, several bool) string {
 	it, restricts := "it", "It restricts"
 	if several {
@@ -201,7 +201,7 @@ func parts(settings []foreign.Setting) []part {
 	return append(out, now)
 }
 
-// instead is what stands for a setting, in brackets.
+// instead names the counterpart of a setting, in brackets.
 func instead(s foreign.Setting) string {
 	var notes []string
 	switch {

@@ -21,7 +21,7 @@ import (
 // This file makes backends of Services. A Service that is missing or cannot be used is a backend
 // without targets: requests for it are answered 503, and when it comes back no rule changes.
 
-// ActionOf is what a backend of an Ingress does.
+// ActionOf returns the action of a backend of an Ingress.
 func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) routing.Action {
 	if b.Resource != nil {
 		return v.resource(b.Resource, field+".resource")

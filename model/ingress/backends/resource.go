@@ -67,7 +67,7 @@ func (p *Pool) valid(b *v1alpha1.Backend) bool {
 	return valid
 }
 
-// doing is what a valid Backend does.
+// doing returns the action of a valid Backend.
 func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
 	switch {
 	case spec.Redirect != nil:

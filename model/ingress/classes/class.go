@@ -17,7 +17,7 @@ import (
 // kubernetes.io/ingress.class takes precedence, and names an IngressClass as well. A class without
 // an IngressClass exists only under Options.Literal and Options.AssumeClass.
 
-// Controller is what the spec.controller of our IngressClasses says.
+// Controller is the spec.controller of Fairlead's IngressClasses.
 const Controller = "fairlead.dev/ingress"
 
 // DefaultClass is what the IngressClass is called that Fairlead ships. An annotation that says so
@@ -76,8 +76,8 @@ func (c *Class) HostMissMeaning() routing.HostMiss {
 	return routing.MissAnswers
 }
 
-// LoadBalancerSettings are what the class says of a whole load balancer. The scheme is part of its
-// key.
+// LoadBalancerSettings returns the class's settings of a whole load balancer. The scheme is part of
+// its key.
 func (c *Class) LoadBalancerSettings(scheme string) routing.Settings {
 	return routing.Settings{Scheme: scheme, IPFamily: c.IPFamily, Attributes: c.Attributes,
 		Tags: c.Tags, Provider: ProviderSettingsText(c.Provider)}

@@ -119,7 +119,7 @@ func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {
 	return metavalidation.ValidateLabelSelector(s, metavalidation.LabelSelectorValidationOptions{}, at)
 }
 
-// What tags may be.
+// Bounds of tags.
 const (
 	longestTag    = 128
 	longestTagged = 256

@@ -34,7 +34,7 @@ type Served struct {
 	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
 	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
 	Wider          bool     // a path is served for more than itself, as those of type Prefix are
-	Inbound        []string // who may connect; nil for everybody
+	Inbound        []string // ranges of clients that may connect; nil for all clients
 	WebACL         string   // the name or the ARN of the web ACL that stands before the load balancer; "" for none
 	SecurityGroups []string // those that the class brings, by ID or name
 	// Annotations are those of Fairlead that the Ingress has. What one of them says is said.

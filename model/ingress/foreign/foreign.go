@@ -21,7 +21,7 @@ type Setting struct {
 	Name       string // the part of the key behind it
 	Controller string // the controllers that the prefix belongs to
 	Effect     Effect // Changes or Restricts
-	// Instead is what of Fairlead does the same; "" if nothing does.
+	// Instead is the setting of Fairlead that does the same; "" if there is none.
 	Instead string
 	// Known says that the name is in the table. Meant is the name in the table that restricts and that
 	// an unknown one resembles.
@@ -83,7 +83,7 @@ func read(annotations map[string]string, most int, reads func(c *controller, nam
 	return a
 }
 
-// Settings are what the annotations do, sorted by key, without harmless ones.
+// Settings returns the effects of annotations, sorted by key, without harmless ones.
 func (a *Annotations) Settings(as Served) []Setting {
 	var out []Setting
 	for _, l := range a.rows {
@@ -152,7 +152,7 @@ func (c *controller) lookUp(key, prefix, name, value string) looked {
 	return l
 }
 
-// setting is what the annotation does.
+// setting returns the effect of the annotation.
 func (l looked) setting(u use) Setting {
 	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
 	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds || l.hides && !u.served.Internal

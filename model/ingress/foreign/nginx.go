@@ -22,7 +22,7 @@ var nginxSettings = []settings{
 	{Restricts, asWebACL, guarding, "enable-modsecurity enable-owasp-core-rules enable-owasp-modsecurity-crs lua-resty-waf"},
 	// Rules of the author's own, which no web ACL has.
 	{Restricts, asWebRule, nil, "modsecurity-snippet"},
-	// That of Wallarm: off and monitoring keep nobody away.
+	// The mode of Wallarm: off and monitoring refuse no client.
 	{Restricts, asWebACL, wallarm, "wallarm-mode"},
 	{Restricts, nothing, nil, "configuration-snippet server-snippet stream-snippet"},
 	{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie"},

@@ -77,7 +77,7 @@ type row struct {
 // pattern reports whether the row is about all names that begin like it.
 func (r *row) pattern() bool { return strings.HasSuffix(r.name, "*") }
 
-// effectOf is what the annotation does with a value.
+// effectOf returns the effect of the annotation with a value.
 func (r *row) effectOf(u use) Effect {
 	effect := r.effect
 	switch {

@@ -36,7 +36,7 @@ var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect { ret
 // byItsName are the names that are left of a prefix: what they do is not in the table.
 var byItsName = &judgement{"unless it resembles a name that restricts, or a word of it says that it does; then it **restricts**", func(u use) Effect { return unless(strings.TrimSpace(u.value) == "", Changes) }}
 
-// allowedRanges are lists of who may connect.
+// allowedRanges reads lists of clients that may connect.
 var allowedRanges = &judgement{
 	"unless the list is empty, has everybody in it, or has all in it who may connect here",
 	func(u use) Effect { return u.allowing(u.value) },
@@ -54,7 +54,7 @@ var nginxRanges = &judgement{
 // always are settings that restrict without a value, too.
 var always = &judgement{"", func(use) Effect { return Restricts }}
 
-// albRanges are those of the AWS Load Balancer Controller, which lets in who is in either list:
+// albRanges are those of the AWS Load Balancer Controller, which admits clients of either list:
 // docs/guide/ingress/annotations.md, inbound-cidrs and security-group-prefix-lists.
 var albRanges = &judgement{
 	allowedRanges.says,
@@ -63,7 +63,7 @@ var albRanges = &judgement{
 	},
 }
 
-// allowing is the effect of a list of who may connect.
+// allowing returns the effect of a list of clients that may connect.
 func (u use) allowing(list string) Effect {
 	asked := listed(list)
 	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") || !u.served.DualStack)
@@ -327,7 +327,7 @@ var albMutual = &judgement{"unless every port has the mode off", func(u use) Eff
 	return Harmless
 }}
 
-// albActions change who answers. Those of Alibaba's controller can limit rates.
+// albActions change the backend that answers. Those of Alibaba's controller can limit rates.
 var albActions = &judgement{"if it limits the rate of requests; otherwise it is a change", func(u use) Effect {
 	switch {
 	case empty(u.value):
@@ -338,7 +338,7 @@ var albActions = &judgement{"if it limits the rate of requests; otherwise it is 
 	return Changes
 }}
 
-// albTargets are what requests are sent to.
+// albTargets are the targets of requests.
 var albTargets = &judgement{"unless it is what requests are sent to here", func(u use) Effect {
 	return unless(strings.TrimSpace(u.value) == "" || u.value == u.served.TargetType, Changes)
 }}

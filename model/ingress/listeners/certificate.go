@@ -184,7 +184,7 @@ func (d *Builder) learn(id routing.CertificateID, host string) {
 	}
 }
 
-// remedy is what to do about a certificate that is refused, behind what is said of it.
+// remedy advises the author of a certificate that is refused, behind the reason.
 func remedy(reason diag.Reason) string {
 	if reason != diag.CertificateForeign {
 		return ""

@@ -14,7 +14,7 @@ import (
 
 // This file lists the Kubernetes objects that the compiler reads.
 
-// Objects are what the compiler reads, in any order.
+// Objects are the Kubernetes objects that the compiler reads, in any order.
 type Objects struct {
 	Ingresses                  []*networkingv1.Ingress
 	IngressClasses             []*networkingv1.IngressClass
@@ -39,6 +39,6 @@ type Objects struct {
 	// come in any order. Nothing is said of these yet.
 	Awaited map[endpoints.Claim]bool
 
-	// Memories are what is remembered of each load balancer.
+	// Memories are the records of load balancers.
 	Memories map[routing.Key]memory.LoadBalancer
 }

@@ -80,7 +80,7 @@ func tellOthers(s *snapshots.Snapshot, keys []routing.Key,
 	}
 }
 
-// inWords is what a load balancer is to be called.
+// inWords returns the name that a load balancer is to have, in words.
 func inWords(name string) string {
 	if name == "" {
 		return "no name"

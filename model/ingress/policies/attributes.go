@@ -14,7 +14,7 @@ import (
 // This file decides which attributes of load balancers hold that Ingresses ask for.
 
 // WithMemberAttributes returns the attributes that the class sets and those that members ask for.
-// What a member asks for is left out where refuse returns a reason.
+// An attribute of a member is left out where refuse returns a reason.
 func WithMemberAttributes(
 	s snapshots.Snapshot, ofClass map[string]string, refuse func(name, value string) (why string),
 ) (map[string]string, []diag.Diagnostic) {

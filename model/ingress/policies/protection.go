@@ -17,7 +17,7 @@ import (
 // Shield Advanced. One decision holds for all members. An Ingress that asks for a web ACL is served
 // behind that one, or not at all.
 
-// CloudProtection is what the cloud has to protect a load balancer with.
+// CloudProtection has the web ACLs of the cloud, and says whether it has Shield Advanced.
 type CloudProtection struct {
 	// WebACLs maps those that were asked for to what the cloud calls them.
 	WebACLs map[string]string
@@ -68,7 +68,7 @@ func nameInARN(webACL string) string {
 	return ""
 }
 
-// Protect is what stands before the load balancer of a snapshot.
+// Protect returns the web ACL and the Shield protection of the load balancer of a snapshot.
 func Protect(s snapshots.Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
 	webACL, by, found := members.LoadBalancerSetting{
 		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL },

@@ -27,7 +27,7 @@ type Snapshot struct {
 	Memory  memory.LoadBalancer
 	// Objects are the members' Ingresses as they are, and what they refer to.
 	objects.Objects
-	// Diagnostics are what was found on the way here.
+	// Diagnostics are those of the stages before.
 	Diagnostics []diag.Diagnostic
 	// ClassLost is why the class cannot be used: what was accepted under it is frozen. "" if it can.
 	ClassLost string

@@ -25,7 +25,7 @@ const NamespaceSteps = 2 * MemberSteps
 // worthKnowing is how many steps an answer took that is remembered: others are found again as fast.
 const worthKnowing = 1000
 
-// askSteps is what a question takes at least.
+// askSteps is the least number of steps of a question.
 const askSteps = 10
 
 // A Cache has the automata of paths, and what was found out about them. It holds for every load
@@ -36,7 +36,7 @@ type Cache struct {
 	universe *Language
 }
 
-// language is what is known of one path.
+// A knownPath is a path with its automaton.
 type knownPath struct {
 	id         uint32
 	text       string

@@ -42,7 +42,7 @@ func FindText(in, out []*Language, most int) (string, Verdict) {
 	return found.text, found.verdict
 }
 
-// found is what a search found, and how many steps that took.
+// found is the result of a search, with the number of its steps.
 type found struct {
 	text    string
 	verdict Verdict

@@ -21,7 +21,7 @@ type Table struct {
 	comparer *language.Comparer
 }
 
-// portTable is what one port knows.
+// portTable is the table of one port.
 type portTable struct {
 	protocol routing.Protocol
 	levels   map[routing.Host]*Level // the named hosts, and Any
