@@ -172,7 +172,7 @@ func (c *gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	}
 }
 
-// publishedBy is what load balancers may have written into an Ingress's status.
+// publishedBy returns the addresses that load balancers may have written into Ingress statuses.
 func publishedBy(all map[lb.Key]records.Record, keys []lb.Key) []string {
 	var out []string
 	for _, key := range keys {
@@ -203,7 +203,7 @@ func (c *gauges) grace(key lb.Key, objects objects.Objects) time.Duration {
 	return class.Grace()
 }
 
-// takenBy is what shows that another controller works on an Ingress that is remembered; or "".
+// takenBy returns a sign that another controller works on an Ingress of a record; "" for none.
 func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string {
 	if !ing.DeletionTimestamp.IsZero() || len(addresses) == 0 {
 		return ""

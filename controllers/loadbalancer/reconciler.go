@@ -27,7 +27,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// Parts are what a Reconciler is made of, and shares with other reconcilers.
+// Parts are the parts of a Reconciler, which it shares with other reconcilers.
 type Parts struct {
 	*gather.Gatherer
 	Cloud     providers.Provider

@@ -91,7 +91,7 @@ var table = []Metric{
 	ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge, UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge, OrphansGauge, OrphansHeldGauge,
 }
 
-// meanings are what the labels of metrics say.
+// meanings explain the labels of metrics.
 var meanings = map[string]string{
 	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
 	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",

@@ -39,7 +39,7 @@ type Collector struct {
 	Reconcile func(context.Context, []lb.Key)
 }
 
-// What keeps orphans from being collected, as the metric says it.
+// Reasons for which orphans are not collected, as the metric names them.
 const (
 	heldByIngress = "ingress"
 	heldByClass   = "class"

@@ -31,11 +31,11 @@ type Outcome struct {
 	ForeignRules []planner.ForeignRule
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
-	// Expectations are what those of the class say about the plan.
+	// Expectations is the verdict of the class's expectations on the plan.
 	Expectations expectations.Judgement
-	// Proof is what the check of the plan says.
+	// Proof is the verdict of the check of the plan.
 	Proof proofs.Judgement
-	// Dispute is what another writer undoes; nil if there is none.
+	// Dispute is a change that another writer undoes; nil if there is none.
 	Dispute *disputes.Dispute
 	// Unread says that some facts could not be read, and that the last known ones were used.
 	Unread bool

@@ -85,7 +85,7 @@ func (r *Reconciler) newOf(name types.NamespacedName, found []diag.Diagnostic) [
 	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return slices.Contains(known, d) })
 }
 
-// Sources are what the reconciler is woken by.
+// Sources are the watches that wake the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
