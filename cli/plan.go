@@ -105,7 +105,7 @@ type presentation struct {
 	priorities bool
 }
 
-// planned is what plan prints.
+// planned is the result that plan prints.
 type planned struct {
 	side        side
 	programs    []program.Program

@@ -35,7 +35,7 @@ func RefusalOf(d diag.Diagnostic) Refusal {
 	return Refusal{d.Source.String(), d.Severity, d.Reason, d.Message, d.Source.Object()}
 }
 
-// label is what stands before a refusal.
+// label returns the word before a refusal.
 func (r Refusal) label() string {
 	switch {
 	case r.Severity == diag.Error:

@@ -29,13 +29,13 @@ type PlanReport struct {
 	// ForeignRules has the priorities of rules in the state, by load balancer and port, that Fairlead
 	// did not create and that the class keeps.
 	ForeignRules map[lb.Key]map[int32][]int `json:"foreignRules"`
-	// Routing is what requests get, as diff reads it.
+	// Routing is the routing table, as diff reads it.
 	Routing saved.State `json:"routing"`
 	// Settings has their settings after the plan, for which the state has digests.
 	Settings map[lb.Key]values.Known `json:"settings"`
 }
 
-// proofReport is what the check of a plan says: "proven", "refuted" or "undecided", and why not.
+// proofReport is the verdict on a plan: "proven", "refuted" or "undecided", and the reason.
 type proofReport struct {
 	LoadBalancer lb.Key       `json:"loadBalancer"`
 	Result       proof.Result `json:"result"`

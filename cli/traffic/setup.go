@@ -13,7 +13,7 @@ import (
 
 // This file makes what lines are replayed against.
 
-// Configurations are what lines are replayed against.
+// Configurations are the compiled states that lines are replayed against.
 type Configurations struct {
 	Before   []*precedence.Table
 	After    []*precedence.Table // after a change

@@ -91,7 +91,7 @@ func errorsOf(all, targets int64) string {
 	return fmt.Sprintf("%s (%s)", number(all), number(targets))
 }
 
-// route is what requests match, and the answer.
+// route prints the host and path that requests match, and the answer.
 func route(a replay.Answer) string {
 	switch {
 	case a.Source == "":
