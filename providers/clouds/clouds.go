@@ -37,15 +37,15 @@ type Cloud struct {
 	Redact func(text string) string
 	// Place is where it makes load balancers, as far as its settings say so.
 	Place func() string
-	// Forgone is what it does not do for want of a setting, in words; "" for nothing.
+	// Forgone names features that are off without a setting, in words; "" for none.
 	Forgone func() string
 }
 
-// Surroundings are what a cloud is told of the operator around it when it is opened.
+// Surroundings describe the operator to a cloud that is opened.
 type Surroundings struct {
 	// Installation tells what this operator makes from what others do.
 	Installation func(context.Context) (string, error)
-	// Nodes are what the cloud calls the cluster's nodes.
+	// Nodes are the cloud's names of the cluster's nodes.
 	Nodes func(context.Context) ([]string, error)
 	// Requested is told of each request to the cloud's API.
 	Requested func(service, operation, result string)
@@ -56,7 +56,7 @@ type Surroundings struct {
 	Log logr.Logger
 }
 
-// Offline is what compiling needs of a provider, answered without asking the cloud.
+// Offline answers the compiler's questions without asking the cloud.
 type Offline interface {
 	Capabilities(class lb.Class) lb.Capabilities
 	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)

@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// Prefix is what the installations of such runs begin with.
+// Prefix is the beginning of the names of such installations.
 const Prefix = "prove-"
 
 // A Cloud is a provider under proof, of an installation that is this run's alone.

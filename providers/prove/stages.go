@@ -23,7 +23,7 @@ const (
 	late lb.GroupID = "prove/late:80"
 )
 
-// Host is what the rules and certificates of a run are for. Nothing resolves it.
+// Host is the host of the rules and certificates of a run. Nothing resolves it.
 const Host = "shop.prove.example.com"
 
 // clients may connect to nothing: the address is kept for documentation (RFC 5737).

@@ -133,7 +133,7 @@ func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []c
 	return a.left, []check.Finding{check.Unsure("contract/target", "a target on this machine", "skipped: "+clip(err.Error()), "give one that the provider can reach")}
 }
 
-// finding is what was found of a clause.
+// finding returns the result of a clause.
 func (a *attempt) finding(c clause, took time.Duration) check.Finding {
 	id, in := "contract/"+c.id, fmt.Sprintf("in %s", took.Round(time.Millisecond))
 	switch {

@@ -188,9 +188,9 @@ func (s suite) twice() {
 		for _, step := range c.diff(seen, stage.want).Steps {
 			first := c.apply(seen, step.Step)
 			once := c.observe(c.own)
-			c.apply(seen, step.Step) // by one who has not heard of the first time
+			c.apply(seen, step.Step) // the answer to the first time was lost
 			step.Step.Do(seen, first)
-			c.apply(seen, step.Step) // and by one who has
+			c.apply(seen, step.Step) // and the same after an answer
 			if diff := cmp.Diff(once, c.observe(c.own), canonical); diff != "" {
 				c.t.Fatalf("%s: %s again (-once +twice):\n%s", stage.name, describe(step.Step), diff)
 			}
@@ -300,7 +300,7 @@ func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 	return o
 }
 
-// diff is what is to be done for the load balancer that was seen to be as a stage wants it.
+// diff plans the steps from the observed load balancer to the one of a stage.
 func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
 	want.Key = seen.Key
 	return planner.Diff(seen, want, c.Capabilities(lb.Class{}))
@@ -346,7 +346,7 @@ func (c cloud) arrived(s stage) {
 	}
 }
 
-// members checks who is registered.
+// members checks which targets are registered.
 func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	c.t.Helper()
 	var healths []lb.TargetHealth

@@ -25,7 +25,7 @@ const (
 type world struct {
 	settings routing.Settings // what every stage has, such as subnets
 	targets  []lb.Target      // of the target groups; none, or one that is healthy
-	// capabilities are what a load balancer can have. None leave nothing out.
+	// capabilities are those of load balancers. Without them nothing is left out.
 	capabilities lb.Capabilities
 }
 
@@ -41,7 +41,7 @@ func (w world) twoPorts() bool { return atLeast(w.capabilities.Listeners, 2) }
 // atLeast reports whether a limit, of which 0 is none, leaves room for n.
 func atLeast(limit, n int) bool { return limit == 0 || limit >= n }
 
-// leftOut is what the stages leave out because the load balancers cannot have it.
+// leftOut lists the parts of stages that the load balancers cannot have.
 func (w world) leftOut() []string {
 	var out []string
 	if !w.weighted() {

@@ -57,7 +57,7 @@ type portsOfTargets interface {
 	PortsOf(seen *lb.Observed) []int32
 }
 
-// Network is what a load balancer needs of the network.
+// Network has the collaborators that load balancers need in the network.
 type Network struct {
 	Subnets        *network.Subnets
 	SecurityGroups *network.SecurityGroups

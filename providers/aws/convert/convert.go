@@ -120,7 +120,7 @@ func ToActions(a lb.Action, find ARNs) ([]elb.Action, error) {
 	return []elb.Action{first, last}, nil
 }
 
-// toLast is what is done in the end.
+// toLast converts the final part of an action: forward, redirect or fixed response.
 func toLast(a lb.Action, find ARNs) (elb.Action, error) {
 	switch a.Kind {
 	case "fixed":
@@ -168,7 +168,7 @@ func ToTransforms(r *routing.Rewrite) []elb.RuleTransform {
 	return out
 }
 
-// fromTransforms is what the transforms of a rule do; nil where there are none.
+// fromTransforms returns the rewrite of a rule's transforms; nil where there are none.
 func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
 	var out *routing.Rewrite
 	for _, t := range transforms {
@@ -251,7 +251,7 @@ func fromForward(a elb.Action, find IDs) lb.Action {
 	return out
 }
 
-// Number is a status; zero, which nobody wants, for what is none.
+// Number parses a status; it is 0 for a text that is no number.
 func Number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {

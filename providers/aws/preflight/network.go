@@ -19,7 +19,7 @@ import (
 
 // This file looks at the subnets of a VPC and at the security groups of its nodes.
 
-// roles is what the tags begin with by which subnets are chosen.
+// roles is the beginning of the tags by which subnets are chosen.
 const roles = "kubernetes.io/role/"
 
 // lookAtSubnets says which subnets load balancers of each scheme would get, and what is wrong with

@@ -35,7 +35,7 @@ type simulation struct {
 	context   map[string]string // by key of conditions
 }
 
-// decisions are what IAM says of each action: allowed, explicitDeny or implicitDeny.
+// decisions are those of IAM on each action: allowed, explicitDeny or implicitDeny.
 type decisions map[string]string
 
 // principal is the ARN that policies are attached to: of a session, that of its role. The path of a

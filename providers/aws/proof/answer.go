@@ -132,7 +132,7 @@ func written(conditions []lb.Condition) string {
 // number32 is a priority; zero for the default rule.
 func number32(text *string) int32 { return int32(convert.Number(aws.ToString(text))) }
 
-// inWords is what a rule says, in one line.
+// inWords describes a rule in one line.
 func inWords(conditions []lb.Condition, priority int32) string {
 	var parts []string
 	for _, c := range conditions {

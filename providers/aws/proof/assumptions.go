@@ -12,7 +12,7 @@ type Assumption struct {
 	Text string
 	// Source is a document, an SDK model or a public report; "" where AWS documents nothing about it.
 	Source string
-	// Otherwise is what happens where it is not so.
+	// Otherwise says what Fairlead does where the assumption is wrong.
 	Otherwise Consequence
 	// Then says that in words.
 	Then string
