@@ -159,6 +159,15 @@ var promises = map[string]promise{
 			done(create(9, on("/x", redirectTo("443")))), done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}, 0)},
 		breaks: []breach{{2, 0, "a redirected request"}},
 	},
+	"a redirect leads to a port once new priorities have put its rules in order": {
+		from: []lb.Listener{http(fixed(404)), {Port: 443, Protocol: routing.HTTPS, Default: fixed(404), Rules: []lb.Rule{on("/*", forward("A"))}}},
+		to: []lb.Listener{http(fixed(404), on("/x", redirectTo("443"))),
+			{Port: 443, Protocol: routing.HTTPS, Default: fixed(404), Rules: []lb.Rule{on("/x", fixed(403)), on("/*", forward("A"))}}},
+		steps: []plan.Planned{
+			done(plan.CreateRule{Port: 443, Priority: 9, Rule: on("/x", fixed(403))}),
+			done(plan.RespaceRules{Port: 443, To: map[int]int{1: 20}}, 0), done(create(1, on("/x", redirectTo("443"))), 0, 1)},
+		breaks: []breach{{2, 1, "a redirected request"}},
+	},
 	"a new default action follows the rules that keep its requests": {
 		from:   []lb.Listener{http(forward("A"))},
 		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")))},

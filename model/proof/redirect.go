@@ -75,6 +75,21 @@ func (c *checker) landing(v *course.Span, to *course.Port, passed ...*course.Por
 	return out
 }
 
+// changesOf are the steps that begin or end some rules, or put one above another one.
+func changesOf(rules []*course.Span) []int {
+	var out []int
+	for _, u := range rules {
+		out = append(out, u.Since, u.Until)
+		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *course.Span) bool {
+			some, always := w.Above(u)
+			return w.Port == u.Port && some && !always
+		}) {
+			out = append(out, u.Port.Respaces...)
+		}
+	}
+	return out
+}
+
 // redirected looks for requests that a rule redirects before one of the ports has changed, and that
 // arrive after the other one has.
 func (c *checker) redirected(v *course.Span) {
@@ -91,13 +106,11 @@ func (c *checker) redirected(v *course.Span) {
 			k.out = append(k.out, i)
 		}
 	}
-	landing := c.landing(v, to)
+	changes := changesOf(c.landing(v, to))
 	mixes := func(leads, ends int) bool { // it redirects after the one step and before the other
-		return slices.ContainsFunc(landing, func(u *course.Span) bool {
-			return slices.ContainsFunc([]int{u.Since, u.Until}, func(s int) bool {
-				return s != course.Never && (leads != course.Never && !c.Must(s, leads) ||
-					ends != course.Never && !c.Must(ends, s))
-			})
+		return slices.ContainsFunc(changes, func(s int) bool {
+			return s != course.Never && (leads != course.Never && !c.Must(s, leads) ||
+				ends != course.Never && !c.Must(ends, s))
 		})
 	}
 	if mixes(v.Since, v.Until) {
