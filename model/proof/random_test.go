@@ -16,7 +16,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 1, "of the random plans")
-	plans = flag.Int("plans", 300, "how many random plans are checked, and as many changed ones")
+	plans = flag.Int("plans", 1000, "how many random plans are checked, and as many changed ones")
 )
 
 // This file draws random plans.
