@@ -459,7 +459,10 @@ func (b *brute) arrived(o *lb.Observed) string {
 		}
 		rules := got.Plain().Rules
 		rules = slices.DeleteFunc(rules, plan.Parked)
-		if l.Protocol == routing.HTTPS && !sameCertificates(got.Certificates, l.Certificates) {
+		if got.Protocol != l.Protocol {
+			return "another protocol"
+		}
+		if l.Protocol != routing.HTTPS && len(got.Certificates) > 0 || l.Protocol == routing.HTTPS && !sameCertificates(got.Certificates, l.Certificates) {
 			return "other certificates"
 		}
 		for _, id := range got.Certificates {

@@ -84,7 +84,7 @@ var handshakes = map[string]promise{
 		from: tls("a", "b"), to: []lb.Listener{{Port: 443, Protocol: routing.HTTP, Default: fixed(404)}}, alter: holds(ids{"a", "b"}, nil),
 		steps: []plan.Planned{
 			done(plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: routing.HTTP, Default: fixed(404)}}), done(unload("b"), 0)},
-		breaks: []breach{{1, 0, "certificate b"}},
+		breaks: []breach{{1, 0, "certificate b"}, {0, dropped, "speaks HTTPS"}},
 	},
 }
 

@@ -85,9 +85,13 @@ func (c *Course) succeed(step int, last, next lb.CertificateID) {
 	}
 }
 
-// arrived refutes plans after which a listener serves other certificates than are wanted.
+// arrived refutes plans after which a listener has another protocol or serves other certificates
+// than are wanted.
 func (c *Course) arrived(l lb.Listener) {
 	p, wanted := c.port(l.Port), map[lb.CertificateID]bool{}
+	if p.Protocol != l.Protocol {
+		c.fail(c.Whole(), "after the plan, port %d speaks %s", l.Port, p.Protocol)
+	}
 	if l.Protocol == routing.HTTPS {
 		for _, id := range l.Certificates {
 			wanted[id] = true
