@@ -257,6 +257,30 @@ func TestChainsArePutInOrder(t *testing.T) {
 	}
 }
 
+// A certificate that is kept has no private key. The key is read again where it is needed.
+func TestACertificateIsKeptWithoutItsKey(t *testing.T) {
+	leaf, key := signed(t, "a.test", nil, nil)
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	private := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	secret := tlsSecret(chainOf(leaf), private)
+	kept := ReadCertificate(secret)
+	if kept.Certificate == nil {
+		t.Fatal(kept.Err)
+	}
+	if kept.Certificate.Pair.Key != nil {
+		t.Error("the certificate is kept with its key")
+	}
+	if got := kept.WithKey(secret); string(got.Pair.Key) != string(private) {
+		t.Error("the certificate does not have the key of the Secret")
+	}
+	if kept.Certificate.Pair.Key != nil {
+		t.Error("reading the key has put it into the certificate that is kept")
+	}
+}
+
 func TestKeysThatNoClientTakes(t *testing.T) {
 	weak, err := rsa.GenerateKey(rand.Reader, 1024)
 	if err != nil {
