@@ -2,12 +2,10 @@
 package revision
 
 import (
-	"archive/tar"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,27 +20,44 @@ type Tree struct {
 
 // Checkout writes the files of a revision into a temporary directory. The repository is that of the
 // working directory, which stays as it is.
+//
+// It does not use git archive, which leaves out files with the attribute export-ignore
+// (https://git-scm.com/docs/git-archive#ATTRIBUTES).
 func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	if strings.HasPrefix(revision, "-") {
 		return nil, fmt.Errorf("%q is not a git revision", revision)
 	}
-	top, err := git(ctx, "rev-parse", "--show-toplevel")
+	top, err := git(ctx, nil, "rev-parse", "--show-toplevel")
 	if err != nil {
 		return nil, err
 	}
-	// https://git-scm.com/docs/git-archive: at the top of the repository it has all files.
 	t := &Tree{top: strings.TrimSpace(string(top))}
-	archive, err := git(ctx, "-C", t.top, "archive", "--format=tar", revision)
+	list, err := git(ctx, nil, "-C", t.top, "ls-tree", "-r", "-z", "--full-tree", revision)
+	if err != nil {
+		return nil, errors.Join(err, shallow(ctx, revision))
+	}
+	files, asked := entries(list)
+	contents, err := git(ctx, asked, "-C", t.top, "cat-file", "--batch", "--filters")
 	if err != nil {
 		return nil, err
 	}
 	if t.dir, err = os.MkdirTemp("", "fairlead-revision-"); err != nil {
 		return nil, fmt.Errorf("making a directory for %s: %w", revision, err)
 	}
-	if err := extract(t.dir, bytes.NewReader(archive)); err != nil {
+	if err := extract(t.dir, files, bytes.NewReader(contents)); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", revision, err), t.Remove())
 	}
 	return t, nil
+}
+
+// shallow returns an error that says why a clone may not have a revision, if it is a shallow one.
+func shallow(ctx context.Context, revision string) error {
+	is, err := git(ctx, nil, "rev-parse", "--is-shallow-repository")
+	if err != nil || strings.TrimSpace(string(is)) != "true" {
+		return nil
+	}
+	return fmt.Errorf("this clone is shallow, and may lack %s: clone with the whole history "+
+		"(fetch-depth: 0, or GIT_DEPTH: 0), or fetch it", revision)
 }
 
 // Remove removes the directory.
@@ -55,10 +70,7 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", path, err)
 	}
-	// git prints the top without symbolic links.
-	if resolved, err := filepath.EvalSymlinks(absolute); err == nil {
-		absolute = resolved
-	}
+	absolute = resolved(absolute)
 	inside, err := filepath.Rel(t.top, absolute)
 	if err != nil || !filepath.IsLocal(inside) {
 		return "", false, fmt.Errorf("%s is not in the git repository %s", path, t.top)
@@ -68,11 +80,24 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	return there, err == nil, nil
 }
 
-// git returns the output of a git command.
-func git(ctx context.Context, args ...string) ([]byte, error) {
+// resolved returns a path without symbolic links, as git prints the top. What does not exist any more
+// cannot have any.
+func resolved(path string) string {
+	if out, err := filepath.EvalSymlinks(path); err == nil {
+		return out
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path
+	}
+	return filepath.Join(resolved(dir), filepath.Base(path))
+}
+
+// git returns the output of a git command with an input.
+func git(ctx context.Context, input []byte, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the revision cannot be a flag
 	var out, wrong bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &wrong
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &wrong
 	if err := cmd.Run(); err != nil {
 		said, _, _ := strings.Cut(strings.TrimSpace(wrong.String()), "\n")
 		if said == "" {
@@ -81,43 +106,4 @@ func git(ctx context.Context, args ...string) ([]byte, error) {
 		return nil, fmt.Errorf("git %s: %s", strings.Join(args, " "), said)
 	}
 	return out.Bytes(), nil
-}
-
-// extract writes the files and directories of an archive. Links are left out: they could lead to
-// files outside.
-func extract(dir string, archive io.Reader) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for files := tar.NewReader(archive); ; {
-		file, err := files.Next()
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
-			return err
-		case file.Typeflag == tar.TypeDir:
-			err = root.MkdirAll(filepath.Clean(file.Name), 0o700)
-		case file.Typeflag == tar.TypeReg:
-			err = write(root, filepath.Clean(file.Name), files)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// write writes one file.
-func write(root *os.Root, name string, from io.Reader) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	file, err := root.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, from)
-	return errors.Join(err, file.Close())
 }
