@@ -146,35 +146,45 @@ func (o opposite) sides(
 		return before, after, errors.New(
 			"which files? diff takes those that are compared with --base or --live")
 	}
+	if !o.live {
+		return o.sinceBase(cmd, in)
+	}
 	if after, err = o.read(cmd, in); err != nil {
 		return before, after, err
 	}
-	if o.live {
-		if before, err = o.read(cmd, in.OfCluster()); err != nil {
-			return before, after, err
-		}
-		after.objects, after.options = source.Applied(before.objects, after.objects), before.options
-		return before, after, nil
+	if before, err = o.read(cmd, in.OfCluster()); err != nil {
+		return before, after, err
 	}
-	before, err = o.readBase(cmd, in)
+	after.objects, after.options = source.Applied(before.objects, after.objects), before.options
+	return before, after, nil
+}
+
+// sinceBase reads the files at the git revision, and as they are. Each side lacks those that are not
+// there: they are new, or gone.
+func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
+	tree, err := revision.Checkout(cmd.Context(), o.base)
+	if err != nil {
+		return before, after, err
+	}
+	defer func() { err = errors.Join(err, tree.Remove()) }()
+	old, errOld := in.OfRevision(tree)
+	now, errNow := in.WithoutGone(tree)
+	if err := errors.Join(errOld, errNow); err != nil {
+		return before, after, err
+	}
+	if after, err = o.readThere(cmd, now); err != nil {
+		return before, after, err
+	}
+	before, err = o.readThere(cmd, old)
 	return before, after, err
 }
 
-// readBase reads the files at the git revision.
-func (o opposite) readBase(cmd *cobra.Command, in source.Input) (out side, err error) {
-	tree, err := revision.Checkout(cmd.Context(), o.base)
-	if err != nil {
-		return out, err
-	}
-	defer func() { err = errors.Join(err, tree.Remove()) }()
-	old, err := in.OfRevision(tree)
-	if err != nil {
-		return out, err
-	}
-	if !old.FromFiles() { // the files are new
+// readThere reads a configuration. One without files is empty.
+func (o opposite) readThere(cmd *cobra.Command, in source.Input) (side, error) {
+	if !in.FromFiles() {
 		return side{options: in.Options(objects.Objects{}), input: in}, nil
 	}
-	return o.read(cmd, old)
+	return o.read(cmd, in)
 }
 
 // readOne reads a configuration: the saved state in a file, or files.

@@ -103,6 +103,23 @@ func repository(t *testing.T, files map[string]string) string {
 	return dir
 }
 
+// TestDiffOfFilesThatAreGone: a directory or a file that the revision has and that was deleted since
+// is compared as one without Ingresses. One that neither has is an error.
+func TestDiffOfFilesThatAreGone(t *testing.T) {
+	repository(t, map[string]string{"shop/a.yaml": ingressYAML("web", "a.example.com", "/"), "b.yaml": ingressYAML("api", "b.example.com", "/")})
+	for _, path := range []string{"shop", "b.yaml"} {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+		if got := fairlead(t, "diff", "--base", "main", path); got.code != exitToDo || !strings.Contains(got.out, "after:  no load balancer") {
+			t.Errorf("%s: exit code %d: %s%s", path, got.code, got.out, got.err)
+		}
+	}
+	if got := fairlead(t, "diff", "--base", "main", "shop", "never"); got.code != exitFail || !strings.Contains(got.err, "never: no such file") {
+		t.Errorf("of a directory that never was: exit code %d: %s", got.code, got.err)
+	}
+}
+
 // TestDiffWithAGitRevision compares files that are changed, new and the same, from a directory inside
 // the repository, too.
 func TestDiffWithAGitRevision(t *testing.T) {

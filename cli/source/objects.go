@@ -4,6 +4,8 @@ package source
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -122,6 +124,26 @@ func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
 		return out
 	}
 	in.Files, in.kustomizations = there(in.Files), there(in.kustomizations)
+	return in, errors.Join(errs...)
+}
+
+// WithoutGone returns the same input without the files and directories that a git revision has and
+// that are gone since.
+func (in Input) WithoutGone(tree *revision.Tree) (Input, error) {
+	var errs []error
+	left := func(paths []string) (out []string) {
+		for _, path := range paths {
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+				_, was, err := tree.Path(path)
+				if errs = append(errs, err); was {
+					continue
+				}
+			}
+			out = append(out, path)
+		}
+		return out
+	}
+	in.Files, in.kustomizations = left(in.Files), left(in.kustomizations)
 	return in, errors.Join(errs...)
 }
 
