@@ -159,8 +159,8 @@ func (o opposite) sides(
 	return before, after, nil
 }
 
-// sinceBase reads the files at the git revision, and as they are. Each side lacks those that are not
-// there: they are new, or gone.
+// sinceBase reads the files at the git revision, and as they are. Each side lacks those that are
+// not there: they are new, or gone.
 func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
 	tree, err := revision.Checkout(cmd.Context(), o.base)
 	if err != nil {

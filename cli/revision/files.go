@@ -41,8 +41,8 @@ func entries(list []byte) (all []entry, asked []byte) {
 	return all, asked
 }
 
-// extract writes entries with their contents, as git cat-file --batch prints them. Links are written
-// last, and only those that cannot lead to files outside.
+// extract writes entries with their contents, as git cat-file --batch prints them. Links are
+// written last, and only those that cannot lead to files outside.
 func extract(dir string, all []entry, contents io.Reader) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -76,8 +76,8 @@ func extract(dir string, all []entry, contents io.Reader) error {
 	return nil
 }
 
-// staysInside reports whether a link leads to a path inside the tree, even if other links are on its
-// way: it goes up first, by no more directories than it is in, and then down alone.
+// staysInside reports whether a link leads to a path inside the tree, even if other links are on
+// its way: it goes up first, by no more directories than it is in, and then down alone.
 func staysInside(from, target string) bool {
 	if target == "" || path.IsAbs(target) || !filepath.IsLocal(path.Join(path.Dir(from), target)) {
 		return false

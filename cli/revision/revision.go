@@ -80,8 +80,8 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	return there, err == nil, nil
 }
 
-// resolved returns a path without symbolic links, as git prints the top. What does not exist any more
-// cannot have any.
+// resolved returns a path without symbolic links, as git prints the top. A file that does not exist
+// any more cannot be one.
 func resolved(path string) string {
 	if out, err := filepath.EvalSymlinks(path); err == nil {
 		return out
