@@ -12,11 +12,9 @@ import (
 // This file decides whether clients of a host may be shown a certificate that is not for it, though
 // there is one before the plan and one after it.
 
-// fitting looks for states without any certificate for a host.
+// fitting looks for states without any certificate for a host, on a port that stays open.
 func (c *checker) fitting(p *course.Port) {
-	old := c.seen.Listener(p.Number)
-	if old == nil || old.Protocol != routing.HTTPS || p.Protocol != routing.HTTPS ||
-		p.Opens != course.Never || p.Closes != course.Never {
+	if p.Closes != course.Never {
 		return
 	}
 	var early []int
@@ -27,14 +25,14 @@ func (c *checker) fitting(p *course.Port) {
 	}
 	for _, host := range hostsOf(p.Certificates) {
 		var fit []*course.Span
-		before, after := false, false
 		for _, s := range p.Certificates {
 			if fits(s, host) {
 				fit = append(fit, s.Span)
-				before, after = before || s.Since == course.Never, after || s.Until == course.Never
 			}
 		}
-		if !before || !after {
+		before := func(s *course.Span) bool { return s.Since == course.Never }
+		after := func(s *course.Span) bool { return s.Until == course.Never }
+		if !slices.ContainsFunc(fit, before) || !slices.ContainsFunc(fit, after) {
 			continue
 		}
 		if done, _, ok := c.Reach(make(course.Set, c.Words()), early, fit); ok {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/proof"
@@ -54,6 +55,20 @@ var handshakes = map[string]promise{
 		steps:  []plan.Planned{done(load("any")), done(attach("any"), 0), done(detach("a"), 1), done(unload("a"), 2)},
 		breaks: []breach{{2, 1, "not for a.test"}},
 	},
+	"one for all hosts of a domain takes over from another one": {
+		from: tls("other", "any"), to: tls("other", "any2"), alter: holds(ids{"any", "other"}, ids{"any2", "other"}),
+		steps:  []plan.Planned{done(load("any2")), done(attach("any2"), 0), done(detach("any"), 1), done(unload("any"), 2)},
+		breaks: []breach{{2, 1, "not for any.test"}},
+	},
+	"a certificate that is announced to go early": {
+		from: tls("other", "a"), to: tls("other", "a2"), alter: holds(ids{"a", "other"}, ids{"a2", "other"}),
+		steps: []plan.Planned{{Step: detach("a"), Early: diag.DeleteFirst}, done(load("a2")), done(attach("a2"), 0, 1), done(unload("a"), 0)},
+	},
+	"a port that closes and opens again": {
+		from: tls("a"), to: tls("a2"), alter: holds(ids{"a"}, ids{"a2"}),
+		steps:  []plan.Planned{done(load("a2")), done(plan.DeleteListener{Port: 443}), done(plan.CreateListener{Listener: tls("a2")[0]}, 0, 1), done(unload("a"), 1)},
+		breaks: []breach{{2, 1, "port 443"}, {2, 0, "certificate a2"}},
+	},
 	"a default certificate goes once another one for its host is attached": {
 		from: tls("a"), to: tls("other", "a2"), alter: holds(ids{"a"}, ids{"a2", "other"}),
 		steps:  []plan.Planned{done(load("a2")), done(load("other")), done(attach("a2"), 0), done(lead("other", "a2"), 1, 2), done(unload("a"), 3)},
@@ -67,8 +82,7 @@ var handshakes = map[string]promise{
 	},
 	"a certificate takes the place of another one": {
 		from: tls("other", "a"), to: tls("other", "ab"), alter: holds(ids{"other", "a"}, ids{"ab", "other"}),
-		steps:  []plan.Planned{done(plan.ReplaceCertificate{Old: "a", New: one("ab")})},
-		breaks: []breach{},
+		steps: []plan.Planned{done(plan.ReplaceCertificate{Old: "a", New: one("ab")})},
 	},
 	"a listener opens with its certificates": {
 		to: tls("a", "cloud"), alter: holds(nil, ids{"a"}),

@@ -124,7 +124,7 @@ func (d drawing) balancer(most int) lb.LoadBalancer {
 // certificates are those of random load balancers. One of "cloud" is not imported by plans, and its
 // hosts are not known.
 var certificates = map[lb.CertificateID][]string{
-	"a": {"a.test"}, "b": {"b.test"}, "ab": {"a.test", "b.test"}, "any": {"*.test"}, "a2": {"a.test"}, "other": {"other.org", "c.d.test"}, "cloud": nil,
+	"a": {"a.test"}, "b": {"b.test"}, "ab": {"a.test", "b.test"}, "any": {"*.test"}, "any2": {"*.test"}, "a2": {"a.test"}, "other": {"other.org", "c.d.test"}, "cloud": nil,
 }
 
 // withCertificates has port 443 speak TLS, one time in three.
