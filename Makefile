@@ -46,13 +46,14 @@ setup: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Build what tests need, on
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
 # waits most of its time, so it goes first, beside packages that compute; others wait too, so there are three at a time.
+# What go vet finds, `make lint` finds, in tests too.
 .PHONY: test-all
 test-all: setup ## Request every sample route once, then run all tests
 	go run . demo --once
 	go -C test/oldest/types build ./...
 	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./... & uncached=$$!; \
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./... && wait $$uncached
-	go test -p 3 -timeout 30m ./test/operator ./...
+	go test -p 3 -vet=off -timeout 30m ./test/operator ./...
 
 # Every package is tested with the race detector but these, and a new one is so without being named:
 # - most of the model, which computes for minutes and starts no goroutine, to which test/goroutines_test.go holds it,
@@ -64,7 +65,7 @@ test-all: setup ## Request every sample route once, then run all tests
 #   detector (test/kube/race.go).
 # -short leaves out tests that start a control plane. Of these, the ones of controllers are run in which most happens at
 # once, and test/failover.
-RACE := -race -count 1 -timeout 15m
+RACE := -race -count 1 -vet=off -timeout 15m
 UNRACED := model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test/fuzz test/limits test/alb test/check test/moto \
 	test/chaos test/conformance test/operator test/rollout test/scale
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
