@@ -50,10 +50,10 @@ func apiOf(t *testing.T, answers ...string) (API, *wire) {
 }
 
 const (
-	removed  = `<RemoveTagsResponse><RemoveTagsResult/></RemoveTagsResponse>`
-	added    = `<AddTagsResponse><AddTagsResult/></AddTagsResponse>`
-	denied   = `<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>`
-	lost     = `<DescribeTagsResponse><DescribeTagsResult><TagDescriptions>
+	removed = `<RemoveTagsResponse><RemoveTagsResult/></RemoveTagsResponse>`
+	added   = `<AddTagsResponse><AddTagsResult/></AddTagsResponse>`
+	denied  = `<ErrorResponse><Error><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>`
+	lost    = `<DescribeTagsResponse><DescribeTagsResult><TagDescriptions>
 		<member><ResourceArn>arn:1</ResourceArn><Tags><member><Key>team</Key><Value>web</Value></member></Tags></member>
 		<member><ResourceArn>arn:2</ResourceArn><Tags><member><Key>fairlead.dev/installation</Key><Value>test</Value></member></Tags></member>
 		</TagDescriptions></DescribeTagsResult></DescribeTagsResponse>`
