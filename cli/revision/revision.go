@@ -53,7 +53,10 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 // shallow returns an error that says why a clone may not have a revision, if it is a shallow one.
 func shallow(ctx context.Context, revision string) error {
 	is, err := git(ctx, nil, "rev-parse", "--is-shallow-repository")
-	if err != nil || strings.TrimSpace(string(is)) != "true" {
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(string(is)) != "true" {
 		return nil
 	}
 	return fmt.Errorf("this clone is shallow, and may lack %s: clone with the whole history "+

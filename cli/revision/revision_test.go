@@ -86,7 +86,11 @@ func TestARevisionHasAllFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tree.Remove()
+	t.Cleanup(func() {
+		if err := tree.Remove(); err != nil {
+			t.Error(err)
+		}
+	})
 	files["with space/link.yaml"] = files["left/a.yaml"]
 	for name, want := range files {
 		at, found, err := tree.Path(name)
