@@ -45,6 +45,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		switch step.(type) {
 		case plan.DeleteListener, plan.DeleteLoadBalancer:
 			r.settle()
+		default: // no port closes
 		}
 		c.changeRecord(r, func() {
 			step.Do(r.observed, result)
