@@ -5,8 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"fairlead.dev/fairlead/api/v1alpha1"
 	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 func TestTheTableIsSound(t *testing.T) {
