@@ -67,8 +67,9 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 }
 
 // addCertificates attaches the certificates that a listener lacks, before the rules for their
-// hosts. If its default certificate changes, the same step writes the settings of the listener. A
-// default action that changes as well follows in a step of its own, after the rules.
+// hosts. If its default certificate changes, the same step writes the settings of the listener. If it
+// begins to verify clients, the settings are written before its rules change. A default action that
+// changes as well follows in a step of its own, after the rules.
 func (d *difference) addCertificates(ch *change) {
 	seen, want := ch.seen, ch.want
 	ch.servedAfter = map[lb.CertificateID]int{}
@@ -81,7 +82,8 @@ func (d *difference) addCertificates(ch *change) {
 	for _, t := range ch.attached {
 		ch.servedAfter[d.tasks[t].Step.(plan.AttachCertificate).Certificate] = t
 	}
-	if slices.Equal(standard(seen.Certificates), standard(want.Certificates)) {
+	replaced := !slices.Equal(standard(seen.Certificates), standard(want.Certificates))
+	if !replaced && !ch.beginsToVerify() {
 		return
 	}
 	next := *want
@@ -89,9 +91,11 @@ func (d *difference) addCertificates(ch *change) {
 	if !ch.elsewhere() {
 		next.Default = want.Default
 	}
-	ch.defaultReplaced = d.add(plan.ModifyListener{Listener: next}, ch.verification(),
+	ch.settingsFirst = d.add(plan.ModifyListener{Listener: next}, ch.verification(),
 		append(slices.Clone(ch.attached), d.importsOf(want.Certificates)...)...)
-	ch.servedAfter[want.Certificates[0]] = ch.defaultReplaced
+	if replaced {
+		ch.servedAfter[want.Certificates[0]] = ch.settingsFirst
+	}
 }
 
 // certificatesFor returns the tasks after which a port has the certificates for the hosts of a
@@ -147,7 +151,7 @@ func (d *difference) removeCertificates(ch *change) {
 			continue
 		}
 		last := d.lastClients(ch, id)
-		t := ch.defaultReplaced
+		t := ch.settingsFirst
 		switch {
 		case i > 0:
 			t = d.detach(ch, id)
@@ -158,7 +162,7 @@ func (d *difference) removeCertificates(ch *change) {
 			both.Certificates = append(slices.Clip(both.Certificates), id)
 			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both}, 1
 			t = d.detach(ch, id)
-			d.tasks[t].After = append(d.tasks[t].After, ch.defaultReplaced)
+			d.tasks[t].After = append(d.tasks[t].After, ch.settingsFirst)
 		}
 		for _, client := range last {
 			if !d.waits(client, t) {
@@ -174,8 +178,8 @@ func (d *difference) detach(ch *change, id lb.CertificateID) int {
 	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id},
 		schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
 	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
-	if ch.defaultReplaced != absent {
-		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.defaultReplaced)
+	if ch.settingsFirst != absent {
+		d.tasks[t].Preferred = append(d.tasks[t].Preferred, ch.settingsFirst)
 	}
 	return t
 }

@@ -1,6 +1,8 @@
 package planner
 
 import (
+	"slices"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/planner/rulelist"
 	"fairlead.dev/fairlead/model/planner/schedule"
@@ -17,9 +19,11 @@ type change struct {
 	steps        []move        // everything that changes where requests go
 	parkingRules []parkingRule // the parking rules on it
 
-	attached        []int                    // these add certificates to those that a port serves
-	defaultReplaced int                      // replaces the default certificate, or absent
-	servedAfter     map[lb.CertificateID]int // after it, a port that has others serves the certificate
+	attached    []int                    // these add certificates to those that a port serves
+	servedAfter map[lb.CertificateID]int // after it, a port that has others serves the certificate
+	// writes the settings ahead of the rules: it replaces the default certificate, or has clients be
+	// verified; or absent
+	settingsFirst int
 
 	// lines by their old and by their new rules, steps by their requests
 	before, after, moved func() *index
@@ -27,7 +31,7 @@ type change struct {
 
 // newChange has nothing to do yet. Its indices are made when they are first looked into.
 func newChange(co comparison, p *overlapCache) *change {
-	ch := &change{comparison: co, ready: absent, defaultReplaced: absent}
+	ch := &change{comparison: co, ready: absent, settingsFirst: absent}
 	ch.before = lazily(func() *index { return co.oldRules(p) })
 	ch.after = lazily(func() *index { return co.newRules(p) })
 	ch.moved = lazily(func() *index { return ch.movedRules(p) })
@@ -73,6 +77,22 @@ func one(so bool) int {
 		return 1
 	}
 	return 0
+}
+
+// beginsToVerify reports whether rules change on a listener that begins to verify the certificates of
+// clients.
+func (ch *change) beginsToVerify() bool {
+	return ch.staysHTTPS() && ch.want.Verifies && !ch.seen.Verifies &&
+		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool { return l.Change != rulelist.Kept })
+}
+
+// verified returns the task after which clients are verified where a listener begins to do so before
+// its rules change; absent elsewhere.
+func (ch *change) verified() int {
+	if ch.beginsToVerify() {
+		return ch.settingsFirst
+	}
+	return absent
 }
 
 // elsewhere reports whether what no rule is for is answered differently.

@@ -58,6 +58,16 @@ func mutual(port int32, verifies bool) lb.Listener {
 	return l
 }
 
+func ruled(l lb.Listener, rules ...lb.Rule) lb.Listener {
+	l.Rules = rules
+	return l
+}
+
+func defaulting(l lb.Listener, a lb.Action) lb.Listener {
+	l.Default = a
+	return l
+}
+
 func balancer(listeners ...lb.Listener) lb.LoadBalancer {
 	return lb.LoadBalancer{Key: "fairlead/shop/web/internal", Listeners: listeners}
 }
@@ -190,6 +200,24 @@ func TestDiff(t *testing.T) {
 			from:   balancer(mutual(443, false), mutual(8443, true), mutual(9443, true)),
 			to:     balancer(mutual(443, true), mutual(8443, true), mutual(9443, false)),
 			want:   []string{"modify listener 9443", "modify listener 443"},
+		},
+		"rules of a port that begins to verify": {
+			reason: "no request gets a new answer without the certificate that is asked of its client",
+			from:   balancer(ruled(mutual(443, false), rule("a.example.com", "", fixed(403)), rule("b.example.com", "", fixed(403)))),
+			to:     balancer(ruled(mutual(443, true), rule("b.example.com", "", fixed(200)), rule("c.example.com", "", fixed(200)))),
+			want:   []string{"modify listener 443", "modify rule 443/33323", "create rule 443/33713", "delete rule 443/16661"},
+		},
+		"the default action of a port that begins to verify": {
+			reason: "one step has it change, and has clients verified",
+			from:   balancer(mutual(443, false)),
+			to:     balancer(defaulting(mutual(443, true), fixed(200))),
+			want:   []string{"modify listener 443"},
+		},
+		"the default action and a rule of a port that begins to verify": {
+			reason: "both answer once clients are verified",
+			from:   balancer(mutual(443, false)),
+			to:     balancer(defaulting(ruled(mutual(443, true), rule("a.example.com", "", fixed(200))), fixed(200))),
+			want:   []string{"modify listener 443", "create rule 443/24992", "modify listener 443"},
 		},
 		"a new port that verifies": {
 			reason: "it opens once another one has closed, where no more may verify the certificates of clients",

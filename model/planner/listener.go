@@ -57,7 +57,7 @@ func (d *difference) topDown(ch *change, order *ruleOrder) map[int]entry {
 		after := append(d.targetsOf(e.rule.Action,
 			d.waitsForHealth(e.rule.Action) &&
 				d.takesServedRequests(ch, i)), d.certificatesFor(ch, e.rule)...)
-		after = append(after, d.webACLReady)
+		after = append(after, d.webACLReady, ch.verified())
 		if l.Change == rulelist.Switched {
 			turned[i] = e
 			after = append(after, order.predecessors(e.rule)...)
@@ -86,7 +86,7 @@ func (d *difference) bottomUp(ch *change, order *ruleOrder, turned map[int]entry
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
-		after := append(order.place(e), d.webACLReady)
+		after := append(order.place(e), d.webACLReady, ch.verified())
 		after = append(after, d.healthOfLaidOpen(ch, i)...)
 		if l.Change == rulelist.Removed {
 			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
@@ -138,8 +138,8 @@ func (d *difference) settings(ch *change, order *ruleOrder) {
 	seen, want := ch.seen, ch.want
 	elsewhere := ch.elsewhere()
 	at := absent
-	if elsewhere || ch.defaultReplaced == absent && differ(seen.Digest, want.Digest) {
-		after := append(d.importsOf(standard(want.Certificates)), ch.defaultReplaced)
+	if elsewhere || ch.settingsFirst == absent && differ(seen.Digest, want.Digest) {
+		after := append(d.importsOf(standard(want.Certificates)), ch.settingsFirst)
 		if elsewhere {
 			after = append(after, order.placeBarrier(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.defaultTakesServedRequests(ch))...)
@@ -147,7 +147,7 @@ func (d *difference) settings(ch *change, order *ruleOrder) {
 			ch.steps = append(ch.steps, move{entry{at: len(d.tasks)}, absent, rulelist.Switched})
 		}
 		u := schedule.Places{}
-		if ch.defaultReplaced == absent {
+		if ch.settingsFirst == absent {
 			u = ch.verification()
 		}
 		at = d.add(plan.ModifyListener{Listener: *want}, u, after...)
