@@ -44,6 +44,8 @@ type checker struct {
 	plan   plan.Plan
 	finder *witness.Finder
 	left   int // how many pairs of rules may be compared yet
+	// protected has the steps after which requests are protected otherwise
+	protected []protection
 	Verdict
 }
 

@@ -400,6 +400,9 @@ func (b *brute) wrong(o *lb.Observed, done func(int) bool, r *routing.Request) s
 	if b.unguarded(o, got, old, goal) {
 		return fmt.Sprintf("%+v gets %v without the web ACL", *r, got)
 	}
+	if b.unverified(o, r.Port) && got != nil && !same(got, old) {
+		return fmt.Sprintf("%+v gets %v without a certificate of its own", *r, got)
+	}
 	if why := b.followed(o, done, r, got); why != "" {
 		return why
 	}
@@ -425,6 +428,15 @@ func (b *brute) unguarded(o *lb.Observed, got, old, goal *lb.Action) bool {
 		return is != want.WebACL && !same(got, old)
 	}
 	return is == want.WebACL && !same(got, goal)
+}
+
+// unverified reports whether a listener does not verify clients yet that does so at the end. One that
+// speaks another protocol before is announced to answer otherwise.
+func (b *brute) unverified(o *lb.Observed, port int32) bool {
+	before, is := b.seen.Listener(port), o.Listener(port)
+	at := slices.IndexFunc(b.want.Listeners, func(l lb.Listener) bool { return l.Port == port })
+	return before != nil && before.Protocol == routing.HTTPS && !before.Verifies && is != nil && !is.Verifies &&
+		at >= 0 && b.want.Listeners[at].Verifies
 }
 
 func (b *brute) served(a *lb.Action) bool {
@@ -461,6 +473,9 @@ func (b *brute) arrived(o *lb.Observed) string {
 		rules = slices.DeleteFunc(rules, plan.Parked)
 		if got.Protocol != l.Protocol {
 			return "another protocol"
+		}
+		if l.Protocol == routing.HTTPS && got.Verifies != l.Verifies {
+			return "other clients are verified"
 		}
 		if l.Protocol != routing.HTTPS && len(got.Certificates) > 0 || l.Protocol == routing.HTTPS && !sameCertificates(got.Certificates, l.Certificates) {
 			return "other certificates"

@@ -6,10 +6,11 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/proof/course"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file decides whether a request may be answered by a rule to which neither table sends it, or
-// without the web ACL that is asked for.
+// without the web ACL or the certificate of the client that is asked for.
 
 // mixed looks for requests that a rule answers and neither table sends to it. If the rule was there
 // before the plan, another rule above it has to answer them, and go while it is there. If it is
@@ -58,23 +59,52 @@ func (c *checker) relieved(v, goes, comes *course.Span) bool {
 	return before && after && c.Must(comes.Since, goes.Until)
 }
 
-// guarded looks for requests that are answered in a new way before the web ACL that is asked for is
-// there, or in an old way after the one that is not asked for any more is gone.
-func (c *checker) guarded(v *course.Span) {
+// A protection is a step after which requests are protected that were not before, or no more.
+type protection struct {
+	step  int
+	port  int32 // of the listener; 0 for all
+	comes bool
+	name  string
+}
+
+// protections returns the steps that have a web ACL come or go, and those from which on a listener
+// verifies the certificates of clients. Of one that ends to verify them, the settings are not
+// decided.
+func (c *checker) protections() (out []protection) {
 	for i, s := range c.plan.Steps {
-		if _, is := s.Step.(plan.GuardLoadBalancer); !is {
+		switch s := s.Step.(type) {
+		case plan.GuardLoadBalancer:
+			out = append(out, protection{i, 0, c.want.Protection.Guarded(), "the web ACL"})
+		case plan.ModifyListener:
+			port := s.Listener.Port
+			begins := func(p protection) bool { return p.port == port }
+			seen := c.seen.Listener(port)
+			if seen != nil && seen.Protocol == routing.HTTPS && !seen.Verifies && s.Listener.Verifies &&
+				!slices.ContainsFunc(out, begins) {
+				out = append(out, protection{i, port, true, "a certificate of the client"})
+			}
+		}
+	}
+	return out
+}
+
+// guarded looks for requests that are answered in a new way before a protection that is asked for is
+// there, or in an old way after one that is not asked for any more is gone.
+func (c *checker) guarded(v *course.Span) {
+	for _, p := range c.protected {
+		if p.port != 0 && p.port != v.Port.Number {
 			continue
 		}
-		comes := c.want.Protection.Guarded()
-		k := claim{span: v, why: "a request may be answered without the web ACL: " + v.Rule.String()}
-		if comes {
+		i := p.step
+		k := claim{span: v, why: "a request may be answered without " + p.name + ": " + v.Rule.String()}
+		if p.comes {
 			k.out, k.wrong = []int{i}, func(before, _ *course.Span) bool { return !v.Same(before) }
 		} else {
 			k.state, k.wrong = c.Order[i], func(_, after *course.Span) bool { return !v.Same(after) }
 		}
 		unguarded := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
-			return comes && begins != course.Never && !c.Must(i, begins) ||
-				!comes && ends != course.Never && !c.Must(ends, i)
+			return p.comes && begins != course.Never && begins != i && !c.Must(i, begins) ||
+				!p.comes && ends != course.Never && !c.Must(ends, i)
 		}
 		if unguarded(v.Since, v.Until) {
 			c.check(k, []*course.Span{v}, nil)

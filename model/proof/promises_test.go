@@ -71,6 +71,19 @@ var (
 	unguard = plan.GuardLoadBalancer{Key: "k", WebACL: lb.NoWebACL}
 )
 
+// verifying returns a listener on port 443 that verifies the certificates of clients, or does not.
+func verifying(is bool, def lb.Action, rules ...lb.Rule) lb.Listener {
+	return lb.Listener{Port: 443, Protocol: routing.HTTPS, Default: def, Rules: rules, Verifies: is, Digest: lb.DigestOf(is)}
+}
+
+func modifies(l lb.Listener) plan.Step { return plan.ModifyListener{Listener: l} }
+func createTLS(priority int, r lb.Rule) plan.Step {
+	return plan.CreateRule{Port: 443, Priority: priority, Rule: r}
+}
+func removeTLS(priority int, r lb.Rule) plan.Step {
+	return plan.DeleteRule{Port: 443, Priority: priority, Rule: r}
+}
+
 // The steps about the rules of port 80.
 func create(priority int, r lb.Rule) plan.Step {
 	return plan.CreateRule{Port: 80, Priority: priority, Rule: r}
@@ -103,6 +116,18 @@ var promises = map[string]promise{
 		alter:  acl(lb.NoWebACL, "edge"),
 		steps:  []plan.Planned{done(guard), done(remove(1, on("/x", fixed(403))), 0)},
 		breaks: []breach{{1, 0, "without the web ACL"}},
+	},
+	"a new rule answers clients with certificates": {
+		from:   []lb.Listener{verifying(false, fixed(404))},
+		to:     []lb.Listener{verifying(true, fixed(404), on("/x", forward("A")))},
+		steps:  []plan.Planned{done(modifies(verifying(true, fixed(404)))), done(createTLS(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "without a certificate of the client"}, {0, dropped, "verifies clients: false"}},
+	},
+	"a rule that is laid open answers clients with certificates": {
+		from:   []lb.Listener{verifying(false, fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
+		to:     []lb.Listener{verifying(true, fixed(404), on("/*", forward("A")))},
+		steps:  []plan.Planned{done(modifies(verifying(true, fixed(404)))), done(removeTLS(1, on("/x", fixed(403))), 0)},
+		breaks: []breach{{1, 0, "without a certificate of the client"}},
 	},
 	"a new default action answers behind the web ACL": {
 		from:   []lb.Listener{http(fixed(404))},

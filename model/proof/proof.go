@@ -43,6 +43,7 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
 	}
+	c.protected = c.protections()
 	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
 		port := c.Ports[number]
 		c.fitting(port)

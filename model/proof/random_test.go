@@ -127,7 +127,7 @@ var certificates = map[lb.CertificateID][]string{
 	"a": {"a.test"}, "b": {"b.test"}, "ab": {"a.test", "b.test"}, "any": {"*.test"}, "any2": {"*.test"}, "a2": {"a.test"}, "other": {"other.org", "c.d.test"}, "cloud": nil,
 }
 
-// withCertificates has port 443 speak TLS, one time in three.
+// withCertificates has port 443 speak TLS, one time in three, and then verify clients, one time in two.
 func (d drawing) withCertificates(b lb.LoadBalancer) lb.LoadBalancer {
 	b.Certificates = nil
 	secure := d.IntN(3) == 0
@@ -136,11 +136,13 @@ func (d drawing) withCertificates(b lb.LoadBalancer) lb.LoadBalancer {
 		if l.Port != 443 {
 			continue
 		}
-		l.Protocol, l.Certificates = routing.HTTP, nil
+		l.Protocol, l.Certificates, l.Verifies = routing.HTTP, nil, false
+		l.Digest = lb.DigestOf(l.Verifies)
 		if !secure {
 			continue
 		}
-		l.Protocol = routing.HTTPS
+		l.Protocol, l.Verifies = routing.HTTPS, d.IntN(2) > 0
+		l.Digest = lb.DigestOf(l.Verifies)
 		ids := slices.Sorted(maps.Keys(certificates))
 		d.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 		l.Certificates = ids[:1+d.IntN(3)]
@@ -334,13 +336,13 @@ func describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) string {
 		out += fmt.Sprintf("group %s ready %v registered %v\n", g.ID, g.Ready, g.Registered)
 	}
 	for _, l := range seen.Listeners {
-		out += fmt.Sprintf("old %d: %s %v default %s\n", l.Port, l.Protocol, l.Certificates, l.Default)
+		out += fmt.Sprintf("old %d: %s %v verifies %t default %s\n", l.Port, l.Protocol, l.Certificates, l.Verifies, l.Default)
 		for _, r := range l.Rules {
 			out += fmt.Sprintf("  %d %s\n", r.Priority, r.Key())
 		}
 	}
 	for _, l := range want.Listeners {
-		out += fmt.Sprintf("new %d: %s %v default %s\n", l.Port, l.Protocol, l.Certificates, l.Default)
+		out += fmt.Sprintf("new %d: %s %v verifies %t default %s\n", l.Port, l.Protocol, l.Certificates, l.Verifies, l.Default)
 		for _, r := range l.Rules {
 			out += fmt.Sprintf("  %s\n", r.Key())
 		}

@@ -85,12 +85,15 @@ func (c *Course) succeed(step int, last, next lb.CertificateID) {
 	}
 }
 
-// arrived refutes plans after which a listener has another protocol or serves other certificates
-// than are wanted.
+// arrived refutes plans after which a listener has another protocol, serves other certificates than
+// are wanted, or does not verify clients as is wanted.
 func (c *Course) arrived(l lb.Listener) {
 	p, wanted := c.port(l.Port), map[lb.CertificateID]bool{}
 	if p.Protocol != l.Protocol {
 		c.fail(c.Whole(), "after the plan, port %d speaks %s", l.Port, p.Protocol)
+	}
+	if l.Protocol == routing.HTTPS && p.verifies != l.Verifies {
+		c.fail(c.Whole(), "after the plan, port %d verifies clients: %t", l.Port, p.verifies)
 	}
 	if l.Protocol == routing.HTTPS {
 		for _, id := range l.Certificates {

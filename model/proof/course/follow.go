@@ -40,7 +40,7 @@ func (c *Course) account() {
 	}
 	for _, l := range c.seen.Listeners {
 		c.fact(listener(l.Port)).there = true
-		c.port(l.Port).Protocol = l.Protocol
+		c.port(l.Port).Protocol, c.port(l.Port).verifies = l.Protocol, l.Verifies
 		c.add(Never, l.Port, standard, lb.Rule{Action: l.Default})
 		for _, r := range l.Rules {
 			c.add(Never, l.Port, r.Priority, r.Rule)
@@ -136,6 +136,7 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.need(i, balancer)
 		c.turn(i, true, listener(s.Listener.Port))
 		c.port(s.Listener.Port).Opens, c.port(s.Listener.Port).Protocol = i, s.Listener.Protocol
+		c.port(s.Listener.Port).verifies = s.Listener.Verifies
 		c.add(i, s.Listener.Port, standard, lb.Rule{Action: s.Listener.Default})
 		for _, id := range s.Listener.Certificates {
 			c.show(i, s.Listener.Port, id)
@@ -145,6 +146,7 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.lead(i, s.Listener)
 		next := lb.Rule{Action: s.Listener.Default}
 		c.port(s.Listener.Port).Protocol = s.Listener.Protocol
+		c.port(s.Listener.Port).verifies = s.Listener.Verifies
 		if at := c.port(s.Listener.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
 			c.turn(i, false, place(s.Listener.Port, standard))
 			c.turn(i, true, place(s.Listener.Port, standard))

@@ -39,6 +39,7 @@ type Port struct {
 	Certificates []Shown
 	serves       map[lb.CertificateID]*Span
 	standard     lb.CertificateID // the default one
+	verifies     bool             // the certificates of clients, at the end
 }
 
 func (c *Course) port(number int32) *Port {
