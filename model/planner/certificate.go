@@ -67,9 +67,9 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 }
 
 // addCertificates attaches the certificates that a listener lacks, before the rules for their
-// hosts. If its default certificate changes, the same step writes the settings of the listener. If it
-// begins to verify clients, the settings are written before its rules change. A default action that
-// changes as well follows in a step of its own, after the rules.
+// hosts. If its default certificate changes, the same step writes the settings of the listener.
+// If it begins to verify clients, the settings are written before its rules change. A default
+// action that changes as well follows in a step of its own, after the rules.
 func (d *difference) addCertificates(ch *change) {
 	seen, want := ch.seen, ch.want
 	ch.servedAfter = map[lb.CertificateID]int{}

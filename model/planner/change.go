@@ -79,15 +79,15 @@ func one(so bool) int {
 	return 0
 }
 
-// beginsToVerify reports whether rules change on a listener that begins to verify the certificates of
-// clients.
+// beginsToVerify reports whether rules change on a listener that begins to verify the certificates
+// of clients.
 func (ch *change) beginsToVerify() bool {
 	return ch.staysHTTPS() && ch.want.Verifies && !ch.seen.Verifies &&
 		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool { return l.Change != rulelist.Kept })
 }
 
-// verified returns the task after which clients are verified where a listener begins to do so before
-// its rules change; absent elsewhere.
+// verified returns the task after which clients are verified where a listener begins to do so
+// before its rules change; absent elsewhere.
 func (ch *change) verified() int {
 	if ch.beginsToVerify() {
 		return ch.settingsFirst

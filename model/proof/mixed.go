@@ -88,8 +88,8 @@ func (c *checker) protections() (out []protection) {
 	return out
 }
 
-// guarded looks for requests that are answered in a new way before a protection that is asked for is
-// there, or in an old way after one that is not asked for any more is gone.
+// guarded looks for requests that are answered in a new way before a protection that is asked for
+// is there, or in an old way after one that is not asked for any more is gone.
 func (c *checker) guarded(v *course.Span) {
 	for _, p := range c.protected {
 		if p.port != 0 && p.port != v.Port.Number {
