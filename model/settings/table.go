@@ -221,7 +221,7 @@ var Table = []Setting{
 		put:     func(v *Values, text string) error { v.Shield = text; return nil },
 		ofClass: shieldOfClass,
 	},
-	ofLoadBalancers("idle_timeout.timeout_seconds", Setting{
+	ofLoadBalancers(routing.IdleTimeout, Setting{
 		Annotation: IdleTimeout, Type: seconds(1, 4000), Example: "300",
 		Doc: "How long a connection of a client or to a target may be open without data before the " +
 			"load balancer closes it. It has to be longer than the longest wait for an answer.",
