@@ -50,6 +50,7 @@ var badValues = map[string][]string{
 	"fairlead.dev/backend-protocol-version":         {"HTTP3", "grpc"},
 	"fairlead.dev/target-group-attributes":          {"stickiness.enabled", "=true"},
 	"fairlead.dev/certificate-arn":                  {"shop-tls", "arn:aws:s3:::bucket"},
+	"fairlead.dev/idle-timeout-seconds":             {"", "0", "4001", "60s"},
 	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33", "::ffff:10.0.0.0/104"},
 	"fairlead.dev/wafv2-acl":                        {"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
 	"fairlead.dev/shield-advanced":                  {"yes", ""},
