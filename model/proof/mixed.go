@@ -83,6 +83,7 @@ func (c *checker) protections() (out []protection) {
 				!slices.ContainsFunc(out, begins) {
 				out = append(out, protection{i, port, true, "a certificate of the client"})
 			}
+		default: // it protects nothing
 		}
 	}
 	return out
