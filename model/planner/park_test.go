@@ -34,6 +34,11 @@ func dependencies(p plan.Plan) []string {
 	return out
 }
 
+// hostsOf returns a rule for hosts.
+func hostsOf(a lb.Action, hosts ...string) lb.Rule {
+	return lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: hosts}}, Action: a}
+}
+
 func TestPark(t *testing.T) {
 	c := lb.ALB()
 	with := func(b lb.LoadBalancer, groups ...lb.TargetGroup) lb.LoadBalancer {
@@ -59,6 +64,27 @@ func TestPark(t *testing.T) {
 				"delete rule 80/24992",
 				"delete rule 80/12496 < await targets B",
 				"delete target group A < delete rule 80/24992 < delete rule 80/12496",
+			},
+		},
+		"a path above stays": {
+			reason: "a rule above gets no request of the one that goes",
+			from: with(balancer(listener(80, rule("a.example.com", "/x", forward("B")),
+				rule("a.example.com", "", forward("A")))), a, b),
+			to:    with(balancer(listener(80, rule("a.example.com", "/x", forward("B")))), b),
+			alter: func(o *lb.Observed) { o.TargetGroup("B").Ready = false },
+			want:  []string{"delete rule 80/33323", "delete target group A < delete rule 80/33323"},
+		},
+		"laid open to a rule of fewer hosts": {
+			reason: "the rule below stays for the host of the path, and loses another one",
+			from: with(balancer(listener(80, rule("a.example.com", "/x", forward("A")),
+				hostsOf(forward("B"), "a.example.com", "b.example.com"))), a, b),
+			to:    with(balancer(listener(80, hostsOf(forward("B"), "a.example.com"))), b),
+			alter: func(o *lb.Observed) { o.TargetGroup("B").Ready = false },
+			want: []string{
+				"await targets B",
+				"modify rule 80/33323",
+				"delete rule 80/16661 < await targets B < modify rule 80/33323",
+				"delete target group A < delete rule 80/16661",
 			},
 		},
 		"laid open to the default action": {
