@@ -168,7 +168,7 @@ func (d *Demo) load(ctx context.Context) (objects.Objects, error) {
 		return objects, err
 	}
 	for _, name := range made {
-		fmt.Fprintf(d.out, "Secret %s is not among the files: made a certificate that signs itself\n",
+		fmt.Fprintf(d.out, "Secret %s is not among the files: made a self-signed certificate\n",
 			printable.Line(name))
 	}
 	return objects, d.pods.join(ctx, &objects)

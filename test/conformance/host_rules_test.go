@@ -32,7 +32,7 @@ rules:
 	})
 }
 
-// certify makes a Secret with a certificate for a host that signs itself, and trusts it.
+// certify makes a Secret with a self-signed certificate for a host, and trusts it.
 func (f *feature) certify(t *testing.T, secret, host string) {
 	t.Helper()
 	pair := keypair.For(t, host)
