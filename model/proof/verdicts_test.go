@@ -190,3 +190,20 @@ func (w *walker) classes(kind int, seen *lb.Observed, want lb.LoadBalancer, p pl
 	}
 	return out
 }
+
+// Plans of the planner that long runs found refuted.
+func TestPlansThatWereRefuted(t *testing.T) {
+	before := *seed
+	t.Cleanup(func() { *seed = before })
+	for _, found := range []struct {
+		seed uint64
+		plan int
+	}{
+		{26, 84168}, // a listener was deleted at any time, with the last rule that named a group
+	} {
+		*seed = found.seed
+		if _, failure := newWalker().compare(found.plan); failure != "" {
+			t.Error(failure)
+		}
+	}
+}
