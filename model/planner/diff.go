@@ -80,9 +80,10 @@ func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 		}
 	}
 	if d.parked && !next.Complete {
-		_, next = with(parkingMode{})
+		d, next = with(parkingMode{})
 		next.Unparked = true
 	}
+	d.keepNamed(next)
 	return next
 }
 

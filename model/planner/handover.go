@@ -70,6 +70,29 @@ func (d *difference) uncheckedMeanwhile(by schedule.Sequence) []lb.GroupID {
 	return out
 }
 
+// keepNamed has the last step that stops naming a healthy group wait for the first one that begins
+// to, where the steps are in this order. The order may be so although neither waits for the other:
+// where a limit had a task not wait for others, it would not have been the limit of this one.
+func (d *difference) keepNamed(by schedule.Sequence) {
+	kept := d.alwaysNamed()
+	for _, g := range d.want.TargetGroups {
+		seen := d.seen.TargetGroup(g.ID)
+		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
+		take := slices.DeleteFunc(slices.Clone(d.startNaming[g.ID]), func(t int) bool { return !by.Has(t) })
+		if seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 ||
+			slices.ContainsFunc(leave, func(t int) bool { return !by.Has(t) }) {
+			continue
+		}
+		place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
+		last := by.Index[slices.MaxFunc(leave, place)]
+		first := by.Index[slices.MinFunc(take, place)]
+		if first < last && !slices.Contains(by.Steps[last].After, first) {
+			by.Steps[last].After = append(slices.Clip(by.Steps[last].After), first)
+			slices.Sort(by.Steps[last].After)
+		}
+	}
+}
+
 // unparks reports whether a task deletes a parking rule that the plan creates.
 func (d *difference) unparks(task int) bool {
 	s, is := d.tasks[task].Step.(plan.DeleteRule)
