@@ -78,9 +78,10 @@ func (d *difference) keepNamed(by schedule.Sequence) {
 	for _, g := range d.want.TargetGroups {
 		seen := d.seen.TargetGroup(g.ID)
 		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
-		take := slices.DeleteFunc(slices.Clone(d.startNaming[g.ID]), func(t int) bool { return !by.Has(t) })
+		lacks := func(t int) bool { return !by.Has(t) }
+		take := slices.DeleteFunc(slices.Clone(d.startNaming[g.ID]), lacks)
 		if seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 ||
-			slices.ContainsFunc(leave, func(t int) bool { return !by.Has(t) }) {
+			slices.ContainsFunc(leave, lacks) {
 			continue
 		}
 		place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
