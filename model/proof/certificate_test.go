@@ -48,7 +48,7 @@ var handshakes = map[string]promise{
 		from: tls("other", "a"), to: tls("other", "a2"), alter: holds(ids{"other", "a"}, ids{"other", "a2"}),
 		steps: []plan.Planned{done(load("a2")), done(attach("a2"), 0), done(detach("a"), 1), done(unload("a"), 2)},
 		breaks: []breach{{2, 1, "not for a.test"}, {1, 0, "certificate a2"}, {3, 2, "certificate a"}, {0, dropped, "needs certificate a2"},
-			{1, dropped, "does not serve"}, {2, dropped, "serves certificate a"}},
+			{1, dropped, "does not serve"}, {2, dropped, "deletes certificate a"}},
 	},
 	"one for all hosts of a domain takes over from one for a host": {
 		from: tls("other", "a"), to: tls("other", "any"), alter: holds(ids{"other", "a"}, ids{"other", "any"}),
@@ -77,7 +77,7 @@ var handshakes = map[string]promise{
 	"a default certificate that stays behind another one is detached after that": {
 		from: tls("a"), to: tls("ab"), alter: holds(ids{"a"}, ids{"ab"}),
 		steps: []plan.Planned{done(load("ab")), done(lead("ab", "a"), 0), done(detach("a"), 1), done(unload("a"), 2)},
-		breaks: []breach{{2, 1, "certificate a of port 443"}, {1, 0, "certificate ab"}, {2, dropped, "serves certificate a"},
+		breaks: []breach{{2, 1, "certificate a of port 443"}, {1, 0, "certificate ab"}, {2, dropped, "deletes certificate a"},
 			{1, dropped, "takes the default certificate"}},
 	},
 	"a certificate takes the place of another one": {
@@ -98,7 +98,7 @@ var handshakes = map[string]promise{
 		from: tls("a", "b"), to: []lb.Listener{{Port: 443, Protocol: routing.HTTP, Default: fixed(404)}}, alter: holds(ids{"a", "b"}, nil),
 		steps: []plan.Planned{
 			done(plan.ModifyListener{Listener: lb.Listener{Port: 443, Protocol: routing.HTTP, Default: fixed(404)}}), done(unload("b"), 0)},
-		breaks: []breach{{1, 0, "certificate b"}, {0, dropped, "speaks HTTPS"}},
+		breaks: []breach{{1, 0, "certificate b"}, {0, dropped, "deletes certificate b"}},
 	},
 }
 

@@ -191,8 +191,8 @@ func (w *walker) classes(kind int, seen *lb.Observed, want lb.LoadBalancer, p pl
 	return out
 }
 
-// Plans of the planner that long runs found refuted.
-func TestPlansThatWereRefuted(t *testing.T) {
+// Plans of which long runs found the verdict wrong.
+func TestPlansThatWereJudgedWrongly(t *testing.T) {
 	before := *seed
 	t.Cleanup(func() { *seed = before })
 	for _, found := range []struct {
@@ -200,6 +200,7 @@ func TestPlansThatWereRefuted(t *testing.T) {
 		plan int
 	}{
 		{26, 84168}, // a listener was deleted at any time, with the last rule that named a group
+		{27, 47261}, // changed: a certificate is deleted that is served, and other steps were told
 	} {
 		*seed = found.seed
 		if _, failure := newWalker().compare(found.plan); failure != "" {

@@ -42,6 +42,15 @@ func (c *Course) hide(step int, number int32, id lb.CertificateID) {
 	delete(p.serves, id)
 }
 
+// unserved refutes plans in which a step deletes a certificate that a listener serves.
+func (c *Course) unserved(step int, id lb.CertificateID) {
+	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
+		if c.Ports[number].serves[id] != nil {
+			c.fail(c.Until(step), "%s deletes %s, which port %d serves", c.Name(step), certificate(id), number)
+		}
+	}
+}
+
 // lead has a step make a certificate the default one. The last one stays if it is listed.
 func (c *Course) lead(step int, l lb.Listener) {
 	p := c.port(l.Port)

@@ -122,6 +122,7 @@ func (c *Course) follow(i int, s plan.Step) {
 	case plan.ReplaceCertificate:
 		c.succeed(i, s.Old, s.New.ID)
 	case plan.DeleteCertificate:
+		c.unserved(i, s.Certificate)
 		c.turn(i, false, certificate(s.Certificate))
 	case plan.CreateTargetGroup:
 		c.turn(i, true, group(s.Group.ID))
