@@ -211,12 +211,13 @@ func (d *difference) removeParkingRules() {
 	}
 }
 
-// startOfService are the tasks that take a parking rule's groups into service.
+// startOfService are the tasks that take a parking rule's groups into service. Where a healthy group
+// is held, the task that creates the rule is one of them: no other task has to wait for it.
 func (d *difference) startOfService(parked lb.Rule) []int {
 	var tasks []int
 	for _, g := range parked.Action.Groups() {
-		if _, held := d.parkedHealthy[g]; held {
-			tasks = append(tasks, d.startNaming[g]...)
+		if created, held := d.parkedHealthy[g]; held {
+			tasks = append(append(tasks, created), d.startNaming[g]...)
 		}
 		w, waiting := d.healthy[g]
 		if !waiting {
