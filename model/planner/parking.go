@@ -211,8 +211,8 @@ func (d *difference) removeParkingRules() {
 	}
 }
 
-// startOfService are the tasks that take a parking rule's groups into service. Where a healthy group
-// is held, the task that creates the rule is one of them: no other task has to wait for it.
+// startOfService are the tasks that take a parking rule's groups into service. Where a healthy
+// group is held, the task that creates the rule is one of them: no other task has to wait for it.
 func (d *difference) startOfService(parked lb.Rule) []int {
 	var tasks []int
 	for _, g := range parked.Action.Groups() {

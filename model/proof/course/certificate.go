@@ -46,7 +46,8 @@ func (c *Course) hide(step int, number int32, id lb.CertificateID) {
 func (c *Course) unserved(step int, id lb.CertificateID) {
 	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
 		if c.Ports[number].serves[id] != nil {
-			c.fail(c.Until(step), "%s deletes %s, which port %d serves", c.Name(step), certificate(id), number)
+			c.fail(c.Until(step), "%s deletes %s, which port %d serves", c.Name(step),
+				certificate(id), number)
 		}
 	}
 }
