@@ -43,53 +43,61 @@ func (d *difference) handOver() []lb.GroupID {
 	return torn
 }
 
-// uncheckedMeanwhile are the healthy groups that no rule names for a while, as limits do not permit
-// another order, and that take over requests which targets answer now.
-func (d *difference) uncheckedMeanwhile(by schedule.Sequence) []lb.GroupID {
-	var out []lb.GroupID
+// A handover is a healthy group that some steps stop naming and others begin to: the place of the
+// last step of the former in the order, and of the first one of the latter; absent if there is none.
+type handover struct {
+	group       lb.GroupID
+	last, first int
+}
+
+// handovers returns those of the groups that no rule names all the time.
+func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 	kept := d.alwaysNamed()
+	place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
+	lacks := func(t int) bool { return !by.Has(t) }
 	for _, g := range d.want.TargetGroups {
 		leave, take := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks), d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
 			len(leave) == 0 || len(take) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(leave, func(t int) bool { return !by.Has(t) }) {
+		if slices.ContainsFunc(leave, lacks) {
 			continue // it is named yet
 		}
 		if held, ok := d.parkedHealthy[g.ID]; ok {
 			take = append(slices.Clip(take), held)
 		}
-		last := slices.MaxFunc(leave, func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) })
-		if !slices.ContainsFunc(take, func(t int) bool {
-			return by.Has(t) && by.Index[t] < by.Index[last]
-		}) && d.takesOver(g.ID) {
-			out = append(out, g.ID)
+		h := handover{g.ID, by.Index[slices.MaxFunc(leave, place)], absent}
+		if take = slices.DeleteFunc(slices.Clone(take), lacks); len(take) > 0 {
+			h.first = by.Index[slices.MinFunc(take, place)]
+		}
+		out = append(out, h)
+	}
+	return out
+}
+
+// gap reports whether no rule names the group for a while.
+func (h handover) gap() bool { return h.first == absent || h.first >= h.last }
+
+// uncheckedMeanwhile are the healthy groups that no rule names for a while, as limits do not permit
+// another order, and that take over requests which targets answer now.
+func (d *difference) uncheckedMeanwhile(by schedule.Sequence) (out []lb.GroupID) {
+	for _, h := range d.handovers(by) {
+		if h.gap() && d.takesOver(h.group) {
+			out = append(out, h.group)
 		}
 	}
 	return out
 }
 
 // keepNamed has the last step that stops naming a healthy group wait for the first one that begins
-// to, where the steps are in this order. The order may be so although neither waits for the other:
-// where a limit had a task not wait for others, it would not have been the limit of this one.
+// to, where the steps come in this order though neither waits for the other. They could be carried
+// out side by side.
 func (d *difference) keepNamed(by schedule.Sequence) {
-	kept := d.alwaysNamed()
-	for _, g := range d.want.TargetGroups {
-		seen := d.seen.TargetGroup(g.ID)
-		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
-		lacks := func(t int) bool { return !by.Has(t) }
-		take := slices.DeleteFunc(slices.Clone(d.startNaming[g.ID]), lacks)
-		if seen == nil || !seen.Ready || kept[g.ID] || len(leave) == 0 || len(take) == 0 ||
-			slices.ContainsFunc(leave, lacks) {
-			continue
-		}
-		place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
-		last := by.Index[slices.MaxFunc(leave, place)]
-		first := by.Index[slices.MinFunc(take, place)]
-		if first < last && !slices.Contains(by.Steps[last].After, first) {
-			by.Steps[last].After = append(slices.Clip(by.Steps[last].After), first)
-			slices.Sort(by.Steps[last].After)
+	for _, h := range d.handovers(by) {
+		if after := by.Steps[h.last].After; !h.gap() && !slices.Contains(after, h.first) {
+			by.Steps[h.last].After = append(slices.Clip(after), h.first)
+			slices.Sort(by.Steps[h.last].After)
 		}
 	}
 }
