@@ -135,7 +135,8 @@ func TestTagsAreReplaced(t *testing.T) {
 	}
 }
 
-// A resource of the name of ours without our tags has lost them, or is somebody else's.
+// The error about a resource that has the name of this installation and lacks its tags prints the
+// command that adds them. It does not where the tags are those of another installation.
 func TestResourcesWithoutTags(t *testing.T) {
 	ours := map[string]string{"b": "2", "a": "1"}
 	const command = "aws elbv2 add-tags --resource-arns arn:1 --tags 'Key=a,Value=1' 'Key=b,Value=2'"
