@@ -43,8 +43,8 @@ func (d *difference) handOver() []lb.GroupID {
 	return torn
 }
 
-// A handover is a healthy group that some steps stop naming and others begin to: the place of the
-// last step of the former in the order, and of the first one of the latter; absent if there is none.
+// A handover is a healthy group that some steps stop naming and others begin to. It has the places
+// of the last step of the former, and of the first of the latter; absent if there is none.
 type handover struct {
 	group       lb.GroupID
 	last, first int
@@ -56,7 +56,8 @@ func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 	place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
 	lacks := func(t int) bool { return !by.Has(t) }
 	for _, g := range d.want.TargetGroups {
-		leave, take := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks), d.startNaming[g.ID]
+		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
+		take := d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
 			len(leave) == 0 || len(take) == 0 {
 			continue
