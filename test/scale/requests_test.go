@@ -39,7 +39,8 @@ func newServer(t testing.TB) server {
 		t.Fatal(err)
 	}
 	log := filepath.Join(folder, "audit.log")
-	return server{kube.Start(t, kube.Options{Flags: []string{"--audit-policy-file=" + rules, "--audit-log-path=" + log}}), log}
+	return server{kube.Start(t, kube.Options{Flags: []string{"--audit-policy-file=" + rules, "--audit-log-path=" + log,
+		"--audit-log-maxsize=100000"}}), log}
 }
 
 // requests are how many of each kind there were: "patch ingresses/status".

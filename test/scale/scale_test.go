@@ -195,11 +195,12 @@ func arrive(t *testing.T) {
 	if took > max(mostTime, made) {
 		t.Errorf("the last is programmed after %s", took)
 	}
-	// Each may find its load balancer at rest: then its finalizer, the record's members and outcome, and
-	// its address are written for it alone. A load balancer is created, and its record says that a plan
-	// begins and ends, the address, and, where its first reconcile waited, that it does so no more.
+	// Each may find its load balancer at rest: then its finalizer, its place among the record's members,
+	// the beginning of its plan, the outcome and its address are written for it alone. A load balancer
+	// is created, and its record says that its first plan begins and ends, the address, and where its
+	// first reconcile waited for long, that it does so, and that it does so no more.
 	others := asked["update leases"] + asked["create leases"] + asked["create events"]
-	if n, most := asked.writes()-others, 4*w.ingresses+6*w.groups; n > most {
+	if n, most := asked.writes()-others, 5*w.ingresses+6*w.groups; n > most {
 		t.Errorf("%d writes to the API server, want at most %d", n, most)
 	}
 	w.frugal(t)
