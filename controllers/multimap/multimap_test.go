@@ -67,6 +67,19 @@ func TestASetChangesWhileItIsLookedThrough(t *testing.T) {
 	}
 }
 
+// Few elements are held without a map, and more of them with one.
+func TestASetIsAMapOnlyAboveFew(t *testing.T) {
+	for n, table := range map[int]bool{1: false, few: false, few + 1: true} {
+		m := Map[string, int]{}
+		for b := range n {
+			m.Add("a", b)
+		}
+		if got := m["a"].table != nil; got != table {
+			t.Errorf("%d elements are held in a map: %v, want %v", n, got, table)
+		}
+	}
+}
+
 // A set of one element takes little memory.
 func TestSmallSetsAreSmall(t *testing.T) {
 	const keys = 10_000
