@@ -1,5 +1,5 @@
-// Package fields has the bounds of fields of Backends and classes that are parts of objects and
-// lists.
+// Package fields has the bounds and the defaults of fields of Backends and classes that are parts
+// of objects and lists.
 //
 // Package settings has those of annotations, and of fields of the class with a single value.
 package fields
@@ -26,6 +26,8 @@ type Bound struct {
 	MostItems         int            // of a list or a map
 	Pattern           *regexp.Regexp // of a text
 	Unlike            string         // the message about a text that does not match
+
+	Default string // what an empty field stands for; "" where that is for the code to say
 }
 
 // Table has bounds by the path of a field: a dot before a part of an object, and [] for each item
@@ -38,23 +40,33 @@ func (t Table) Validate(object any, at *field.Path) field.ErrorList {
 	return t.inStruct(reflect.Indirect(reflect.ValueOf(object)), "", at)
 }
 
-// inStruct returns the errors in the fields of a struct. The fields of an inlined struct are those
-// of the one that has it.
+// inStruct returns the errors in the fields of a struct.
 func (t Table) inStruct(v reflect.Value, path string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
+	eachField(v, func(f reflect.Value, name string, optional bool) {
+		if !optional || !f.IsZero() {
+			errs = append(errs, t.inValue(f, under(path, name), at.Child(name))...)
+		}
+	})
+	return errs
+}
+
+// eachField passes the fields of a struct to a function, with their names and whether they may be
+// left out. The fields of an inlined struct are those of the one that has it.
+func eachField(v reflect.Value, do func(f reflect.Value, name string, optional bool)) {
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		switch {
 		case options == "inline":
-			errs = append(errs, t.inStruct(v.Field(i), path, at)...)
-		case name == "" || name == "-" || strings.HasPrefix(options, "omit") && v.Field(i).IsZero():
-		default:
-			under := strings.TrimPrefix(path+"."+name, ".")
-			errs = append(errs, t.inValue(v.Field(i), under, at.Child(name))...)
+			eachField(v.Field(i), do)
+		case name != "" && name != "-":
+			do(v.Field(i), name, strings.HasPrefix(options, "omit"))
 		}
 	}
-	return errs
 }
+
+// under returns the path of a part of an object.
+func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // inValue returns the errors in a field, or in an item of a list.
 func (t Table) inValue(v reflect.Value, path string, at *field.Path) field.ErrorList {

@@ -2,6 +2,7 @@ package fields
 
 import (
 	"regexp"
+	"strconv"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
@@ -19,17 +20,20 @@ var (
 		Longest: 63, Pattern: regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`),
 		Unlike: "must have lower-case letters, digits and dashes, and no dash at either end",
 	}
-	cookieTime = Bound{Least: 1, Most: week}
+	cookieTime  = Bound{Least: 1, Most: week}
+	sessionTime = Bound{Least: 1, Most: week, Default: strconv.Itoa(week)}
 
 	httpsURL    = url(2048)
 	identifier  = Bound{Shortest: 1, Longest: 255}
 	pattern     = Bound{Longest: 1024, Pattern: regexp.MustCompile(`^\^`), Unlike: "must begin with ^"}
 	replacement = Bound{Shortest: 1, Longest: 1024}
 
-	unauthenticated = Bound{Known: []string{"authenticate", "deny", "allow"}}
-	scope           = Bound{Longest: 1024}
-	cookieName      = Bound{Longest: 255}
-	parameters      = Bound{MostItems: 10}
+	unauthenticated = Bound{
+		Known: []string{"authenticate", "deny", "allow"}, Default: "authenticate",
+	}
+	scope      = Bound{Longest: 1024, Default: "openid"}
+	cookieName = Bound{Longest: 255, Default: "AWSELBAuthSessionCookie"}
+	parameters = Bound{MostItems: 10}
 )
 
 // url returns the bound of an address that is reached over TLS.
@@ -48,7 +52,7 @@ var Backend = Table{
 		Longest: 1024, Pattern: regexp.MustCompile(`^/`), Unlike: "must be an absolute path",
 	},
 	"redirect.query":             {Shortest: 1, Longest: 1024},
-	"redirect.statusCode":        {Numbers: []int{301, 302}},
+	"redirect.statusCode":        {Numbers: []int{301, 302}, Default: "302"},
 	"fixedResponse.statusCode":   {Least: 200, Most: 599},
 	"fixedResponse.contentType":  {Longest: 255},
 	"fixedResponse.body":         {Longest: 8192},
@@ -56,7 +60,7 @@ var Backend = Table{
 	"services[].name":            {Shortest: 1, Longest: 63},
 	"services[].port.name":       {Shortest: 1, Longest: 63},
 	"services[].port.number":     port,
-	"services[].weight":          {Least: 0, Most: 999},
+	"services[].weight":          {Least: 0, Most: 999, Default: "1"},
 	"stickiness.durationSeconds": cookieTime,
 	"rewrite.url.pattern":        pattern,
 	"rewrite.url.replacement":    replacement,
@@ -71,7 +75,7 @@ var Backend = Table{
 	"authenticate.oidc.onUnauthenticatedRequest": unauthenticated,
 	"authenticate.oidc.scope":                    scope,
 	"authenticate.oidc.cookieName":               cookieName,
-	"authenticate.oidc.timeoutSeconds":           cookieTime,
+	"authenticate.oidc.timeoutSeconds":           sessionTime,
 	"authenticate.oidc.parameters":               parameters,
 
 	"authenticate.cognito.userPoolARN": {
@@ -82,7 +86,7 @@ var Backend = Table{
 	"authenticate.cognito.onUnauthenticatedRequest": unauthenticated,
 	"authenticate.cognito.scope":                    scope,
 	"authenticate.cognito.cookieName":               cookieName,
-	"authenticate.cognito.timeoutSeconds":           cookieTime,
+	"authenticate.cognito.timeoutSeconds":           sessionTime,
 	"authenticate.cognito.parameters":               parameters,
 
 	"authenticate.jwt.issuer":        {Shortest: 1, Longest: 256},
@@ -90,7 +94,8 @@ var Backend = Table{
 	"authenticate.jwt.claims":        {MostItems: 10},
 	"authenticate.jwt.claims[].name": {Shortest: 1, Longest: 255},
 	"authenticate.jwt.claims[].format": {
-		Known: []string{"single-string", "string-array", "space-separated-values"},
+		Known:   []string{"single-string", "string-array", "space-separated-values"},
+		Default: "single-string",
 	},
 	"authenticate.jwt.claims[].values": {FewestItems: 1, MostItems: 10},
 }
