@@ -90,6 +90,36 @@ func TestTheCRDHasTheFieldsAndDefaultsOfTheTable(t *testing.T) {
 	}
 }
 
+// TestTheCRDOfBackendsHasTheDefaultsOfTheTable fails for a default that the CRD or the table has
+// alone, or that differs, and for one that cannot be stored.
+func TestTheCRDOfBackendsHasTheDefaultsOfTheTable(t *testing.T) {
+	have := map[string]string{}
+	for path, bound := range fields.Backend {
+		if bound.Default != "" {
+			have[path] = bound.Default
+		}
+	}
+	found := map[string]string{}
+	collectDefaults(specOf(t, "backends"), "", found)
+	if diff := cmp.Diff(have, found); diff != "" {
+		t.Errorf("defaults of backends (-table +CRD):\n%s", diff)
+	}
+}
+
+// collectDefaults collects the defaults of a schema by path.
+func collectDefaults(schema map[string]any, path string, into map[string]string) {
+	if usual, is := schema["default"]; is {
+		into[path] = fmt.Sprint(usual)
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	for name, property := range properties {
+		collectDefaults(property.(map[string]any), strings.TrimPrefix(path+"."+name, "."), into)
+	}
+	if items, is := schema["items"].(map[string]any); is {
+		collectDefaults(items, path+"[]", into)
+	}
+}
+
 // asSchema returns a bound with the names of a schema.
 func asSchema(b fields.Bound) map[string]string {
 	out := map[string]string{}
