@@ -1,7 +1,6 @@
 package backends
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -54,7 +53,7 @@ func (v *MemberBackends) auth(with *v1alpha1.Authenticate) (*routing.Auth, error
 		KeysEndpoint: with.JWT.KeysEndpoint}
 	for _, c := range with.JWT.Claims {
 		out.Claims = append(out.Claims,
-			routing.Claim{Name: c.Name, Format: cmp.Or(c.Format, "single-string"), Values: c.Values})
+			routing.Claim{Name: c.Name, Format: c.Format, Values: c.Values})
 	}
 	return out, nil
 }
@@ -111,13 +110,10 @@ func (v *MemberBackends) cookie(a *routing.Auth) string {
 	return a.Cookie[:min(len(a.Cookie), longestCookie)] + "-" + hex.EncodeToString(from[:8])
 }
 
-// session returns the session settings of a Backend, with defaults.
+// session returns the session settings of a Backend.
 func session(s v1alpha1.Session) *routing.Auth {
-	out := &routing.Auth{
-		OnMissing: cmp.Or(s.OnUnauthenticatedRequest, "authenticate"), Scope: cmp.Or(s.Scope, "openid"),
-		Cookie:         cmp.Or(s.CookieName, "AWSELBAuthSessionCookie"),
-		TimeoutSeconds: cmp.Or(s.TimeoutSeconds, 604800),
-	}
+	out := &routing.Auth{OnMissing: s.OnUnauthenticatedRequest, Scope: s.Scope, Cookie: s.CookieName,
+		TimeoutSeconds: s.TimeoutSeconds}
 	if len(s.Parameters) > 0 {
 		out.Parameters = s.Parameters
 	}

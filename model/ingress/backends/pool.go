@@ -1,6 +1,7 @@
 package backends
 
 import (
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/ingress/classes"
@@ -14,8 +15,8 @@ import (
 
 func NewPool(c *classes.Class, clients map[string]string) *Pool {
 	return &Pool{class: c, clients: clients, resolved: map[endpoints.Reference]*endpoints.Resolution{},
-		entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]bool{}, ports: portBudget{},
-		endpoints: newEndpointBudget()}
+		entries: map[routing.BackendID]*pooled{}, checked: map[objects.Name]*v1alpha1.BackendSpec{},
+		ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
 // Backends are all of the pool, with their health checks decided.
@@ -53,8 +54,8 @@ type Pool struct {
 	clients  map[string]string // the client that each Secret of an identity provider held last
 	resolved map[endpoints.Reference]*endpoints.Resolution
 	entries  map[routing.BackendID]*pooled
-	checked  map[objects.Name]bool // whether Backends are valid
-	Found    []diag.Diagnostic     // about Backends
+	checked  map[objects.Name]*v1alpha1.BackendSpec // valid ones with their defaults, nil for others
+	Found    []diag.Diagnostic                      // about Backends
 	ports    portBudget
 
 	endpoints       endpointBudget

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
@@ -39,7 +40,8 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 				diag.Cut(ref.Name)))
 		return routing.Status(503)
 	}
-	if !v.pool.valid(object) {
+	spec := v.pool.valid(object)
+	if spec == nil {
 		v.Tell(diag.Error, diag.Invalid, field,
 			fmt.Sprintf("Backend %s/%s is invalid; requests are answered 503", object.Namespace,
 				object.Name))
@@ -47,24 +49,27 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	}
 	done, known := v.resources[n]
 	if !known {
-		done = v.doing(&object.Spec, field)
+		done = v.doing(spec, field)
 		v.resources[n] = done
 	}
-	return v.signInBefore(done, object.Spec.Authenticate, field)
+	return v.signInBefore(done, spec.Authenticate, field)
 }
 
-// valid reports whether a Backend can be used. Each is checked once, however many paths refer to
-// it.
-func (p *Pool) valid(b *v1alpha1.Backend) bool {
-	valid, known := p.checked[objects.NameOf(b)]
+// valid returns the spec of a Backend with its defaults, and nil if it cannot be used. Each is
+// checked once, however many paths refer to it.
+func (p *Pool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
+	spec, known := p.checked[objects.NameOf(b)]
 	if !known {
-		errs := validateBackend(&b.Spec)
+		var errs field.ErrorList
+		spec, errs = withDefaults(&b.Spec)
 		p.Found = append(p.Found, validate.Refusals(
 			diag.Source{Kind: v1alpha1.KindBackend, Namespace: b.Namespace, Name: b.Name}, errs)...)
-		valid = len(errs) == 0
-		p.checked[objects.NameOf(b)] = valid
+		if len(errs) > 0 {
+			spec = nil
+		}
+		p.checked[objects.NameOf(b)] = spec
 	}
-	return valid
+	return spec
 }
 
 // doing returns the action of a valid Backend.
@@ -72,12 +77,8 @@ func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing
 	switch {
 	case spec.Redirect != nil:
 		r := spec.Redirect
-		status := r.StatusCode
-		if status == 0 {
-			status = 302
-		}
-		return routing.Action{Redirect: &routing.Redirect{Status: status, Scheme: r.Scheme, Host: r.Host,
-			Port: redirectPort(r), Path: r.Path, Query: r.Query}}
+		return routing.Action{Redirect: &routing.Redirect{Status: r.StatusCode, Scheme: r.Scheme,
+			Host: r.Host, Port: redirectPort(r), Path: r.Path, Query: r.Query}}
 	case spec.FixedResponse != nil:
 		f := spec.FixedResponse
 		contentType := f.ContentType
@@ -115,7 +116,7 @@ func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider,
 	var out []routing.Weighted
 	for _, s := range services {
 		ref := v.reference(s.Name, s.Port, provider)
-		share := routing.Weighted{Backend: v.forward(ref, field), Weight: weightOf(s)}
+		share := routing.Weighted{Backend: v.forward(ref, field), Weight: *s.Weight}
 		at, found := slices.BinarySearchFunc(out, share.Backend,
 			func(w routing.Weighted, id routing.BackendID) int {
 				return strings.Compare(string(w.Backend), string(id))
@@ -127,13 +128,6 @@ func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider,
 		}
 	}
 	return out
-}
-
-func weightOf(s v1alpha1.WeightedService) int32 {
-	if s.Weight == nil {
-		return 1
-	}
-	return *s.Weight
 }
 
 // redirectPort is the port that a redirect goes to. A scheme without a port means the scheme's

@@ -19,12 +19,19 @@ import (
 // longestBackend is the most bytes that the spec of a Backend has as JSON.
 const longestBackend = 16 << 10
 
-// validateBackend returns the errors in a Backend.
-func validateBackend(spec *v1alpha1.BackendSpec) field.ErrorList {
+// withDefaults returns the spec of a Backend with its defaults, and the errors in it.
+func withDefaults(spec *v1alpha1.BackendSpec) (*v1alpha1.BackendSpec, field.ErrorList) {
 	at := field.NewPath("spec")
 	if text, err := json.Marshal(spec); err != nil || len(text) > longestBackend {
-		return field.ErrorList{field.TooLong(at, "", longestBackend)}
+		return spec, field.ErrorList{field.TooLong(at, "", longestBackend)}
 	}
+	spec = spec.DeepCopy()
+	fields.Backend.Complete(spec)
+	return spec, validateBackend(spec, at)
+}
+
+// validateBackend returns the errors in the spec of a Backend.
+func validateBackend(spec *v1alpha1.BackendSpec, at *field.Path) field.ErrorList {
 	errs := fields.Backend.Validate(spec, at)
 	kinds := 0
 	if spec.Redirect != nil {
@@ -104,7 +111,7 @@ func validateServices(services []v1alpha1.WeightedService, at *field.Path) field
 			errs = append(errs, field.Invalid(at.Index(i).Child("port"), "",
 				"exactly one of `name` and `number` must be specified"))
 		}
-		total += weightOf(s)
+		total += *s.Weight
 	}
 	if total == 0 {
 		errs = append(errs, field.Invalid(at, "", "at least one weight must be above 0"))
