@@ -136,6 +136,12 @@ func value(s apiextensionsv1.JSONSchemaProps, required bool) string {
 	case s.Minimum != nil:
 		words = append(words, fmt.Sprintf("at least %v", *s.Minimum))
 	}
+	if s.MaxLength != nil && !duration(s) {
+		words = append(words, fmt.Sprintf("at most %d characters", *s.MaxLength))
+	}
+	if s.MaxProperties != nil {
+		words = append(words, fmt.Sprintf("at most %d", *s.MaxProperties))
+	}
 	if s.MaxItems != nil {
 		words = append(words, fmt.Sprintf("at most %d", *s.MaxItems))
 	}
@@ -143,6 +149,13 @@ func value(s apiextensionsv1.JSONSchemaProps, required bool) string {
 		words = append(words, rule.Message)
 	}
 	return strings.Join(words, "; ")
+}
+
+// duration reports whether the text of a field is a duration.
+func duration(s apiextensionsv1.JSONSchemaProps) bool {
+	return slices.ContainsFunc(s.XValidations, func(r apiextensionsv1.ValidationRule) bool {
+		return strings.Contains(r.Rule, "duration(self)")
+	})
 }
 
 func selector(s apiextensionsv1.JSONSchemaProps) bool {
