@@ -69,7 +69,6 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 	switch step.(type) {
 	case plan.ModifyListener, plan.DeleteListener, plan.ModifyRule, plan.DeleteRule:
 		if seen.Protection.Guarded() {
-			r.rerouted.Forget(seen.Handle)
 			r.rerouted.Wait(seen.Handle, r.settle, r.settle)
 		}
 		r.keepRedirectPorts(seen, after)
