@@ -136,7 +136,7 @@ func (r *Resources) Early(operation string, call any) error {
 	}
 	now := time.Now()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if w, waits := r.waits[about{operation, text}]; waits && now.Before(w.end) && now.Sub(r.made[text]) < r.Lag {
+		if w := r.waits[about{operation, text}]; now.Before(w.end) && now.Sub(r.made[text]) < r.Lag {
 			return w.said
 		}
 	}
@@ -149,7 +149,7 @@ func (r *Resources) wait(operation, kind string, call any, said error) {
 	defer r.mu.Unlock()
 	now := time.Now()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if _, made := r.made[text]; !made || !strings.Contains(text, kind) {
+		if !strings.Contains(text, kind) {
 			continue
 		}
 		if r.waits == nil {
@@ -232,7 +232,8 @@ func (r *Resources) remove(texts []string) {
 }
 
 // pathOf returns the path in the ARN of a load balancer, a listener or a rule. The path of a
-// resource begins with that of the resource that it is in.
+// resource begins with that of the resource that it is in; those of load balancers have the parts
+// app/NAME/ID. The path of a target group has the parts NAME/ID.
 func pathOf(arn string) string {
 	_, resource, found := strings.Cut(arn, ":elasticloadbalancing:")
 	if !found {
@@ -248,10 +249,7 @@ func (r *Resources) Unlisted(name string, found map[string]bool) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for arn, at := range r.made {
-		inside := slices.ContainsFunc([]string{":loadbalancer/", ":listener/", ":listener-rule/"}, func(kind string) bool {
-			return strings.Contains(arn, kind)
-		})
-		if inside && strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < r.Lag && !found[arn] {
+		if strings.HasPrefix(pathOf(arn), "app/"+name+"/") && time.Since(at) < r.Lag && !found[arn] {
 			return arn
 		}
 	}
@@ -266,7 +264,7 @@ func (r *Resources) knew(then time.Time, kind string, call any) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, text := range textsIn(reflect.ValueOf(call)) {
-		if at, made := r.made[text]; made && then.Sub(at) < r.Lag && strings.Contains(text, kind) {
+		if then.Sub(r.made[text]) < r.Lag && strings.Contains(text, kind) {
 			return true
 		}
 	}
