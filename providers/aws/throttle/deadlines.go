@@ -71,7 +71,7 @@ func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput, next
 	w := newWatch(d.Call, func() { cancel(late) })
 	defer w.stop()
 	out, metadata, err := next.HandleInitialize(context.WithValue(timed, watchKey{}, w), in)
-	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(timed), late) {
+	if err != nil && errors.Is(context.Cause(timed), late) {
 		err = late
 	}
 	return out, metadata, err
