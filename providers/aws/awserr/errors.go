@@ -71,8 +71,6 @@ func Is(err error, codes ...string) bool {
 func classify(code string, err error, known map[string]int) (advice string, class error) {
 	_, useless := unusable[code]
 	switch {
-	case code == "":
-		return "", nil
 	case IsTooSoon(err):
 		return "it was made a moment ago, and AWS does not find it everywhere yet", providers.ErrPending
 	case useless:
