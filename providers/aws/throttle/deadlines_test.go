@@ -3,12 +3,17 @@ package throttle
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go/middleware"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file tests when a call ends that AWS does not answer.
@@ -111,4 +116,56 @@ func TestADeadlineStandsStillDuringAWait(t *testing.T) {
 		none.stop()
 		none.goOn()
 	})
+}
+
+// A changer is a cloud that makes a call for each change.
+type changer struct {
+	providers.Provider
+	call func(context.Context) error
+}
+
+func (c changer) Apply(ctx context.Context, _ *lb.Observed, _ plan.Step) (plan.Result, error) {
+	return plan.Result{}, c.call(ctx)
+}
+
+// An operator that may not change anything any more makes no attempt of a call that changes
+// something. Calls that read are made.
+func TestAnOperatorWithoutItsLeaseOnlyReads(t *testing.T) {
+	lost := errors.New("the lease is lost")
+	for operation, want := range map[string]error{
+		"CreateRule": lost, "DeregisterTargets": lost, "AuthorizeSecurityGroupIngress": lost,
+		"DescribeRules": nil, "GetWebACL": nil, "ListCertificates": nil,
+	} {
+		var may error // as long as the change begins
+		made := false
+		loan := providers.Lend(changer{call: func(ctx context.Context) error {
+			may = lost
+			return attempted(awsmiddleware.SetOperationName(ctx, operation), func(context.Context) error { made = true; return nil })
+		}}, func() error { return may })
+		_, err := loan.Apply(t.Context(), &lb.Observed{}, plan.CreateTargetGroup{})
+		if !errors.Is(err, want) || made != (want == nil) {
+			t.Errorf("%s is made: %v, %v; want the error %v", operation, made, err, want)
+		}
+	}
+}
+
+// The deadline of a call is around all of it. That of an attempt begins when it has its turn.
+func TestWhereTheDeadlinesAre(t *testing.T) {
+	stack := middleware.NewStack("test", func() any { return nil })
+	if err := deadlines.Into(stack); err == nil {
+		t.Error("without a pacer there is no error")
+	}
+	stack = middleware.NewStack("test", func() any { return nil })
+	retries := middleware.FinalizeMiddlewareFunc("Retry", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		return next.HandleFinalize(ctx, in)
+	})
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), NewPacer(nil, nil).Into(stack), deadlines.Into(stack)); err != nil { //nolint:misspell // the SDK names it so
+		t.Fatal(err)
+	}
+	if got := stack.Finalize.List(); !slices.Equal(got, []string{"Retry", "Pace", "AttemptDeadline"}) { //nolint:misspell // the SDK names it so
+		t.Errorf("an attempt goes through %q", got)
+	}
+	if got := stack.Initialize.List(); !slices.Equal(got, []string{"CallDeadline"}) {
+		t.Errorf("a call goes through %q", got)
+	}
 }

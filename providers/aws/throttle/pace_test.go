@@ -99,6 +99,27 @@ func paced(ctx context.Context, p *Pacer, service, operation string, answer erro
 	return err
 }
 
+// The wait for a turn, however long, is no part of the deadline of a call. What comes after it is.
+func TestAPacedCallHasItsTimeAfterItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := NewPacer(providers.Rates{"ec2-read": {PerSecond: 1.0 / 3600, Burst: 1}}, nil)
+		if err := paced(t.Context(), p, "EC2", "DescribeSubnets", nil); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		err := called(t.Context(), func(ctx context.Context) error {
+			if err := paced(ctx, p, "EC2", "DescribeSubnets", nil); err != nil {
+				t.Errorf("the attempt ends with %v", err)
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		if took := time.Since(began).Round(time.Second); took != time.Hour+deadlines.Call || !Late(err) {
+			t.Errorf("after %s the call ends with %v", took, err)
+		}
+	})
+}
+
 // Each call is told with its result, and with how long it waited for its turn. One of a class that
 // has no rate waits for none.
 func TestCallsAreTold(t *testing.T) {
