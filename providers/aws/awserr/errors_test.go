@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -39,6 +40,22 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		"an action on nothing in particular": {
 			refused("ACM", "ListCertificates", "AccessDeniedException", "User: u is not authorized to perform: acm:ListCertificates on resource: *"),
 			providers.ErrDenied, []string{"allow the operator's role acm:ListCertificates, as"}, "",
+		},
+		"an action without a resource": {
+			refused("ACM", "ListCertificates", "AccessDeniedException", "User: u is not authorized to perform: acm:ListCertificates"),
+			providers.ErrDenied, []string{"allow the operator's role acm:ListCertificates, as"}, "",
+		},
+		"an action of a service that has no policy here": {
+			refused("Route 53", "ListHostedZones", "AccessDenied", "no"),
+			providers.ErrDenied, []string{"the operator's role lacks a permission"}, "",
+		},
+		"a resource that AWS does not find yet": {
+			TooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
+			providers.ErrPending, []string{"TargetGroupNotFound: no", "was made a moment ago"}, "",
+		},
+		"load balancers, where the message mentions a year": {
+			refused(elbv2, "CreateLoadBalancer", "TooManyLoadBalancers", "50 load balancers in the last year"),
+			providers.ErrNoRoom, []string{"L-53DA6B97"}, "L-3808DC70",
 		},
 		"an action that AWS hides": {
 			refused("EC2", "AuthorizeSecurityGroupIngress", "UnauthorizedOperation", "You are not authorized to perform this operation. Encoded authorization failure message: 4HafAqB-x_y"),
@@ -116,6 +133,55 @@ func TestHowMuchThereIsOfAQuota(t *testing.T) {
 		got := ExplainWith("creating", refused("Elastic Load Balancing v2", "Create", code, "no"), known)
 		if !strings.Contains(got.Error(), want) {
 			t.Errorf("%q does not say %q", got, want)
+		}
+	}
+}
+
+// An answer without the ID of a request is described without one.
+func TestARequestWithoutAnIDIsNotNamed(t *testing.T) {
+	err := &awshttp.ResponseError{ResponseError: &smithyhttp.ResponseError{
+		Response: &smithyhttp.Response{Response: &http.Response{StatusCode: http.StatusBadGateway}},
+		Err:      &smithy.GenericAPIError{Code: "BadGateway", Message: "no answer"},
+	}}
+	if got := Describe(err); got != "BadGateway: no answer" {
+		t.Errorf("it is described as %q", got)
+	}
+}
+
+// An error has its own code, and none once it is known that the resource will be found.
+func TestAnErrorHasItsCodeOnly(t *testing.T) {
+	notFound := refused("Elastic Load Balancing v2", "DescribeRules", "RuleNotFoundException", "no")
+	for name, c := range map[string]struct {
+		err   error
+		codes []string
+		want  bool
+	}{
+		"no error":          {nil, []string{"RuleNotFound", ""}, false},
+		"its code":          {notFound, []string{"ListenerNotFound", "RuleNotFound"}, true},
+		"another code":      {notFound, []string{"ListenerNotFound"}, false},
+		"it comes too soon": {TooSoon(notFound), []string{"RuleNotFound"}, false},
+	} {
+		if got := Is(c.err, c.codes...); got != c.want {
+			t.Errorf("%s: is one of %q: %v, want %v", name, c.codes, got, c.want)
+		}
+	}
+}
+
+// An answer that lacks what it must have is an error that says so.
+func TestAnswersThatLackAPart(t *testing.T) {
+	const says = "AWS answered CreateRule without the rule"
+	if got, err := Only([]string{"first", "second"}, "CreateRule", "the rule"); err != nil || *got != "first" {
+		t.Errorf("of a list there is %v, %v", got, err)
+	}
+	if got, err := Only[string](nil, "CreateRule", "the rule"); got != nil || err == nil || err.Error() != says {
+		t.Errorf("of an empty list there is %v, %v", got, err)
+	}
+	if got, err := Required(aws.String("arn"), "CreateRule", "the rule"); err != nil || got != "arn" {
+		t.Errorf("of a text there is %q, %v", got, err)
+	}
+	for _, empty := range []*string{nil, aws.String("")} {
+		if got, err := Required(empty, "CreateRule", "the rule"); got != "" || err == nil || err.Error() != says {
+			t.Errorf("of no text there is %q, %v", got, err)
 		}
 	}
 }
