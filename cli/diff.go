@@ -132,8 +132,11 @@ func (o opposite) sides(
 ) (before, after side, err error) {
 	if o.base == "" && !o.live {
 		if len(args) != 2 || in.FromFiles() {
-			return before, after, errors.New("which two configurations? " +
-				"diff takes two directories or files, or --base or --live with the files of one")
+			return before, after, errors.New("which two configurations? diff takes two directories " +
+				"or files as arguments, without -f and -k, or --base or --live with the files of one")
+		}
+		if err := source.OneStdin(args[:1], args[1:]); err != nil {
+			return before, after, err
 		}
 		old, now := in, in
 		old.Files, now.Files = args[:1], args[1:]
@@ -156,6 +159,7 @@ func (o opposite) sides(
 		return before, after, err
 	}
 	after.objects, after.options = source.Applied(before.objects, after.objects), before.options
+	after.live = true
 	return before, after, nil
 }
 
@@ -203,7 +207,8 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 	if errors.Is(err, manifests.ErrNoIngress) {
 		err = nil
 	}
-	return side{objects: found, options: options, input: in, problems: problems}, err
+	return side{objects: found, options: options, input: in, problems: problems,
+		live: !in.FromFiles()}, err
 }
 
 // A side is a configuration: objects, or a state that was saved.
@@ -213,6 +218,7 @@ type side struct {
 	input    source.Input
 	problems manifests.Problems
 	state    *saved.State // nil for objects
+	live     bool         // with the objects of a cluster
 }
 
 // compareSides compiles both configurations and compares them. Where both lack a Secret, they are
@@ -225,7 +231,8 @@ func compareSides(
 		return comparison.Report{}, err
 	}
 	problems := comparison.ProblemsOf(before.problems, after.problems)
-	return comparison.ReportOf(compare.Tables(old, now, requests.Steps), problems), nil
+	found := compare.Tables(old, now, requests.Steps)
+	return comparison.ReportOf(found, len(old)+len(now), problems), nil
 }
 
 func bothTables(
@@ -249,18 +256,27 @@ func bothTables(
 			return nil, nil, err
 		}
 		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
-		if old, _, err = before.tables(cmd, with); err != nil {
+		if old, told, err = before.tables(cmd, with); err != nil {
 			return nil, nil, err
 		}
-		if now, _, err = after.tables(cmd, with); err != nil {
+		if now, more, err = after.tables(cmd, with); err != nil {
 			return nil, nil, err
 		}
+	}
+	if err := tellUnserved(cmd, before.live || after.live, append(told, more...)); err != nil {
+		return nil, nil, err
 	}
 	saved.MakeAlike(assumed, old, now)
 	if before.state != nil || after.state != nil {
 		old, now = saved.WithoutClientSecrets(old), saved.WithoutClientSecrets(now)
 	}
 	return old, now, nil
+}
+
+// tellUnserved complains about Ingresses that are not served.
+func tellUnserved(cmd *cobra.Command, live bool, diagnostics []diag.Diagnostic) error {
+	told := program.Unserved(diagnostics, live)
+	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
 }
 
 // standIn has a saved state hold the Secrets that it was made with, so that they are not taken for
@@ -329,8 +345,7 @@ func (s side) programs(
 	return program.CompileAll(cmd.Context(), cloud, s.objects, s.options, seen)
 }
 
-// assuming compiles the objects with the Secrets that are missing, and returns their names. The
-// diagnostics are those without them.
+// assuming compiles the objects with the Secrets that are missing, and returns their names.
 func (s side) assuming(
 	cmd *cobra.Command, with selection.Clouds,
 ) (tables []*precedence.Table, assumed []string, told []diag.Diagnostic, err error) {
@@ -343,7 +358,7 @@ func (s side) assuming(
 	if err := placeholder.AddToBoth(&s.objects, &objects.Objects{}, missing); err != nil {
 		return nil, nil, nil, err
 	}
-	tables, _, err = s.tables(cmd, with)
+	tables, told, err = s.tables(cmd, with)
 	return tables, namesOf(s.objects.Secrets[known:]), told, err
 }
 

@@ -227,6 +227,9 @@ func printPlans(w io.Writer, p planned, priorities bool) error {
 			fmt.Fprintf(w, "  the plan is %s: %s\n", one.Proof.Result, printable.Line(one.Proof.Why))
 		}
 	}
+	if len(p.diagnostics) > 0 {
+		fmt.Fprintln(w)
+	}
 	if err := output.Diagnostics(w, p.diagnostics, colour); err != nil {
 		return err
 	}

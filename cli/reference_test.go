@@ -43,19 +43,8 @@ func commandPage(name, source string) string {
 	fmt.Fprintf(&b, "# fairlead %s\n\n<!-- Generated from %s by \"make generate\". -->\n\n", name, source)
 	b.WriteString(cmd.Long + "\n\n```\n" + cmd.Example + "\n```\n\n| Flag | Default | Meaning |\n|---|---|---|\n")
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		name := "`--" + f.Name
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
-		}
-		kind, usage := pflag.UnquoteUsage(f)
-		if kind != "" {
-			name += " " + kind
-		}
-		unset := f.DefValue
-		if unset != "" {
-			unset = "`" + unset + "`"
-		}
-		fmt.Fprintf(&b, "| %s` | %s | %s |\n", name, unset, usage)
+		name, unset, usage := described(f)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", name, unset, usage)
 	})
 	return b.String()
 }
@@ -78,22 +67,27 @@ is an error, and so is a variable that begins with ` + "`FAIRLEAD_`" + `, unless
 `)
 	all := testProviders()
 	new(operator.Settings).Flags(all.Clouds).VisitAll(func(f *pflag.Flag) {
-		name := "`--" + f.Name
-		if f.Shorthand != "" {
-			name = "`-" + f.Shorthand + "`, " + name
-		}
-		kind, usage := pflag.UnquoteUsage(f)
-		switch {
-		case kind != "" && f.NoOptDefVal != "":
-			name += "[=" + kind + "]"
-		case kind != "":
-			name += " " + kind
-		}
-		unset := f.DefValue
-		if unset != "" {
-			unset = "`" + unset + "`"
-		}
-		fmt.Fprintf(&b, "| %s` | `%s` | %s | %s |\n", name, configuration.Variable(f.Name), unset, usage)
+		name, unset, usage := described(f)
+		fmt.Fprintf(&b, "| %s | `%s` | %s | %s |\n", name, configuration.Variable(f.Name), unset, usage)
 	})
 	return b.String()
+}
+
+// described returns how a flag is given, its default and what it means.
+func described(f *pflag.Flag) (name, unset, usage string) {
+	name = "`--" + f.Name
+	if f.Shorthand != "" {
+		name = "`-" + f.Shorthand + "`, " + name
+	}
+	kind, usage := pflag.UnquoteUsage(f)
+	switch {
+	case kind != "" && f.NoOptDefVal != "":
+		name += "[=" + kind + "]"
+	case kind != "":
+		name += " " + kind
+	}
+	if unset = f.DefValue; unset != "" {
+		unset = "`" + unset + "`"
+	}
+	return name + "`", unset, usage
 }

@@ -117,7 +117,8 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
 	flags.StringArrayVar(&r.names, "load-balancer", nil, "`NAME=KEY` of a load balancer: its name in "+
 		"logs, such as app/shop/50dc6c495c0c9188, and its key here; can be repeated")
-	flags.IntVar(&r.top, "top", topShown, "`NUMBER` of paths, disagreements and changes to print")
+	flags.Var(flagvalue.AtLeastOne(&r.top, topShown), "top",
+		"`NUMBER` of paths, disagreements and changes to print")
 	flags.StringVar(&r.since, "since", "", "leave out lines before this `TIME`, such as 2026-07-02, "+
 		"2026-07-02T10:30:00Z or, before now, 90m")
 	flags.StringVar(&r.until, "until", "", "leave out lines at this `TIME` and after it")
@@ -163,6 +164,9 @@ func (r replayed) read(cmd *cobra.Command) (traffic.Logs, error) {
 func runReplay(
 	cmd *cobra.Command, with selection.Clouds, in replayed, format output.Format,
 ) error {
+	if err := source.OneStdin(in.logs, in.Files, in.change); err != nil {
+		return err
+	}
 	logs, err := in.read(cmd)
 	if err != nil {
 		return err

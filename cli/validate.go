@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -48,8 +49,8 @@ func newValidate(with selection.Clouds) *cobra.Command {
 		Example: validateExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			in.Files = append(in.Files, args...)
-			if err := in.RequireFiles(false); err != nil {
-				return err
+			if !in.FromFiles() {
+				return errors.New("which manifests? name files or directories")
 			}
 			return runValidate(cmd, with, &in, namespace, format, failOn)
 		},
@@ -101,6 +102,9 @@ func runValidate(
 		return err
 	}
 	objects, places, err := in.Load(cmd, namespace)
+	if namespace != "" && errors.Is(err, manifests.ErrNoIngress) {
+		return err
+	}
 	problems, err := manifests.AllLeftOut(err)
 	if err != nil {
 		return err

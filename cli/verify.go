@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/verification"
-	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -84,6 +82,9 @@ func newVerify(with selection.Clouds) *cobra.Command {
 func runVerify(
 	cmd *cobra.Command, with selection.Clouds, in verified, format output.Format,
 ) error {
+	if err := source.OneStdin(in.expectations, in.Files); err != nil {
+		return err
+	}
 	all, err := verification.Read(in.expectations, cmd.InOrStdin())
 	if err != nil {
 		return err
@@ -115,7 +116,7 @@ func runVerify(
 // read reads the objects, and where those of files stand. Without Ingresses, there are no load
 // balancers.
 func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
-	out := side{input: v.Input}
+	out := side{input: v.Input, live: v.live}
 	var places manifests.Places
 	var err error
 	if v.FromFiles() {
@@ -138,7 +139,7 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 }
 
 // complete compiles the objects with the Secrets that are missing. It complains about Ingresses
-// that are left out because their class is not there.
+// that are not served.
 func (s side) complete(
 	cmd *cobra.Command, with selection.Clouds,
 ) ([]*precedence.Table, error) {
@@ -146,15 +147,7 @@ func (s side) complete(
 	if err != nil {
 		return nil, err
 	}
-	return tables, tellMissingClasses(cmd, diagnostics)
-}
-
-// tellMissingClasses prints the diagnostics of Ingresses that are left out because their class is
-// not there.
-func tellMissingClasses(cmd *cobra.Command, diagnostics []diag.Diagnostic) error {
-	others := func(d diag.Diagnostic) bool { return d.Reason != diag.ClassMissing }
-	told := slices.DeleteFunc(slices.Clone(diagnostics), others)
-	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
+	return tables, tellUnserved(cmd, s.live, diagnostics)
 }
 
 func printVerification(w io.Writer, report verification.Report, format output.Format) error {

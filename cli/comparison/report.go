@@ -50,14 +50,16 @@ type Summary struct {
 	Unknown       int `json:"unknown"` // of which it is not known whether they protect less
 	Undecided     int `json:"undecided"`
 	LeftOut       int `json:"leftOut"` // problems of objects and files that could not be read
+	// LoadBalancers is how many the two configurations have together, those of both twice.
+	LoadBalancers int `json:"loadBalancers"`
 }
 
-// ReportOf returns the report of a comparison without some objects.
-func ReportOf(found compare.Report, problems []Problem) Report {
+// ReportOf returns the report of a comparison of so many load balancers, without some objects.
+func ReportOf(found compare.Report, loadBalancers int, problems []Problem) Report {
 	r := Report{Report: found, Protection: found.Protection(), Problems: problems}
 	r.Summary = Summary{
 		Requests: len(found.Changes), Settings: len(found.Exposures), Undecided: len(found.Undecided),
-		LeftOut: len(problems),
+		LeftOut: len(problems), LoadBalancers: loadBalancers,
 	}
 	count := func(p compare.Protection) {
 		switch p {
@@ -89,7 +91,10 @@ func (s Summary) String() string {
 		return fmt.Sprintf("%s; %s, so not everything was read: what seems to be gone or new may only "+
 			"be unread", rest, count(s.LeftOut, "problem in the files", "problems in the files"))
 	}
-	if s == (Summary{}) {
+	switch s {
+	case Summary{}:
+		return "no request is answered differently; neither configuration has a load balancer"
+	case Summary{LoadBalancers: s.LoadBalancers}:
 		return "no request is answered differently"
 	}
 	parts := []string{

@@ -18,7 +18,7 @@ func TestMarkdownOfHostileTexts(t *testing.T) {
 		After:      compare.Answer{Action: "forward a|b", Source: "Ingress a/`b`"},
 		Protection: compare.Less, Because: "see [here](http://evil) @team | x",
 	}
-	got := ReportOf(compare.Report{Changes: []compare.Change{change}}, nil).Markdown()
+	got := ReportOf(compare.Report{Changes: []compare.Change{change}}, 2, nil).Markdown()
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	row := lines[len(lines)-1]
 	if len(lines) != 5 || strings.Count(strings.ReplaceAll(row, `\|`, ""), "|") != 5 ||
@@ -33,7 +33,7 @@ func TestALongReportIsCut(t *testing.T) {
 	for i := range output.MostRows + 7 {
 		changes = append(changes, compare.Change{Curl: fmt.Sprintf("curl http://a/%d", i)})
 	}
-	got := ReportOf(compare.Report{Changes: changes}, nil).Markdown()
+	got := ReportOf(compare.Report{Changes: changes}, 2, nil).Markdown()
 	if strings.Count(got, "curl") != output.MostRows || !strings.Contains(got, "\n7 more.\n") {
 		t.Error(got)
 	}
@@ -41,7 +41,7 @@ func TestALongReportIsCut(t *testing.T) {
 
 // TestWhatIsNotDecidedIsSaid: a report without differences must not say that nothing differs.
 func TestWhatIsNotDecidedIsSaid(t *testing.T) {
-	r := ReportOf(compare.Report{Undecided: []compare.Undecided{{LoadBalancer: "fairlead/a/b/internal", Port: 80, Host: "a.example.com", Why: "too many steps"}}}, nil)
+	r := ReportOf(compare.Report{Undecided: []compare.Undecided{{LoadBalancer: "fairlead/a/b/internal", Port: 80, Host: "a.example.com", Why: "too many steps"}}}, 2, nil)
 	for _, text := range []string{r.Text(false), r.Markdown()} {
 		if !strings.Contains(text, "not decided") || !strings.Contains(text, "a.example.com") || strings.Contains(text, "no request is answered differently") {
 			t.Error(text)

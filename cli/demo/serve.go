@@ -120,6 +120,9 @@ func (d *Demo) turn(ctx context.Context) error {
 	if err := d.printPlans(programs); err != nil {
 		return err
 	}
+	if len(diagnostics) > 0 {
+		fmt.Fprintln(d.out)
+	}
 	if err := output.Diagnostics(d.out, diagnostics, d.colour); err != nil {
 		return err
 	}

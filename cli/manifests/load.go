@@ -56,14 +56,20 @@ func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 			func(ing *networkingv1.Ingress) bool { return ing.Namespace != f.Namespace })
 	}
 	l.objects.PodsKnown = endpoints.HaveAddresses(l.objects.Pods)
-	return l.objects, l.places, l.verdict(append(slices.Clone(f.Paths), f.Kustomizations...))
+	paths := append(slices.Clone(f.Paths), f.Kustomizations...)
+	return l.objects, l.places, l.verdict(paths, f.Namespace)
 }
 
-// verdict returns the problems. Where they leave no Ingress, they are not of type Problems.
-func (l *loader) verdict(paths []string) error {
+// verdict returns the problems. Where they leave no Ingress, they are not of type Problems. Only
+// the namespace counts, if it is set.
+func (l *loader) verdict(paths []string, only string) error {
 	switch none := len(l.objects.Ingresses) == 0; {
 	case len(l.problems) == 0 && none:
-		return fmt.Errorf("%s: %w", strings.Join(paths, ", "), ErrNoIngress)
+		in := ""
+		if only != "" {
+			in = " in namespace " + only
+		}
+		return fmt.Errorf("%s: %w%s", strings.Join(paths, ", "), ErrNoIngress, in)
 	case none:
 		return noneLeft{l.problems}
 	case len(l.problems) > 0:
@@ -87,9 +93,7 @@ func (l *loader) problem(file string, line int, object string, err error) {
 
 // file reads all documents of a file. A document that cannot be read costs itself.
 func (l *loader) file(file string, text []byte, err error) {
-	if file == standardInput {
-		file = "standard input"
-	}
+	file = NameOf(file)
 	if err != nil {
 		l.problem(file, 0, "", err)
 		return

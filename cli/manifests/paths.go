@@ -19,8 +19,16 @@ import (
 // maxManifest limits the size of a manifest.
 const maxManifest = 8 << 20
 
-// standardInput is the path for it.
-const standardInput = "-"
+// StandardInput is the path for it.
+const StandardInput = "-"
+
+// NameOf returns what a file is called in messages: its path, except for standard input.
+func NameOf(path string) string {
+	if path == StandardInput {
+		return "standard input"
+	}
+	return path
+}
 
 // patience is how long a server may take to send a manifest.
 const patience = 30 * time.Second
@@ -43,7 +51,7 @@ type Files struct {
 func (f Files) list() ([]string, error) {
 	var files []string
 	for _, path := range f.Paths {
-		if path == standardInput || isURL(path) {
+		if path == StandardInput || IsURL(path) {
 			files = append(files, path)
 			continue
 		}
@@ -126,17 +134,17 @@ func IsManifest(name string) bool {
 		!strings.HasPrefix(name, ".")
 }
 
-// isURL reports whether a path is the URL of a manifest.
-func isURL(path string) bool {
+// IsURL reports whether a path is the URL of a manifest.
+func IsURL(path string) bool {
 	return strings.HasPrefix(path, "https://") || strings.HasPrefix(path, "http://")
 }
 
 // text reads a file, up to the limit.
 func (f Files) text(ctx context.Context, file string) ([]byte, error) {
 	switch {
-	case file == standardInput:
+	case file == StandardInput:
 		return limited(f.Stdin)
-	case isURL(file):
+	case IsURL(file):
 		return fetched(ctx, file)
 	}
 	in, err := os.Open(file)

@@ -30,7 +30,7 @@ func Diagnostics(w io.Writer, diagnostics []diag.Diagnostic, colour Palette) err
 		count[outline(d)]++
 	}
 	var b strings.Builder
-	b.WriteString("\nDiagnostics:\n")
+	b.WriteString("Diagnostics:\n")
 	printed := map[string]int{}
 	for _, d := range diagnostics {
 		same := outline(d)

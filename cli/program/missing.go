@@ -1,7 +1,9 @@
 package program
 
 import (
+	"reflect"
 	"regexp"
+	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
 )
@@ -31,6 +33,22 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 		out = append(out, d)
 	}
 	return diag.Sort(out)
+}
+
+// Unserved returns the errors and, of files, which Ingresses are left out for want of a class. In a
+// cluster those are often Ingresses of other controllers.
+func Unserved(diagnostics []diag.Diagnostic, live bool) []diag.Diagnostic {
+	out, classless := diag.Sort(slices.Clone(diagnostics)), []diag.Reason{}
+	if !live {
+		out = AmongFiles(diagnostics)
+		classless = []diag.Reason{diag.ClassMissing, diag.ClassUnset, diag.ClassUnknown}
+	}
+	out = slices.DeleteFunc(out, func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error && !slices.Contains(classless, d.Reason)
+	})
+	return slices.CompactFunc(out, func(a, b diag.Diagnostic) bool {
+		return reflect.DeepEqual(a, b)
+	})
 }
 
 // MissingSecrets returns the Secrets that do not exist, by namespace and name.

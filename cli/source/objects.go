@@ -4,6 +4,7 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
@@ -82,6 +83,20 @@ func (in *Input) RequireFiles(live bool) error {
 	return nil
 }
 
+// OneStdin returns an error if more than one of the lists of files names standard input.
+func OneStdin(lists ...[]string) error {
+	named := 0
+	for _, files := range lists {
+		if slices.Contains(files, manifests.StandardInput) {
+			named++
+		}
+	}
+	if named > 1 {
+		return errors.New("standard input can be read once, and - stands for it in two places")
+	}
+	return nil
+}
+
 // FromFiles reports whether the objects are those of files, which need not be all that a cluster
 // has.
 func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomizations) > 0 }
@@ -116,6 +131,11 @@ func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
 	var errs []error
 	there := func(paths []string) (out []string) {
 		for _, path := range paths {
+			if path == manifests.StandardInput || manifests.IsURL(path) {
+				errs = append(errs, fmt.Errorf("--base: %s is no file of a git repository",
+					manifests.NameOf(path)))
+				continue
+			}
 			at, found, err := tree.Path(path)
 			if errs = append(errs, err); found {
 				out = append(out, at)

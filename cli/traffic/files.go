@@ -19,6 +19,14 @@ import (
 // Stdin is the name of standard input.
 const Stdin = "-"
 
+// nameOf returns what a file is called in reports: its path, except for standard input.
+func nameOf(file string) string {
+	if file == Stdin {
+		return "standard input"
+	}
+	return file
+}
+
 // Expand returns the files that patterns and directories stand for, in order. A directory stands
 // for all files in it and below it.
 func Expand(patterns []string) ([]string, error) {

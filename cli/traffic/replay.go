@@ -133,7 +133,16 @@ func (l Logs) Replay(ctx context.Context, setup *replay.Setup) (Report, error) {
 		}
 	}
 	unread.trim()
-	return l.report(replay.Merge(setup, all, l.Files), unread), nil
+	return l.report(replay.Merge(setup, all, l.names()), unread), nil
+}
+
+// names are what the files are called in reports.
+func (l Logs) names() []string {
+	var out []string
+	for _, file := range l.Files {
+		out = append(out, nameOf(file))
+	}
+	return out
 }
 
 // readAll reads all files, several at the same time, and gives their chunks.

@@ -20,7 +20,7 @@ type Report struct {
 func (l Logs) report(found replay.Report, unread problems) Report {
 	out := Report{Report: found, Problems: []Problem{}, Unread: unread.count}
 	for _, p := range unread.first {
-		out.Problems = append(out.Problems, Problem{l.Files[p.File], p.Line, p.err.Error()})
+		out.Problems = append(out.Problems, Problem{nameOf(l.Files[p.File]), p.Line, p.err.Error()})
 	}
 	return out
 }

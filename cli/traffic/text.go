@@ -34,7 +34,7 @@ func (r Report) Text(colour output.Palette, most int) string {
 	}
 	for i, d := range r.Disagreements {
 		if i == most {
-			w.line("%d more kinds of disagreements; --top or -o json has them", len(r.Disagreements)-most)
+			w.more("", len(r.Disagreements)-most, "kind of disagreement", "kinds of disagreements")
 			break
 		}
 		w.disagreement(d)
@@ -83,8 +83,17 @@ func (w *writer) balancer(b replay.LoadBalancer, paths []replay.Path, most int) 
 		}
 	}
 	if shown > most {
-		w.line("  %d more paths; --top or -o json has them", shown-most)
+		w.more("  ", shown-most, "path", "paths")
 	}
+}
+
+// more says that some things are not printed.
+func (w *writer) more(indent string, n int, one, many string) {
+	if n == 1 {
+		w.line("%s1 more %s; --top or -o json has it", indent, one)
+		return
+	}
+	w.line("%s%d more %s; --top or -o json has them", indent, n, many)
 }
 
 func errorsOf(all, targets int64) string {
@@ -175,7 +184,7 @@ func rules(priorities []int) string {
 func (w *writer) change(c *replay.Change, most int) {
 	for i, a := range c.Top {
 		if i == most {
-			w.line("%d more kinds of changes; --top or -o json has them", len(c.Top)-most)
+			w.more("", len(c.Top)-most, "kind of change", "kinds of changes")
 			break
 		}
 		word := "changed"

@@ -35,6 +35,7 @@ func Read(files []string, stdin io.Reader) ([]Expectation, error) {
 		if err != nil {
 			return nil, err
 		}
+		file := manifests.NameOf(file)
 		all, err := expectationsIn(text)
 		if err != nil {
 			return nil, placed(file, err)
@@ -54,7 +55,7 @@ func Read(files []string, stdin io.Reader) ([]Expectation, error) {
 
 func contents(file string, stdin io.Reader) ([]byte, error) {
 	from := stdin
-	if file != "-" {
+	if file != manifests.StandardInput {
 		f, err := os.Open(file)
 		if err != nil {
 			return nil, fmt.Errorf("reading expectations: %w", err)
