@@ -58,6 +58,7 @@ func TestReadRefuses(t *testing.T) {
 		begin + "  requests:\n    paths: [{regex: '/('}]":                                      `line 5: expectations.requests.paths.regex: "/(" is not a regular expression`,
 		begin + "  requests:\n    paths: [{glob: '/*', decoded: true}]":                        "line 5: expectations.requests.paths: decoded is for the fields exact and prefix",
 		begin + "  requests:\n    paths: [{glob: '/*', exact: /}]":                             "line 5: expectations.requests.paths: a path needs one of",
+		"expectations:\n- name: a\n  must: {inboundWithin: [10.0.0.1]}":                        `line 3: expectations.must.inboundWithin: "10.0.0.1" is neither`,
 		begin + "  requests: {sources: [10.0.0.1/8]}":                                          `line 4: expectations.requests.sources: "10.0.0.1/8" is not the first address of a range: that is 10.0.0.0/8`,
 		begin + "  requests: {methods: [get]}":                                                 `line 4: expectations.requests.methods: "get" is not a method in capitals`,
 		begin + "  requests: {headers: {Host: [a]}}":                                           "line 4: expectations.requests.headers: the field hosts is for the header Host",

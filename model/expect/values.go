@@ -85,7 +85,11 @@ func rangeOrList(value string) error {
 	if strings.Contains(value, "/") {
 		return addressRange(value)
 	}
-	return filled(value)
+	if !strings.HasPrefix(value, "pl-") {
+		return fmt.Errorf("%s is neither a range of addresses, such as 10.0.0.0/8, nor a list of "+
+			"them, such as pl-0123456789abcdef0", diag.Quote(value))
+	}
+	return nil
 }
 
 func namespacedName(value string) error {
