@@ -138,5 +138,5 @@ func (h *Recorder) due(e *eventsv1.Event) bool {
 	if again {
 		e.Name += "." + strconv.FormatInt(e.EventTime.Unix(), 36)
 	}
-	return !again || e.EventTime.Sub(at) >= noSooner
+	return e.EventTime.Sub(at) >= noSooner
 }
