@@ -118,9 +118,7 @@ func comeBack(err error) (reconcile.Result, error) {
 	for _, e := range JoinedErrors(err) {
 		after := cmp.Or(askedFor(e), RetryDelay(e))
 		retry = retry || after == 0
-		if wait == 0 || after < wait {
-			wait = after
-		}
+		wait = Sooner(wait, after)
 	}
 	if retry {
 		return reconcile.Result{}, err
