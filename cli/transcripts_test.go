@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +16,7 @@ import (
 // This file replays transcripts: what a user types from first contact to a decision, and what the
 // commands print. In testdata/transcripts each user has a directory with manifests and a
 // transcript.txt. There, "# " begins a comment, and "$ " a command: fairlead, whose output can go to a
-// file with "> FILE", or cp. The rest is printed: -update writes it anew.
+// file with "> FILE", cp, or git. The rest is printed: -update writes it anew.
 
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/transcripts/*/transcript.txt")
@@ -61,6 +63,14 @@ func typed(t *testing.T, command string) string {
 	t.Helper()
 	command, file, redirected := strings.Cut(command, " > ")
 	words := strings.Fields(command)
+	if words[0] == "git" {
+		author := []string{"-c", "user.name=a", "-c", "user.email=a@example.com"}
+		out, err := exec.CommandContext(t.Context(), "git", append(author, words[1:]...)...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return ""
+	}
 	if words[0] == "cp" {
 		text, err := os.ReadFile(words[1])
 		if err != nil {
@@ -81,4 +91,43 @@ func typed(t *testing.T, command string) string {
 		shown.WriteString(strings.TrimRight("  "+line, " \n") + "\n")
 	}
 	return fmt.Sprintf("%s  [exit code %d]\n", shown.String(), code)
+}
+
+// TestExamplesOfPagesAreThoseOfTranscripts: what a page says that a command prints, a transcript has.
+// An example with other manifests has a test of its own.
+func TestExamplesOfPagesAreThoseOfTranscripts(t *testing.T) {
+	elsewhere := []string{
+		"$ fairlead replay --live --logs access.log",                             // test/operator
+		"$ fairlead verify manifests/ --provider aws --expect expectations.yaml", // verify_test.go
+	}
+	var transcripts strings.Builder
+	files, _ := filepath.Glob("testdata/transcripts/*/transcript.txt")
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			transcripts.WriteString(strings.TrimPrefix(line, "  "))
+		}
+	}
+	found := 0
+	for _, name := range []string{"gitops", "verify", "replay"} {
+		text, err := os.ReadFile("../docs/" + name + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range strings.Split(string(text), "```\n") {
+			command, _, _ := strings.Cut(block, "\n")
+			if !strings.HasPrefix(command, "$ ") || slices.Contains(elsewhere, command) {
+				continue
+			}
+			if found++; !strings.Contains(transcripts.String(), block) {
+				t.Errorf("%s.md: no transcript has\n%s", name, block)
+			}
+		}
+	}
+	if found < 3 {
+		t.Errorf("%d examples are compared", found)
+	}
 }

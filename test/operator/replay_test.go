@@ -11,6 +11,10 @@ import (
 	"sync"
 	"testing"
 
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/cli/traffic"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/matching"
@@ -67,6 +71,105 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 	save(t, changed, lines[0]+"\n"+strings.Replace(lines[0], " app/", " app/another-", 1))
 	if got, code := replayed(t, w, "--live", "--logs", changed); code != 0 || got.Summary.Compared != 1 || got.Summary.Others != 1 {
 		t.Errorf("of a line of another load balancer: exit code %d, %+v", code, got)
+	}
+}
+
+// TestReplayTellsLinesOfForeignRules: a rule that somebody made in the load balancer, and that the
+// class keeps, answers a request. Its line is counted as such where the operator's record is known,
+// and disagrees with the manifests alone.
+func TestReplayTellsLinesOfForeignRules(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var lines []string
+	w := newWorld(t, simulating(t, albsim.Options{AccessLog: func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		lines = append(lines, line)
+	}}))
+	edit(t, w, &v1alpha1.LoadBalancerClass{}, "class", func(c *v1alpha1.LoadBalancerClass) {
+		c.Spec.UnknownRules = v1alpha1.UnknownRulesKeep
+	})
+	w.serve(t, "web", "10.0.0.10")
+	w.ask(t, path("/", "web"))
+	w.replace(t)
+	kube.Eventually(t, "the Ingress is served", func() bool {
+		return w.hostname(t, "shop") != "" && len(w.targets(t, "web")) == 1
+	})
+	w.foreignRule(t, "/closed")
+	kube.Eventually(t, "the operator has found the rule", func() bool {
+		text, code := w.plan(t, w.proxy)
+		return code == 0 && strings.Contains(text, "UnknownRule")
+	})
+	w.replica.Kill()
+	for _, path := range []string{"/", "/closed", "/closed", "/x"} {
+		w.sim.Ask(w.hostname(t, "shop"), matching.Request{
+			Port: 80, Host: "shop.example.com", Path: path, Source: "10.0.0.9"}, matching.Reading{})
+	}
+	dir := t.TempDir()
+	state, log := filepath.Join(dir, "state.json"), filepath.Join(dir, "access.log")
+	planned, _ := run(t, w, "plan", "--live", "-o", "json")
+	save(t, state, planned)
+	save(t, log, strings.Join(lines, "\n"))
+	for _, source := range [][]string{{"--live"}, {state}, {"--live", "--observed", state}} {
+		got, code := replayed(t, w, append(source, "--logs", log)...)
+		if code != 0 || got.Summary.Compared != 4 || got.Summary.Foreign != 2 ||
+			got.LoadBalancers[0].Foreign != 2 {
+			t.Errorf("from %q: exit code %d, %+v", source, code, got)
+		}
+	}
+	text, code := run(t, w, "replay", "--live", "--logs", log)
+	text = strings.NewReplacer(w.namespace+"/"+w.namespace+"/", "fairlead/shop/", w.namespace, "shop").Replace(text)
+	if page := exampleOfPage(t); code != 0 || text != page {
+		t.Errorf("exit code %d: %s, the page has %s", code, text, page)
+	}
+
+	w.withoutForeignRule(t)
+	got, code := replayed(t, w, "--live", "--logs", log)
+	if code != 2 || got.Summary.Foreign != 0 || got.Summary.Disagreements != 2 {
+		t.Errorf("after the rule has gone: exit code %d, %+v", code, got)
+	}
+}
+
+// exampleOfPage returns what docs/replay.md says that is printed.
+func exampleOfPage(t *testing.T) string {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/replay.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "$ fairlead replay --live --logs access.log\n")
+	text, _, _ = strings.Cut(text, "```")
+	return text
+}
+
+// foreignRule makes a rule before all others, which answers a path itself.
+func (w *world) foreignRule(t *testing.T, path string) {
+	t.Helper()
+	for _, l := range w.listeners(t) {
+		_, err := w.elb.CreateRule(t.Context(), &elbapi.CreateRuleInput{
+			ListenerArn: l.ListenerArn, Priority: new(int32(1)),
+			Conditions: []elb.RuleCondition{{Field: new("path-pattern"),
+				PathPatternConfig: &elb.PathPatternConditionConfig{Values: []string{path}}}},
+			Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse,
+				FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: new("410")}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// withoutForeignRule deletes the rule again.
+func (w *world) withoutForeignRule(t *testing.T) {
+	t.Helper()
+	for _, r := range w.rules(t) {
+		if *r.Priority != "1" {
+			continue
+		}
+		_, err := w.elb.DeleteRule(t.Context(), &elbapi.DeleteRuleInput{RuleArn: r.RuleArn})
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
