@@ -102,6 +102,7 @@ func TestAControllerReconcilesWhatIsEnqueued(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- m.Start(ctx) }()
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				for range 3 {
 					informer.Add(service("web", "1"))
 					time.Sleep(100 * time.Millisecond)
