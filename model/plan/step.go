@@ -199,7 +199,6 @@ func (s ReplaceCertificate) Do(o *lb.Observed, _ Result) {
 	for i := range o.Listeners {
 		l := &o.Listeners[i]
 		if at := slices.Index(l.Certificates, s.Old); at >= 0 {
-			l.Certificates = slices.Clone(l.Certificates)
 			l.Certificates[at] = s.New.ID
 			l.Certificates = withDefault(l.Certificates, l.Certificates[0])
 		}
