@@ -23,3 +23,11 @@ func TestWhatRestrictsIsUrgentAndWhatItNeeds(t *testing.T) {
 		t.Errorf("urgent are %v, want %v", got, want)
 	}
 }
+
+// The first step of a plan is urgent like any other one.
+func TestAFirstStepThatRestrictsIsUrgent(t *testing.T) {
+	p := plan.Plan{Steps: []plan.Planned{{Step: plan.DeleteRule{}}, {Step: plan.CreateRule{}}}}
+	if got := p.Urgent(); !slices.Equal(got, []bool{true, false}) {
+		t.Errorf("urgent are %v", got)
+	}
+}
