@@ -3,9 +3,8 @@ package controllers_test
 import (
 	"fmt"
 	"maps"
-	"os"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -20,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/lb"
+	annotations "fairlead.dev/fairlead/model/settings"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
 )
@@ -36,33 +36,11 @@ type mistake struct {
 
 const authURL = "nginx.ingress.kubernetes.io/auth-url"
 
-// badValues are values that an annotation cannot have. The reference of annotations, which is
-// generated from their table, says which there are.
-var badValues = map[string][]string{
-	"fairlead.dev/group":                            {"Shop", "a.b", "@all", "-a"},
-	"fairlead.dev/order":                            {"first", "1001"},
-	"fairlead.dev/scheme":                           {"public", "Internal"},
-	"fairlead.dev/load-balancer-name":               {"", "shop_edge", "-edge", "edge-", "internal-edge", "fl-edge", "a-name-of-thirty-three-characters"},
-	"fairlead.dev/target-type":                      {"lambda", "IP"},
-	"fairlead.dev/listen-ports":                     {"80", "http:80", "HTTP:0", "HTTP:80,HTTPS:80", `[{"HTTP":"80"}]`},
-	"fairlead.dev/conditions":                       {"backend: web", "[]", `[{"backend": "nobody", "method": ["GET"]}]`, `[{"method": ["get"]}]`},
-	"fairlead.dev/backend-protocol":                 {"http", "TCP"},
-	"fairlead.dev/backend-protocol-version":         {"HTTP3", "grpc"},
-	"fairlead.dev/target-group-attributes":          {"stickiness.enabled", "=true"},
-	"fairlead.dev/certificate-arn":                  {"shop-tls", "arn:aws:s3:::bucket"},
-	"fairlead.dev/idle-timeout-seconds":             {"", "0", "4001", "60s"},
-	"fairlead.dev/inbound":                          {"anywhere", "10.0.0.0/33", "::ffff:10.0.0.0/104"},
-	"fairlead.dev/wafv2-acl":                        {"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
-	"fairlead.dev/shield-advanced":                  {"yes", ""},
-	"fairlead.dev/tls-policy":                       {"TLS 1.3", ""},
-	"fairlead.dev/health-check-path":                {"healthz", "/a b"},
-	"fairlead.dev/health-check-port":                {"http", "65536"},
-	"fairlead.dev/health-check-protocol":            {"http", "TCP"},
-	"fairlead.dev/health-check-interval-seconds":    {"4", "15s"},
-	"fairlead.dev/health-check-timeout-seconds":     {"1", "15"}, // 15 is the interval
-	"fairlead.dev/health-check-healthy-threshold":   {"1"},
-	"fairlead.dev/health-check-unhealthy-threshold": {"11"},
-	"fairlead.dev/health-check-success-codes":       {"2xx", "299-200"},
+// badTogether are values that are bad because of what else the Ingress says. The rows of the table
+// of settings have those that are bad alone.
+var badTogether = map[string]string{
+	annotations.RequestConditions: `[{"backend": "nobody", "method": ["GET"]}]`,
+	annotations.HealthTimeout:     "15", // the interval
 }
 
 // mistakes are all others.
@@ -211,19 +189,7 @@ func TestMistakesAreToldOnceAndOnlyToWhoMakesThem(t *testing.T) {
 	}
 }
 
-func TestEveryAnnotationAndReasonHasItsMistake(t *testing.T) {
-	page, err := os.ReadFile("../docs/reference/annotations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var documented []string
-	for _, heading := range regexp.MustCompile("(?m)^## `(fairlead.dev/.*)`$").FindAllStringSubmatch(string(page), -1) {
-		documented = append(documented, heading[1])
-	}
-	slices.Sort(documented)
-	if diff := cmp.Diff(documented, slices.Sorted(maps.Keys(badValues))); diff != "" {
-		t.Errorf("annotations with bad values here (-documented +here):\n%s", diff)
-	}
+func TestEveryReasonHasItsMistake(t *testing.T) {
 	shown := map[diag.Reason]bool{diag.AnnotationInvalid: true}
 	for _, m := range mistakes {
 		shown[m.reason] = true
@@ -238,11 +204,19 @@ func TestEveryAnnotationAndReasonHasItsMistake(t *testing.T) {
 // allMistakes are the mistakes with those that are made of bad values.
 func (w *world) allMistakes() map[string]mistake {
 	all := maps.Clone(mistakes)
-	for name, values := range badValues {
-		for i, v := range values {
-			_, short, _ := strings.Cut(name, "/")
-			all[fmt.Sprintf("bad-%s-%d", short, i)] = mistake{annotate(name, v), diag.AnnotationInvalid, annotation(name), ""}
+	add := func(annotated, value, number string) {
+		_, short, _ := strings.Cut(annotated, "/")
+		all["bad-"+short+"-"+number] = mistake{annotate(annotated, value), diag.AnnotationInvalid, annotation(annotated), ""}
+	}
+	for _, s := range annotations.Table {
+		for i, value := range s.Bad {
+			if s.Annotation != "" {
+				add(s.Annotation, value, strconv.Itoa(i))
+			}
 		}
+	}
+	for name, value := range badTogether {
+		add(name, value, "together")
 	}
 	return all
 }
