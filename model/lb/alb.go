@@ -1,10 +1,6 @@
 package lb
 
-import (
-	"time"
-
-	"fairlead.dev/fairlead/model/routing"
-)
+import "time"
 
 // This file has the facts about AWS Application Load Balancers: limits, and attributes with their
 // defaults.
@@ -73,7 +69,7 @@ func albBalancerAttributes() map[string]attributeRow {
 	out := map[string]attributeRow{
 		DeletionProtection:                  {toggle, "false"},
 		"client_keep_alive.seconds":         {Attribute{Least: 60, Most: 604800}, "3600"},
-		routing.IdleTimeout:                 {Attribute{Least: 1, Most: 4000}, "60"},
+		"idle_timeout.timeout_seconds":      {Attribute{Least: 1, Most: 4000}, "60"},
 		"ipv6.deny_all_igw_traffic":         {toggle, "false"},
 		"load_balancing.cross_zone.enabled": {Attribute{Values: []string{"true"}}, "true"},
 		"routing.http.desync_mitigation_mode": {
