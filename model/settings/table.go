@@ -93,7 +93,7 @@ var Table = []Setting{
 		Doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, nor `internal-`. " +
 			"Nothing else in the account may have it: an Ingress that asks for a name that is taken is told so, and is served once it is free. " +
 			"A change is a move to another load balancer, and so is a change of the group or the scheme, with which the name has to change.",
-		Good: []string{"Shop-1", "a"}, Bad: []string{"", "shop-", "Internal-1", "fl-shop", "a b"},
+		Good: []string{"Shop-1", "a"}, Bad: []string{"", "shop-", "-shop", "shop_edge", "Internal-1", "fl-shop", "a b", "a-name-of-thirty-three-characters"},
 		put:     func(v *Values, text string) error { v.LoadBalancerName = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.LoadBalancerName }),
 	},
@@ -140,7 +140,7 @@ var Table = []Setting{
 			"`[{\"HTTP\":80},{\"HTTPS\":443}]` says the same as the example. " +
 			"In a group across namespaces there are HTTP on 80 and HTTPS on 443, the `listenPorts` of the class, and what Ingresses of the group's owner ask for; an Ingress chooses among them, and is not served on any other port.",
 		Good:    []string{"HTTP:80", "HTTP:80,HTTPS:443"},
-		Bad:     []string{"", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "TCP:80"},
+		Bad:     []string{"", "80", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "TCP:80"},
 		put:     func(v *Values, text string) (err error) { v.Ports, err = ParsePorts(text); return err },
 		ofClass: func(c *class) (string, bool) { return portsText(c.ListenPorts), c.ListenPorts != nil },
 		exposes: func(value string, given Values) bool { return opensOtherPorts(value, given.Ports) },
@@ -221,7 +221,7 @@ var Table = []Setting{
 		put:     func(v *Values, text string) error { v.Shield = text; return nil },
 		ofClass: shieldOfClass,
 	},
-	ofLoadBalancers(routing.IdleTimeout, Setting{
+	ofLoadBalancers("idle_timeout.timeout_seconds", Setting{
 		Annotation: IdleTimeout, Type: seconds(1, 4000), Example: "300",
 		Doc: "How long a connection of a client or to a target may be open without data before the " +
 			"load balancer closes it. It has to be longer than the longest wait for an answer.",
