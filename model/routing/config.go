@@ -66,10 +66,6 @@ type MutualAuthentication struct {
 // Verifies reports whether only clients are let in whose certificate can be verified.
 func (m *MutualAuthentication) Verifies() bool { return m != nil && m.Mode == "verify" }
 
-// IdleTimeout is the attribute of load balancers that says for how many seconds a connection may be
-// open without data.
-const IdleTimeout = "idle_timeout.timeout_seconds"
-
 // Settings hold for a whole load balancer. Empty ones are left to the cloud.
 type Settings struct {
 	Scheme   string   `json:"scheme,omitempty"` // internal or internet-facing
