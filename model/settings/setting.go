@@ -92,6 +92,9 @@ const (
 	ClassDecidesByPort
 )
 
+// Longest is the bytes of the longest annotation that is read.
+const Longest = 16 << 10
+
 // Prefix is the beginning of the names of annotations.
 const Prefix = v1alpha1.Group + "/"
 

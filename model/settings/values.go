@@ -8,44 +8,9 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file reads the annotations of an Ingress under its class.
-
-// Longest is the bytes of the longest annotation that is read.
-const Longest = 16 << 10
-
-// Values are the settings of an Ingress: those of its annotations, of its class, or the
-// default.
-type Values struct {
-	Group            string
-	Order            int
-	Scheme           string
-	LoadBalancerName string
-	TargetType       string
-	Protocol         routing.Protocol  // that targets speak; "" if the Ingress does not say it
-	Version          routing.Version   // of HTTP that targets speak; "" if the Ingress does not say it
-	Attributes       map[string]string // of target groups
-	Ports            []v1alpha1.ListenPort
-	TLSPolicy        string // that the Ingress asks for
-	TLSPolicyOfClass string // for all ports
-	Certificates     []routing.CertificateID
-	Inbound          []string // nil: all clients
-	WebACL           string
-	Shield           string // true, false, or "" if neither is said
-	Conditions       Conditions
-	// BalancerAttributes are the attributes of load balancers that the Ingress asks for, by name.
-	BalancerAttributes map[string]string
-	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check
-	// of it.
-	HealthSaid map[string]string
-	health     routing.HealthCheck
-
-	// Uncounted is what the Ingress says of whole ports and load balancers, where others decide about
-	// these.
-	Uncounted *Values
-}
 
 // A Finding is what is wrong with an annotation.
 type Finding struct {
