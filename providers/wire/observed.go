@@ -96,7 +96,7 @@ func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) 
 		settings := decodeListenerSettings(*l.Settings)
 		out.Digest, out.Verifies, out.ClientSecrets = lb.DigestOf(settings), settings.Mutual.Verifies(), settings.ClientSecrets
 	}
-	if len(out.Certificates) > 1 {
+	if len(out.Certificates) > 0 {
 		slices.Sort(out.Certificates[1:])
 	}
 	for _, r := range l.Rules {

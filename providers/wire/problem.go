@@ -36,7 +36,7 @@ var kinds = []struct {
 func EncodeError(err error) *v1.Problem {
 	p := NewProblem(v1.ProblemOther, err.Error())
 	for _, k := range kinds {
-		if k.class != nil && errors.Is(err, k.class) {
+		if errors.Is(err, k.class) {
 			p = NewProblem(k.kind, err.Error())
 			break
 		}
@@ -62,7 +62,7 @@ func NewProblem(kind v1.ProblemType, detail string) *v1.Problem {
 func DecodeError(p *v1.Problem) error {
 	var err error = &Told{Problem: p}
 	for _, k := range kinds {
-		if k.kind == p.Type && k.class != nil {
+		if k.kind == p.Type {
 			err = &Told{Problem: p, class: k.class}
 		}
 	}

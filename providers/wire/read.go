@@ -37,8 +37,7 @@ func tellSettings(out *v1.Observed, read *lb.ReadSettings) {
 	}
 	for i := range out.Certificates {
 		c := &out.Certificates[i]
-		s, known := read.Certificates[lb.CertificateID(c.ID)]
-		if known && c.Digest == string(s.Digest()) {
+		if s := read.Certificates[lb.CertificateID(c.ID)]; c.Digest == string(s.Digest()) {
 			c.Tags = maps.Clone(s.Tags)
 		}
 	}
