@@ -350,12 +350,16 @@ func TestAnswersThatCannotBe(t *testing.T) {
 		}
 	}
 	for why, change := range map[string]func(*v1.Capabilities){
-		"name is empty":  func(c *v1.Capabilities) { c.Name = "" },
-		`lacks "path"`:   func(c *v1.Capabilities) { c.Conditions.Fields = []string{"host"} },
-		"not below zero": func(c *v1.Capabilities) { c.Limits.Rules.Max = -1 },
-		"room for rules": func(c *v1.Capabilities) { c.Limits.MaxPriority = c.Limits.MinPriority },
-		"gatherMilli":    func(c *v1.Capabilities) { c.Calls.GatherMilliseconds = 1 << 60 },
-		"hostPattern":    func(c *v1.Capabilities) { c.Conditions.HostPattern = "(" },
+		"name is empty":           func(c *v1.Capabilities) { c.Name = "" },
+		`lacks "path"`:            func(c *v1.Capabilities) { c.Conditions.Fields = []string{"host"} },
+		"not below zero":          func(c *v1.Capabilities) { c.Limits.Rules.Max = -1 },
+		"room for rules":          func(c *v1.Capabilities) { c.Limits.MaxPriority = c.Limits.MinPriority },
+		"minPriority -1 ":         func(c *v1.Capabilities) { c.Limits.MinPriority = -1 },
+		"maxPriority 1073741825 ": func(c *v1.Capabilities) { c.Limits.MaxPriority = 1<<30 + 1 },
+		"gatherMilli":             func(c *v1.Capabilities) { c.Calls.GatherMilliseconds = 1 << 60 },
+		"calls.settleMilli":       func(c *v1.Capabilities) { c.Calls.SettleMilliseconds = -1 },
+		"from 0 to 600000":        func(c *v1.Capabilities) { c.Calls.SettleMilliseconds = 600_001 },
+		"hostPattern":             func(c *v1.Capabilities) { c.Conditions.HostPattern = "(" },
 	} {
 		c := EncodeCapabilities(lb.ALB())
 		change(&c)
