@@ -260,6 +260,143 @@ var promises = map[string]promise{
 		steps:  []plan.Planned{done(plan.DeleteListener{Port: 443}), done(plan.ModifyListener{Listener: http(forward("A"))})},
 		breaks: []breach{{0, dropped, "port 443 does not have the rules"}},
 	},
+	"a rule goes below another one once its successor is above that": {
+		from:  []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*/y", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x/*", forward("B")), on("/*/y", forward("A")))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(create(1, on("/x/*", forward("B")))), done(plan.RespaceRules{Port: 80, To: map[int]int{5: 30}}, 0),
+			done(remove(30, on("/x/*", fixed(403))), 0, 1)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a rule that has switched goes once another one does the same": {
+		from:  []lb.Listener{http(fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x", fixed(410)), on("/*", forward("A")))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(modify(5, on("/x", fixed(410)))), done(create(1, on("/x", fixed(410))), 0), done(remove(5, on("/x", fixed(410))), 0, 1)},
+		breaks: []breach{{2, 1, "neither before nor after"}},
+	},
+	"a rule goes once another one is there, which switches later": {
+		from:  []lb.Listener{http(fixed(404), on("/x", fixed(403)), on("/*", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x", fixed(410)), on("/*", forward("A")))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(create(1, on("/x", fixed(403)))), done(modify(1, on("/x", fixed(410))), 0), done(remove(5, on("/x", fixed(403))), 0)},
+		breaks: []breach{{2, 0, "neither before nor after"}},
+	},
+	"a rule narrows once another one answers the rest": {
+		from: []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*", forward("A")))},
+		to:   []lb.Listener{http(fixed(404), on("/x/b", forward("B")), on("/x/a", fixed(403)), on("/*", forward("A")))},
+		alter: func(seen *lb.Observed, want *lb.LoadBalancer) {
+			at(5, 10)(seen, want)
+			seen.Listeners[0].Rules[1].Rule = on("/*", forward("A"))
+		},
+		steps:  []plan.Planned{done(create(1, on("/x/b", forward("B")))), done(modify(5, on("/x/a", fixed(403))), 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a rule has the priority of another one once that has moved": {
+		from:   []lb.Listener{http(fixed(404), on("/y", fixed(403)))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("A")), on("/y", fixed(403)))},
+		steps:  []plan.Planned{done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}), done(create(1, on("/x", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "rule 80/1"}},
+	},
+	"a rule goes before its port is closed": {
+		from:   []lb.Listener{http(fixed(404), on("/x", fixed(404)))},
+		steps:  []plan.Planned{done(remove(1, on("/x", fixed(404)))), done(plan.DeleteListener{Port: 80}, 0)},
+		breaks: []breach{{1, 0, "port 80"}},
+	},
+	"a port is open in the end": {
+		to:     []lb.Listener{http(fixed(404)), {Port: 81, Protocol: routing.HTTP, Default: fixed(404)}},
+		steps:  []plan.Planned{done(plan.CreateListener{Listener: http(fixed(404))}), done(plan.CreateListener{Listener: lb.Listener{Port: 81, Protocol: routing.HTTP, Default: fixed(404)}})},
+		breaks: []breach{{0, dropped, "port 80 is closed"}},
+	},
+	"a port speaks what is wanted in the end": {
+		from:   []lb.Listener{http(fixed(404))},
+		to:     []lb.Listener{{Port: 80, Protocol: routing.HTTPS, Default: fixed(404), Rules: []lb.Rule{on("/x", forward("A"))}}},
+		steps:  []plan.Planned{done(modifies(lb.Listener{Port: 80, Protocol: routing.HTTPS, Default: fixed(404)})), done(create(1, on("/x", forward("A"))))},
+		breaks: []breach{{0, dropped, "port 80 speaks HTTP"}},
+	},
+	"a listener is made before it is changed": {
+		to:     []lb.Listener{verifying(true, fixed(404))},
+		steps:  []plan.Planned{done(plan.CreateListener{Listener: verifying(true, fixed(404))}), done(modifies(verifying(true, fixed(404))), 0)},
+		breaks: []breach{{1, 0, "port 443"}, {0, dropped, "port 443"}},
+	},
+	"a load balancer is made before its web ACL and its listeners": {
+		to: []lb.Listener{http(fixed(404))},
+		alter: func(seen *lb.Observed, want *lb.LoadBalancer) {
+			seen.Exists = false
+			want.Protection.WebACL = "edge"
+		},
+		steps: []plan.Planned{
+			done(plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: "k"}}), done(guard, 0), done(plan.CreateListener{Listener: http(fixed(404))}, 0, 1)},
+		breaks: []breach{{1, 0, "the load balancer"}},
+	},
+	"a load balancer goes last": {
+		from: []lb.Listener{http(forward("A"))}, alter: wants("B"),
+		steps: []plan.Planned{
+			done(plan.ModifyLoadBalancer{}), done(plan.DeleteLoadBalancer{Key: "k"}, 0), done(plan.DeleteTargetGroup{Group: "A"}, 1)},
+		breaks: []breach{{1, 0, "the load balancer"}, {2, 1, "target group A"}},
+	},
+	"a target group that no rule names is there before its targets": {
+		alter:  wants("A", "B", "C"),
+		steps:  []plan.Planned{done(plan.CreateTargetGroup{Group: group("C")}), done(plan.RegisterTargets{Group: "C"}, 0)},
+		breaks: []breach{{1, 0, "target group C"}, {1, dropped, "no step registers"}},
+	},
+	"a target group without targets waits for none": {
+		alter: func(_ *lb.Observed, want *lb.LoadBalancer) {
+			want.TargetGroups = append(want.TargetGroups, lb.TargetGroup{ID: "C"})
+		},
+		steps: []plan.Planned{done(plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "C"}})},
+	},
+	"a web ACL that is not settled is not waited for": {
+		from:  []lb.Listener{http(fixed(404))},
+		to:    []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		alter: acl(lb.NoWebACL, lb.Unsettled),
+		steps: []plan.Planned{done(create(1, on("/x", forward("A"))))},
+	},
+	"a web ACL that is not wanted may stay": {
+		from:  []lb.Listener{http(fixed(404))},
+		to:    []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		alter: acl("edge", lb.NoWebACL),
+		steps: []plan.Planned{done(create(1, on("/x", forward("A"))))},
+	},
+	"a certificate is attached to a listener that is there": {
+		to: []lb.Listener{serving("one", "two")},
+		steps: []plan.Planned{
+			done(plan.CreateListener{Listener: serving("one")}), done(plan.AttachCertificate{Port: 443, Certificate: "two"}, 0)},
+		breaks: []breach{{1, 0, "port 443"}, {1, dropped, "does not serve all certificates"}},
+	},
+	"a certificate is attached before it is the default one": {
+		from: []lb.Listener{serving("one")},
+		to:   []lb.Listener{serving("two", "one")},
+		steps: []plan.Planned{
+			done(plan.AttachCertificate{Port: 443, Certificate: "two"}), done(modifies(serving("two", "one")), 0)},
+		breaks: []breach{{1, 0, "certificate two of port 443"}, {1, dropped, "another default certificate"}},
+	},
+	"a certificate that is not wanted is detached": {
+		from: []lb.Listener{serving("one", "two")},
+		to:   []lb.Listener{serving("one")},
+		steps: []plan.Planned{
+			done(plan.DetachCertificate{Port: 443, Certificate: "two"}), done(plan.ModifyLoadBalancer{})},
+		breaks: []breach{{0, dropped, "port 443 serves certificate two"}},
+	},
+}
+
+// at gives the first rules of the first listener priorities.
+func at(priorities ...int) func(*lb.Observed, *lb.LoadBalancer) {
+	return func(seen *lb.Observed, _ *lb.LoadBalancer) {
+		for i, priority := range priorities {
+			seen.Listeners[0].Rules[i].Priority = priority
+		}
+	}
+}
+
+// serving returns a listener on port 443 with certificates.
+func serving(ids ...lb.CertificateID) lb.Listener {
+	l := verifying(false, fixed(404))
+	l.Certificates = ids
+	return l
 }
 
 func TestEachPromiseIsKept(t *testing.T) {

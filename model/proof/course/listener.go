@@ -78,7 +78,6 @@ func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...
 		p.Served = append(p.Served, s)
 		for _, h := range hosts(r) {
 			p.byHost[h] = append(p.byHost[h], s)
-			clear(p.near)
 		}
 	}
 }
@@ -164,7 +163,7 @@ func hosts(r lb.Rule) []string {
 	return strings.Split(strings.ToLower(strings.Join(one.Values, " ")), " ")
 }
 
-// Near are the rules that may match a request which a rule matches.
+// Near are the rules that may match a request which a rule matches, once all steps are followed.
 func (p *Port) Near(r lb.Rule) []*Span {
 	names := hosts(r)
 	if names[0] == "" {
