@@ -44,7 +44,7 @@ func (c *checker) mixed(v *course.Span) {
 	for _, g := range goes {
 		for _, w := range comes {
 			in := slices.DeleteFunc([]*course.Span{v, g, w}, func(s *course.Span) bool { return s == nil })
-			if g == nil || w == nil || g == w || g.Overlaps(w) && !c.relieved(v, g, w) {
+			if g == nil || w == nil || g.Overlaps(w) && !c.relieved(v, g, w) {
 				c.check(k, in, nil)
 			}
 		}
