@@ -127,7 +127,9 @@ var Table = []Setting{
 		Doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, nor `internal-`. " +
 			"Nothing else in the account may have it: an Ingress that asks for a name that is taken is told so, and is served once it is free. " +
 			"A change is a move to another load balancer, and so is a change of the group or the scheme, with which the name has to change.",
-		Good: []string{"Shop-1", "a"}, Bad: []string{"", "shop-", "-shop", "shop_edge", "Internal-1", "fl-shop", "a b", "a-name-of-thirty-three-characters"},
+		Good: []string{"Shop-1", "a"},
+		Bad: []string{"", "shop-", "-shop", "shop_edge", "Internal-1", "fl-shop", "a b",
+			"a-name-of-thirty-three-characters"},
 		put:     func(v *Values, text string) error { v.LoadBalancerName = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.LoadBalancerName }),
 	},
