@@ -154,9 +154,8 @@ func (r *Reconciler) want(ctx context.Context, t tracked) (found endpoints.Found
 	}
 	found = endpoints.Find(&t.class, t.backend, now)
 	found.Targets = t.caps.Targets(t.backend.TargetType, found.Targets)
-	found.Awaited = t.caps.Targets(t.backend.TargetType, found.Awaited)
 	switch {
-	case len(found.Targets)+len(found.Awaited) == 0 && now.HasNoEndpoints():
+	case len(found.Targets) == 0 && now.HasNoEndpoints():
 		next = deserted
 	case found.Disputed:
 		next = disputed
