@@ -64,6 +64,24 @@ func TestTalliesAreThoseOfLookingAtAllGroups(t *testing.T) {
 	}
 }
 
+// A tally holds no ports without targets.
+func TestPortsWithoutTargetsAreForgotten(t *testing.T) {
+	b := NewBook(t.Context().Done())
+	b.Track(t.Context(), key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, observed(groupOf("a", "web", "")))
+	for _, ports := range [][]int32{{80, 81}, {81}, {}} {
+		b.note(lb.GroupKey{Key: key, ID: "a"}, func(known *tracked) {
+			known.members = nil
+			for _, port := range ports {
+				known.members = append(known.members, lb.Target{Address: "10.0.0.1", Port: port})
+			}
+		})
+		y := b.tallies[key]
+		if got := y.ports["shop"]; y.targets != len(ports) || len(got) != len(ports) || (got == nil) != (len(ports) == 0) {
+			t.Errorf("with targets on %v there are %d, on the ports %v", ports, y.targets, y.ports)
+		}
+	}
+}
+
 // check compares the tally beside one group with what all groups say.
 func check(t *testing.T, b *Book, asked []lb.TargetGroup, k lb.GroupKey) {
 	t.Helper()
