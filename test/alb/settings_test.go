@@ -247,6 +247,20 @@ func TestWhatTheNetworkLacksIsSaid(t *testing.T) {
 	})
 }
 
+// A subnet that is younger than what is known of the network is found once a class names it.
+func TestASubnetThatIsNewIsFound(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.settle()
+		time.Sleep(time.Second) // of the clock of synctest
+		w.sim.AddSubnet("subnet-new", "eu-west-1b", "10.0.220.0/24", nil)
+		w.class(func(s *spec) { s.Subnets = []string{"private-a", "subnet-new"} })
+		todo, built, err := w.reconcile()
+		if err != nil || len(built.Diagnostics) > 0 || todo.Empty() {
+			t.Errorf("%d steps, error %v, diagnostics %v", len(todo.Steps), err, built.Diagnostics)
+		}
+	})
+}
+
 func TestSettingsChangeInPlace(t *testing.T) {
 	six := func(s *ec2.Subnet) {
 		s.Ipv6CidrBlockAssociationSet = []ec2.SubnetIpv6CidrBlockAssociation{{Ipv6CidrBlock: sdk.String("2001:db8::/64")}}
