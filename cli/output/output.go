@@ -64,6 +64,29 @@ func (f Format) Print(w io.Writer, value any) error {
 	return nil
 }
 
+// A Report has forms for people besides its value for programs.
+type Report interface {
+	Text(Palette) string
+	Markdown() string
+}
+
+// PrintReport prints a report in its form for people or for programs. An error names the report.
+func (f Format) PrintReport(w io.Writer, r Report, named string) error {
+	var text string
+	switch f {
+	case Text:
+		text = r.Text(PaletteOf(w))
+	case Markdown:
+		text = r.Markdown()
+	default:
+		return f.Print(w, r)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("printing %s: %w", named, err)
+	}
+	return nil
+}
+
 // Error prints one line for each error that was joined, whatever line breaks an error quotes.
 func Error(w io.Writer, err error) {
 	for _, err := range joined(err) {
