@@ -2,8 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -112,7 +110,7 @@ func runDiff(
 	if err != nil {
 		return err
 	}
-	if err := printComparison(cmd.OutOrStdout(), report, format); err != nil {
+	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err
 	}
 	switch {
@@ -399,20 +397,4 @@ func (s side) named() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(name string) bool {
 		return !slices.Contains(there, name)
 	})
-}
-
-func printComparison(w io.Writer, report comparison.Report, format output.Format) error {
-	var text string
-	switch format {
-	case output.Text:
-		text = report.Text(output.PaletteOf(w))
-	case output.Markdown:
-		text = report.Markdown()
-	default:
-		return format.Print(w, report)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("printing the comparison: %w", err)
-	}
-	return nil
 }

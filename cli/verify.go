@@ -2,8 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -101,7 +99,7 @@ func runVerify(
 		return err
 	}
 	report := verification.Check(all, tables, places)
-	if err := printVerification(cmd.OutOrStdout(), report, format); err != nil {
+	if err := format.PrintReport(cmd.OutOrStdout(), report, "the verification"); err != nil {
 		return err
 	}
 	switch {
@@ -148,20 +146,4 @@ func (s side) complete(
 		return nil, err
 	}
 	return tables, tellUnserved(cmd, s.live, diagnostics)
-}
-
-func printVerification(w io.Writer, report verification.Report, format output.Format) error {
-	var text string
-	switch format {
-	case output.Text:
-		text = report.Text(output.PaletteOf(w))
-	case output.Markdown:
-		text = report.Markdown()
-	default:
-		return format.Print(w, report)
-	}
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("printing the verification: %w", err)
-	}
-	return nil
 }
