@@ -14,7 +14,7 @@ type Authenticate struct {
 	JWT *JWT `json:"jwt,omitempty"`
 }
 
-// OIDC is a provider, and who we are to it.
+// OIDC is an identity provider, and the client that load balancers are to it.
 type OIDC struct {
 	// Issuer is the provider's identifier.
 	// +kubebuilder:validation:Pattern=`^https://`
@@ -40,7 +40,7 @@ type OIDC struct {
 	Session `json:",inline"`
 }
 
-// Cognito is a user pool, and who we are to it.
+// Cognito is a user pool, and the client that load balancers are to it.
 type Cognito struct {
 	// UserPoolARN is the pool's Amazon Resource Name.
 	// +kubebuilder:validation:Pattern=`^arn:`
@@ -60,8 +60,8 @@ type Cognito struct {
 
 // Session is what a sign-in asks for and how long it lasts.
 type Session struct {
-	// OnUnauthenticatedRequest says what becomes of who is not signed in: authenticate sends them to
-	// sign in, deny answers 401, allow lets them through.
+	// OnUnauthenticatedRequest is for users that are not signed in: authenticate sends them to sign
+	// in, deny answers 401, allow lets them through.
 	// +kubebuilder:validation:Enum=authenticate;deny;allow
 	// +kubebuilder:default=authenticate
 	OnUnauthenticatedRequest string `json:"onUnauthenticatedRequest,omitempty"`

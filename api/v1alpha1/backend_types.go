@@ -36,7 +36,7 @@ type BackendSpec struct {
 	// put right.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
-	// Authenticate lets only those through who are signed in. That needs HTTPS: on other ports
+	// Authenticate lets only users through that are signed in. That needs HTTPS: on other ports
 	// requests are sent to the HTTPS port of their host, or answered 503 where it has none. What keeps
 	// a user from signing in has requests answered 503, and is never left out.
 	Authenticate *Authenticate `json:"authenticate,omitempty"`

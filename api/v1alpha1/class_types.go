@@ -58,30 +58,30 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxProperties=20
 	SubnetTags map[string]string `json:"subnetTags,omitempty"`
 
-	// SecurityGroups that load balancers have instead of one that Fairlead keeps, by ID or name. Who
-	// may connect, and what lets load balancers reach targets, is up to their owner then.
+	// SecurityGroups that load balancers have instead of one that Fairlead keeps, by ID or name. Their
+	// owner then decides which clients may connect, and lets load balancers reach targets.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=5
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 
-	// Inbound pins who may connect: ranges of addresses (10.0.0.0/8), and lists of them that the
-	// cloud keeps (pl-0123456789abcdef0). Unset, the annotation fairlead.dev/inbound decides, and
-	// without it everybody may. It is not for classes that bring security groups of their own.
+	// Inbound pins which clients may connect: ranges of addresses (10.0.0.0/8), and lists of them that
+	// the cloud keeps (pl-0123456789abcdef0). Unset, the annotation fairlead.dev/inbound decides, and
+	// without it all clients may. It is not for classes that bring security groups of their own.
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=50
 	// +kubebuilder:validation:items:MaxLength=64
 	// +kubebuilder:validation:items:Pattern=`^(pl-[0-9a-f]{8,17}|[0-9a-f.:]+/[0-9]{1,3})$`
 	Inbound []string `json:"inbound,omitempty"`
 
-	// WAFv2ACL pins the web ACL that stands before load balancers: the name or the ARN of one of their
-	// region, or none. Unset, the annotation fairlead.dev/wafv2-acl decides, and without it whoever
-	// else there is.
+	// WAFv2ACL pins the web ACL of load balancers: the name or the ARN of one of their region, or
+	// none. Unset, the annotation fairlead.dev/wafv2-acl decides; without it, Fairlead leaves that to
+	// others.
 	// +kubebuilder:validation:MaxLength=256
 	// +kubebuilder:validation:Pattern=`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`
 	WAFv2ACL string `json:"wafv2ACL,omitempty"`
 
 	// ShieldAdvanced pins whether load balancers have the protection of AWS Shield Advanced. Unset,
-	// the annotation fairlead.dev/shield-advanced decides, and without it whoever else there is.
+	// the annotation fairlead.dev/shield-advanced decides; without it, Fairlead leaves that to others.
 	ShieldAdvanced *bool `json:"shieldAdvanced,omitempty"`
 
 	// TargetType is ip (the default) or instance, for Ingresses that do not say.
@@ -201,7 +201,7 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Pattern=`^[A-Za-z0-9._-]{1,128}$`
 	TLSPolicy string `json:"tlsPolicy,omitempty"`
 
-	// Ports are settings of single ports, whoever is served there.
+	// Ports are settings of single ports, for all Ingresses that are served there.
 	// +listType=map
 	// +listMapKey=port
 	// +kubebuilder:validation:MaxItems=50
@@ -302,7 +302,7 @@ type PortSettings struct {
 // +kubebuilder:validation:XValidation:rule="self.mode == 'verify' || !(has(self.ignoreExpiry) && self.ignoreExpiry) && !(has(self.advertiseCANames) && self.advertiseCANames)",message="`ignoreExpiry` and `advertiseCANames` are for `verify`"
 type MutualAuthentication struct {
 	// Mode is off; passthrough, which hands the client's certificate on to the target; or verify,
-	// which lets nobody in whose certificate the trust store does not vouch for.
+	// which admits only clients with a certificate that the trust store vouches for.
 	// +kubebuilder:validation:Enum=off;passthrough;verify
 	Mode string `json:"mode"`
 	// TrustStore is the name or the ARN of the trust store.
@@ -323,9 +323,9 @@ type SharedGroup struct {
 	// NamespaceSelector selects the namespaces that may join; an empty selector selects all.
 	NamespaceSelector metav1.LabelSelector `json:"namespaceSelector"`
 	// Owner is the namespace that decides, besides the class, about whole ports and the whole load
-	// balancer: its Ingresses say who may connect, which web ACL and TLS policy there are, and which
-	// ports besides 80 and 443. Unset, the class alone decides, and the cloud's defaults hold where
-	// it says nothing. The owner has to be selected to join, as any other namespace.
+	// balancer: its Ingresses say which clients may connect, which web ACL and TLS policy there are,
+	// and which ports besides 80 and 443. Unset, the class alone decides, and the cloud's defaults
+	// hold where it says nothing. The owner has to be selected to join, as any other namespace.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Owner string `json:"owner,omitempty"`

@@ -45,7 +45,7 @@ const (
 	ReasonPending         = "Pending"         // the cloud, or the health of targets, is waited for
 	ReasonPaused          = "Paused"          // there is, but the load balancer is paused
 	ReasonReadOnly        = "ReadOnly"        // there is, but this operator only plans
-	ReasonProtected       = "Protected"       // nobody asks for it any more, but it is protected from being deleted
+	ReasonProtected       = "Protected"       // no Ingress asks for it, and it is protected from deletion
 	ReasonUnconfirmed     = "Unconfirmed"     // there is, but so much would go that it is looked at again
 	ReasonDisputed        = "Disputed"        // another writer undoes what this operator writes
 	ReasonVanished        = "Vanished"        // Ingresses are gone that were not let go of, and are served on
@@ -167,8 +167,8 @@ type PlanStep struct {
 }
 
 // Memory is what is remembered of a load balancer. It is never truth: to lose it loses last good
-// versions, the overlap of a running move, rejections until the cloud repeats them, and who named a
-// host first: the age of Ingresses decides then.
+// versions, the overlap of a running move, rejections until the cloud repeats them, and which
+// namespace named a host first: the age of Ingresses decides then.
 type Memory struct {
 	// Class is what its class said when something was last accepted. It stands in when the class
 	// disappears. No schema judges it again: a check that is stricter than the one it passed must

@@ -25,7 +25,7 @@ func Name(key, scope string) string {
 		text += "\n" + scope
 	}
 	sum := sha256.Sum256([]byte(text))
-	digest := lowercase.EncodeToString(sum[:8]) // 13 letters: nobody finds a second key for one of them
+	digest := lowercase.EncodeToString(sum[:8]) // 13 letters, so that no second key has them
 	readable := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':

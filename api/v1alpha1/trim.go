@@ -23,7 +23,7 @@ const (
 	// MaxMembers is how many bytes the names of members are given that a report lists.
 	MaxMembers = 64 << 10
 	// MaxSize is how many bytes of JSON a status may be. An object in etcd can be 1.5 MiB; the rest
-	// is for metadata, which notes who wrote each field. The names of members in the memory are what
+	// is for metadata, which has the writer of each field. The names of members in the memory are what
 	// cannot be cut: they take 1 MiB at most, with all that may be noted beside them.
 	MaxSize = 5 << 18
 )
