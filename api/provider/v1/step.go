@@ -13,7 +13,7 @@ const (
 	DeleteLoadBalancer Op = "deleteLoadBalancer"
 	SetWebACL          Op = "setWebACL" // webACL
 	SetShield          Op = "setShield" // shield
-	// DeleteFirewall removes what said who may connect, once nothing stands behind it any more.
+	// DeleteFirewall removes the firewall of a load balancer, once nothing stands behind it any more.
 	DeleteFirewall Op = "deleteFirewall"
 
 	ImportCertificate Op = "importCertificate" // certificate
@@ -97,7 +97,7 @@ type Result struct {
 	Handle   string   `json:"handle,omitempty"`   // the new object's
 	Address  *Address `json:"address,omitempty"`  // of a new load balancer
 	Active   bool     `json:"active,omitempty"`   // a new load balancer answers already
-	Firewall string   `json:"firewall,omitempty"` // the handle of what says who may connect, where there is such a thing
+	Firewall string   `json:"firewall,omitempty"` // the handle of the firewall, where there is one
 	// ReachedAt is the port that a new listener is really reached at, where that is another one.
 	ReachedAt int32 `json:"reachedAt,omitempty"`
 }
