@@ -148,7 +148,7 @@ func entries(parts, without []part, where place) []requests.Entry {
 	return append(out, requests.Entry{Paths: requests.Anything, Answer: outSet})
 }
 
-// connecting is the condition that clients fulfil who may connect to a listener. Of a list of
+// connecting is the condition of the clients that may connect to a listener. Of a list of
 // addresses that the cloud keeps under a name it is not known which it has: all may be in it.
 func connecting(l *routing.Listener) routing.Conditions {
 	if len(l.Inbound) == 0 {
