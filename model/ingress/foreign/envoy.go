@@ -87,8 +87,8 @@ var pomerium = controller{
 	},
 }
 
-// guardedByPomerium are all settings of an Ingress that Pomerium serves: it lets nobody in unless a
-// policy says so, wherever that policy stands, or the Ingress is public.
+// guardedByPomerium are all settings of an Ingress that Pomerium serves: it lets requests in only if
+// a policy says so, wherever that policy stands, or the Ingress is public.
 var (
 	guardedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true", func(u use) Effect { return unless(u.public(), Restricts) }}
 	changedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true; then it is a change", func(u use) Effect {

@@ -66,7 +66,7 @@ var (
 	asMutual      = equivalent{name: "ports[].mutualAuthentication", of: theClass, example: "ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: shop}}]"}
 	asListener    = equivalent{name: "ports[].attributes", of: theClass, example: `ports: [{port: 443, attributes: {routing.http.response.strict_transport_security.header_value: "max-age=31536000"}}]`}
 
-	// Who may ask.
+	// Access.
 	asInbound = annotatedOr("inbound", "10.0.0.0/8", "inbound")
 	asWebACL  = annotatedOr("wafv2-acl", "shop-edge", "wafv2ACL")
 	asShield  = annotatedOr("shield-advanced", `"true"`, "shieldAdvanced")

@@ -1,5 +1,5 @@
 // Package foreign says what the annotations of other Ingress controllers mean. Fairlead does not
-// read them. An Ingress without an annotation that restricts who is answered would expose more than
+// read them. An Ingress without an annotation that restricts access would expose more than
 // its author asked for, so Fairlead has to know these.
 //
 // The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go, clouds.go

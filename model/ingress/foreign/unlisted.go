@@ -18,7 +18,7 @@ var unlisted = unlistedController("")
 var unlistedUnderKubernetes = unlistedController("ingress.")
 
 // unlistedController has the rows of all controllers, those that restrict going first. Those of
-// Pomerium are left out: there all annotations restrict, since without one nobody is let in. Of
+// Pomerium are left out: there all annotations restrict, since without one no request is let in. Of
 // patterns it has those that restrict.
 func unlistedController(stem string) *controller {
 	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}

@@ -83,7 +83,7 @@ func listed(value string) []string {
 	})
 }
 
-// isSource reports whether an entry of a list of who may connect is a range, an address, or a
+// isSource reports whether an entry of a list of allowed clients is a range, an address, or a
 // prefix list of AWS.
 func isSource(entry string) bool {
 	_, notRange := netip.ParsePrefix(entry)
@@ -193,8 +193,7 @@ var wallarm = &judgement{"if it is block or safe_blocking, or another that is no
 	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
 }}
 
-// grouping are settings that name security groups, which say themselves who may connect: each lets
-// in more.
+// grouping are settings that name security groups, each of which lets in more clients.
 var grouping = &judgement{"unless all security groups of the class are among those that it names", func(u use) Effect {
 	asked := listed(u.value)
 	missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool { return !slices.Contains(asked, g) })
