@@ -153,7 +153,7 @@ func passing(err error) bool {
 	return errors.Is(err, providers.ErrPending) || errors.Is(err, providers.ErrThrottled)
 }
 
-// everything is tried again: whoever deletes goes on for as long as there is time.
+// everything is tried again: deleting goes on for as long as there is time.
 func everything(error) bool { return true }
 
 // until makes a load balancer what is wanted, planning again where the cloud is not ready.
