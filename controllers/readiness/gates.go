@@ -53,7 +53,7 @@ type Reconciler struct {
 // gate stays open: health is up to the load balancer from then on.
 func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
 	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
-	if err != nil || pod == nil || !atGate(pod) {
+	if pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}
 	v, failure := g.visit(ctx, pod)
@@ -193,8 +193,8 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			g.since = time.Now()
 			return nil
 		}),
-		queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
-			return !atGate(before.(*corev1.Pod)) && atGate(after.(*corev1.Pod))
+		queue.Watch(from, &corev1.Pod{}, func(before, _ client.Object) bool {
+			return !atGate(before.(*corev1.Pod))
 		}, func(_ context.Context, pod *corev1.Pod) []types.NamespacedName {
 			if !atGate(pod) {
 				return nil
