@@ -36,6 +36,7 @@ func TestVerdictsOnPodsThatWait(t *testing.T) {
 		"the group is yet to be made":            {true, in(stateMissing), time.Minute, waiting, "shop/web:80 of a: the target group is yet to be made"},
 		"healthy, but there may be more groups":  {false, in(healthy), time.Minute, waiting, "which load balancers have it for a target is not known yet"},
 		"nobody's":                               {true, nil, 4 * time.Second, v1alpha1.ReasonNotServed, "no load balancer has it for a target"},
+		"nobody's, at the limit":                 {true, nil, unclaimed, v1alpha1.ReasonNotServed, "no load balancer has it for a target"},
 		"nobody's yet":                           {true, nil, 2 * time.Second, waiting, "which load balancers have it for a target is not known yet"},
 		"nobody's, as far as is known":           {false, nil, time.Minute, waiting, "which load balancers have it for a target is not known yet"},
 		"for too long: unhealthy":                {true, in("unhealthy"), 10 * time.Minute, v1alpha1.ReasonTimedOut, "it has waited for 10m0s: shop/web:80 of a: unhealthy"},
