@@ -301,6 +301,20 @@ var promises = map[string]promise{
 		steps:  []plan.Planned{done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}}), done(create(1, on("/x", forward("A"))), 0)},
 		breaks: []breach{{1, 0, "rule 80/1"}},
 	},
+	"rules move before their port is closed": {
+		from:   []lb.Listener{http(fixed(404), on("/x", fixed(404)))},
+		steps:  []plan.Planned{done(plan.RespaceRules{Port: 80, To: map[int]int{1: 2}}), done(plan.DeleteListener{Port: 80}, 0)},
+		breaks: []breach{{1, 0, "rule 80/2"}},
+	},
+	"a rule moves above one that goes once its successor is there": {
+		from:  []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*/y", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x/*", forward("B")), on("/*/y", forward("A")))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(create(1, on("/x/*", forward("B")))), done(remove(5, on("/x/*", fixed(403))), 0),
+			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0)},
+		breaks: []breach{{2, 0, "neither before nor after"}},
+	},
 	"a rule goes before its port is closed": {
 		from:   []lb.Listener{http(fixed(404), on("/x", fixed(404)))},
 		steps:  []plan.Planned{done(remove(1, on("/x", fixed(404)))), done(plan.DeleteListener{Port: 80}, 0)},
@@ -425,6 +439,33 @@ func (p promise) test(t *testing.T) {
 		if v.Result != proof.Refuted || !strings.Contains(v.Why, b.why) {
 			t.Errorf("without what step %d waits for (%d) the plan is %s: %s", b.step, b.waits, v.Result, v.Why)
 		}
+	}
+}
+
+// TestCertificatesThatAreNotThere are served by no plan: one that was replaced, and one that no step
+// imports.
+func TestCertificatesThatAreNotThere(t *testing.T) {
+	one := lb.Certificate{ID: "one", Hosts: []string{"a.test"}}
+	second := serving("two")
+	second.Port = 444
+	before := lb.LoadBalancer{Key: "k", Listeners: []lb.Listener{serving("one"), second}}
+	want := before
+	want.Listeners = []lb.Listener{serving("three"), second}
+	want.Listeners[1].Certificates = []lb.CertificateID{"two", "one"}
+	seen := stands(before)
+	seen.Certificates = []lb.ObservedCertificate{{Certificate: one}}
+	replaced := []plan.Planned{done(plan.ReplaceCertificate{Old: "one", New: lb.Certificate{ID: "three", Hosts: one.Hosts}}),
+		done(plan.AttachCertificate{Port: 444, Certificate: "one"}, 0)}
+	v := proof.Check(seen, want, plan.Plan{Key: "k", Steps: replaced}, lb.ALB().Dialect)
+	if v.Result != proof.Refuted || !strings.HasPrefix(v.Why, "step 2 (attach certificate") {
+		t.Errorf("of one that was replaced the plan is %s: %s", v.Result, v.Why)
+	}
+
+	want = before
+	want.Certificates = []lb.Certificate{one}
+	v = proof.Check(stands(before), want, plan.Plan{Key: "k", Steps: []plan.Planned{done(plan.ModifyLoadBalancer{})}}, lb.ALB().Dialect)
+	if v.Result != proof.Refuted || !strings.Contains(v.Why, "serves certificate one, which is not there") {
+		t.Errorf("of one that is not imported the plan is %s: %s", v.Result, v.Why)
 	}
 }
 

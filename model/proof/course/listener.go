@@ -110,7 +110,7 @@ func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
 }
 
 // respace has a step give rules new priorities. Rules that the plan ends before, in its own order,
-// may be there yet in another one.
+// may be there yet in another one. A port that closes ends each rule, so that it needs no mention.
 func (c *Course) respace(step int, s plan.RespaceRules) {
 	p, next := c.port(s.Port), map[int]*Span{}
 	for _, one := range p.Served {
@@ -130,7 +130,6 @@ func (c *Course) respace(step int, s plan.RespaceRules) {
 		}
 	}
 	p.live, p.Respaces = next, append(p.Respaces, step)
-	c.need(step, listener(s.Port))
 	for from := range s.To {
 		c.turn(step, false, place(s.Port, from))
 	}
