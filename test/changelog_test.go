@@ -24,7 +24,7 @@ const (
 var (
 	annotationHeading = regexp.MustCompile("(?m)^## `(fairlead\\.dev/[a-z0-9-]+)`$")
 	fieldRow          = regexp.MustCompile("(?m)^\\| `spec\\.([][.A-Za-z0-9]+)` \\|")
-	flagRow           = regexp.MustCompile("(?m)^\\| (?:`-[A-Za-z]`, )?`(--[a-z0-9-]+)[ `]")
+	flagRow           = regexp.MustCompile("(?m)^\\| (?:`-[A-Za-z]`, )?`(--[a-z0-9-]+)[[ `]")
 )
 
 func TestTheChangelogNamesEachSetting(t *testing.T) {
@@ -84,8 +84,8 @@ func names(text, name string) bool {
 }
 
 func TestSettingsAreFoundAndNamed(t *testing.T) {
-	page := "## `fairlead.dev/group`\n| `spec.a[].b` | string | |\n| `status.c` | | |\n| `-f`, `--filename FILE` | |\n| `--live` | |\n"
-	want := []string{"fairlead.dev/group", "a[].b", "--filename", "--live"}
+	page := "## `fairlead.dev/group`\n| `spec.a[].b` | string | |\n| `status.c` | | |\n| `-f`, `--filename FILE` | |\n| `--live` | |\n| `--with[=NAME]` | |\n"
+	want := []string{"fairlead.dev/group", "a[].b", "--filename", "--live", "--with"}
 	if got := settingsOf(page); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
