@@ -224,7 +224,7 @@ func TestTargetsGoOverTheWire(t *testing.T) {
 		health = append(health, lb.TargetHealth{Target: targets[0], State: s})
 	}
 	sent := append(slices.Clone(health), lb.TargetHealth{Target: targets[1], State: "odd"})
-	want := append(health, lb.TargetHealth{Target: targets[1], State: lb.HealthInitial})
+	want := append(slices.Clone(health), lb.TargetHealth{Target: targets[1], State: lb.HealthInitial})
 	var told v1.TargetList
 	over(t, EncodeHealth(sent), &told)
 	if got := DecodeHealth(told); !slices.Equal(got, want) {
