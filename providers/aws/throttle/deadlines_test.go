@@ -165,7 +165,7 @@ func TestWhereTheDeadlinesAre(t *testing.T) {
 	if got := stack.Finalize.List(); !slices.Equal(got, []string{"Retry", "Pace", "AttemptDeadline"}) { //nolint:misspell // the SDK names it so
 		t.Errorf("an attempt goes through %q", got)
 	}
-	if got := stack.Initialize.List(); !slices.Equal(got, []string{"CallDeadline"}) {
+	if got := stack.Initialize.List(); !slices.Equal(got, []string{"CallDeadline"}) { //nolint:misspell // the SDK names it so
 		t.Errorf("a call goes through %q", got)
 	}
 }
