@@ -273,8 +273,8 @@ func TestWhatIsDeletedIsNotNew(t *testing.T) {
 			t.Error(err)
 		}
 		for _, arn := range all {
-			if _, new := r.made[arn]; new == slices.Contains(c.gone, arn) {
-				t.Errorf("after %s was deleted, %s is new: %v", name, arn, new)
+			if _, held := r.made[arn]; held == slices.Contains(c.gone, arn) {
+				t.Errorf("after %s was deleted, %s is new: %v", name, arn, held)
 			}
 		}
 	}
