@@ -24,12 +24,9 @@ func (bs *Store) Create(
 		return plan.Result{}, err
 	}
 	name := bs.LoadBalancerName(want.Key)
-	subnets := want.Settings.Subnets
-	if len(subnets) == 0 { // none fit, or Lookup was not asked for them
-		var err error
-		if subnets, err = bs.subnets.Choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil); err != nil {
-			return plan.Result{}, err
-		}
+	subnets, err := bs.subnetsFor(ctx, want)
+	if err != nil {
+		return plan.Result{}, err
 	}
 	groups, firewall, err := bs.firewalls.Ensure(ctx, want)
 	if err != nil {
@@ -53,7 +50,7 @@ func (bs *Store) Create(
 	young := bs.role.Young()
 	out, err := bs.ELB.CreateLoadBalancer(ctx, in)
 	err = bs.role.Explain(young, err)
-	made := &balancer{}
+	var made *balancer
 	switch {
 	case awserr.Is(err, "DuplicateLoadBalancerName"): // created before, with other settings
 		if made, err = bs.own(ctx, want.Key); err != nil {
@@ -65,18 +62,8 @@ func (bs *Store) Create(
 	case err != nil:
 		return plan.Result{}, bs.limits.Explained("creating load balancer "+name, err)
 	default:
-		var there *elb.LoadBalancer
-		if there, err = awserr.Only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer"); err == nil {
-			_, err = awserr.Required(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN")
-		}
-		if err != nil {
+		if made, err = bs.created(ctx, want.Key, out, tags); err != nil {
 			return plan.Result{}, err
-		}
-		made.LoadBalancer, made.tags = *there, tags
-		if Active(&made.LoadBalancer) { // AWS makes none in a moment: it was there, just as it is asked for
-			if made, err = bs.own(ctx, want.Key); err != nil {
-				return plan.Result{}, err
-			}
 		}
 		if !complete(want.Settings) {
 			err = bs.writeSettings(ctx, made, want)
@@ -87,6 +74,32 @@ func (bs *Store) Create(
 		Address: AddressOf(&made.LoadBalancer),
 		Active:  Active(&made.LoadBalancer),
 	}, err
+}
+
+// subnetsFor returns the subnets of a load balancer. It chooses some if none fit, or if Lookup was not
+// asked for them.
+func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string, error) {
+	if len(want.Settings.Subnets) > 0 {
+		return want.Settings.Subnets, nil
+	}
+	return bs.subnets.Choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil)
+}
+
+// created returns the load balancer in the answer of AWS to its creation.
+func (bs *Store) created(
+	ctx context.Context, key lb.Key, out *elbapi.CreateLoadBalancerOutput, tags map[string]string,
+) (*balancer, error) {
+	there, err := awserr.Only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := awserr.Required(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
+		return nil, err
+	}
+	if Active(there) { // AWS makes none in a moment: it was there, just as it is asked for
+		return bs.own(ctx, key)
+	}
+	return &balancer{LoadBalancer: *there, tags: tags}, nil
 }
 
 // Delete deletes a load balancer that exists.
