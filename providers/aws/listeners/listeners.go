@@ -126,19 +126,13 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		return err
 	}
 	same := l.Digest == want.Digest
-	var before map[string]string
-	lost := func(err error) error { return err }
+	var before map[string]string // its tags, where it changes
 	if !same {
 		tags, err := ls.TagsOf(ctx, []string{l.Handle})
 		if err != nil {
 			return err
 		}
 		before = tags[l.Handle]
-		lost = func(err error) error {
-			return resource.ExplainDenied(
-				err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil),
-			)
-		}
 	}
 	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool {
 		return slices.Contains(writtenOfListener(want.Settings), name)
@@ -154,12 +148,7 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		SslPolicy:            policyFor(l.Protocol, elb.ProtocolEnum(want.Protocol), secure.policy),
 		MutualAuthentication: secure.mutual,
 	}
-	// The former default certificate is attached by name (SNI) if the listener still wants it. If not,
-	// it is detached: it may have been attached by name before it was the default.
-	var former lb.CertificateID
-	if len(l.Certificates) > 0 && len(want.Certificates) > 0 && l.Certificates[0] != want.Certificates[0] {
-		former = l.Certificates[0]
-	}
+	former := formerDefault(l, want)
 	stays := slices.Contains(want.Certificates, former)
 	if stays {
 		if err := ls.addCertificate(ctx, seen, l.Handle, former); err != nil {
@@ -167,7 +156,13 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		}
 	}
 	if _, err := ls.ELB.ModifyListener(ctx, in); err != nil {
-		return lost(awserr.Explain(fmt.Sprintf("changing listener %d", want.Port), err))
+		err = awserr.Explain(fmt.Sprintf("changing listener %d", want.Port), err)
+		if same {
+			return err
+		}
+		return resource.ExplainDenied(
+			err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil),
+		)
 	}
 	if former != "" && !stays {
 		if err := ls.DetachCertificate(ctx, seen, want.Port, former); err != nil {
@@ -177,6 +172,15 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	if same {
 		return nil
 	}
+	return ls.writeBeside(ctx, seen, l, want, before)
+}
+
+// writeBeside writes what AWS keeps beside a listener: the clients of its port, the client secrets of
+// its rules, its attributes and its tags.
+func (ls *Store) writeBeside(
+	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
+	before map[string]string,
+) error {
 	if err := ls.firewalls.ChangePort(ctx, seen, want.Port, grants.To(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
@@ -186,6 +190,17 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	return attributes.OfListeners(ls.ELB).WriteAll(
 		ctx, ls.API, l.Handle, want.Settings.Attributes, before, ls.tagsFor(seen.Key, want),
 	)
+}
+
+// formerDefault returns the default certificate of a listener that gets another one; "" if it stays.
+// It is attached by name (SNI) if the listener still wants it. If not, it is detached: it may have
+// been attached by name before it was the default.
+func formerDefault(l *lb.ObservedListener, want lb.Listener) lb.CertificateID {
+	if len(l.Certificates) == 0 || len(want.Certificates) == 0 ||
+		l.Certificates[0] == want.Certificates[0] {
+		return ""
+	}
+	return l.Certificates[0]
 }
 
 // Delete deletes a listener, if it exists.
