@@ -22,7 +22,7 @@ func TestFindAtTheEdges(t *testing.T) {
 	}
 	with := func(conditions ...lb.Condition) lb.Rule { return lb.Rule{Conditions: conditions} }
 	portInHost := with(lb.Condition{Field: "host", Regex: []string{`a\.test:8080`}})
-	any := with(lb.Condition{Field: "host", Regex: []string{`(.*)`}}, pathLike(`(.*)`))
+	every := with(lb.Condition{Field: "host", Regex: []string{`(.*)`}}, pathLike(`(.*)`))
 	for name, c := range map[string]struct {
 		dialect lb.Dialect
 		port    int32
@@ -39,7 +39,7 @@ func TestFindAtTheEdges(t *testing.T) {
 		"an address behind a range":             {alb, 80, []lb.Rule{with(sourceIs("10.0.0.0/8"))}, []lb.Rule{with(sourceIs("10.0.0.0/16"))}, language.Some},
 		"a range that is none, and another":     {alb, 80, []lb.Rule{with(sourceIs("x", "10.0.0.0/8"))}, nil, language.Some},
 		"a range that is none":                  {alb, 80, []lb.Rule{with(sourceIs("x"))}, nil, language.None},
-		"any host and any path":                 {alb, 80, []lb.Rule{any}, nil, language.Some},
+		"any host and any path":                 {alb, 80, []lb.Rule{every}, nil, language.Some},
 		"a star in a host for several labels":   {alb, 80, []lb.Rule{with(hostIs("*.test")), with(hostIs("a.b.test"))}, nil, language.Some},
 		"a star in a host for one label":        {label, 80, []lb.Rule{with(hostIs("*.test")), with(hostIs("a.b.test"))}, nil, language.None},
 		"a star in a path, which is no label":   {label, 80, []lb.Rule{with(pathIs("*.php")), with(pathIs("/a.b.php"))}, nil, language.Some},
