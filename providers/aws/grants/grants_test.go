@@ -18,9 +18,13 @@ func TestGrantsAreReadBack(t *testing.T) {
 	if got := In(group); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	first := group.IpPermissions[1]
-	if len(first.Ipv6Ranges) != 1 || len(first.IpRanges) != 0 {
-		t.Errorf("the range of IPv6 is written as %+v", first)
+	for i, p := range group.IpPermissions {
+		forms := []int{len(p.IpRanges), len(p.Ipv6Ranges), len(p.PrefixListIds), len(p.UserIdGroupPairs)}
+		for form, sources := range forms {
+			if (sources == 1) != (form == i) {
+				t.Errorf("%s is written as %v", want[i].Source, forms)
+			}
+		}
 	}
 }
 
