@@ -111,6 +111,12 @@ func (r Member) RejectionOf(version string) *Rejection {
 	return &r.Rejections[i]
 }
 
+// HasChanged reports whether an Ingress that is served asks for something else than was last
+// accepted.
+func (r Member) HasChanged(ing *networkingv1.Ingress) bool {
+	return r.Served && r.LastAccepted != nil && !r.LastAccepted.IsVersionOf(ing)
+}
+
 // Version returns the Ingress as it was accepted.
 func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	ing := *of
@@ -122,7 +128,28 @@ func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 // found to without computing digests.
 func (a *Accepted) IsVersionOf(ing *networkingv1.Ingress) bool {
 	accepted := a.Version(ing)
-	return reflect.DeepEqual(Accept(accepted), Accept(ing)) || Version(accepted) == Version(ing)
+	same := asksTheSame(accepted.Annotations, ing.Annotations) && reflect.DeepEqual(&accepted.Spec, &ing.Spec)
+	return same || Version(accepted) == Version(ing)
+}
+
+// asksTheSame reports whether the annotations that belong to a version are the same of two
+// versions of an Ingress.
+func asksTheSame(before, now map[string]string) bool {
+	more := 0 // annotations that belong to the version now
+	for key, value := range now {
+		if belongs(key, now) {
+			if was, there := before[key]; !there || was != value || !belongs(key, before) {
+				return false
+			}
+			more++
+		}
+	}
+	for key := range before {
+		if belongs(key, before) {
+			more--
+		}
+	}
+	return more == 0
 }
 
 // A Home is a load balancer that remembers an Ingress as its member.
@@ -200,9 +227,14 @@ func Accept(ing *networkingv1.Ingress) Accepted {
 func asked(ing *networkingv1.Ingress) map[string]string {
 	out := map[string]string{}
 	for key, value := range ing.Annotations {
-		if strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass || foreign.Restricting(key, ing.Annotations) {
+		if belongs(key, ing.Annotations) {
 			out[key] = value
 		}
 	}
 	return out
+}
+
+// belongs reports whether an annotation, which is one of some, belongs to a version.
+func belongs(key string, all map[string]string) bool {
+	return strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass || foreign.Restricting(key, all)
 }
