@@ -94,7 +94,7 @@ func NamedCertificates(s snapshots.Snapshot) []routing.CertificateID {
 		return nil
 	}
 	var ask []routing.CertificateID
-	for _, m := range slices.Concat(s.Members, s.LastAcceptedMembers()) {
+	for m := range s.Versions() {
 		ask = append(ask, m.Settings.Certificates...)
 	}
 	slices.Sort(ask)

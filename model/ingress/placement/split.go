@@ -130,7 +130,7 @@ func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 		func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
 	needed := objects.NewIndex(objects.Objects{SecretsWithheld: s.SecretsWithheld,
 		PodsKnown: s.PodsKnown, Awaited: s.Awaited})
-	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
+	for m := range snapshot.Versions() {
 		needed.CopyDependencies(s.Index, m.Ingress)
 	}
 	if snapshot.NeedsNodes() {
@@ -149,7 +149,7 @@ func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 func (s *splitter) judgements(snapshot *snapshots.Snapshot,
 	needed *objects.Index) map[*corev1.Secret]secrets.Certificate {
 	out := map[*corev1.Secret]secrets.Certificate{}
-	for _, m := range slices.Concat(snapshot.Members, snapshot.LastAcceptedMembers()) {
+	for m := range snapshot.Versions() {
 		for _, t := range m.Spec.TLS {
 			if secret := needed.Secrets[objects.Name{Namespace: m.Namespace,
 				Name: t.SecretName}]; secret != nil && t.SecretName != "" {

@@ -2,6 +2,7 @@ package snapshots
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -10,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -21,12 +23,12 @@ import (
 func (s Snapshot) Changes() []members.Member {
 	var fresh, changed []members.Member
 	for _, m := range slices.Backward(s.Members) {
-		r := s.Memory.Members[objects.NameOf(m.Ingress).String()]
+		r := s.remembered(m)
 		switch {
 		case m.Leaving:
 		case !r.Served:
 			fresh = append(fresh, m)
-		case r.LastAccepted != nil && !r.LastAccepted.IsVersionOf(m.Ingress):
+		case r.HasChanged(m.Ingress):
 			changed = append(changed, m)
 		}
 	}
@@ -45,8 +47,7 @@ func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	for _, m := range members {
 		if !refused[objects.NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if r := s.Memory.Members[objects.NameOf(m.Ingress).String()]; r.Served &&
-			r.LastAccepted != nil {
+		} else if r := s.remembered(m); r.Served && r.LastAccepted != nil {
 			last, withdrawn, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
@@ -98,12 +99,39 @@ func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	})
 }
 
-// LastAcceptedMembers returns the members as they were last accepted. The objects that these depend
-// on have to be read as well, because they are served where a change is refused.
-func (s Snapshot) LastAcceptedMembers() []members.Member { return s.Refuse(s.Changes()).Members }
+// Versions yields the members, and after them those that changed as they were last accepted. The
+// objects that these depend on have to be read as well, because they are served where a change is
+// refused.
+func (s Snapshot) Versions() iter.Seq[members.Member] {
+	return func(yield func(members.Member) bool) {
+		for _, m := range s.Members {
+			if !yield(m) {
+				return
+			}
+		}
+		for _, m := range s.Members {
+			r := s.remembered(m)
+			if m.Leaving || !r.HasChanged(m.Ingress) {
+				continue
+			}
+			if last, _, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted); ok && !yield(last) {
+				return
+			}
+		}
+	}
+}
 
 // NeedsNodes reports whether requests of some member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
-	return slices.ContainsFunc(slices.Concat(s.Members, s.LastAcceptedMembers()),
-		func(m members.Member) bool { return m.Settings.TargetType == v1alpha1.TargetTypeInstance })
+	for m := range s.Versions() {
+		if m.Settings.TargetType == v1alpha1.TargetTypeInstance {
+			return true
+		}
+	}
+	return false
+}
+
+// remembered returns what is remembered of a member.
+func (s Snapshot) remembered(m members.Member) memory.Member {
+	return s.Memory.Members[objects.NameOf(m.Ingress).String()]
 }
