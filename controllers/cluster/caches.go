@@ -12,8 +12,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // This file says what the caches keep of the objects of the cluster.
@@ -42,13 +40,6 @@ func slim(o any) (any, error) {
 		delete(object.GetAnnotations(), corev1.LastAppliedConfigAnnotation)
 	}
 	return o, nil
-}
-
-// ReportMetadata returns an empty LoadBalancer, of which the metadata alone is watched.
-func ReportMetadata() *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{}
-	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindLoadBalancer))
-	return o
 }
 
 // Ready reports whether all caches hold what the cluster has.

@@ -10,8 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-
-	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
 // The caches hold what the scope and the mode say.
@@ -64,9 +62,6 @@ func TestManagedFieldsAreNotKept(t *testing.T) {
 	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web"}
 	if kept, err := slim(deleted); err != nil || kept != any(deleted) {
 		t.Errorf("the mark of an object that was deleted becomes %v, %v", kept, err)
-	}
-	if kind := ReportMetadata().GroupVersionKind().Kind; kind != v1alpha1.KindLoadBalancer {
-		t.Errorf("reports are of the kind %q", kind)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 )
 
@@ -22,7 +22,7 @@ func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader)
 	if slices.Contains(g.Paused, string(key)) {
 		return "the setting --paused", nil
 	}
-	report := cluster.ReportMetadata()
+	report := records.Metadata()
 	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused: %w", key, err)
 	}

@@ -66,7 +66,7 @@ const skew = time.Minute
 // VanishingConfirmed returns the time up to which a person has confirmed that Ingresses of a load
 // balancer were to vanish; zero for none.
 func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Time, error) {
-	report := cluster.ReportMetadata()
+	report := records.Metadata()
 	err := g.Cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report)
 	if client.IgnoreNotFound(err) != nil {
 		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)

@@ -8,6 +8,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/controllers/cluster"
 )
 
 // This file makes patches by hand: comparing whole objects, as client.MergeFrom does, costs more than
@@ -45,7 +47,11 @@ func mergePatch(of metadata, entries *[]networkingv1.IngressLoadBalancerIngress)
 	return client.RawPatch(types.MergePatchType, text), nil
 }
 
-// named returns an object with the name of an Ingress, for the answer of the API server.
-func named(ing *networkingv1.Ingress) *networkingv1.Ingress {
-	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: ing.Namespace, Name: ing.Name}}
+// named returns the metadata of an Ingress by its name, for the answer of the API server: of a
+// metadata object it answers with the metadata alone, as it does for `kubectl get` with columns
+// (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
+func named(ing *networkingv1.Ingress) *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ing.Namespace, Name: ing.Name}}
+	o.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind(cluster.KindIngress))
+	return o
 }

@@ -179,7 +179,8 @@ func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 	if err != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	to := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	to := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
+	to.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(cluster.KindPod)) // the answer has the metadata alone
 	if err := g.Writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}

@@ -19,6 +19,13 @@ import (
 // This file keeps records in LoadBalancer objects, one for each load balancer. Other writers may
 // set the annotation that pauses; anything else that they change or delete is written again.
 
+// Metadata returns an empty LoadBalancer, of which the metadata alone is read.
+func Metadata() *metav1.PartialObjectMetadata {
+	o := &metav1.PartialObjectMetadata{}
+	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindLoadBalancer))
+	return o
+}
+
 // ScopeLabel holds the namespace of the operator that writes a record. Without it an operator of
 // one namespace would take the load balancers of another namespace for its own, without Ingresses.
 const ScopeLabel = v1alpha1.Group + "/scope"
@@ -100,7 +107,8 @@ func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Re
 	if err != nil {
 		return err
 	}
-	answer := &v1alpha1.LoadBalancer{ObjectMeta: metav1.ObjectMeta{Name: stored.Name}}
+	answer := Metadata() // all that it has is known but its version
+	answer.Name = stored.Name
 	if err := a.Writer.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, text)); err != nil {
 		a.doubt(stored.Name)
 		return err
