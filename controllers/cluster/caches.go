@@ -21,7 +21,7 @@ import (
 // Secrets with the label alone.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
-	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: SlimPod}}
+	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: slimPod}}
 	if secrets == SecretsLabelled {
 		o.ByObject[SecretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}

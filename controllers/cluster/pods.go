@@ -9,15 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file reads Pods. There are many and they change all the time: of Pods without our readiness
-// gate the caches keep the name and the addresses alone.
+// This file reads Pods.
 
 // PodReader reads Pods from a cache.
 type PodReader struct {
@@ -83,37 +81,17 @@ func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, erro
 }
 
 // ServicesListing returns the Services whose EndpointSlices list a Pod.
-func (r PodReader) ServicesListing(ctx context.Context, pod *corev1.Pod) (map[Ref]bool, error) {
+func (r PodReader) ServicesListing(ctx context.Context, pod client.Object) (map[Ref]bool, error) {
 	var list discoveryv1.EndpointSliceList
-	err := r.cache.List(ctx, &list, client.InNamespace(pod.Namespace), client.MatchingFields{SlicePods: familyOf(pod.Name)}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(pod.GetNamespace()), client.MatchingFields{SlicePods: familyOf(pod.GetName())}, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
+		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", pod.GetNamespace(), pod.GetName(), err)
 	}
 	out := map[Ref]bool{}
 	for i := range list.Items {
-		if s := &list.Items[i]; lists(s, pod.Name) {
-			out[Ref{KindService, pod.Namespace, s.Labels[discoveryv1.LabelServiceName]}] = true
+		if s := &list.Items[i]; lists(s, pod.GetName()) {
+			out[Ref{KindService, pod.GetNamespace(), s.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}
 	return out, nil
-}
-
-// SlimPod keeps of a Pod with our readiness gate what is read, and of any other the name and the
-// addresses.
-func SlimPod(o any) (any, error) {
-	p, ok := o.(*corev1.Pod)
-	if !ok {
-		return o, nil // the mark of one that was deleted
-	}
-	slim := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion}}
-	slim.Status.PodIPs = p.Status.PodIPs
-	if endpoints.Ended(p) {
-		slim.Status.Phase = p.Status.Phase
-	}
-	if endpoints.HasGate(p) {
-		slim.DeletionTimestamp, slim.Labels = p.DeletionTimestamp, p.Labels
-		slim.Spec.ReadinessGates = p.Spec.ReadinessGates
-		slim.Status.Conditions = p.Status.Conditions
-	}
-	return slim, nil
 }

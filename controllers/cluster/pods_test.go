@@ -7,16 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
-	"fairlead.dev/fairlead/model/endpoints"
 )
 
 // aPod has something everywhere, as Pods do.
@@ -37,56 +33,6 @@ func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
 		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: g})
 	}
 	return p
-}
-
-func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
-	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "somebody else's": aPod("example.com/warm")} {
-		kept, err := SlimPod(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := &corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"},
-			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}},
-		}
-		if diff := cmp.Diff(any(want), kept); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
-func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
-	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
-	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
-	o, err := SlimPod(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	kept := o.(*corev1.Pod)
-	if !endpoints.WaitsForGate(kept) || len(kept.Status.PodIPs) != 1 || kept.Status.PodIPs[0].IP != "10.0.0.1" || kept.Labels["app"] != "web" {
-		t.Errorf("what is left is %+v", kept)
-	}
-	if kept.Spec.Containers != nil || kept.Annotations != nil || kept.ManagedFields != nil || kept.Status.ContainerStatuses != nil {
-		t.Errorf("more is left than is read: %+v", kept)
-	}
-	p.DeletionTimestamp = new(metav1.Now())
-	if o, err = SlimPod(p); err != nil || endpoints.WaitsForGate(o.(*corev1.Pod)) {
-		t.Errorf("that it is about to go is lost: %v", err)
-	}
-}
-
-// The phase of a Pod is kept once it has ended.
-func TestThatAPodHasEndedIsKept(t *testing.T) {
-	p := aPod()
-	p.Status.Phase = corev1.PodSucceeded
-	o, err := SlimPod(p)
-	if err != nil || o.(*corev1.Pod).Status.Phase != corev1.PodSucceeded {
-		t.Errorf("what is left is %v, error %v", o, err)
-	}
-	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
-	if o, err := SlimPod(deleted); err != nil || o != any(deleted) {
-		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
-	}
 }
 
 // The Services of a Pod list it in an EndpointSlice, or select it.

@@ -194,10 +194,10 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			g.since = time.Now()
 			return nil
 		}),
-		queue.Watch(from, &corev1.Pod{}, func(before, _ client.Object) bool {
-			return !atGate(before.(*corev1.Pod))
-		}, func(_ context.Context, pod *corev1.Pod) []types.NamespacedName {
-			if !atGate(pod) {
+		queue.Watch[client.Object](from, &corev1.Pod{}, func(before, _ client.Object) bool {
+			return !atGate(cluster.PodFrom(before))
+		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
+			if !atGate(cluster.PodFrom(pod)) {
 				return nil
 			}
 			return []types.NamespacedName{client.ObjectKeyFromObject(pod)}

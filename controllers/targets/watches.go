@@ -38,11 +38,11 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 // watchPods watches Pods. Its address, its readiness gate or its end decides whether a Pod is a
 // target, and changes no EndpointSlice.
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	return queue.Watch(from, &corev1.Pod{}, func(before, after client.Object) bool {
-		was, is := before.(*corev1.Pod), after.(*corev1.Pod)
+	return queue.Watch[client.Object](from, &corev1.Pod{}, func(before, after client.Object) bool {
+		was, is := cluster.PodFrom(before), cluster.PodFrom(after)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
-	}, queue.Recording(r.Backlog, func(ctx context.Context, pod *corev1.Pod) []lb.GroupKey {
+	}, queue.Recording(r.Backlog, func(ctx context.Context, pod client.Object) []lb.GroupKey {
 		services, err := r.Pods.ServicesListing(ctx, pod)
 		if err != nil {
 			return nil // the cache stops

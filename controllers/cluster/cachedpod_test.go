@@ -1,0 +1,89 @@
+package cluster
+
+import (
+	"testing"
+	"unsafe"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/endpoints"
+)
+
+// inCache returns a Pod as an event of the cache has it.
+func inCache(t *testing.T, p *corev1.Pod) client.Object {
+	t.Helper()
+	kept, err := slimPod(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kept.(client.Object)
+}
+
+func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
+	for name, p := range map[string]*corev1.Pod{"no gate": aPod(), "another gate": aPod("example.com/warm")} {
+		want := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"},
+			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}},
+		}
+		if diff := cmp.Diff(want, PodFrom(inCache(t, p))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
+	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
+	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
+	kept := PodFrom(inCache(t, p))
+	if !endpoints.WaitsForGate(kept) || len(kept.Status.PodIPs) != 1 || kept.Status.PodIPs[0].IP != "10.0.0.1" || kept.Labels["app"] != "web" {
+		t.Errorf("what is left is %+v", kept)
+	}
+	if kept.Spec.Containers != nil || kept.Annotations != nil || kept.ManagedFields != nil || kept.Status.ContainerStatuses != nil {
+		t.Errorf("more is left than is read: %+v", kept)
+	}
+	p.DeletionTimestamp = new(metav1.Now())
+	if endpoints.WaitsForGate(PodFrom(inCache(t, p))) {
+		t.Error("that it is about to go is lost")
+	}
+}
+
+// The phase of a Pod is kept once it has ended.
+func TestThatAPodHasEndedIsKept(t *testing.T) {
+	p := aPod()
+	p.Status.Phase = corev1.PodSucceeded
+	if kept := PodFrom(inCache(t, p)); kept.Status.Phase != corev1.PodSucceeded {
+		t.Errorf("what is left is %v", kept)
+	}
+	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
+	if o, err := slimPod(deleted); err != nil || o != any(deleted) {
+		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
+	}
+}
+
+// A cache copies an object that is read: the copy is a whole Pod, and changing it changes no other.
+func TestACopyOfACachedPodIsAPod(t *testing.T) {
+	kept := inCache(t, aPod(v1alpha1.TargetHealthGate))
+	copied, ok := kept.DeepCopyObject().(*corev1.Pod)
+	if !ok {
+		t.Fatalf("the copy is %T", kept.DeepCopyObject())
+	}
+	if diff := cmp.Diff(PodFrom(kept), copied); diff != "" {
+		t.Errorf("the copy is another (-want +got):\n%s", diff)
+	}
+	copied.Status.PodIPs[0].IP, copied.Labels["app"], copied.Status.Conditions[0].Status = "", "", ""
+	if now := PodFrom(kept); now.Status.PodIPs[0].IP == "" || now.Labels["app"] == "" || now.Status.Conditions[0].Status == "" {
+		t.Errorf("a change of the copy changes the cache: %+v", now)
+	}
+	if of := PodFrom(aPod()); of.Spec.NodeName != "node" {
+		t.Errorf("a Pod becomes %+v", of)
+	}
+	if cached, whole := unsafe.Sizeof(cachedPod{}), unsafe.Sizeof(corev1.Pod{}); cached > whole/3 {
+		t.Errorf("in the cache a Pod takes %d bytes of %d", cached, whole)
+	}
+}
