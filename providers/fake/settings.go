@@ -37,9 +37,9 @@ func (r *record) writeSettings(step plan.Step) bool {
 	to := r.settings
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
-		to.LoadBalancer = &s.LoadBalancer.Settings
+		to.LoadBalancer = new(s.LoadBalancer.Settings) // a pointer into the step would keep all of it
 	case plan.ModifyLoadBalancer:
-		to.LoadBalancer = &s.LoadBalancer.Settings
+		to.LoadBalancer = new(s.LoadBalancer.Settings)
 	case plan.CreateListener:
 		if r.observed.Listener(s.Listener.Port) != nil {
 			return false
