@@ -181,6 +181,9 @@ type Memory struct {
 	// keys the metadata would have every name once more.
 	// +listType=atomic
 	Members []MemberMemory `json:"members,omitempty"`
+	// Versions are the last accepted versions of members where they take too much room among these:
+	// each part is compressed by gzip, and has the versions of some members by namespace/name.
+	Versions map[string][]byte `json:"versions,omitempty"`
 	// Certificates are those of Secrets that the cloud has. One goes on being served while its Secret
 	// holds none that can be.
 	// +listType=atomic

@@ -2,6 +2,7 @@ package v1alpha1
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -30,8 +31,9 @@ const (
 
 // Trim cuts the status to what can be stored in size bytes, and returns the Ingresses that lost
 // their last accepted versions: until they are accepted again they have nothing to fall back to.
-// First it cuts long lists. If that is not enough, the namespace that takes the most bytes of the
-// status loses one entry after another, in this order: diagnostics about it, the largest last
+// First it cuts long lists. If that is not enough, last accepted versions are compressed. If that is
+// not enough either, the namespace that takes the most bytes of the status loses one entry after
+// another, in this order: diagnostics about it, the largest last
 // accepted versions, what the cloud rejected (it is tried again then), owned hosts, certificates,
 // and what members are leaving. So a namespace with much costs the others nothing, as long as it
 // has something to lose. The names of members stay: the compiler bounds how many there are. It is
@@ -43,19 +45,38 @@ func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 	if s.LastPlan != nil {
 		s.LastPlan.OmittedSteps += cut(&s.LastPlan.Steps, MaxSteps)
 	}
-	have, err := measure(s)
-	if err != nil || have <= size {
-		return nil, err
+	var lost []string
+	for {
+		have, err := s.compressIfLarger(size)
+		if err != nil || have <= size {
+			return lost, err
+		}
+		t := &trimming{status: s, excess: have - size, by: map[string]*holder{}}
+		if err := t.weigh(); err != nil {
+			return lost, err
+		}
+		if !t.trim() {
+			return lost, fmt.Errorf("a status takes %d bytes with all left out that can be, and %d can be stored", have, size)
+		}
+		// How much room the version of one member takes is found out only by compressing the others
+		// without it.
+		lost = append(lost, t.lost...)
 	}
-	t := &trimming{status: s, excess: have - size, by: map[string]*holder{}}
-	if err := t.weigh(); err != nil {
-		return nil, err
+}
+
+// compressIfLarger compresses versions if the status takes more bytes than size otherwise, and
+// returns how many it takes.
+func (s *LoadBalancerStatus) compressIfLarger(size int) (have int, err error) {
+	s.Memory.Versions = nil
+	if have, err = measure(s); err != nil || have <= size {
+		return have, err
 	}
-	t.trim()
-	if have, err = measure(s); err == nil && have > size {
-		err = fmt.Errorf("a status takes %d bytes with all left out that can be, and %d can be stored", have, size)
+	if err := s.Memory.compress(); err != nil {
+		return 0, err
 	}
-	return t.lost, err
+	stored := *s
+	stored.Memory = s.Memory.Stored()
+	return measure(&stored)
 }
 
 // measure is how many bytes of JSON a value takes.
@@ -80,9 +101,11 @@ func fitting(names []string, size int) int {
 // A trimming cuts a status down.
 type trimming struct {
 	status *LoadBalancerStatus
-	excess int
-	by     map[string]*holder
-	lost   []string // the Ingresses that lost their versions
+	// versions is how many bytes of JSON the versions of each part are.
+	versions map[string]int
+	excess   int
+	by       map[string]*holder
+	lost     []string // the Ingresses that lost their versions
 
 	// The entries that are left out, by their indices.
 	diagnostics, hosts, certificates, steps map[int]bool
@@ -115,7 +138,7 @@ type rank int
 
 const (
 	told rank = iota
-	version
+	accepted
 	rejection
 	reserved
 	owned
@@ -127,8 +150,19 @@ const (
 func (t *trimming) weigh() error {
 	s := t.status
 	t.diagnostics, t.hosts, t.certificates, t.steps = map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
+	t.versions = map[string]int{}
+	whole := make([]int, len(s.Memory.Members))
+	for i, m := range s.Memory.Members {
+		if m.LastAccepted != nil {
+			size, err := measure(m.LastAccepted)
+			if err != nil {
+				return err
+			}
+			whole[i], t.versions[partOf(m.Ingress)] = size, t.versions[partOf(m.Ingress)]+size
+		}
+	}
 	for i := range s.Memory.Members {
-		if err := t.weighMember(&s.Memory.Members[i]); err != nil {
+		if err := t.weighMember(&s.Memory.Members[i], whole[i]); err != nil {
 			return err
 		}
 	}
@@ -188,24 +222,25 @@ func (t *trimming) list(namespace string, r rank, value any, gone map[int]bool, 
 	return nil
 }
 
-// weighMember weighs what is remembered of a member.
-func (t *trimming) weighMember(m *MemberMemory) error {
-	size, err := measure(m)
+// weighMember weighs what is remembered of a member, whose version is some bytes of JSON. A version
+// that is compressed takes its share of its part.
+func (t *trimming) weighMember(m *MemberMemory, version int) error {
+	stored := *m
+	stored.LastAccepted = nil
+	size, err := measure(stored)
 	if err != nil {
 		return err
 	}
 	namespace := namespaceOf(m.Ingress)
 	t.of(namespace).size += size + len(",")
 	if m.LastAccepted != nil {
-		size, err := measure(m.LastAccepted)
-		if err != nil {
-			return err
-		}
-		size += len(`"lastAccepted":,`)
+		part := partOf(m.Ingress)
+		size := version * base64.StdEncoding.EncodedLen(len(t.status.Memory.Versions[part])) / t.versions[part]
+		t.of(namespace).size += size
 		if !m.Forgotten {
 			size -= len(`"forgotten":true,`)
 		}
-		t.add(namespace, entry{rank: version, size: size, weight: size, at: m.LastAccepted.At.Time, name: m.Ingress, drop: func() {
+		t.add(namespace, entry{rank: accepted, size: size, weight: version, at: m.LastAccepted.At.Time, name: m.Ingress, drop: func() {
 			m.LastAccepted, m.Forgotten = nil, true
 			t.lost = append(t.lost, m.Ingress)
 		}})
@@ -228,8 +263,9 @@ func (t *trimming) weighMember(m *MemberMemory) error {
 }
 
 // trim leaves out entries until there is no excess any more. Of two namespaces that take as much
-// the first by name loses, so that equal statuses are cut equally.
-func (t *trimming) trim() {
+// the first by name loses, so that equal statuses are cut equally. It reports whether there was
+// anything to leave out.
+func (t *trimming) trim() (some bool) {
 	namespaces := slices.SortedFunc(maps.Values(t.by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) })
 	for _, of := range namespaces {
 		slices.SortStableFunc(of.entries, func(a, b entry) int {
@@ -245,6 +281,7 @@ func (t *trimming) trim() {
 		e := most.entries[0]
 		most.entries, most.size, t.excess = most.entries[1:], most.size-e.size, t.excess-e.size
 		e.drop()
+		some = true
 	}
 	s := t.status
 	s.OmittedDiagnostics += int32(len(t.diagnostics))
@@ -255,6 +292,7 @@ func (t *trimming) trim() {
 		s.LastPlan.OmittedSteps += int32(len(t.steps))
 		s.LastPlan.Steps = without(s.LastPlan.Steps, t.steps)
 	}
+	return some
 }
 
 // without is a list without the entries of some indices.

@@ -806,6 +806,22 @@ func (in *Memory) DeepCopyInto(out *Memory) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Versions != nil {
+		in, out := &in.Versions, &out.Versions
+		*out = make(map[string][]byte, len(*in))
+		for key, val := range *in {
+			var outVal []byte
+			if val == nil {
+				(*out)[key] = nil
+			} else {
+				inVal := (*in)[key]
+				in, out := &inVal, &outVal
+				*out = make([]byte, len(*in))
+				copy(*out, *in)
+			}
+			(*out)[key] = outVal
+		}
+	}
 	if in.Certificates != nil {
 		in, out := &in.Certificates, &out.Certificates
 		*out = make([]SecretCertificate, len(*in))

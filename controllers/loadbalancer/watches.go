@@ -172,7 +172,7 @@ func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 	}
 	var known v1alpha1.Memory // empty, where the record was deleted
 	if now != nil {
-		records.SortMembers(&now.Status)
+		records.Expand(ctx, now)
 		known = now.Status.Memory
 	}
 	if key := lb.Key(o.Spec.Key); r.Memories.Follow(key, known) {

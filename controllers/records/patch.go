@@ -20,7 +20,9 @@ import (
 // mergePatch returns a JSON merge patch (RFC 7386) that replaces the status of an object. The API
 // server refuses it if the object has another version by then.
 func mergePatch(stored *v1alpha1.LoadBalancer, r Record) ([]byte, error) {
-	status, err := changedFields(reflect.ValueOf(stored.Status), reflect.ValueOf(r))
+	before := stored.Status
+	before.Memory, r.Memory = before.Memory.Stored(), r.Memory.Stored()
+	status, err := changedFields(reflect.ValueOf(before), reflect.ValueOf(r))
 	if err != nil {
 		return nil, fmt.Errorf("making a patch of LoadBalancer %s: %w", stored.Name, err)
 	}

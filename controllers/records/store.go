@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/lb"
@@ -73,7 +74,7 @@ func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
 	out := map[lb.Key]Record{}
 	for i := range list.Items {
 		if o := &list.Items[i]; IsPlanned(o) == a.planned {
-			SortMembers(&o.Status) // another writer may have changed the order
+			Expand(ctx, o)
 			a.remember(o)
 			out[lb.Key(o.Spec.Key)] = o.Status
 		}
@@ -227,6 +228,7 @@ func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, 
 	if err != nil {
 		return nil, fmt.Errorf("reading LoadBalancer %s: %w", name, err)
 	}
+	Expand(ctx, stored)
 	a.remember(stored)
 	return stored, nil
 }
@@ -258,6 +260,15 @@ func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	}
 	a.doubted[o.GetName()] = true
 	return lb.Key(stored.Spec.Key), true
+}
+
+// Expand makes a record that was read ready for use. Another writer may have changed the order of
+// its members.
+func Expand(ctx context.Context, o *v1alpha1.LoadBalancer) {
+	SortMembers(&o.Status)
+	if err := o.Status.Memory.Expand(); err != nil {
+		log.FromContext(ctx).Error(err, "last accepted versions are lost", "loadBalancer", o.Name)
+	}
 }
 
 // name returns the name of the object of a key.
