@@ -59,7 +59,7 @@ func written(t *testing.T, s LoadBalancerStatus) LoadBalancerStatus {
 
 // A load balancer of five thousand Ingresses keeps the last accepted version of each. Uncompressed
 // they are four times what can be written.
-func TestTheVersionsOfAThousandsOfMembersAreKept(t *testing.T) {
+func TestTheVersionsOfThousandsOfMembersAreKept(t *testing.T) {
 	for _, n := range []int{100, 1500, 5000} {
 		s := usuals(n)
 		whole := sizeOf(t, s)
