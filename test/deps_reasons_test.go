@@ -112,6 +112,7 @@ var reasons = map[string]string{
 	"controllers/multimap":     "maps of sets, for the indexes",
 	"controllers/orphans":      "the collector, to be wired",
 	"controllers/outcome":      "conditions, status and record of what came of a reconcile",
+	"controllers/podcache":     "Pods in the cache, in a form that takes little memory",
 	"controllers/queue":        "watching, retrying, and limits for all reconcilers",
 	"controllers/readiness":    "the reconciler of readiness gates, to be wired",
 	"controllers/records":      "the record of a load balancer, read and written in one place",

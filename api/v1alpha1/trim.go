@@ -31,8 +31,8 @@ const (
 
 // Trim cuts the status to what can be stored in size bytes, and returns the Ingresses that lost
 // their last accepted versions: until they are accepted again they have nothing to fall back to.
-// First it cuts long lists. If that is not enough, last accepted versions are compressed. If that is
-// not enough either, the namespace that takes the most bytes of the status loses one entry after
+// First it cuts long lists. If that is not enough, last accepted versions are compressed. If that
+// is not enough either, the namespace that takes the most bytes of the status loses one entry after
 // another, in this order: diagnostics about it, the largest last
 // accepted versions, what the cloud rejected (it is tried again then), owned hosts, certificates,
 // and what members are leaving. So a namespace with much costs the others nothing, as long as it
@@ -56,7 +56,8 @@ func (s *LoadBalancerStatus) Trim(size int) ([]string, error) {
 			return lost, err
 		}
 		if !t.trim() {
-			return lost, fmt.Errorf("a status takes %d bytes with all left out that can be, and %d can be stored", have, size)
+			return lost, fmt.Errorf(
+				"a status takes %d bytes with all left out that can be, and %d can be stored", have, size)
 		}
 		// How much room the version of one member takes is found out only by compressing the others
 		// without it.
@@ -235,15 +236,18 @@ func (t *trimming) weighMember(m *MemberMemory, version int) error {
 	t.of(namespace).size += size + len(",")
 	if m.LastAccepted != nil {
 		part := partOf(m.Ingress)
-		size := version * base64.StdEncoding.EncodedLen(len(t.status.Memory.Versions[part])) / t.versions[part]
+		compressed := base64.StdEncoding.EncodedLen(len(t.status.Memory.Versions[part]))
+		size := version * compressed / t.versions[part]
 		t.of(namespace).size += size
 		if !m.Forgotten {
 			size -= len(`"forgotten":true,`)
 		}
-		t.add(namespace, entry{rank: accepted, size: size, weight: version, at: m.LastAccepted.At.Time, name: m.Ingress, drop: func() {
+		drop := func() {
 			m.LastAccepted, m.Forgotten = nil, true
 			t.lost = append(t.lost, m.Ingress)
-		}})
+		}
+		at := m.LastAccepted.At.Time
+		t.add(namespace, entry{rank: accepted, size: size, weight: version, at: at, name: m.Ingress, drop: drop})
 	}
 	if len(m.Rejections) > 0 {
 		size, err := measure(m.Rejections)

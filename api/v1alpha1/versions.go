@@ -48,7 +48,8 @@ func (m *Memory) Expand() error {
 	for name, text := range m.Versions {
 		versions, err := readPart(text)
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("reading part %s of the last accepted versions: %w", name, err))
+			err = fmt.Errorf("reading part %s of the last accepted versions: %w", name, err)
+			failed = errors.Join(failed, err)
 		}
 		parts[name] = versions
 	}

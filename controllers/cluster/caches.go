@@ -12,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/controllers/podcache"
 )
 
 // This file says what the caches keep of the objects of the cluster.
@@ -21,7 +23,9 @@ import (
 // Secrets with the label alone.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
-	o.ByObject = map[client.Object]cache.ByObject{&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: slimPod}}
+	o.ByObject = map[client.Object]cache.ByObject{
+		&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: podcache.Transform},
+	}
 	if secrets == SecretsLabelled {
 		o.ByObject[SecretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
 	}

@@ -82,15 +82,17 @@ func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, erro
 
 // ServicesListing returns the Services whose EndpointSlices list a Pod.
 func (r PodReader) ServicesListing(ctx context.Context, pod client.Object) (map[Ref]bool, error) {
+	namespace, name := pod.GetNamespace(), pod.GetName()
+	which := client.MatchingFields{SlicePods: familyOf(name)}
 	var list discoveryv1.EndpointSliceList
-	err := r.cache.List(ctx, &list, client.InNamespace(pod.GetNamespace()), client.MatchingFields{SlicePods: familyOf(pod.GetName())}, client.UnsafeDisableDeepCopy)
+	err := r.cache.List(ctx, &list, client.InNamespace(namespace), which, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", pod.GetNamespace(), pod.GetName(), err)
+		return nil, fmt.Errorf("listing EndpointSlices of Pod %s/%s: %w", namespace, name, err)
 	}
 	out := map[Ref]bool{}
 	for i := range list.Items {
-		if s := &list.Items[i]; lists(s, pod.GetName()) {
-			out[Ref{KindService, pod.GetNamespace(), s.Labels[discoveryv1.LabelServiceName]}] = true
+		if s := &list.Items[i]; lists(s, name) {
+			out[Ref{KindService, namespace, s.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}
 	return out, nil

@@ -15,24 +15,9 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// aPod has something everywhere, as Pods do.
-func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
-	p := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "shop", Name: "web-1", UID: "uid", ResourceVersion: "7", Labels: map[string]string{"app": "web"},
-			Annotations: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
-		},
-		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "web", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
-		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
-			Conditions:        []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}},
-			ContainerStatuses: []corev1.ContainerStatus{{Name: "web"}},
-		},
-	}
-	for _, g := range gates {
-		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: g})
-	}
-	return p
+// aPod returns the Pod web-1 of shop.
+func aPod() *corev1.Pod {
+	return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", Labels: map[string]string{"app": "web"}}}
 }
 
 // The Services of a Pod list it in an EndpointSlice, or select it.
@@ -76,8 +61,9 @@ func TestThePodsOfEndpoints(t *testing.T) {
 	unseen.Endpoints[0].Addresses = []string{"10.0.0.2"}
 	moved := aSlice("web-3", "web", "web-1") // at an address that the Pod does not have
 	moved.Endpoints[0].Addresses = []string{"10.0.0.3"}
-	gated := aPod(v1alpha1.TargetHealthGate)
-	gated.ManagedFields = nil
+	gated := aPod()
+	gated.Spec.ReadinessGates = []corev1.PodReadinessGate{{ConditionType: v1alpha1.TargetHealthGate}}
+	gated.Status.PodIPs = []corev1.PodIP{{IP: "10.0.0.1"}}
 	c := clusterOf(t, gated)
 	for _, gates := range []bool{true, false} {
 		pods, awaited, err := NewPodReader(c, gates).PodsOf(t.Context(), []*discoveryv1.EndpointSlice{seen, unseen, moved})

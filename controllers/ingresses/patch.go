@@ -51,7 +51,8 @@ func mergePatch(of metadata, entries *[]networkingv1.IngressLoadBalancerIngress)
 // metadata object it answers with the metadata alone, as it does for `kubectl get` with columns
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
 func named(ing *networkingv1.Ingress) *metav1.PartialObjectMetadata {
-	o := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: ing.Namespace, Name: ing.Name}}
+	o := &metav1.PartialObjectMetadata{}
+	o.Namespace, o.Name = ing.Namespace, ing.Name
 	o.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind(cluster.KindIngress))
 	return o
 }

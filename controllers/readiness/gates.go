@@ -25,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/podcache"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/targets"
 	"fairlead.dev/fairlead/model/endpoints"
@@ -179,8 +180,9 @@ func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 	if err != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	to := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name}}
-	to.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(cluster.KindPod)) // the answer has the metadata alone
+	to := &metav1.PartialObjectMetadata{} // the answer has the metadata alone
+	to.Namespace, to.Name = pod.Namespace, pod.Name
+	to.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(cluster.KindPod))
 	if err := g.Writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
@@ -195,9 +197,11 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			return nil
 		}),
 		queue.Watch[client.Object](from, &corev1.Pod{}, func(before, _ client.Object) bool {
-			return !atGate(cluster.PodFrom(before))
+			return !atGate(podcache.Pod(before))
 		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
-			if !atGate(cluster.PodFrom(pod)) {
+			if !atGate(podcache.Pod(pod)) {
+		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
+			if !atGate(podcache.Pod(pod)) {
 				return nil
 			}
 			return []types.NamespacedName{client.ObjectKeyFromObject(pod)}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/podcache"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/endpoints"
 	"fairlead.dev/fairlead/model/lb"
@@ -39,7 +40,7 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 // target, and changes no EndpointSlice.
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch[client.Object](from, &corev1.Pod{}, func(before, after client.Object) bool {
-		was, is := cluster.PodFrom(before), cluster.PodFrom(after)
+		was, is := podcache.Pod(before), podcache.Pod(after)
 		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
 	}, queue.Recording(r.Backlog, func(ctx context.Context, pod client.Object) []lb.GroupKey {

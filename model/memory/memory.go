@@ -127,9 +127,8 @@ func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 // IsVersionOf reports whether the Ingress asks for what was accepted. Most Ingresses do, and are
 // found to without computing digests.
 func (a *Accepted) IsVersionOf(ing *networkingv1.Ingress) bool {
-	accepted := a.Version(ing)
-	same := asksTheSame(accepted.Annotations, ing.Annotations) && reflect.DeepEqual(&accepted.Spec, &ing.Spec)
-	return same || Version(accepted) == Version(ing)
+	return asksTheSame(a.Annotations, ing.Annotations) && reflect.DeepEqual(&a.Spec, &ing.Spec) ||
+		Version(a.Version(ing)) == Version(ing)
 }
 
 // asksTheSame reports whether the annotations that belong to a version are the same of two
@@ -236,5 +235,6 @@ func asked(ing *networkingv1.Ingress) map[string]string {
 
 // belongs reports whether an annotation, which is one of some, belongs to a version.
 func belongs(key string, all map[string]string) bool {
-	return strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass || foreign.Restricting(key, all)
+	return strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass ||
+		foreign.Restricting(key, all)
 }

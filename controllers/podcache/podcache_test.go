@@ -1,4 +1,4 @@
-package cluster
+package podcache
 
 import (
 	"testing"
@@ -15,10 +15,30 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
+// aPod has something everywhere, as Pods do.
+func aPod(gates ...corev1.PodConditionType) *corev1.Pod {
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: "shop", Name: "web-1", UID: "uid", ResourceVersion: "7", Labels: map[string]string{"app": "web"},
+			Annotations: map[string]string{"a": "b"}, ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubelet"}},
+		},
+		Spec: corev1.PodSpec{NodeName: "node", Containers: []corev1.Container{{Name: "web", Env: []corev1.EnvVar{{Name: "SECRET", Value: "x"}}}}},
+		Status: corev1.PodStatus{
+			Phase: corev1.PodRunning, PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}},
+			Conditions:        []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}},
+			ContainerStatuses: []corev1.ContainerStatus{{Name: "web"}},
+		},
+	}
+	for _, g := range gates {
+		p.Spec.ReadinessGates = append(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: g})
+	}
+	return p
+}
+
 // inCache returns a Pod as an event of the cache has it.
 func inCache(t *testing.T, p *corev1.Pod) client.Object {
 	t.Helper()
-	kept, err := slimPod(p)
+	kept, err := Transform(p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +51,7 @@ func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-1", UID: types.UID("uid"), ResourceVersion: "7"},
 			Status:     corev1.PodStatus{PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}},
 		}
-		if diff := cmp.Diff(want, PodFrom(inCache(t, p))); diff != "" {
+		if diff := cmp.Diff(want, Pod(inCache(t, p))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -40,7 +60,7 @@ func TestOfAPodWithoutTheGateOnlyTheNameAndTheAddressesAreKept(t *testing.T) {
 func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 	p := aPod("example.com/warm", v1alpha1.TargetHealthGate)
 	p.Status.Conditions = append(p.Status.Conditions, corev1.PodCondition{Type: "example.com/warm", Status: corev1.ConditionTrue})
-	kept := PodFrom(inCache(t, p))
+	kept := Pod(inCache(t, p))
 	if !endpoints.WaitsForGate(kept) || len(kept.Status.PodIPs) != 1 || kept.Status.PodIPs[0].IP != "10.0.0.1" || kept.Labels["app"] != "web" {
 		t.Errorf("what is left is %+v", kept)
 	}
@@ -48,7 +68,7 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 		t.Errorf("more is left than is read: %+v", kept)
 	}
 	p.DeletionTimestamp = new(metav1.Now())
-	if endpoints.WaitsForGate(PodFrom(inCache(t, p))) {
+	if endpoints.WaitsForGate(Pod(inCache(t, p))) {
 		t.Error("that it is about to go is lost")
 	}
 }
@@ -57,11 +77,11 @@ func TestOfAPodWithTheGateWhatIsReadIsKept(t *testing.T) {
 func TestThatAPodHasEndedIsKept(t *testing.T) {
 	p := aPod()
 	p.Status.Phase = corev1.PodSucceeded
-	if kept := PodFrom(inCache(t, p)); kept.Status.Phase != corev1.PodSucceeded {
+	if kept := Pod(inCache(t, p)); kept.Status.Phase != corev1.PodSucceeded {
 		t.Errorf("what is left is %v", kept)
 	}
 	deleted := toolscache.DeletedFinalStateUnknown{Key: "shop/web-1"}
-	if o, err := slimPod(deleted); err != nil || o != any(deleted) {
+	if o, err := Transform(deleted); err != nil || o != any(deleted) {
 		t.Errorf("the mark of a Pod that was deleted becomes %v, %v", o, err)
 	}
 }
@@ -73,14 +93,14 @@ func TestACopyOfACachedPodIsAPod(t *testing.T) {
 	if !ok {
 		t.Fatalf("the copy is %T", kept.DeepCopyObject())
 	}
-	if diff := cmp.Diff(PodFrom(kept), copied); diff != "" {
+	if diff := cmp.Diff(Pod(kept), copied); diff != "" {
 		t.Errorf("the copy is another (-want +got):\n%s", diff)
 	}
 	copied.Status.PodIPs[0].IP, copied.Labels["app"], copied.Status.Conditions[0].Status = "", "", ""
-	if now := PodFrom(kept); now.Status.PodIPs[0].IP == "" || now.Labels["app"] == "" || now.Status.Conditions[0].Status == "" {
+	if now := Pod(kept); now.Status.PodIPs[0].IP == "" || now.Labels["app"] == "" || now.Status.Conditions[0].Status == "" {
 		t.Errorf("a change of the copy changes the cache: %+v", now)
 	}
-	if of := PodFrom(aPod()); of.Spec.NodeName != "node" {
+	if of := Pod(aPod()); of.Spec.NodeName != "node" {
 		t.Errorf("a Pod becomes %+v", of)
 	}
 	if cached, whole := unsafe.Sizeof(cachedPod{}), unsafe.Sizeof(corev1.Pod{}); cached > whole/3 {

@@ -1,4 +1,6 @@
-package cluster
+// Package podcache has the form of Pods in the cache. There are many Pods, and a corev1.Pod takes
+// more than a kilobyte however few of its fields are set.
+package podcache
 
 import (
 	corev1 "k8s.io/api/core/v1"
@@ -10,11 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file has the form of Pods in the cache. There are many Pods, and a corev1.Pod takes more than
-// a kilobyte however few of its fields are set.
-
-// A cachedPod is a Pod in the cache: what is read of it. A cache copies the objects that it is asked
-// for, and the copy of a cachedPod is a Pod.
+// A cachedPod is a Pod in the cache: what is read of it. A cache copies the objects that it is
+// asked for, and the copy of a cachedPod is a Pod.
 type cachedPod struct {
 	metav1.ObjectMeta
 	addresses []corev1.PodIP
@@ -28,16 +27,18 @@ type gatedFields struct {
 	conditions []corev1.PodCondition
 }
 
-// slimPod keeps of a Pod with our readiness gate what is read, and of any other the name and the
+// Transform keeps of a Pod with our readiness gate what is read, and of any other the name and the
 // addresses.
-func slimPod(o any) (any, error) {
+func Transform(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
 		return o, nil // the mark of one that was deleted, or one that is slim
 	}
 	slim := &cachedPod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion},
-		addresses:  p.Status.PodIPs,
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: p.Namespace, Name: p.Name, UID: p.UID, ResourceVersion: p.ResourceVersion,
+		},
+		addresses: p.Status.PodIPs,
 	}
 	if endpoints.Ended(p) {
 		slim.phase = p.Status.Phase
@@ -56,15 +57,16 @@ func (p *cachedPod) DeepCopyObject() runtime.Object { return p.pod().DeepCopy() 
 
 // pod returns the Pod, which shares its fields with the cache.
 func (p *cachedPod) pod() *corev1.Pod {
-	out := &corev1.Pod{ObjectMeta: p.ObjectMeta, Status: corev1.PodStatus{PodIPs: p.addresses, Phase: p.phase}}
+	out := &corev1.Pod{ObjectMeta: p.ObjectMeta}
+	out.Status.PodIPs, out.Status.Phase = p.addresses, p.phase
 	if p.gated != nil {
 		out.Spec.ReadinessGates, out.Status.Conditions = p.gated.gates, p.gated.conditions
 	}
 	return out
 }
 
-// PodFrom returns the Pod of an event. The caller must not change it.
-func PodFrom(o client.Object) *corev1.Pod {
+// Pod returns the Pod of an event. The caller must not change it.
+func Pod(o client.Object) *corev1.Pod {
 	if slim, ok := o.(*cachedPod); ok {
 		return slim.pod()
 	}
