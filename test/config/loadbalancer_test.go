@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -106,15 +107,53 @@ func TestKeyDoesNotChange(t *testing.T) {
 	}
 }
 
+// A status of three megabytes is written compressed, and read as it was.
+func TestACompressedStatusIsStored(t *testing.T) {
+	api, made := newLoadBalancer(t, kube.Shared(t), "fairlead/@crowded/internal")
+	made.Status = someStatus()
+	members := made.Status.Memory.Members
+	for i := range 300 {
+		m := *members[0].DeepCopy()
+		m.Ingress = fmt.Sprintf("shop/web-%03d", i)
+		m.LastAccepted.Annotations = map[string]string{"fairlead.dev/health-check-path": "/" + strings.Repeat(m.Ingress, 900)}
+		members = append(members, m)
+	}
+	made.Status.Memory.Members = members
+	if lost, err := made.Status.Trim(v1alpha1.MaxSize); err != nil || len(lost) > 0 {
+		t.Fatalf("%d members lost their version, error %v", len(lost), err)
+	}
+	written := made.DeepCopy()
+	written.Status.Memory = made.Status.Memory.Stored()
+	if err := api.Status().Update(t.Context(), written); err != nil {
+		t.Fatal(err)
+	}
+	var stored v1alpha1.LoadBalancer
+	if err := api.Get(t.Context(), client.ObjectKeyFromObject(made), &stored); err != nil {
+		t.Fatal(err)
+	}
+	if err := stored.Status.Memory.Expand(); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(members, stored.Status.Memory.Members); diff != "" {
+		t.Errorf("the members, stored (-want +got):\n%.2000s", diff)
+	}
+}
+
 // TestTrimmedStatusIsStored: what Trim leaves of far too much is small enough.
 func TestTrimmedStatusIsStored(t *testing.T) {
 	api, made := newLoadBalancer(t, kube.Shared(t), "fairlead/@large/internal")
 	made.Status = someStatus()
 	member := made.Status.Memory.Members[0]
-	member.LastAccepted.Annotations = map[string]string{"fairlead.dev/health-check-path": strings.Repeat("/", 10_000)}
+	draw := rand.New(rand.NewPCG(1, 1)) // numbers that cannot be compressed to less than two thirds
 	made.Status.Memory.Members = nil
 	for i := range 300 {
 		member.Ingress = fmt.Sprintf("shop/web-%03d", i)
+		var noise strings.Builder
+		for noise.Len() < 10_000 {
+			fmt.Fprintf(&noise, "/%x", draw.Uint64())
+		}
+		member.LastAccepted = member.LastAccepted.DeepCopy()
+		member.LastAccepted.Annotations = map[string]string{"fairlead.dev/health-check-path": noise.String()}
 		made.Status.Memory.Members = append(made.Status.Memory.Members, member)
 	}
 	if err := api.Status().Update(t.Context(), made.DeepCopy()); err == nil {
@@ -124,6 +163,7 @@ func TestTrimmedStatusIsStored(t *testing.T) {
 	if err != nil || len(lost) == 0 || len(lost) == 300 {
 		t.Fatalf("%d of 300 members lost their version, error %v", len(lost), err)
 	}
+	made.Status.Memory = made.Status.Memory.Stored()
 	if err := api.Status().Update(t.Context(), made); err != nil {
 		t.Errorf("with %d versions dropped: %s", len(lost), err)
 	}
