@@ -26,6 +26,7 @@ type status struct {
 	known    bool // it was published
 	entries  []networkingv1.IngressLoadBalancerIngress
 	repaired time.Time // when these entries were last written over those of another writer
+	over     string    // the version of the Ingress, as it was read, that they were written over last
 }
 
 // repairEvery is how often a status is written over that of another writer at most.
@@ -60,6 +61,25 @@ func (p *published) unset(ing string) {
 	if _, held := p.of[ing]; held {
 		p.of[ing] = status{}
 	}
+}
+
+// wrote records that the entries of an Ingress were written over a version of it.
+func (p *published) wrote(ing, over string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if before, held := p.of[ing]; held {
+		before.over = over
+		p.of[ing] = before
+	}
+}
+
+// unseen reports whether entries were written over the version of an Ingress that is read: the cache
+// does not have the write yet.
+func (p *published) unseen(ing, read string, entries []networkingv1.IngressLoadBalancerIngress) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	before := p.of[ing]
+	return before.over != "" && before.over == read && equality.Semantic.DeepEqual(before.entries, entries)
 }
 
 // mayRepair reports whether a status that was published may be written again now.

@@ -2,6 +2,7 @@ package ingresses
 
 import (
 	"errors"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -103,6 +104,7 @@ func TestAStatusIsRepairedEveryTenSeconds(t *testing.T) {
 			{0, ours, false},
 		} {
 			time.Sleep(step.after)
+			read.ResourceVersion = strconv.Itoa(100 + i) // the other writer has written
 			if err := w.Publish(t.Context(), read, step.status); errors.Is(err, queue.ErrDisputed) != step.disputed || err != nil && !step.disputed {
 				t.Errorf("step %d ends with %v", i, err)
 			}

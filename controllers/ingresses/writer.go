@@ -67,6 +67,9 @@ func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
 func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) error {
 	name := nameOf(ing)
 	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries)
+	if !right && w.published.unseen(name, ing.ResourceVersion, entries) {
+		return nil
+	}
 	if !right && !w.published.mayRepair(name, entries) {
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, name)
 	}
@@ -81,6 +84,7 @@ func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries
 	if err := w.client.Status().Patch(ctx, named(ing), patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
+	w.published.wrote(name, ing.ResourceVersion)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package ingresses
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/scheme"
@@ -118,5 +120,40 @@ func TestWrites(t *testing.T) {
 				t.Errorf("there are finalizers %q and addresses %q, want %q and %q; labels %v", got.Finalizers, addresses, c.finalizers, c.addresses, got.Labels)
 			}
 		})
+	}
+}
+
+// A reconcile may come before the cache has the write of the one before it: that writes nothing
+// again, and is no dispute. A status that another writer has changed since is repaired.
+func TestAWriteThatIsNotSeenYetIsNotRepeated(t *testing.T) {
+	ours := []networkingv1.IngressLoadBalancerIngress{{Hostname: "ours.example"}}
+	api, read := written(t, false, v1alpha1.IngressFinalizer)
+	writes := 0
+	counted := interceptor.NewClient(api.(client.WithWatch), interceptor.Funcs{SubResourcePatch: func(ctx context.Context, to client.Client, part string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+		writes++
+		return to.SubResource(part).Patch(ctx, o, p, opts...)
+	}})
+	w := NewWriter(counted)
+	if err := w.AddFinalizer(t.Context(), read); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if err := w.Publish(t.Context(), read, ours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if writes != 1 {
+		t.Errorf("%d writes of one status", writes)
+	}
+	if err := w.Publish(t.Context(), read, append(ours, networkingv1.IngressLoadBalancerIngress{Hostname: "more.example"})); err != nil || writes != 2 {
+		t.Errorf("%d writes once there is another address, %v", writes, err)
+	}
+	undone := get(t, api)
+	undone.Status.LoadBalancer.Ingress = nil
+	if err := api.Status().Update(t.Context(), undone); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Publish(t.Context(), get(t, api), ours); err != nil || writes != 3 {
+		t.Errorf("%d writes once another writer has changed it, %v", writes, err)
 	}
 }
