@@ -246,8 +246,9 @@ func (t *trimming) weighMember(m *MemberMemory, version int) error {
 			m.LastAccepted, m.Forgotten = nil, true
 			t.lost = append(t.lost, m.Ingress)
 		}
-		at := m.LastAccepted.At.Time
-		t.add(namespace, entry{rank: accepted, size: size, weight: version, at: at, name: m.Ingress, drop: drop})
+		t.add(namespace, entry{
+			rank: accepted, size: size, weight: version, at: m.LastAccepted.At.Time, name: m.Ingress, drop: drop,
+		})
 	}
 	if len(m.Rejections) > 0 {
 		size, err := measure(m.Rejections)

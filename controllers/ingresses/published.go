@@ -73,13 +73,16 @@ func (p *published) wrote(ing, over string) {
 	}
 }
 
-// unseen reports whether entries were written over the version of an Ingress that is read: the cache
-// does not have the write yet.
-func (p *published) unseen(ing, read string, entries []networkingv1.IngressLoadBalancerIngress) bool {
+// unseen reports whether entries were written over the version of an Ingress that is read: the
+// cache does not have the write yet.
+func (p *published) unseen(
+	ing, read string, entries []networkingv1.IngressLoadBalancerIngress,
+) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.of[ing]
-	return before.over != "" && before.over == read && equality.Semantic.DeepEqual(before.entries, entries)
+	same := equality.Semantic.DeepEqual(before.entries, entries)
+	return same && before.over != "" && before.over == read
 }
 
 // mayRepair reports whether a status that was published may be written again now.
