@@ -200,8 +200,6 @@ func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.Namesp
 			return !atGate(podcache.Pod(before))
 		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
 			if !atGate(podcache.Pod(pod)) {
-		}, func(_ context.Context, pod client.Object) []types.NamespacedName {
-			if !atGate(podcache.Pod(pod)) {
 				return nil
 			}
 			return []types.NamespacedName{client.ObjectKeyFromObject(pod)}
