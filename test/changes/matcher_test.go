@@ -135,18 +135,26 @@ func (t table) level(host string) string {
 
 // serves reports whether an Ingress is on a port for a host of its rules: on 80 always, on 443 where
 // spec.tls has it. The cloud has a certificate for each host, with no other name in it. A certificate
-// is not served if its name is above a host of another namespace.
+// is not served if its name is above a host of another namespace that does not have the same one.
 func (t table) serves(ing *networkingv1.Ingress, port int32, host string) bool {
 	if port == 80 {
 		return true
 	}
 	for name, owner := range t.owner {
-		if !t.shared && owner != ing.Namespace && covers(host, name) {
+		if !t.shared && owner != ing.Namespace && covers(host, name) && !t.has(owner, host) {
 			return false
 		}
 	}
 	return slices.ContainsFunc(ing.Spec.TLS, func(tls networkingv1.IngressTLS) bool {
 		return host != "" && slices.Contains(tls.Hosts, host)
+	})
+}
+
+// has reports whether a namespace has the certificate of a host.
+func (t table) has(namespace, host string) bool {
+	return slices.ContainsFunc(t.all, func(ing *networkingv1.Ingress) bool {
+		return ing.Namespace == namespace && len(ing.Spec.TLS) > 0 &&
+			slices.Contains(ing.Spec.TLS[0].Hosts, host)
 	})
 }
 
