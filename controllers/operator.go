@@ -188,6 +188,7 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 	if o.ReadOnly {
 		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}
+	o.Classes.Check = (&gather.Checks{}).About
 	return &gather.Gatherer{
 		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
 		Secrets:  cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),

@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
@@ -45,6 +48,9 @@ type Options struct {
 	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many
 	// as a LoadBalancer holds.
 	Room int
+	// Check returns what check finds in an IngressClass or parameters. It may remember what it found
+	// in this version of it. Where it is nil, each is checked each time.
+	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
 }
 
 // A Class is an IngressClass of ours with its parameters.

@@ -7,6 +7,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -52,7 +53,8 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 		return nil
 	}
 	source := (&Class{Name: c.Name}).Source()
-	if errs := validate.Class(c); len(errs) > 0 {
+	errs := cs.options.check(c, func() field.ErrorList { return validate.Class(c) })
+	if len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ClassMissing, "IngressClass %s is invalid: %s", c.Name,
 			errs.ToAggregate())
 		return validate.Refusals(source, errs)
@@ -61,7 +63,7 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 		cs.usable[c.Name] = &Class{Name: c.Name}
 		return nil
 	}
-	spec, at, err := from.find(c.Spec.Parameters, field.NewPath("spec", "parameters"))
+	object, spec, err := from.find(c.Spec.Parameters, field.NewPath("spec", "parameters"))
 	if err != nil {
 		d := classProblem(diag.ParametersMissing, "the parameters of IngressClass %s: %s", c.Name,
 			err.ErrorBody())
@@ -69,11 +71,14 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 		d.Source = source.At(err.Field)
 		return []diag.Diagnostic{d}
 	}
-	if errs := append(ValidateSpec(spec, field.NewPath("spec")),
-		cs.options.checkProvider(spec.ProviderName)...); len(errs) > 0 {
+	errs = cs.options.check(object, func() field.ErrorList {
+		return append(ValidateSpec(spec, field.NewPath("spec")),
+			cs.options.checkProvider(spec.ProviderName)...)
+	})
+	if len(errs) > 0 {
 		cs.broken[c.Name] = classProblem(diag.ParametersMissing,
 			"the parameters of IngressClass %s are invalid: %s", c.Name, errs.ToAggregate())
-		return validate.Refusals(at, errs)
+		return validate.Refusals(sourceOf(c.Spec.Parameters), errs)
 	}
 	class := &Class{c.Name, *spec}
 	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
@@ -82,6 +87,14 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	}
 	cs.usable[c.Name] = class
 	return nil
+}
+
+// check returns what is found in an object.
+func (o Options) check(of metav1.Object, check func() field.ErrorList) field.ErrorList {
+	if o.Check == nil {
+		return check()
+	}
+	return o.Check(of, check)
 }
 
 // checkProvider returns an error for the name of a provider that the operator does not have.

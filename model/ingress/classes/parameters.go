@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -26,34 +27,40 @@ func newParameters(o objects.Objects) parameters {
 		objects.ByName(o.ClusterLoadBalancerClasses)}
 }
 
-// find is the spec that a class refers to and the object that it is in, or what is wrong with the
+// find is the object that a class refers to and the spec in it, or what is wrong with the
 // reference.
 func (p parameters) find(ref *networkingv1.IngressClassParametersReference,
-	at *field.Path) (*v1alpha1.LoadBalancerClassSpec, diag.Source, *field.Error) {
+	at *field.Path) (metav1.Object, *v1alpha1.LoadBalancerClassSpec, *field.Error) {
+	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
+	switch {
+	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
+		return nil, nil, field.NotSupported(at.Child("apiGroup"), ref.APIGroup,
+			[]string{v1alpha1.Group})
+	case !slices.Contains(kinds, ref.Kind):
+		return nil, nil, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
+	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
+		return nil, nil, field.Required(at.Child("namespace"),
+			"a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
+	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
+		return nil, nil, field.Forbidden(at.Child("namespace"),
+			"a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
+	}
+	source := sourceOf(ref)
+	n := objects.Name{Namespace: source.Namespace, Name: source.Name}
+	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
+		return c, &c.Spec, nil
+	}
+	if c := p.cluster[n]; c != nil && ref.Kind == v1alpha1.KindClusterLoadBalancerClass {
+		return c, &c.Spec, nil
+	}
+	return nil, nil, field.NotFound(at, source.String())
+}
+
+// sourceOf is the object that a reference names.
+func sourceOf(ref *networkingv1.IngressClassParametersReference) diag.Source {
 	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
 	if ref.Namespace != nil {
 		source.Namespace = *ref.Namespace
 	}
-	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
-	switch {
-	case ref.APIGroup == nil || *ref.APIGroup != v1alpha1.Group:
-		return nil, source, field.NotSupported(at.Child("apiGroup"), ref.APIGroup,
-			[]string{v1alpha1.Group})
-	case !slices.Contains(kinds, ref.Kind):
-		return nil, source, field.NotSupported(at.Child("kind"), ref.Kind, kinds)
-	case ref.Kind == v1alpha1.KindLoadBalancerClass && ref.Namespace == nil:
-		return nil, source, field.Required(at.Child("namespace"),
-			"a LoadBalancerClass is in a namespace: set `parameters.scope` to 'Namespace'")
-	case ref.Kind == v1alpha1.KindClusterLoadBalancerClass && ref.Namespace != nil:
-		return nil, source, field.Forbidden(at.Child("namespace"),
-			"a ClusterLoadBalancerClass is in no namespace: set `parameters.scope` to 'Cluster'")
-	}
-	n := objects.Name{Namespace: source.Namespace, Name: source.Name}
-	if c := p.namespaced[n]; c != nil && ref.Kind == v1alpha1.KindLoadBalancerClass {
-		return &c.Spec, source, nil
-	}
-	if c := p.cluster[n]; c != nil && ref.Kind == v1alpha1.KindClusterLoadBalancerClass {
-		return &c.Spec, source, nil
-	}
-	return nil, source, field.NotFound(at, source.String())
+	return source
 }
