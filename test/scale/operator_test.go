@@ -173,6 +173,9 @@ func operate(t testing.TB, cluster *kube.Cluster) *operator {
 	o.command = exec.Command(program, "run", "--kubeconfig", cluster.Kubeconfig, "--leader-elect", "--leader-elect-namespace", "default",
 		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")
 	o.command.Env = append(os.Environ(), asOperator+"="+*profiles)
+	if *limit != "" {
+		o.command.Env = append(o.command.Env, "GOMEMLIMIT="+*limit)
+	}
 	o.command.Stderr = logs
 	journal, err := o.command.StdoutPipe()
 	if err != nil {

@@ -34,6 +34,7 @@ var (
 	classCount = flag.Int("classes", 2, "how many IngressClasses they have, two at least")
 	arriving   = flag.Int("arriving", 400, "how many Ingresses come while the operator runs, as many to a group")
 	steady     = flag.Duration("steady", time.Minute, "how long nothing may be written")
+	limit      = flag.String("memory-limit", "", "the operator's GOMEMLIMIT: 90 % of a container's limit, as in 315MiB")
 	profiles   = flag.String("profiles", "", "an absolute `folder` for profiles of the operator")
 )
 
