@@ -11,10 +11,12 @@ import (
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // The name of an attribute is typed once for each kind of resource that has it: in its row, or as a
-// constant. Package test/albsim, which plays AWS, has its own.
+// constant. The row of an annotation that asks for it has it once more, and is compared with it by
+// TestAnnotationsOfAttributesHaveTheBoundsOfAWS. Package test/albsim, which plays AWS, has its own.
 func TestNamesOfAttributesAreTypedOnce(t *testing.T) {
 	alb := lb.ALB()
 	kinds := map[string]int{}
@@ -26,6 +28,11 @@ func TestNamesOfAttributesAreTypedOnce(t *testing.T) {
 	}
 	for name := range ListenerDefaults {
 		kinds[name]++
+	}
+	for _, row := range settings.Table {
+		if row.Attribute != "" {
+			kinds[row.Attribute]++
+		}
 	}
 	typed := map[string][]string{}
 	for _, folder := range []string{"api", "cli", "controllers", "model", "providers"} {
