@@ -60,7 +60,7 @@ func atBounds(t *testing.T, table fields.Table, specs map[string]string) map[str
 				base = prefix
 			}
 		}
-		make := func(want verdict, change func(now any) any) {
+		add := func(want verdict, change func(now any) any) {
 			if want == fine && dependent[path] != "" {
 				return
 			}
@@ -81,7 +81,7 @@ func atBounds(t *testing.T, table fields.Table, specs map[string]string) map[str
 			}
 			out[string(json)] = want
 		}
-		value := func(want verdict, v any) { make(want, func(any) any { return v }) }
+		value := func(want verdict, v any) { add(want, func(any) any { return v }) }
 		for _, known := range bound.Known {
 			value(fine, known)
 		}
@@ -108,12 +108,12 @@ func atBounds(t *testing.T, table fields.Table, specs map[string]string) map[str
 			value(refused, " ")
 		}
 		if bound.Longest > 0 {
-			make(fine, func(now any) any { return padded(now, bound.Longest) })
-			make(refused, func(now any) any { return padded(now, bound.Longest+1) })
+			add(fine, func(now any) any { return padded(now, bound.Longest) })
+			add(refused, func(now any) any { return padded(now, bound.Longest+1) })
 		}
 		if bound.MostItems > 0 {
-			make(fine, func(now any) any { return enlarged(now, bound.MostItems) })
-			make(refused, func(now any) any { return enlarged(now, bound.MostItems+1) })
+			add(fine, func(now any) any { return enlarged(now, bound.MostItems) })
+			add(refused, func(now any) any { return enlarged(now, bound.MostItems+1) })
 		}
 	}
 	return out
