@@ -333,22 +333,8 @@ func TestGroupsAreListedByName(t *testing.T) {
 // What cannot be read leaves the gate shut, and is returned.
 func TestAGateStaysShutWhereTheClusterCannotBeRead(t *testing.T) {
 	down := errors.New("the cache has ended")
-	lists := func(kind client.ObjectList) interceptor.Funcs {
-		return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if fmt.Sprintf("%T", list) == fmt.Sprintf("%T", kind) {
-				return down
-			}
-			return c.List(ctx, list, opts...)
-		}}
-	}
-	gets := func(kind client.Object) interceptor.Funcs {
-		return interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if fmt.Sprintf("%T", o) == fmt.Sprintf("%T", kind) {
-				return down
-			}
-			return c.Get(ctx, key, o, opts...)
-		}}
-	}
+	lists := func(kind client.ObjectList) interceptor.Funcs { return controllertest.FailingList(kind, down) }
+	gets := func(kind client.Object) interceptor.Funcs { return controllertest.FailingGet(kind, down) }
 	for name, failing := range map[string]interceptor.Funcs{
 		"the Pod": gets(&corev1.Pod{}), "Services": lists(&corev1.ServiceList{}), "Ingresses": lists(&networkingv1.IngressList{}),
 		"Backends": gets(&v1alpha1.Backend{}), "records": lists(&v1alpha1.LoadBalancerList{}),

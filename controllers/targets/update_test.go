@@ -489,22 +489,8 @@ func failing(err error) func(context.Context, client.WithWatch, client.ObjectLis
 // Errors of the cluster are returned, and nothing is written.
 func TestErrorsOfTheClusterAreReturned(t *testing.T) {
 	down := errors.New("the cache has ended")
-	lists := func(kind client.ObjectList) interceptor.Funcs {
-		return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-			if fmt.Sprintf("%T", list) == fmt.Sprintf("%T", kind) {
-				return down
-			}
-			return c.List(ctx, list, opts...)
-		}}
-	}
-	gets := func(kind client.Object) interceptor.Funcs {
-		return interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			if fmt.Sprintf("%T", o) == fmt.Sprintf("%T", kind) {
-				return down
-			}
-			return c.Get(ctx, key, o, opts...)
-		}}
-	}
+	lists := func(kind client.ObjectList) interceptor.Funcs { return controllertest.FailingList(kind, down) }
+	gets := func(kind client.Object) interceptor.Funcs { return controllertest.FailingGet(kind, down) }
 	for name, failing := range map[string]interceptor.Funcs{
 		"the Service": gets(&corev1.Service{}), "its EndpointSlices": lists(&discoveryv1.EndpointSliceList{}),
 		"Nodes": lists(&corev1.NodeList{}), "Pods": gets(&corev1.Pod{}),
