@@ -47,8 +47,8 @@ func mergePatch(of metadata, entries *[]networkingv1.IngressLoadBalancerIngress)
 	return client.RawPatch(types.MergePatchType, text), nil
 }
 
-// named returns the metadata of an Ingress by its name, for the answer of the API server: of a
-// metadata object it answers with the metadata alone, as it does for `kubectl get` with columns
+// named returns a metadata object with the name of an Ingress, for the answer of the API server,
+// which then has the metadata alone
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
 func named(ing *networkingv1.Ingress) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
