@@ -74,9 +74,9 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 	}
 }
 
-// TestReplayTellsLinesOfForeignRules: a rule that somebody made in the load balancer, and that the
-// class keeps, answers a request. Its line is counted as such where the operator's record is known,
-// and disagrees with the manifests alone.
+// A rule that was created by hand, and that the class keeps, answers a request. Replay counts its
+// line as answered by a foreign rule if it has the operator's record. With manifests alone, the line
+// disagrees.
 func TestReplayTellsLinesOfForeignRules(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
