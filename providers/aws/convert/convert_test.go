@@ -26,8 +26,10 @@ func TestRulesAreUnderstoodAsTheyWereSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := lb.Rule{Conditions: FromConditions(shuffled(rng, ToConditions(want.Conditions))), Action: FromActions(shuffled(rng, actions), id)}
-		got.Action.Rewrite = fromTransforms(shuffled(rng, ToTransforms(want.Action.Rewrite)))
+		got := FromRule(elb.Rule{
+			Conditions: shuffled(rng, ToConditions(want.Conditions)), Actions: shuffled(rng, actions),
+			Transforms: shuffled(rng, ToTransforms(want.Action.Rewrite)),
+		}, id)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("said (-) and understood (+):\n%s", diff)
 		}
