@@ -55,7 +55,6 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 		if failed[i] != nil {
 			l.Assumed[arn] = true
 			unread, first = append(unread, arn), cmp.Or(first, failed[i])
-			continue
 		}
 		written := resource.WrittenIn(l.Tags[arn])
 		for _, a := range found[i] {
