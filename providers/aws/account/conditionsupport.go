@@ -155,7 +155,7 @@ func saidOtherwise(how string, err error) error {
 func (s *ConditionSupport) adaptExpressions(
 	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error,
 ) error {
-	if err == nil || !expressed(conditions) {
+	if !expressed(conditions) {
 		return err
 	}
 	var answer *smithyhttp.ResponseError

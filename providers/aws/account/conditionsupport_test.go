@@ -28,6 +28,7 @@ func TestRefusalsThatNameExpressions(t *testing.T) {
 		"Regular expressions are not supported for host-header conditions":  true,
 		"Regular expression '(' is not valid":                               false,
 		"A rule can only have '5' condition values":                         false,
+		"The load balancer type is not supported":                           false,
 	} {
 		if got := namesExpressions(&smithy.GenericAPIError{Code: "ValidationError", Message: said}); got != want {
 			t.Errorf("%q: %v, want %v", said, got, want)

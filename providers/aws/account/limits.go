@@ -58,8 +58,8 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 	a.mu.Lock()
 	when := a.oldest
 	a.mu.Unlock()
-	if due := time.Now().Add(-limitsAwaited); awaited && due.After(when) {
-		when = due
+	if awaited {
+		when = time.Now().Add(-limitsAwaited)
 	}
 	_, err := a.read.Since(when, func() (ByName, error) {
 		found := ByName{}
@@ -91,9 +91,7 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 func (a *Limits) Expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if due := time.Now().Add(-limitsAge); due.After(a.oldest) {
-		a.oldest = due
-	}
+	a.oldest = time.Now().Add(-limitsAge)
 }
 
 // Within returns capabilities with the limits of an account, as far as these are known.
