@@ -34,8 +34,7 @@ func (c *Checks) About(o metav1.Object, check func() field.ErrorList) field.Erro
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	known, there := c.of[o.GetUID()]
-	if there && known.version == o.GetResourceVersion() {
+	if known := c.of[o.GetUID()]; known.version == o.GetResourceVersion() {
 		return known.errs
 	}
 	if c.of == nil || len(c.of) >= mostChecks {

@@ -61,7 +61,7 @@ func (p *Placer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Placem
 func (p *Placer) note(seen versions) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.under) > mostVersions {
+	if len(p.under) >= mostVersions {
 		p.under, p.incomplete = versions{}, true
 	}
 	for ref, version := range seen {
@@ -94,7 +94,7 @@ func (p *Placer) outdated(ctx context.Context, ref cluster.Ref) (bool, error) {
 func (p *Placer) Affected(
 	ctx context.Context, changed cluster.Ref, classes []string,
 ) ([]*networkingv1.Ingress, error) {
-	if outdated, err := p.outdated(ctx, changed); err != nil || !outdated {
+	if outdated, err := p.outdated(ctx, changed); !outdated {
 		return nil, err
 	}
 	found := map[string]*networkingv1.Ingress{}
@@ -131,7 +131,7 @@ func (p *Placer) AffectedIn(
 	ctx context.Context, namespace *corev1.Namespace,
 ) ([]*networkingv1.Ingress, error) {
 	changed := cluster.RefOf(cluster.KindNamespace, namespace)
-	if outdated, err := p.outdated(ctx, changed); err != nil || !outdated {
+	if outdated, err := p.outdated(ctx, changed); !outdated {
 		return nil, err
 	}
 	found := map[string]*networkingv1.Ingress{}

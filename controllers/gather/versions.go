@@ -55,7 +55,7 @@ func existing[T any, P interface {
 	*T
 	client.Object
 }](o P, err error) (client.Object, error) {
-	if err != nil || o == nil {
+	if o == nil {
 		return nil, err
 	}
 	return o, nil
