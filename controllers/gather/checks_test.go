@@ -38,10 +38,9 @@ func TestAVersionIsCheckedOnce(t *testing.T) {
 		}
 	}
 	for i := range 5 * mostChecks {
-		about(fmt.Sprint(i), "1")
-	}
-	if len(checks.of) > mostChecks {
-		t.Errorf("%d objects are remembered", len(checks.of))
+		if about(fmt.Sprint(i), "1"); len(checks.of) > mostChecks {
+			t.Fatalf("%d objects are remembered", len(checks.of))
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func TestClassesAreReadWithTheirParameters(t *testing.T) {
 		t.Errorf("the versions are read as %v, want %v, error %v", now, want, err)
 	}
 	for _, kind := range []client.Object{&networkingv1.IngressClass{}, &v1alpha1.ClusterLoadBalancerClass{}, &v1alpha1.LoadBalancerClass{}} {
-		g := &Gatherer{Cache: failing{g.Cache, kind}}
+		g := &Gatherer{Cache: failing{Reader: g.Cache, kind: kind}}
 		if err := g.addClasses(t.Context(), names, &objects.Objects{}, versions{}); !errors.Is(err, errFailing) {
 			t.Errorf("where a %T cannot be read the error is %v", kind, err)
 		}
@@ -138,19 +138,30 @@ func TestClassesAreReadWithTheirParameters(t *testing.T) {
 
 var errFailing = errors.New("it cannot be read")
 
-// failing is a reader that reads no object of a kind; nil for all.
+// failing is a reader that reads no object of a kind, or does not list them; nil for all.
 type failing struct {
 	client.Reader
-	kind client.Object
+	kind any
+	end  func() // is called before
+}
+
+func (f failing) fail() error {
+	if f.end != nil {
+		f.end()
+	}
+	return errFailing
 }
 
 func (f failing) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
 	if f.kind == nil || reflect.TypeOf(f.kind) == reflect.TypeOf(into) {
-		return errFailing
+		return f.fail()
 	}
 	return f.Reader.Get(ctx, key, into, opts...)
 }
 
-func (failing) List(context.Context, client.ObjectList, ...client.ListOption) error {
-	return errFailing
+func (f failing) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if f.kind == nil || reflect.TypeOf(f.kind) == reflect.TypeOf(list) {
+		return f.fail()
+	}
+	return f.Reader.List(ctx, list, opts...)
 }

@@ -256,6 +256,29 @@ func TestAClassConcernsTheIngressesOfItsLoadBalancers(t *testing.T) {
 	}
 }
 
+// An object that is as it was concerns no Ingress. One that has changed concerns each of its own, and
+// each of these is read once.
+func TestAnObjectThatHasNotChanged(t *testing.T) {
+	w := newFixture(t, classes.Options{})
+	changed, in := class("c0", ""), namespace("n0", "a")
+	ing := anIngress("n0", "web", "c0", "")
+	for _, o := range []client.Object{changed, in, ing} {
+		w.put(o)
+	}
+	w.place(ing)
+	for _, o := range []client.Object{changed, in} {
+		if found := w.affected(o); len(found) > 0 {
+			t.Errorf("%T has not changed, and concerns %d Ingresses", o, len(found))
+		}
+		o.SetAnnotations(map[string]string{"changed": "true"})
+		w.put(o)
+		w.cache.objects = 0
+		if found := w.affected(o); len(found) != 1 || w.cache.objects != 2 {
+			t.Errorf("%T has changed, and concerns %d Ingresses; %d objects are read", o, len(found), w.cache.objects)
+		}
+	}
+}
+
 // TestAChangeWhileAnIngressIsPlaced changes the class before each of the reads of a placement, and
 // delivers the event at once. Either the event finds the Ingress, which is then placed once more, as
 // the queue does after the placement under way; or no version was noted yet that the change makes

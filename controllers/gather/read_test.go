@@ -142,6 +142,7 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 		"it is let go of":                           {cached: named(v1alpha1.IngressFinalizer), asked: 1},
 		"it is being deleted":                       {cached: named(v1alpha1.IngressFinalizer), there: deleted, asked: 1, want: deleted},
 		"it is there, and the record is lost":       {cached: named(v1alpha1.IngressFinalizer), there: named(v1alpha1.IngressFinalizer), asked: 1, want: named(v1alpha1.IngressFinalizer)},
+		"it is being deleted, and not remembered":   {cached: deleted, want: deleted},
 		"it is new":                                 {cached: named(), there: named(), want: named()},
 		"it is remembered":                          {cached: named(v1alpha1.IngressFinalizer), there: named(v1alpha1.IngressFinalizer), remembered: true, want: named(v1alpha1.IngressFinalizer)},
 		"it is remembered, and the cache is behind": {there: named(v1alpha1.IngressFinalizer), remembered: true, asked: 1, want: named(v1alpha1.IngressFinalizer)},
@@ -189,11 +190,17 @@ func TestVersionsThatWereDroppedAreOutdated(t *testing.T) {
 	if outdated, err := p.outdated(t.Context(), class); outdated || err != nil {
 		t.Errorf("a class that is as it was seen: outdated %t, error %v", outdated, err)
 	}
-	for i := range mostVersions + 1 {
+	for i := range mostVersions - 1 {
 		p.note(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint(i)): ""})
 	}
-	if len(p.under) > mostVersions {
-		t.Errorf("%d versions are remembered, want at most %d", len(p.under), mostVersions)
+	if len(p.under) != mostVersions || p.incomplete {
+		t.Errorf("%d versions are remembered, want %d, and some were dropped: %t", len(p.under), mostVersions, p.incomplete)
+	}
+	for i := range 2 {
+		p.note(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint("more-", i)): ""})
+	}
+	if len(p.under) != 2 {
+		t.Errorf("%d versions are remembered, want 2", len(p.under))
 	}
 	if outdated, err := p.outdated(t.Context(), class); !outdated || err != nil {
 		t.Errorf("a class whose version was dropped: outdated %t, error %v", outdated, err)
