@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"cmp"
-	"container/heap"
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -23,7 +21,7 @@ type schedule struct {
 	tasks     []Task
 	waits     []int        // by task, how many tasks it still waits for
 	followers [][]int      // by task, those that wait for it
-	ready     queue        // those that wait for nothing
+	ready     []int        // those that wait for nothing, ascending
 	early     map[int]bool // tasks that do not wait for all that they should rather wait for
 
 	limit     Places
@@ -69,7 +67,6 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 			s.need[k] += max(0, t.Places[k])
 		}
 	}
-	heap.Init(&s.ready)
 	for k := range limit {
 		s.overLimit[k] = max(0, taken[k]-limit[k])
 		for range limit[k] - taken[k] {
@@ -90,45 +87,46 @@ func (s *schedule) before(i int) []int {
 	return slices.Concat(s.tasks[i].After, s.tasks[i].Preferred, s.tasks[i].Optional)
 }
 
-// next adds one more task to the order, and reports whether one could be added.
+// next adds one more task to the order, or makes one ready, and reports whether it could.
 func (s *schedule) next() bool {
 	anyTask := func(Task) bool { return true }
 	if len(s.ready) == 0 && !s.dropOptional(anyTask) && !s.startEarly(anyTask) {
 		return false
 	}
-	if !s.anyShort() {
-		s.do(heap.Pop(&s.ready).(int))
-		return true
-	}
-	at := s.ready.first(func(i int) bool { return !s.takesShort(i) })
+	at := slices.IndexFunc(s.ready, func(i int) bool { return !s.takesShort(i) })
 	if at < 0 {
 		errand := s.cheapestDeletion()
-		at = s.ready.first(func(i int) bool { return errand[i] })
+		at = slices.IndexFunc(s.ready, func(i int) bool { return errand[i] })
 	}
-	if at < 0 && s.dropOptional(func(t Task) bool {
-		return t.Places[Rules] < 0 || t.Places[Listeners] < 0
-	}) {
+	if at >= 0 {
+		i := s.ready[at]
+		s.ready = slices.Delete(s.ready, at, at+1)
+		s.do(i)
 		return true
 	}
-	if at < 0 {
-		return s.isShort(Certificates) && s.startEarly(func(t Task) bool {
-			return t.Places[Certificates] < 0
-		})
-	}
-	s.do(heap.Remove(&s.ready, at).(int))
-	return true
+	return s.dropOptional(func(t Task) bool {
+		return t.Places[Rules] < 0 || t.Places[Listeners] < 0
+	}) || s.isShort(Certificates) && s.startEarly(func(t Task) bool {
+		return t.Places[Certificates] < 0
+	})
+}
+
+// makeReady adds a task to those that wait for nothing.
+func (s *schedule) makeReady(i int) {
+	at, _ := slices.BinarySearch(s.ready, i)
+	s.ready = slices.Insert(s.ready, at, i)
 }
 
 // dropOptional makes a task ready that waits only for its optional tasks.
 func (s *schedule) dropOptional(which func(Task) bool) bool {
 	for i, t := range s.tasks {
-		if s.waits[i] == 0 || !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
+		if !which(t) || !slices.ContainsFunc(t.Optional, s.pending) ||
 			slices.ContainsFunc(slices.Concat(t.After, t.Preferred), s.pending) {
 			continue
 		}
 		s.tasks[i].Optional = slices.DeleteFunc(slices.Clone(t.Optional), s.pending)
 		s.waits[i] = 0
-		heap.Push(&s.ready, i)
+		s.makeReady(i)
 		return true
 	}
 	return false
@@ -143,7 +141,7 @@ func (s *schedule) startEarly(which func(Task) bool) bool {
 			s.tasks[i].Optional = slices.DeleteFunc(slices.Clone(t.Optional), s.pending)
 			s.waits[i] = 0
 			s.EarlySteps, s.early[i] = append(s.EarlySteps, t.Step), true
-			heap.Push(&s.ready, i)
+			s.makeReady(i)
 			return true
 		}
 	}
@@ -152,16 +150,7 @@ func (s *schedule) startEarly(which func(Task) bool) bool {
 
 func (s *schedule) pending(i int) bool { return s.Index[i] == unplaced }
 
-// anyShort reports whether the remaining tasks need more places of some kind than are free.
-func (s *schedule) anyShort() bool {
-	for k := range s.limit {
-		if s.isShort(k) {
-			return true
-		}
-	}
-	return false
-}
-
+// isShort reports whether the remaining tasks need more places of a kind than are free.
 func (s *schedule) isShort(kind int) bool {
 	return s.limit[kind] > 0 && s.need[kind] > len(s.free[kind])
 }
@@ -276,35 +265,10 @@ func (s *schedule) do(i int) {
 	s.Index[i] = len(s.Steps)
 	s.Steps = append(s.Steps, planned)
 	for _, b := range s.followers[i] {
-		if s.waits[b]--; s.waits[b] == 0 && s.pending(b) {
-			heap.Push(&s.ready, b)
+		if s.waits[b]--; s.waits[b] == 0 {
+			s.makeReady(b)
 		}
 	}
-}
-
-// A queue is a heap of the indexes of tasks, with the lowest on top.
-type queue []int
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i] < q[j] }
-func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)        { *q = append(*q, x.(int)) }
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	x := (*q)[last]
-	*q = (*q)[:last]
-	return x
-}
-
-// first returns the position of the first task for which a function is true, or -1.
-func (q queue) first(holds func(int) bool) int {
-	found := -1
-	for at, i := range q {
-		if holds(i) && (found < 0 || cmp.Less(i, q[found])) {
-			found = at
-		}
-	}
-	return found
 }
 
 // earlyReason returns the reason of the diagnostic about a step that comes early.
