@@ -34,7 +34,6 @@ var untested = []string{
 	"model/ingress/snapshots",
 	"model/ingress/validate",
 	"model/planner/rulelist",
-	"model/planner/schedule",
 	"model/requests",
 	"providers/clouds",
 	"providers/fake/certificates",
