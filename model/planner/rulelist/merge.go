@@ -107,10 +107,6 @@ func (m *merger) between(g gap, key func(lb.Rule) string, f Change, rest func(ga
 
 // changes looks for rules that change in place: first those that only get another action.
 func (m *merger) changes(g gap) {
-	if g.oldFrom == g.oldTo || g.newFrom == g.newTo {
-		m.replace(g)
-		return
-	}
 	m.between(g, lb.Rule.MatchKey, Switched, m.reshape)
 }
 
@@ -139,7 +135,7 @@ func (m *merger) reshape(g gap) {
 	from, i, j := g, 0, 0
 	for i < rows && j < columns {
 		switch {
-		case fates[i][j] != Removed && best[i][j] == 1+best[i+1][j+1]:
+		case fates[i][j] != Removed:
 			m.replace(gap{from.oldFrom, g.oldFrom + i, from.newFrom, g.newFrom + j})
 			m.lines = append(m.lines, Line{g.oldFrom + i, g.newFrom + j, fates[i][j]})
 			i, j = i+1, j+1
@@ -209,7 +205,6 @@ func longestAscent(pairs []Anchor) []Anchor {
 		pile, _ := slices.BinarySearchFunc(tops, p.New, func(top, at int) int {
 			return pairs[top].New - at
 		})
-		below[i] = Absent
 		if pile > 0 {
 			below[i] = tops[pile-1]
 		}
