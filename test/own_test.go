@@ -33,7 +33,6 @@ var untested = []string{
 	"model/ingress/placement",
 	"model/ingress/snapshots",
 	"model/ingress/validate",
-	"model/planner/rulelist",
 	"model/requests",
 	"providers/clouds",
 	"providers/fake/certificates",

@@ -2,13 +2,11 @@ package planner
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner/rulelist"
 )
 
 // numbered is a listener with rules of the given names, as the cloud would have it.
@@ -81,51 +79,6 @@ func TestInsertingInOnePlaceSeldomMovesRules(t *testing.T) {
 					t.Errorf("100 inserts took %d re-spacings", calls)
 				}
 			})
-		}
-	}
-}
-
-// Numbers must keep the order of both lists, stay in the range, and move rules only to numbers
-// that nothing uses, because some clouds refuse a number that changes hands in the call.
-func TestNumbersAreInOrderAndUnused(t *testing.T) {
-	r := rand.New(rand.NewPCG(3, 4))
-	for range 3000 {
-		c := lb.Capabilities{MinPriority: 1, MaxPriority: 1 + r.IntN(60)}
-		high := c.MaxPriority - len(plan.ParkingPriorities(c))
-		var lines []rulelist.Line
-		var old []int
-		for n := range 1 + r.IntN(high) {
-			if r.IntN(2) == 0 {
-				lines = append(lines, rulelist.Line{Old: absent, New: n, Change: rulelist.Added})
-			} else {
-				lines = append(lines, rulelist.Line{Old: len(old), New: absent, Change: rulelist.Kept})
-				old = append(old, 0)
-			}
-		}
-		free := r.Perm(high)
-		slices.Sort(free[:len(old)])
-		for i := range old {
-			old[i] = 1 + free[i]
-		}
-		got, ok := rulelist.Number(lines, old, c)
-		if !ok {
-			t.Fatalf("%d lines do not fit into %d", len(lines), high)
-		}
-		roomy := 2*len(lines)+len(old) <= high
-		for i, l := range lines {
-			if got.Priority[i] < 1 || got.Priority[i] > high || i > 0 && got.Priority[i] <= got.Priority[i-1] {
-				t.Fatalf("lines %v with old %v have the numbers %v", lines, old, got.Priority)
-			}
-			if l.Old == absent {
-				continue
-			}
-			to, moves := got.Moves[old[l.Old]]
-			if moves != (got.Priority[i] != old[l.Old]) || moves && to != got.Priority[i] {
-				t.Fatalf("the rule at %d gets %d but moves to %d", old[l.Old], got.Priority[i], to)
-			}
-			if moves && roomy && slices.Contains(old, to) {
-				t.Fatalf("the rule at %d moves to %d, which is in use: %v", old[l.Old], to, old)
-			}
 		}
 	}
 }
