@@ -1,6 +1,7 @@
 package awscalls
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -23,5 +24,20 @@ func TestCallsAreAnswered(t *testing.T) {
 	_, err = client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}})
 	if got := errorcode.Of(err); got != "InvalidVpcID.NotFound" {
 		t.Errorf("%q: %v", got, err)
+	}
+}
+
+func TestEachOperationHasItsAnswer(t *testing.T) {
+	var a Answers
+	client := ec2.NewFromConfig(a.Config())
+	On(&a, func(*ec2.DescribeVpcsInput) (*ec2.DescribeVpcsOutput, error) { return &ec2.DescribeVpcsOutput{}, nil })
+	if _, err := client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := client.DescribeSubnets(t.Context(), &ec2.DescribeSubnetsInput{}); err == nil {
+		t.Error("an operation without an answer is answered")
+	}
+	if got := a.Calls(); !slices.Equal(got, []string{"DescribeVpcs", "DescribeSubnets"}) || a.Calls() != nil {
+		t.Errorf("the calls are %q", got)
 	}
 }

@@ -116,12 +116,12 @@ func (gs *Store) Learn(l *look.Look) {
 		there[aws.ToString(g.TargetGroupArn)] = true
 	}
 	maps.DeleteFunc(gs.untagged, func(arn string, of lb.Key) bool {
-		return of == l.Key && (!there[arn] || l.IDOf(arn) != "")
+		return of == l.Key && (!there[arn] || l.IDOf(arn) != lb.GroupID(arn))
 	})
 	for name, arn := range gs.arns {
 		others := string(name.id) == arn
 		// One that has lost its tags is searched by its name, and an error says so.
-		if name.key == l.Key && (others && !there[arn] || !others && there[arn] && l.IDOf(arn) != name.id) {
+		if name.key == l.Key && (others && !there[arn] || there[arn] && l.IDOf(arn) != name.id) {
 			delete(gs.arns, name)
 			delete(gs.members, arn)
 			if !others {
