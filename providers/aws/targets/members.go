@@ -138,7 +138,7 @@ func (gs *Store) changeMembers(
 	}
 	// A full group has room once the targets that are not wanted any more have left.
 	added := len(in.taken)
-	if len(surplus) > 0 && len(in.crowded) > 0 {
+	if len(surplus) > 0 {
 		more, err := gs.register(ctx, key, group, in.crowded)
 		if err != nil {
 			return err

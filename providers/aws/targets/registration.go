@@ -114,7 +114,7 @@ func (gs *Store) register(
 			in.refused = append(in.refused, refusal{
 				target: t, why: "it is neither an IP address nor an instance",
 			})
-		case before && time.Now().Before(known.until):
+		case time.Now().Before(known.until):
 			in.refused = append(in.refused, known)
 		case before:
 			suspect = append(suspect, t)
