@@ -68,7 +68,7 @@ func (b *bounds) readBody(
 	}
 	release = func() {}
 	body, err := io.ReadAll(io.LimitReader(from, int64(min(small, limit+1))))
-	if err == nil && len(body) == small {
+	if len(body) == small {
 		late := time.NewTimer(waitsForIt)
 		defer late.Stop()
 		select {

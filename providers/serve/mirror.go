@@ -95,13 +95,19 @@ func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, 
 			return nil, nil, err
 		}
 	}
-	if m.view == nil {
-		m.view = m.seen.Clone()
-	}
 	step := &underWay{make(chan struct{})}
 	m.underWay[step] = true
 	m.begun++
-	return m.view, step, nil
+	return m.shown(), step, nil
+}
+
+// shown returns the state that providers are shown: none of them changes the mirror. The lock is
+// held.
+func (m *mirror) shown() *lb.Observed {
+	if m.view == nil {
+		m.view = m.seen.Clone()
+	}
+	return m.view
 }
 
 // lookAlone observes while nothing else is under way.
@@ -137,8 +143,7 @@ func (m *mirror) end(
 	close(ended.ended)
 	_, waits := step.(plan.AwaitTargets)
 	switch {
-	case m.seen == nil:
-	case failed == nil:
+	case failed == nil && m.seen != nil:
 		m.view = nil
 		follow := providers.Safely(ctx, func() error { step.Do(m.seen, result); return nil })
 		if follow() != nil {
@@ -154,10 +159,10 @@ func (m *mirror) end(
 func (m *mirror) known() *lb.Observed {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.seen != nil && m.view == nil {
-		m.view = m.seen.Clone()
+	if m.seen == nil {
+		return nil
 	}
-	return m.view
+	return m.shown()
 }
 
 // mirrors holds the mirrors of all load balancers.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -151,11 +152,11 @@ func (s *operations) find(id string) *operation {
 // dropOld drops answers after their time, and the oldest ones if all are too long together. The
 // lock is held.
 func (s *operations) dropOld() {
-	for len(s.ended) > 0 &&
-		(time.Since(s.ended[0].at) > keepFor || s.bytes > mostAnswers && len(s.ended) > 1) {
-		delete(s.all, s.ended[0].id)
-		s.bytes -= len(s.ended[0].answer.body)
-		s.ended[0] = nil
-		s.ended = s.ended[1:]
+	old := 0
+	for ; old < len(s.ended) && (time.Since(s.ended[old].at) > keepFor ||
+		s.bytes > mostAnswers && old < len(s.ended)-1); old++ {
+		delete(s.all, s.ended[old].id)
+		s.bytes -= len(s.ended[old].answer.body)
 	}
+	s.ended = slices.Delete(s.ended, 0, old)
 }

@@ -144,8 +144,8 @@ func timeout(r *http.Request) (time.Duration, answer) {
 		return 0, answer{}
 	}
 	const most = 24 * time.Hour
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n < 1 || n > most.Milliseconds() {
+	n, _ := strconv.ParseInt(text, 10, 64) // 0 where it is no number
+	if n < 1 || n > most.Milliseconds() {
 		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d",
 			v1.HeaderTimeout, clip(text), most.Milliseconds()))
 	}
@@ -189,8 +189,8 @@ var mediaType, _, _ = strings.Cut(v1.MediaType, ";")
 
 // spoken reports whether a media type is the protocol's, in the supported version.
 func spoken(text string) bool {
-	name, parameters, err := mime.ParseMediaType(text)
-	return err == nil && name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
+	name, parameters, _ := mime.ParseMediaType(text) // without parameters where it cannot be read
+	return name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
 }
 
 // acceptable reports whether a client accepts the supported version. Without the header it accepts

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -73,13 +74,14 @@ func digestOf(s v1.Step) [sha256.Size]byte {
 func (s *steps) once(
 	ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool),
 ) v1.Result {
-	name, digest := stepName{key, asked.ID}, s.digest(asked.Step)
+	this := &delivered{name: stepName{key, asked.ID}, digest: s.digest(asked.Step),
+		done: make(chan struct{})}
 	for {
-		d, first, p := s.deliver(name, digest)
+		d, p := s.deliver(this)
 		if p != nil {
 			return v1.Result{ID: asked.ID, Problem: p}
 		}
-		if first {
+		if d == this {
 			d.result, d.begun = do()
 			s.end(d)
 			return d.result
@@ -96,19 +98,17 @@ func (s *steps) once(
 	}
 }
 
-// deliver returns the step of an ID, or records that it is under way.
-func (s *steps) deliver(
-	name stepName, digest [sha256.Size]byte,
-) (d *delivered, first bool, p *v1.Problem) {
+// deliver returns the step that was delivered first under an ID, or records that this one is.
+func (s *steps) deliver(this *delivered) (*delivered, *v1.Problem) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.dropOld()
-	if d := s.all[name]; d != nil {
-		if d.digest != digest {
-			return nil, false, malformed("the ID %q is that of another step: each step needs an ID of "+
-				"its own", clip(name.id))
+	if d := s.all[this.name]; d != nil {
+		if d.digest != this.digest {
+			return nil, malformed("the ID %q is that of another step: each step needs an ID of its own",
+				clip(this.name.id))
 		}
-		return d, false, nil
+		return d, nil
 	}
 	if len(s.all) >= s.most || s.bytes >= mostBytes {
 		p := busy("too many steps were carried out in the last 10 minutes to remember the result of " +
@@ -116,11 +116,10 @@ func (s *steps) deliver(
 		if len(s.ended) > 0 {
 			p.RetryAfterSeconds = int(keepFor-time.Since(s.ended[0].at))/int(time.Second) + 1
 		}
-		return nil, false, p
+		return nil, p
 	}
-	d = &delivered{name: name, digest: digest, done: make(chan struct{})}
-	s.all[name] = d
-	return d, true, nil
+	s.all[this.name] = this
+	return this, nil
 }
 
 // end stores the result of a step.
@@ -148,10 +147,10 @@ func lengthOf(r v1.Result) int {
 
 // dropOld drops results after their time. The lock is held.
 func (s *steps) dropOld() {
-	for len(s.ended) > 0 && time.Since(s.ended[0].at) > keepFor {
-		delete(s.all, s.ended[0].name)
-		s.bytes -= s.ended[0].bytes
-		s.ended[0] = nil
-		s.ended = s.ended[1:]
+	old := 0
+	for ; old < len(s.ended) && time.Since(s.ended[old].at) > keepFor; old++ {
+		delete(s.all, s.ended[old].name)
+		s.bytes -= s.ended[old].bytes
 	}
+	s.ended = slices.Delete(s.ended, 0, old)
 }

@@ -66,7 +66,7 @@ func (f *fault) problem() *v1.Problem {
 
 // in returns a fault with the place around it.
 func (f *fault) in(place string) *fault {
-	if f != nil && len(f.place) < 500 {
+	if f != nil {
 		f.place = place + f.place
 	}
 	return f
