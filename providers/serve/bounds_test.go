@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,6 +20,7 @@ import (
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/fake"
 )
 
@@ -91,6 +94,9 @@ func TestMirrorsAreBounded(t *testing.T) {
 			_, back := m.of(lb.Key(fmt.Sprint(i)))
 			back()
 			time.Sleep(time.Second)
+			if m.all[lb.Key(fmt.Sprint(i-1))] == nil && i > 0 {
+				t.Errorf("mirror %d is dropped before older ones", i-1)
+			}
 		}
 		if len(m.all) != 3 || m.all["99"] == nil || m.all["98"] == nil {
 			t.Errorf("%d mirrors are kept", len(m.all))
@@ -117,6 +123,164 @@ func TestAnswersThatWaitAreBounded(t *testing.T) {
 	}
 	if s.bytes != mostAnswers || len(s.all) != 4 || s.find(last) == nil || s.find("0") != nil || len(s.underWay) != 0 {
 		t.Errorf("%d bytes are kept, the last one is there: %v", s.bytes, s.find(last) != nil)
+	}
+}
+
+// The last answer is kept, however long it is, and each one for ten minutes.
+func TestTheLastAnswerIsKeptForTenMinutes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newOperations()
+		o := &operation{id: "long", done: make(chan struct{})}
+		s.begin(o)
+		s.add(o)
+		o.answer.body = make([]byte, mostAnswers+1)
+		s.end(o)
+		time.Sleep(keepFor)
+		if s.find("long") == nil {
+			t.Error("it is gone after ten minutes")
+		}
+		time.Sleep(time.Millisecond)
+		if s.find("long") != nil || s.bytes != 0 || len(s.ended) != 0 {
+			t.Errorf("of what is too old, %d bytes are kept", s.bytes)
+		}
+	})
+}
+
+func TestAStepIsRefusedWhereResultsFillTheRoom(t *testing.T) {
+	s := newSteps()
+	s.bytes = mostBytes
+	r := s.once(t.Context(), "k", v1.Requested{ID: "a"}, func() (v1.Result, bool) { return v1.Result{}, true })
+	if r.Problem == nil || r.Problem.RetryAfterSeconds != 1 {
+		t.Errorf("the problem is %+v", r.Problem)
+	}
+}
+
+// A lock that nothing holds or waits for is forgotten.
+func TestAWaitForALockThatIsGivenUp(t *testing.T) {
+	l := newLocks()
+	name := groupName{"k", "g"}
+	unlock, err := l.lock(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := l.lock(gone, name); err == nil {
+		t.Error("it is locked twice")
+	}
+	unlock()
+	if len(l.all) != 0 {
+		t.Errorf("%d locks are kept", len(l.all))
+	}
+}
+
+func TestALongCallIsToldInHalfTheTimeOfAConnection(t *testing.T) {
+	if s := New(nil, Options{LongAfter: time.Hour}); s.options.LongAfter != longest/2 {
+		t.Errorf("a call is long after %v", s.options.LongAfter)
+	}
+}
+
+func TestAnswersHaveABound(t *testing.T) {
+	for length, status := range map[int]int{v1.MaxAnswer: http.StatusOK, v1.MaxAnswer + 1: http.StatusInternalServerError} {
+		if got := good(strings.Repeat("a", length-2)); got.status != status {
+			t.Errorf("an answer of %d bytes has the status %d", length, got.status)
+		}
+	}
+}
+
+func TestAnswersAreCompressedFromALength(t *testing.T) {
+	for length, want := range map[int]string{compressFrom - 1: "", compressFrom: "gzip"} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Header.Set("Accept-Encoding", "gzip")
+		w := httptest.NewRecorder()
+		write(w, r, answer{status: http.StatusOK, body: bytes.Repeat([]byte("a"), length)})
+		if got := w.Header().Get("Content-Encoding"); got != want || w.Header().Get("Content-Length") != fmt.Sprint(w.Body.Len()) {
+			t.Errorf("%d bytes are sent as %q, and %d of %s", length, got, w.Body.Len(), w.Header().Get("Content-Length"))
+		}
+	}
+}
+
+func TestTimeoutsHaveBounds(t *testing.T) {
+	for text, want := range map[string]time.Duration{"0": 0, "1": time.Millisecond, "86400000": 24 * time.Hour, "86400001": 0, "soon": 0, "99999999999999999999": 0} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
+		r.Header.Set(v1.HeaderTimeout, text)
+		if got, refused := timeout(r); got != want || (refused.status == http.StatusBadRequest) != (want == 0) {
+			t.Errorf("%s is %v, answered with %d", text, got, refused.status)
+		}
+	}
+}
+
+func TestTextsAreClipped(t *testing.T) {
+	if whole := strings.Repeat("a", 200); clip(whole) != whole || clip(whole+"b") != whole+"…" {
+		t.Errorf("%q and %q", clip(whole), clip(whole+"b"))
+	}
+}
+
+func TestARequestHasSoManyValues(t *testing.T) {
+	for values, kind := range map[int]v1.ProblemType{mostValues: "", mostValues + 1: v1.ProblemTooLarge} {
+		var into struct {
+			List []string `json:"list"`
+		}
+		// Braces, brackets and the name are five values, and each text one.
+		p := decode([]byte(`{"list":["a"`+strings.Repeat(`,"a"`, values-6)+`]}`), &into)
+		if got := (v1.ProblemType)(""); p != nil && p.Type != kind || p == nil && kind != got {
+			t.Errorf("%d values: %+v", values, p)
+		}
+	}
+}
+
+// A step that fails while another one is under way has the next one observe after that, or go.
+func TestAStepThatWaitsForOthersCanGo(t *testing.T) {
+	m := &mirror{underWay: map[*underWay]bool{}}
+	look := func(context.Context) (*lb.Observed, error) { return &lb.Observed{Key: "k"}, nil }
+	begin := func(ctx context.Context) (*underWay, error) {
+		_, step, err := m.begin(ctx, look)
+		return step, err
+	}
+	if _, err := begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	second, err := begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.end(t.Context(), second, plan.DeleteLoadBalancer{}, plan.Result{}, errors.New("lost"))
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := begin(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("a step that waits for the first one: %v", err)
+	}
+}
+
+// An odd step cannot be followed.
+type odd struct {
+	plan.Step
+	followed *int
+}
+
+func (o odd) Do(*lb.Observed, plan.Result) { *o.followed++; panic("odd") }
+
+func TestAStepThatCannotBeFollowed(t *testing.T) {
+	m := &mirror{underWay: map[*underWay]bool{}}
+	var followed int
+	_, step, err := m.begin(t.Context(), func(context.Context) (*lb.Observed, error) { return &lb.Observed{Key: "k"}, nil })
+	if err != nil || m.known() == nil {
+		t.Fatalf("it begins with %v and %v", m.known(), err)
+	}
+	for range 2 {
+		m.end(t.Context(), &underWay{make(chan struct{})}, odd{followed: &followed}, plan.Result{}, nil)
+	}
+	m.end(t.Context(), step, odd{followed: &followed}, plan.Result{}, nil)
+	if m.known() != nil || followed != 1 {
+		t.Errorf("the mirror is %v, after a step was followed %d times", m.known(), followed)
+	}
+}
+
+// What comes with an error is not believed.
+func TestAFailedObservationIsNoMirror(t *testing.T) {
+	m := &mirror{underWay: map[*underWay]bool{}}
+	if _, _, err := m.begin(t.Context(), func(context.Context) (*lb.Observed, error) { return &lb.Observed{}, errors.New("half of it") }); err == nil || m.known() != nil {
+		t.Errorf("the mirror is %v, with %v", m.known(), err)
 	}
 }
 
@@ -274,5 +438,35 @@ func TestListening(t *testing.T) {
 	if again, err := http.Get(url); err == nil {
 		again.Body.Close()
 		t.Error("it answers on")
+	}
+}
+
+// A connection that says nothing is closed when the time to end is over.
+func TestConnectionsAreClosedAtTheEnd(t *testing.T) {
+	on, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	connection, err := new(net.Dialer).DialContext(t.Context(), "tcp", on.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := io.WriteString(connection, "GET /capabilities HTTP/1.1\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- testServer(t).Listen(ctx, on, time.Millisecond) }()
+	time.Sleep(50 * time.Millisecond) // until the connection is accepted
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := connection.SetReadDeadline(time.Now().Add(2 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connection.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection is still open")
 	}
 }

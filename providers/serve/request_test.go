@@ -60,7 +60,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"null":                         {line: "POST /lookup", body: `{"webACLs":null}`, status: 400, kind: v1.ProblemMalformed, says: "webACLs is null"},
 		"a number for a text":          {line: "POST /lookup", body: `{"webACLs":[1]}`, status: 400, kind: v1.ProblemMalformed, says: "webACLs[0] is a number, and should be a text"},
 		"a text for a number":          {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":"80"}`), status: 400, kind: v1.ProblemMalformed, says: "steps[0].step.port"},
-		"a list for an object":         {line: "POST /lookup", body: `[]`, status: 400, kind: v1.ProblemMalformed},
+		"a list for an object":         {line: "POST /lookup", body: `[]`, status: 400, kind: v1.ProblemMalformed, says: `begins with "[", and should be an object`},
 		"a fraction":                   {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":80.5}`), status: 400, kind: v1.ProblemMalformed},
 		"a huge number":                {line: stepsOf(shop), body: steps(`{"op":"deleteListener","port":1e400}`), status: 400, kind: v1.ProblemMalformed},
 		"no key":                       {line: "GET /load-balancer", status: 400, kind: v1.ProblemMalformed, says: `"key"`},
@@ -98,6 +98,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"an action of two kinds":       {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"fixed","fixed":{"status":404},"redirect":{"status":301}}}`), status: 400, kind: v1.ProblemMalformed},
 		"a forward to nothing":         {line: stepsOf(shop), body: rule(`{"conditions":[],"action":{"kind":"forward","forward":{"targetGroups":[]}}}`), status: 400, kind: v1.ProblemMalformed},
 		"settings of another provider": {line: stepsOf(shop), body: steps(`{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":{"a":1}}}}`), status: 422, kind: v1.ProblemUnknown, says: "settings.provider"},
+		"a setting twice":              {line: stepsOf(shop), body: steps(`{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":{"a":{"b":1,"b":2}}}}}`), status: 400, kind: v1.ProblemMalformed, says: "twice"},
 		"too many levels":              {line: stepsOf(shop), body: steps(`{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":` + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + `}}}`), status: 400, kind: v1.ProblemMalformed, says: "levels"},
 		"a state in a request":         {line: targets("PUT", "g"), body: `{"targets":[{"address":"10.0.0.1","port":80,"state":"healthy"}]}`, status: 422, kind: v1.ProblemUnknown, says: "state"},
 		"members of no group":          {line: "PUT /load-balancer/targets?key=k", body: `{"targets":[]}`, status: 400, kind: v1.ProblemMalformed, says: `"group"`},
@@ -139,7 +140,12 @@ func TestWhatOnlyThisProviderUnderstands(t *testing.T) {
 	if none.SettingsSchema != nil {
 		t.Errorf("schemas of a provider that has none: %+v", none.SettingsSchema)
 	}
-	done(t, s, "a", plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: shop, Settings: routing.Settings{Provider: `{"a":{"b":[null,1]}}`}}})
+	done(t, s, "a", plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: shop, Settings: routing.Settings{Provider: `{"a":{"b":[null,1,1]}}`}}})
+	own := serving(t, c, serve.Options{Schemas: v1.SettingsSchemas{TargetGroup: json.RawMessage(`{"type":"object"}`)}})
+	if told := read[v1.Capabilities](t, ask(t, own, "GET /capabilities", nil)); told.SettingsSchema == nil || string(told.SettingsSchema.TargetGroup) != `{"type":"object"}` {
+		t.Errorf("the schema of target groups: %+v", told.SettingsSchema)
+	}
+	done(t, own, "b", plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "g", Service: "shop/web", Port: "80", Protocol: "HTTP", Provider: `{"a":1}`}})
 	if got := ask(t, s, "GET /load-balancers", nil); got.body != `{"keys":["`+string(shop)+`"]}` {
 		t.Errorf("the keys: %s", got.body)
 	}
@@ -198,6 +204,8 @@ func TestRequestsThatAreAccepted(t *testing.T) {
 		"one of several versions": {line: "GET /capabilities", headers: []string{"Accept: application/vnd.fairlead.provider+json; version=2, application/vnd.fairlead.provider+json;version=\"1\";q=0.5"}},
 		"a character set":         {line: "POST /lookup", body: "{}", headers: []string{"Content-Type: Application/vnd.fairlead.provider+json;version=1;charset=utf-8"}},
 		"a key of any characters": {line: observe("a b/ü&=?#%"), headers: []string{"Fairlead-Timeout: 1000"}},
+		"the longest key":         {line: observe(lb.Key(strings.Repeat("k", 1024)))},
+		"a forward":               {line: stepsOf(shop), body: `{"steps":[{"id":"a","step":{"op":"createRule","port":80,"priority":1,"rule":{"conditions":[],"action":{"kind":"forward","forward":{"targetGroups":[{"targetGroup":"g","weight":1}]},"auth":{"kind":"oidc","timeoutSeconds":60}}}}}]}`},
 		"not deep":                {line: observe("a") + "&deep=false"},
 		"space around":            {line: "POST /lookup", body: " \n{ } \n"},
 	} {
@@ -241,11 +249,24 @@ func TestCompression(t *testing.T) {
 	if got := ask(t, s, "GET /capabilities", nil, "Accept-Encoding: gzip;q=0"); got.body != plain.body {
 		t.Errorf("what was not to be compressed: %v", got.header)
 	}
+	if got := ask(t, s, "GET /capabilities", nil, "Accept-Encoding: br;q=1, GZIP"); got.header.Get("Content-Encoding") != "gzip" || got.header.Get("Vary") != "Accept-Encoding" ||
+		got.header.Get("Cache-Control") != "no-store" || got.header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("what could be compressed: %v", got.header)
+	}
 	if got := ask(t, s, "GET /load-balancers", nil, "Accept-Encoding: gzip"); got.body != `{"keys":[]}` {
 		t.Errorf("a short answer: %q", got.body)
 	}
 	if got := ask(t, s, "POST /lookup", zipped(t, `{"certificateHosts":["a.test"]}`), "Content-Encoding: gzip"); got.status != http.StatusOK {
 		t.Errorf("a compressed request: %d %s", got.status, got.body)
+	}
+	for length, status := range map[int]int{100_000: http.StatusOK, 100_001: http.StatusRequestEntityTooLarge} {
+		if got := ask(t, s, "POST /lookup", zipped(t, "{}"+strings.Repeat(" ", length-2)), "Content-Encoding: gzip"); got.status != status {
+			t.Errorf("%d bytes: %d %s", length, got.status, got.body)
+		}
+	}
+	few := serving(t, newCloud(t), serve.Options{MaxRequest: 1000})
+	if got := ask(t, few, "POST /lookup", zipped(t, strings.Repeat(" ", 1001)), "Content-Encoding: gzip"); got.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("1001 bytes of 1000: %d %s", got.status, got.body)
 	}
 	bomb := zipped(t, `{"webACLs":["`+strings.Repeat("a", 10_000_000)+`"]}`)
 	if got := ask(t, s, "POST /lookup", bomb, "Content-Encoding: gzip"); got.status != http.StatusRequestEntityTooLarge || len(bomb) > 100_000 {
@@ -301,7 +322,7 @@ func TestTheLogHasNoSecrets(t *testing.T) {
 
 // TestUrgentCallsSaySo has the provider be told on whose behalf it is called.
 func TestUrgentCallsSaySo(t *testing.T) {
-	for header, want := range map[string]bool{v1.PriorityUrgent: true, "i, u=0": true, "u=2": true, "u=3": false, "": false, "i": false, "u=": false, "u=11": false, "u": false} {
+	for header, want := range map[string]bool{v1.PriorityUrgent: true, "i, u=0": true, "u=-": false, "u=2": true, "u=3": false, "": false, "i": false, "u=": false, "u=11": false, "u": false} {
 		c := newCloud(t)
 		var asker providers.Asker
 		c.beforeApply = func(ctx context.Context, _ *lb.Observed, _ plan.Step) error {

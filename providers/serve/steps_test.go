@@ -292,6 +292,9 @@ func TestALongReadGoesOn(t *testing.T) {
 		ctx, leave := context.WithCancel(t.Context())
 		got := askUntil(ctx, t, s, observe(shop), nil)
 		leave() // net/http ends the context of a request that is answered
+		gone, end := context.WithTimeout(t.Context(), time.Millisecond)
+		defer end()
+		askUntil(gone, t, s, "GET "+got.header.Get("Location"), nil) // a poll that is given up
 		time.Sleep(time.Minute)
 		if got = ask(t, s, "GET "+got.header.Get("Location"), nil); got.status != http.StatusOK || got.header.Get("ETag") == "" {
 			t.Errorf("%d %s", got.status, got.body)
