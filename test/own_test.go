@@ -39,7 +39,6 @@ var untested = []string{
 	"providers/fake/frontend",
 	"providers/fake/statefile",
 	"providers/prove",
-	"providers/selfsigned",
 }
 
 func TestPackagesHaveTestsOfTheirOwn(t *testing.T) {
