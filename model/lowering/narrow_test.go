@@ -64,12 +64,15 @@ func clients() []routing.Request {
 }
 
 func TestNarrowedTablesAreExact(t *testing.T) {
-	clients := clients()
+	clients, tables := clients(), 60
+	if testing.Short() {
+		tables = 12
+	}
 	for i, c := range allCapabilities() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(3, uint64(i)))
-			for n := range 60 {
+			for n := range tables {
 				table := randomTable(rng, 3+n%12)
 				config := table.Config
 				for j := range config.Routes {

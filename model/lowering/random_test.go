@@ -211,11 +211,15 @@ func worlds(c lb.Capabilities) []lb.Dialect {
 }
 
 func TestRandomTablesAreExactInEveryWorld(t *testing.T) {
+	tables := 700
+	if testing.Short() {
+		tables = 70
+	}
 	for i, c := range allCapabilities() {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(1, uint64(i)))
-			for n := range 700 {
+			for n := range tables {
 				table := randomTable(rng, 4+n%30)
 				if problem := disagreement(table, c, worlds(c)); problem != "" {
 					t.Fatalf("table %d (host miss %d): %s", n, table.HostMiss, problem)
