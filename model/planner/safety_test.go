@@ -286,11 +286,15 @@ func (w *world) describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) s
 func inOrder(int) int { return 0 }
 
 func TestEveryStateOfAPlanIsSafe(t *testing.T) {
+	count := 10000
+	if testing.Short() {
+		count = 1000
+	}
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), forward("C"), fixed(403))
-			w.pairs(10000, c, []int32{80}, 6)
+			w.pairs(count, c, []int32{80}, 6)
 		})
 	}
 }
@@ -299,7 +303,10 @@ func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
 	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), redirectTo(443))
-	const count = 4000
+	count := 4000
+	if testing.Short() {
+		count = 800
+	}
 	w.pairs(count, c, []int32{80, 443}, 4)
 	// Some drawn tables change each other's redirects in a circle, which no order keeps apart.
 	if w.announced > count/20 {
