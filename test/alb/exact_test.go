@@ -23,7 +23,12 @@ import (
 // as the specification does, however AWS reads what it leaves undocumented.
 
 // sets is how many sets of Ingresses are compared.
-const sets = 150
+func sets() int {
+	if testing.Short() {
+		return 15
+	}
+	return 150
+}
 
 // What random Ingresses are made of: easy and awkward hosts and paths.
 var (
@@ -122,7 +127,7 @@ var crooked = []struct{ sent, resolved, merged, both, decoded string }{
 func TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem(t *testing.T) {
 	hosts := []string{"a.example.com", "b.example.com", "x.example.com", "x.a.example.com", "other.net"}
 	differ := 0
-	for set := range sets / 3 {
+	for set := range sets() / 3 {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, uint64(set)))
 			w := newWorld(t, albsim.Options{})
@@ -179,7 +184,7 @@ func TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem(t *testing.T) {
 func TestRulesInAWSAreTheSpecification(t *testing.T) {
 	asked := variations()
 	forwarded := 0
-	for set := range sets {
+	for set := range sets() {
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(4, uint64(set)))
 			w := newWorld(t, albsim.Options{Limits: albsim.Limits{ValuesPerCondition: []int{5, 3}[set%2]}})
@@ -212,7 +217,7 @@ func TestRulesInAWSAreTheSpecification(t *testing.T) {
 			return
 		}
 	}
-	if forwarded < 10_000*sets/150 {
-		t.Errorf("%d answers of %d were forwarded: that shows little", forwarded, 5*sets*len(asked))
+	if n := sets(); forwarded < 10_000*n/150 {
+		t.Errorf("%d answers of %d were forwarded: that shows little", forwarded, 5*n*len(asked))
 	}
 }
