@@ -42,9 +42,13 @@ func FuzzNeighbours(f *testing.F) {
 
 func TestRandomNeighbours(t *testing.T) {
 	secrets := neighbourSecrets(t)
-	for _, first := range []uint64{1, 2, firstSeed()} {
+	seeds, lives := []uint64{1, 2, firstSeed()}, uint64(*lives)
+	if testing.Short() {
+		seeds, lives = seeds[2:], min(lives, 40)
+	}
+	for _, first := range seeds {
 		t.Logf("-seed %d", first)
-		for life := range uint64(*lives) {
+		for life := range lives {
 			choices := drawn(first + life)
 			if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { neighbours(t, secrets, choices) }) {
 				return
