@@ -115,6 +115,9 @@ func certificates(t *testing.T, n int, names string) string {
 }
 
 func TestManyIngressesTakeLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the binary on the largest groups")
+	}
 	fairlead := binary(t)
 	for _, row := range groups(t) {
 		t.Run(row.name, func(t *testing.T) {

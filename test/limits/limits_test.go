@@ -56,6 +56,9 @@ func certificate(t *testing.T, name string, hosts ...string) string {
 }
 
 func TestOneIngressTakesLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the binary on 70 of the largest Ingresses")
+	}
 	fairlead := binary(t)
 	var other, wild []string
 	for i := range 2400 {
