@@ -109,6 +109,9 @@ func soon() prove.Options {
 
 // What is there is never said to be deleted, whatever AWS answers to deletes and to lists.
 func TestProveSaysWhatIsLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for AWS that lies, for 20 s and more")
+	}
 	for name, answer := range map[string]untrue{
 		"deletes are answered and not made": func(w http.ResponseWriter, r request) bool {
 			return strings.HasPrefix(r.action, "Delete") && nothing(w, r)
@@ -322,6 +325,9 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 // A thing that AWS says to have made and has not, or a page of a proxy in the middle of a proof, is
 // no success: a scenario that needed it is said to have failed, and the run ends in its time.
 func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits for AWS that lies, for 20 s and more")
+	}
 	arn := func(kind string) string { return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:" + kind }
 	forged := map[string]string{
 		"CreateLoadBalancer": "<LoadBalancers><member><LoadBalancerArn>" + arn("loadbalancer/app/x/0123456789abcdef") + "</LoadBalancerArn><DNSName>x.example</DNSName><State><Code>active</Code></State></member></LoadBalancers>",
