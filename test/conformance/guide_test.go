@@ -59,6 +59,9 @@ func TestSuite(t *testing.T) {
 `
 
 func TestAnotherSuiteIsRunInTheSamePlace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links the binary, and another one")
+	}
 	t.Parallel()
 	suite := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module another\n", "another_test.go": another, "features/it": ""} {
