@@ -54,10 +54,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	for _, d := range r.newOf(name, place.Homeless) {
-		if r.Events.SentBefore(ctx, ing, d) {
-			continue
-		}
+	news := slices.DeleteFunc(r.newOf(name, place.Homeless), func(d diag.Diagnostic) bool {
+		return r.Events.SentBefore(ctx, ing, d)
+	})
+	for _, d := range news {
 		if err := r.Events.Send(ctx, events.OfDiagnostic(ing, d)); err != nil {
 			r.newOf(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err
