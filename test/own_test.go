@@ -21,8 +21,6 @@ var untested = []string{
 	"cli/version",
 	"controllers/controllertest",
 	"controllers/proofs",
-	"controllers/scheme",
-	"controllers/unassigned",
 	"model/check",
 	"model/endpoints",
 	"model/ingress/annotations",

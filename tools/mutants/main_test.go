@@ -298,7 +298,7 @@ func TestWhichTestsRun(t *testing.T) {
 		"model/plan":               {"model/plan", "model/planner", "providers", "test/golden"},
 		"controllers":              {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"controllers/loadbalancer": {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
-		"controllers/scheme":       {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
+		"controllers/proofs":       {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"providers/aws":            {"providers/aws"},
 		"providers/aws/retry":      {"providers/aws/retry", "providers/aws"},
 	} {
