@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file creates, changes and deletes listeners.
@@ -56,7 +55,7 @@ func (ls *Store) Create(
 			return plan.Result{}, err
 		}
 	}
-	if digest, signed := tags[resource.TagDigest]; signed && digest == string(want.Digest) {
+	if tags[resource.TagDigest] == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
 	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(
@@ -80,7 +79,6 @@ func (ls *Store) makeListener(
 		if err != nil {
 			return "", nil, err
 		}
-		ls.fresh.Set(arn, retry.NewGate(0, listenerPause, listenerPause))
 		return arn, tags, nil
 	}
 	if !awserr.Is(err, "DuplicateListener") {

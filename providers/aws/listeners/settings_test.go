@@ -1,0 +1,176 @@
+package listeners
+
+import (
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
+	"github.com/google/go-cmp/cmp"
+
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
+	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/test/awscalls"
+)
+
+// This file writes the settings of listeners, and reads them back.
+
+// trusting answers about the trust store "partners".
+func trusting() *trial {
+	c := newTrial()
+	awscalls.On(&c.aws, func(in *elbapi.DescribeTrustStoresInput) (*elbapi.DescribeTrustStoresOutput, error) {
+		switch in.Names[0] {
+		case "partners":
+			return &elbapi.DescribeTrustStoresOutput{TrustStores: []elb.TrustStore{{TrustStoreArn: aws.String("arn:1:truststore/partners/1")}}}, nil
+		case "denied":
+			return nil, denied
+		}
+		return &elbapi.DescribeTrustStoresOutput{}, nil
+	})
+	return c
+}
+
+// Settings that were written, and are not wanted any more, have AWS's default. Those that were not
+// written are left alone.
+func TestSettingsOfTLS(t *testing.T) {
+	mutual := func(m lb.MutualAuthentication) func(*lb.Listener) {
+		return func(l *lb.Listener) { l.Settings.Mutual = &m }
+	}
+	off, on := elb.AdvertiseTrustStoreCaNamesEnumOff, elb.AdvertiseTrustStoreCaNamesEnumOn
+	for name, c := range map[string]struct {
+		want   func(*lb.Listener)
+		gone   []string
+		policy *string
+		mutual *elb.MutualAuthenticationAttributes
+		none   bool // not even a certificate
+		class  error
+	}{
+		"none":               {want: plainly},
+		"a policy":           {want: func(l *lb.Listener) { l.Settings.TLSPolicy = "strict" }, gone: []string{writtenPolicy}, policy: aws.String("strict")},
+		"a policy no more":   {want: plainly, gone: []string{writtenPolicy}, policy: aws.String(usualPolicy)},
+		"no mutual any more": {want: plainly, gone: []string{writtenMutual}, mutual: &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}},
+		"passed on": {
+			want: mutual(lb.MutualAuthentication{Mode: "passthrough"}), gone: []string{writtenMutual},
+			mutual: &elb.MutualAuthenticationAttributes{Mode: aws.String("passthrough")},
+		},
+		"verified by an ARN": {
+			want: mutual(lb.MutualAuthentication{Mode: "verify", TrustStore: "arn:2", IgnoreExpiry: true}),
+			mutual: &elb.MutualAuthenticationAttributes{
+				Mode: aws.String("verify"), TrustStoreArn: aws.String("arn:2"), IgnoreClientCertificateExpiry: aws.Bool(true), AdvertiseTrustStoreCaNames: off,
+			},
+		},
+		"verified by a name": {
+			want: mutual(lb.MutualAuthentication{Mode: "verify", TrustStore: "partners", AdvertiseCANames: true}),
+			mutual: &elb.MutualAuthenticationAttributes{
+				Mode: aws.String("verify"), TrustStoreArn: aws.String("arn:1:truststore/partners/1"), IgnoreClientCertificateExpiry: aws.Bool(false), AdvertiseTrustStoreCaNames: on,
+			},
+		},
+		"a trust store that is not there": {want: mutual(lb.MutualAuthentication{Mode: "verify", TrustStore: "nobody"}), class: providers.ErrRejected},
+		"a trust store that is denied":    {want: mutual(lb.MutualAuthentication{Mode: "verify", TrustStore: "denied"}), class: providers.ErrDenied},
+		"HTTP":                            {want: func(l *lb.Listener) { l.Protocol, l.Settings.TLSPolicy = routing.HTTP, "strict" }, none: true},
+		"no certificate":                  {want: func(l *lb.Listener) { l.Certificates, l.Settings.TLSPolicy = nil, "strict" }, none: true},
+	} {
+		got, err := trusting().security(t.Context(), observed(), secure(c.want), c.gone)
+		fails(t, name, err, c.class)
+		if err != nil {
+			continue
+		}
+		expect(t, name+": it has a certificate", len(got.certificates) == 1, !c.none)
+		expect(t, name+": the policy", aws.ToString(got.policy), aws.ToString(c.policy))
+		if diff := cmp.Diff(c.mutual, got.mutual, cmp.AllowUnexported(elb.MutualAuthenticationAttributes{})); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+	}
+	_, err := newTrial().security(t.Context(), observed(), secure(func(l *lb.Listener) { l.Certificates = []lb.CertificateID{"gone"} }), nil)
+	expect(t, "a certificate that is not there is an error", err != nil, true)
+}
+
+func TestThePolicyOfAListenerThatIsChanged(t *testing.T) {
+	for name, c := range map[string]struct {
+		before routing.Protocol
+		after  elb.ProtocolEnum
+		said   *string
+		want   string
+	}{
+		"it begins to serve HTTPS": {routing.HTTP, elb.ProtocolEnumHttps, nil, usualPolicy},
+		"with a policy":            {routing.HTTP, elb.ProtocolEnumHttps, aws.String("strict"), "strict"},
+		"it served HTTPS before":   {routing.HTTPS, elb.ProtocolEnumHttps, nil, ""},
+		"it serves HTTP":           {routing.HTTP, elb.ProtocolEnumHttp, nil, ""},
+	} {
+		expect(t, name, aws.ToString(policyFor(c.before, c.after, c.said)), c.want)
+	}
+}
+
+// Each setting that was written is read back as it was.
+func TestSettingsAreReadBack(t *testing.T) {
+	for name, want := range map[string]lb.ListenerSettings{
+		"none":         {},
+		"a policy":     {TLSPolicy: "strict"},
+		"secrets":      {ClientSecrets: "v1:01"},
+		"passed on":    {Mutual: &lb.MutualAuthentication{Mode: "passthrough"}},
+		"by ARN":       {Mutual: &lb.MutualAuthentication{Mode: "verify", TrustStore: "arn:1:truststore/partners/1", AdvertiseCANames: true}},
+		"by name":      {Mutual: &lb.MutualAuthentication{Mode: "verify", TrustStore: "partners", IgnoreExpiry: true}},
+		"many of them": {TLSPolicy: "strict", ClientSecrets: "v1:01", Attributes: map[string]string{"z.a": "b"}, Mutual: &lb.MutualAuthentication{Mode: "verify", TrustStore: "partners"}},
+		"clients":      {Inbound: []string{"10.0.0.0/8"}},
+	} {
+		c := trusting()
+		wanted := secure(func(l *lb.Listener) { l.Settings = want })
+		wrote, err := c.security(t.Context(), observed(), wanted, nil)
+		fails(t, name, err, nil)
+		of := elb.Listener{ListenerArn: aws.String(listener), Port: aws.Int32(443), SslPolicy: wrote.policy, MutualAuthentication: wrote.mutual}
+		tags := c.tagsFor(key, wanted)
+		l := &look.Look{
+			Deep: true, GroupsRight: want.Inbound != nil, Tags: map[string]map[string]string{listener: tags}, Assumed: map[string]bool{},
+			Attributes: map[string]map[string]string{listener: want.Attributes},
+			Grants:     grants.To(443, []string{"10.0.0.0/8"}),
+		}
+		if diff := cmp.Diff(want, SettingsOf(l, of)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, diff)
+		}
+		expect(t, name+": digest of a deep look", listenerDigest(l, of), lb.DigestOf(want))
+		l.Assumed[listener] = true
+		expect(t, name+": digest of a look that could not read them", listenerDigest(l, of), wanted.Digest)
+		l.Assumed[listener], l.Deep = false, false
+		expect(t, name+": digest of another look", listenerDigest(l, of), wanted.Digest)
+		l.Deep = true
+		delete(tags, resource.TagDigest)
+		expect(t, name+": digest of one that was not written to the end", listenerDigest(l, of), "")
+	}
+}
+
+// The list of settings is sorted, so that it is the same each time.
+func TestTheListOfSettings(t *testing.T) {
+	got := writtenOfListener(lb.ListenerSettings{
+		TLSPolicy: "strict", ClientSecrets: "v1:01", Attributes: map[string]string{"z.a": "b", "a.b": "c"}, Mutual: &lb.MutualAuthentication{TrustStore: "partners"},
+	})
+	expect(t, "settings", got, []string{"a.b", writtenSecrets + "v1:01", writtenMutual, writtenPolicy, writtenTrustNamed, "z.a"})
+}
+
+func TestAListenerWithoutATrustStoreListsNone(t *testing.T) {
+	got := writtenOfListener(lb.ListenerSettings{Mutual: &lb.MutualAuthentication{Mode: "passthrough"}})
+	expect(t, "settings", got, []string{writtenMutual})
+}
+
+// A trust store whose ARN has another form keeps it.
+func TestTrustStoresByName(t *testing.T) {
+	for arn, want := range map[string]string{"arn:1:truststore/partners/1": "partners", "arn:1:other": "arn:1:other"} {
+		got := fromMutual(&elb.MutualAuthenticationAttributes{TrustStoreArn: aws.String(arn)}, true)
+		expect(t, arn, got.TrustStore, want)
+	}
+}
+
+// The default certificate is the first one. The others are sorted, and each is listed once.
+func TestCertificatesAreListedInOrder(t *testing.T) {
+	served := func(arn string, isDefault bool) elb.Certificate {
+		return elb.Certificate{CertificateArn: aws.String(arn), IsDefault: aws.Bool(isDefault)}
+	}
+	l := &look.Look{Served: map[string][]elb.Certificate{listener: {
+		served("arn:c", false), served("arn:b", false), served("arn:d", true), served("arn:c", false), served("arn:d", false), served("arn:a", false),
+	}}}
+	got := newTrial().Observed(l, elb.Listener{ListenerArn: aws.String(listener)})
+	expect(t, "certificates", got.Certificates, []lb.CertificateID{"arn:d", "arn:a", "arn:b", "arn:c"})
+}
