@@ -85,7 +85,7 @@ func (s *Shields) nameOf(key lb.Key) string { return "fairlead " + s.DerivedName
 // Remove removes our protection of a load balancer.
 func (s *Shields) Remove(ctx context.Context, seen *lb.Observed) error {
 	there, err := s.attached(ctx, seen.Handle)
-	if err != nil || there == nil || aws.ToString(there.Name) != s.nameOf(seen.Key) {
+	if there == nil || aws.ToString(there.Name) != s.nameOf(seen.Key) {
 		return err
 	}
 	_, err = s.shields.DeleteProtection(ctx, &shield.DeleteProtectionInput{ProtectionId: there.Id})
