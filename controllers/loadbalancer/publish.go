@@ -18,9 +18,8 @@ import (
 // cloud refuses a step, the ports in the status of the members that have an address say so.
 func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
 	gone := !o.Observed.Exists && o.Complete()
-	there := o.Observed.Exists && o.Observed.Active
-	served := there && o.Served()
-	refused := there && o.Withheld == "" && !queue.OnlyPending(o.Err)
+	served := o.Observed.Active && o.Served()
+	refused := o.Observed.Active && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
 		return nil
 	}
