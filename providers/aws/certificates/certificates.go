@@ -109,7 +109,7 @@ func (s *Store) observeOne(
 	}
 	s.labels.set(arn, tags[resource.TagLabel])
 	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
-	if deep && c.Digest != "" {
+	if deep {
 		c.Tags = resource.WrittenTags(tags)
 		c.Digest = lb.CertificateSettings{Tags: c.Tags}.Digest()
 	}

@@ -54,7 +54,7 @@ func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) e
 	switch {
 	case err != nil && s.account.Last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
-	case err != nil && throttle.Late(err):
+	case throttle.Late(err):
 		return err // the next calls would wait as long
 	case err != nil:
 		facts.CertificatesUnread = err.Error()

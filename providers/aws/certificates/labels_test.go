@@ -97,3 +97,29 @@ func TestShortLabelsAreComparedWithTheCertificate(t *testing.T) {
 		})
 	}
 }
+
+// A label fits into the value of a tag, or is the fingerprint alone.
+func TestTheLongestLabel(t *testing.T) {
+	short := leafFor(t, "a.test")
+	room := resource.ValueLength - len(labelOf(short)) + len("a.test")
+	for length, whole := range map[int]bool{room: true, room + 1: false} {
+		host := strings.Repeat(strings.Repeat("a", 49)+".", 4)
+		leaf := leafFor(t, host+strings.Repeat("b", length-len(host)))
+		if _, _, got := readLabel(labelOf(leaf)); got != whole {
+			t.Errorf("a host of %d characters has the label %q", length, labelOf(leaf))
+		}
+	}
+	if kind, hosts, whole := readLabel("0123 ecdsa"); kind != "ecdsa" || hosts != nil || !whole {
+		t.Errorf("a certificate without hosts is of kind %s for %v, whole %v", kind, hosts, whole)
+	}
+}
+
+func TestLabelsWhileACertificateIsReplaced(t *testing.T) {
+	for _, c := range []struct{ label, next, want string }{
+		{"a ecdsa a.test", "b ecdsa a.test", "a"}, {"a ecdsa a.test", "a ecdsa a.test", noLabel}, {"", "b ecdsa a.test", noLabel},
+	} {
+		if got := shortened(c.label, c.next); got != c.want {
+			t.Errorf("the label %q is shortened to %q, want %q", c.label, got, c.want)
+		}
+	}
+}

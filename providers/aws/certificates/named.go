@@ -47,7 +47,7 @@ func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if found[i], err = s.describe(ctx, id); err != nil && !throttle.Late(err) && ctx.Err() == nil {
+			if found[i], err = s.describe(ctx, id); !throttle.Late(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err

@@ -194,7 +194,6 @@ func (s *Store) confirmed(ctx context.Context, key lb.Key, besides map[string]bo
 			old = append(old, arn)
 		}
 	}
-	slices.Sort(old)
 	still, err := s.ownedAmong(ctx, key, old)
 	if err != nil {
 		return nil, err
