@@ -112,7 +112,6 @@ func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 			tasks = append(tasks, t) // a certificate of the cloud, whose hosts are not known
 		}
 	}
-	slices.Sort(tasks)
 	return tasks
 }
 

@@ -281,7 +281,7 @@ func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
 	out, known := map[lb.GroupID][]diag.Source{}, map[lb.GroupID]map[diag.Source]bool{}
 	for _, together := range forwarded(want) {
 		for _, g := range together.groups {
-			if known[g] == nil && out[g] == nil {
+			if out[g] == nil {
 				out[g] = slices.Clip(together.origin) // most groups are alone, or always among the same
 				continue
 			}

@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/model/diag"
@@ -78,7 +77,7 @@ const absent = rulelist.Absent
 func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
 	t := schedule.Task{Step: s, Places: u}
 	for _, a := range after {
-		if a != absent && !slices.Contains(t.After, a) {
+		if a != absent {
 			t.After = append(t.After, a)
 		}
 	}
