@@ -105,7 +105,12 @@ func drawCertificates(r *rand.Rand, n int, hosts []string) []lb.Certificate {
 	return all
 }
 
-func TestNoHostLosesItsCertificate(t *testing.T) {
+func TestNoHostLosesItsCertificate(t *testing.T) { hostsKeepCertificates(t, 5000) }
+
+func TestNoHostLosesItsCertificateInAFewPlans(t *testing.T) { hostsKeepCertificates(t, 60) }
+
+func hostsKeepCertificates(t *testing.T, count int) {
+	t.Helper()
 	w := newWorld(t, lb.ALB().Dialect)
 	r := rand.New(rand.NewPCG(3, 4))
 	hosts := []string{"a.test", "b.test", "c.test", "*.test"}
@@ -123,7 +128,7 @@ func TestNoHostLosesItsCertificate(t *testing.T) {
 		}
 		return holding(all, listeners...)
 	}
-	for range 5000 {
+	for range count {
 		seen, want := built(draw(), lb.ALB()), draw()
 		goal := built(want, lb.ALB())
 		p := Diff(seen, want, lb.ALB())
@@ -158,7 +163,12 @@ func valid(o *lb.Observed, port int32, host string) bool {
 
 // A host whose rule comes, goes or changes is answered with a certificate for it all the same: by
 // its new rule as soon as there is one, and by its old rule as long as there is one.
-func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
+func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) { hostsShowCertificates(t, drawn(10000, 1000)) }
+
+func TestNobodyIsShownTheCertificateOfAnotherInAFewPlans(t *testing.T) { hostsShowCertificates(t, 60) }
+
+func hostsShowCertificates(t *testing.T, count int) {
+	t.Helper()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -181,11 +191,8 @@ func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
 		l.Rules = distinct(l.Rules)
 		return w.withGroups(holding(all, l))
 	}
-	pairs, tried := 10000, 0
-	if testing.Short() {
-		pairs = 1000
-	}
-	for range pairs {
+	tried := 0
+	for range count {
 		seen, want := built(draw(), c), draw()
 		goal := built(want, c)
 		p := Diff(seen, want, c)
@@ -207,7 +214,7 @@ func TestNobodyIsShownTheCertificateOfAnother(t *testing.T) {
 			}), want, c)
 		}
 	}
-	if tried < 10*pairs {
+	if tried < 10*count {
 		t.Errorf("only %d answers were looked at", tried)
 	}
 }

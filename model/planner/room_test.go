@@ -122,13 +122,22 @@ func TestRoom(t *testing.T) {
 // At the quota no state exceeds it, and only requests of a rule that the plan says it deletes
 // first are answered by anything but the old or the new list.
 func TestAtTheQuotaOnlyRulesDeletedFirstAreMissed(t *testing.T) {
+	onlyRulesDeletedFirstAreMissed(t, 4000)
+}
+
+func TestAtTheQuotaOnlyRulesDeletedFirstAreMissedInAFewPlans(t *testing.T) {
+	onlyRulesDeletedFirstAreMissed(t, 60)
+}
+
+func onlyRulesDeletedFirstAreMissed(t *testing.T, count int) {
+	t.Helper()
 	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), fixed(403))
 	r := rand.New(rand.NewPCG(5, 6))
 	ports := []int32{80}
 	plans, first := 0, 0
-	for range 4000 {
+	for range count {
 		from := w.balancer(r, ports, 6)
 		want := w.balancer(r, ports, 6)
 		if r.IntN(2) == 0 {
@@ -180,14 +189,21 @@ func (w *world) missed(seen *lb.Observed, p plan.Plan) uint64 {
 }
 
 // A rule is deleted first only where no order would do without that.
-func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) {
+func TestARuleIsDeletedFirstOnlyWhereItMust(t *testing.T) { rulesAreDeletedFirstWhereTheyMust(t, 3000) }
+
+func TestARuleIsDeletedFirstOnlyWhereItMustInAFewPlans(t *testing.T) {
+	rulesAreDeletedFirstWhereTheyMust(t, 60)
+}
+
+func rulesAreDeletedFirstWhereTheyMust(t *testing.T, count int) {
+	t.Helper()
 	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), fixed(200), fixed(403))
 	r := rand.New(rand.NewPCG(7, 8))
 	ports := []int32{80}
 	stuck, needless := 0, 0
-	for range 3000 {
+	for range count {
 		from, want := w.balancer(r, ports, 5), w.balancer(r, ports, 5)
 		seen := built(from, c)
 		c := c

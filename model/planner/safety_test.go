@@ -285,11 +285,20 @@ func (w *world) describe(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) s
 
 func inOrder(int) int { return 0 }
 
-func TestEveryStateOfAPlanIsSafe(t *testing.T) {
-	count := 10000
+// drawn is how many plans are drawn, and how many with -short.
+func drawn(all, short int) int {
 	if testing.Short() {
-		count = 1000
+		return short
 	}
+	return all
+}
+
+func TestEveryStateOfAPlanIsSafe(t *testing.T) { statesAreSafe(t, drawn(10000, 1000)) }
+
+func TestEveryStateOfAPlanIsSafeInAFewPlans(t *testing.T) { statesAreSafe(t, 60) }
+
+func statesAreSafe(t *testing.T, count int) {
+	t.Helper()
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
@@ -300,13 +309,18 @@ func TestEveryStateOfAPlanIsSafe(t *testing.T) {
 }
 
 func TestEveryStateOfAPlanIsSafeAcrossRedirects(t *testing.T) {
+	statesAreSafeAcrossRedirects(t, drawn(4000, 800))
+}
+
+func TestEveryStateOfAPlanIsSafeAcrossRedirectsInAFewPlans(t *testing.T) {
+	statesAreSafeAcrossRedirects(t, 60)
+}
+
+func statesAreSafeAcrossRedirects(t *testing.T, count int) {
+	t.Helper()
 	t.Parallel()
 	c := lb.ALB()
 	w := newWorld(t, c.Dialect, fixed(404), forward("A"), forward("B"), redirectTo(443))
-	count := 4000
-	if testing.Short() {
-		count = 800
-	}
 	w.pairs(count, c, []int32{80, 443}, 4)
 	// Some drawn tables change each other's redirects in a circle, which no order keeps apart.
 	if w.announced > count/20 {
