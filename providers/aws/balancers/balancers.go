@@ -90,9 +90,9 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 		return nil
 	}
 	bs.mu.Lock()
-	known, ok := bs.places[n.Key]
+	known := bs.places[n.Key]
 	bs.mu.Unlock()
-	if ok && reflect.DeepEqual(known.network, n) {
+	if reflect.DeepEqual(known.network, n) {
 		facts.Subnets, facts.SecurityGroups = known.subnets, known.groups
 		return nil
 	}
@@ -161,12 +161,12 @@ func (bs *Store) keepSighting(key lb.Key, b *elb.LoadBalancer, another bool) {
 }
 
 // takeSighting returns the load balancer that was found for a key, and forgets it.
-func (bs *Store) takeSighting(key lb.Key) (last sighting, known bool) {
+func (bs *Store) takeSighting(key lb.Key) sighting {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	last, known = bs.sightings[key]
+	last := bs.sightings[key]
 	delete(bs.sightings, key)
-	return last, known
+	return last
 }
 
 // ForgetSighting forgets the load balancer that was found for a key: a step is to change it.
@@ -177,7 +177,7 @@ func (bs *Store) ForgetSighting(key lb.Key) { bs.takeSighting(key) }
 func (bs *Store) FindByKey(
 	ctx context.Context, key lb.Key,
 ) (there *elb.LoadBalancer, another bool, err error) {
-	if last, known := bs.takeSighting(key); known && time.Since(last.at) < sightingLife {
+	if last := bs.takeSighting(key); time.Since(last.at) < sightingLife {
 		return last.balancer, last.another, nil
 	}
 	there, taken, err := bs.ReadByKey(ctx, key)
@@ -192,7 +192,7 @@ func (bs *Store) ReadByKey(
 ) (there *elb.LoadBalancer, taken string, err error) {
 	name := bs.LoadBalancerName(key)
 	there, err = bs.readByName(ctx, name)
-	if err != nil || there == nil || key.Name() == "" {
+	if there == nil || key.Name() == "" {
 		return there, "", err
 	}
 	arn := aws.ToString(there.LoadBalancerArn)
