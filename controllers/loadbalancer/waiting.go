@@ -195,7 +195,7 @@ func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now
 		return time.Time{}
 	case !known.IsZero():
 		return known
-	case said != nil && said.Status == metav1.ConditionTrue && said.Reason == reason:
+	case said != nil && said.Reason == reason:
 		return said.LastTransitionTime.Time
 	}
 	return now

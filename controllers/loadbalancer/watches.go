@@ -117,7 +117,7 @@ func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Obj
 }
 
 // onClasses returns the load balancers that a change of classes, or of an object to which they
-// refer, concerns.
+// refer, concerns. One may be there more than once: a queue has each once.
 func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names []string) []lb.Key {
 	among := func(k lb.Key) bool { return slices.Contains(names, k.Class()) }
 	affected, err := r.placer.Affected(ctx, changed, names)
@@ -138,8 +138,7 @@ func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names [
 			keys = append(keys, k)
 		}
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // onNamespace returns the load balancers of the Ingresses in a namespace.
@@ -152,8 +151,7 @@ func (r *Reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.
 	for _, ing := range affected {
 		keys = append(keys, r.onIngress(ctx, ing)...)
 	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	return keys
 }
 
 // onNamed returns the load balancers that depend on an object by its name.
