@@ -114,18 +114,20 @@ func widened(have []span, ports []int32, total int) (added, gone []span) {
 // ends of a rule's range are not admitted any more.
 func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 	for _, s := range have {
-		rest := s
-		for rest.from <= rest.to && unused(rest.from) {
-			rest.from++
+		var used []int32
+		for port := s.from; port <= s.to; port++ {
+			if !unused(port) {
+				used = append(used, port)
+			}
 		}
-		for rest.from < rest.to && unused(rest.to) {
-			rest.to--
-		}
-		switch {
-		case rest == s:
-			continue
-		case rest.from <= rest.to && !slices.Contains(have, rest) && !slices.Contains(added, rest):
-			added = append(added, rest)
+		if len(used) > 0 {
+			rest := span{used[0], used[len(used)-1]}
+			if rest == s {
+				continue
+			}
+			if !slices.Contains(have, rest) && !slices.Contains(added, rest) {
+				added = append(added, rest)
+			}
 		}
 		gone = append(gone, s)
 	}

@@ -128,8 +128,8 @@ func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 // (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html). So no call is
 // needed.
 func (v *Subnets) regional(s ec2types.Subnet) bool {
-	letter, ofRegion := strings.CutPrefix(aws.ToString(s.AvailabilityZone), v.region)
-	return s.OutpostArn == nil && (v.region == "" || ofRegion && len(letter) == 1)
+	letter := strings.TrimPrefix(aws.ToString(s.AvailabilityZone), v.region)
+	return s.OutpostArn == nil && (v.region == "" || len(letter) == 1)
 }
 
 // byName returns the IDs of subnets that are given by ID or name.
@@ -223,8 +223,10 @@ func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types
 		stands := slices.Contains(standing, id)
 		switch {
 		case !fits(s), !stands && aws.ToInt32(s.AvailableIpAddressCount) < LeastFree:
-		case stands, best[zone] == "", id < best[zone] && !slices.Contains(standing, best[zone]):
+		case stands, best[zone] == "":
 			best[zone] = id
+		case !slices.Contains(standing, best[zone]):
+			best[zone] = min(best[zone], id)
 		}
 	}
 	return slices.Sorted(maps.Values(best))

@@ -52,8 +52,8 @@ func outside(ip netip.Addr, subnets []ec2types.Subnet) bool {
 			ranges = append(ranges, aws.ToString(a.Ipv6CidrBlock))
 		}
 		return slices.ContainsFunc(ranges, func(text string) bool {
-			r, err := netip.ParsePrefix(text)
-			return err == nil && r.Contains(ip)
+			r, _ := netip.ParsePrefix(text) // where a subnet has none, nothing is in it
+			return r.Contains(ip)
 		})
 	})
 }
