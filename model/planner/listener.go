@@ -13,7 +13,7 @@ import (
 
 // openPort opens a port that is missing.
 func (d *difference) openPort(ch *change) {
-	if ch.seen != nil || ch.want == nil {
+	if ch.seen != nil {
 		return
 	}
 	after := append([]int{d.loadBalancerReady, d.webACLReady}, d.importsOf(ch.want.Certificates)...)

@@ -45,7 +45,7 @@ func (l *ruleOrder) predecessors(r lb.Rule) []int {
 
 // placeBarrier makes a task a barrier, and returns what it must wait for.
 func (l *ruleOrder) placeBarrier(task int) []int {
-	after := make([]int, 0, len(l.entries)+1)
+	var after []int
 	for _, e := range l.entries {
 		after = append(after, e.at)
 	}
