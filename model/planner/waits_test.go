@@ -70,6 +70,7 @@ func TestWaits(t *testing.T) {
 		}
 		return b
 	}
+	ready := func(o *lb.Observed) { o.TargetGroups[0].Ready = true }
 	labelled := func(b lb.LoadBalancer, d lb.Digest) lb.LoadBalancer { b.Certificates[0].Digest = d; return b }
 	rules := func(most int) lb.Capabilities { c := lb.ALB(); c.Rules = most; return c }
 	version := func(g lb.TargetGroup, v routing.Version) lb.TargetGroup { g.Version = v; return g }
@@ -345,6 +346,50 @@ func TestWaits(t *testing.T) {
 			"1 create listener 443 after 0",
 			"2 create rule 443/24992 after 1",
 		}, to: balancer(ruled(mutual(443, true), ra))},
+		{why: "a port that closes with its default action", want: []string{
+			"0 delete listener 80",
+			"1 delete target group G after 0",
+		}, from: grouped(balancer(defaulting(listener(80), forward("G")), listener(81)), group("G", "10.0.0.1")), to: balancer(listener(81))},
+		{why: "a port that opens with a default action", want: []string{
+			"0 create target group G",
+			"1 register targets G 1 after 0",
+			"2 create listener 80 after 1",
+		}, from: balancer(listener(81)), to: grouped(balancer(defaulting(listener(80), forward("G")), listener(81)), group("G", "10.0.0.1"))},
+		{why: "a healthy group of a port that opens", want: []string{
+			"0 create listener 81",
+			"1 delete rule 80/24992 after 0",
+		}, from: grouped(balancer(listener(80, rule("a.test", "", forward("G")))), group("G", "10.0.0.1")), alter: ready,
+			to: grouped(balancer(listener(80), defaulting(listener(81), forward("G"))), group("G", "10.0.0.1"))},
+		{why: "a healthy group of a default action", want: []string{
+			"0 create rule 80/24602 for x",
+			"1 modify listener 80 for x answering forward G after 0",
+			"2 delete rule 80/24992 after 1",
+		}, from: grouped(balancer(listener(80, rule("a.test", "", forward("G")))), group("G", "10.0.0.1")), alter: ready,
+			to: grouped(balancer(defaulting(listener(80, routed(rb, "x")), forward("G"))), group("G", "10.0.0.1"))},
+		{why: "a healthy group of a default action of another port", want: []string{
+			"0 modify listener 80 answering forward G",
+			"1 delete rule 81/24992 after 0",
+		}, from: grouped(balancer(listener(80), listener(81, rule("a.test", "", forward("G")))), group("G", "10.0.0.1")), alter: ready,
+			to: grouped(balancer(defaulting(listener(80), forward("G")), listener(81)), group("G", "10.0.0.1"))},
+		{why: "a default action behind a web ACL", want: []string{
+			"0 guard load balancer fairlead/shop/web/internal",
+			"1 modify listener 80 answering fixed 403 after 0",
+		}, from: balancer(listener(80)), to: func() lb.LoadBalancer {
+			b := balancer(defaulting(listener(80), fixed(403)))
+			b.Protection.WebACL = "acl"
+			return b
+		}()},
+		{why: "certificates of a port that gets HTTP", want: []string{
+			"0 create rule 80/24992",
+			"1 modify listener 443 answering fixed 404",
+			"2 create listener 8443 after 1",
+		}, from: holding(all, listener(80), certified(443, a, b)), to: holding(all, listener(80, ra), listener(443), certified(8443, a, b)), caps: few(1)},
+		{why: "rules that move", want: []string{
+			"0 respace rules 80",
+			"1 create rule 80/24993 after 0",
+		}, from: balancer(listener(80, ra, rb)), to: balancer(listener(80, ra, rc, rb)), alter: func(o *lb.Observed) {
+			o.Listeners[0].Rules[0].Priority, o.Listeners[0].Rules[1].Priority = 7, 8
+		}},
 	} {
 		if tt.caps.Name == "" {
 			tt.caps = lb.ALB()
