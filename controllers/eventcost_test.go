@@ -1,25 +1,22 @@
 package controllers_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/keypair"
@@ -30,23 +27,6 @@ import (
 
 // groupSize is how many Ingresses a load balancer has here.
 const groupSize = 5
-
-// A readCounter counts the objects that are read through it.
-type readCounter struct {
-	client.Client
-	objects *atomic.Int64
-}
-
-func (c readCounter) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-	c.objects.Add(1)
-	return c.Client.Get(ctx, key, into, opts...)
-}
-
-func (c readCounter) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	err := c.Client.List(ctx, list, opts...)
-	c.objects.Add(int64(meta.LenList(list)))
-	return err
-}
 
 // eventCosts are the most objects that an operator may read because of one event. A reconcile reads
 // about 40, and an event can lead to two or three: the report of the first may come late. The table
@@ -130,7 +110,7 @@ func TestAnEventReadsItsOwn(t *testing.T) {
 // A groupedWorld has load balancers of groupSize Ingresses, each with its own namespace and class.
 type groupedWorld struct {
 	*world
-	objects atomic.Int64
+	read metrics.Reads
 }
 
 func newGroupedWorld(t *testing.T, groups int) *groupedWorld {
@@ -153,10 +133,7 @@ func newGroupedWorld(t *testing.T, groups int) *groupedWorld {
 	w.run(func(s *settings) {
 		s.operator.Namespace, s.manager.Cache = "", cluster.Cache(cluster.SecretsAll, "")
 		s.operator.OrphanInterval = time.Hour
-		s.manager.NewClient = func(config *rest.Config, o client.Options) (client.Client, error) {
-			c, err := client.New(config, o)
-			return readCounter{c, &w.objects}, err
-		}
+		s.operator.Reads, s.manager.NewClient = &w.read, w.read.NewClient
 	})
 	for g := range groups {
 		for i := range groupSize {
@@ -175,18 +152,18 @@ func newGroupedWorld(t *testing.T, groups int) *groupedWorld {
 // reads returns how many objects are read because of an event.
 func (w *groupedWorld) reads(happen func(*groupedWorld)) int64 {
 	w.Helper()
-	before := w.objects.Load()
+	before := w.read.Total()
 	happen(w)
 	w.quiet()
-	return w.objects.Load() - before
+	return w.read.Total() - before
 }
 
 // quiet waits until nothing has been read for a while.
 func (w *groupedWorld) quiet() {
 	w.Helper()
-	last, since := w.objects.Load(), time.Now()
+	last, since := w.read.Total(), time.Now()
 	w.eventually(func() error {
-		if n := w.objects.Load(); n != last {
+		if n := w.read.Total(); n != last {
 			last, since = n, time.Now()
 		}
 		if time.Since(since) < 1500*time.Millisecond {

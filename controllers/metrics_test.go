@@ -40,10 +40,11 @@ func TestMetricsMove(t *testing.T) {
 	t.Cleanup(cloud.Close)
 	w.cloud = &meter{Cloud: cloud}
 	registry := prometheus.NewRegistry()
-	requests := metrics.NewRequests()
+	requests, reads := metrics.NewRequests(), &metrics.Reads{}
 	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
 	w.run(func(s *settings) {
 		s.operator.Metrics, s.operator.Requests, s.operator.Version = registry, requests, "1.2.3"
+		s.operator.Reads, s.manager.NewClient = reads, reads.NewClient
 		s.operator.VanishedGrace = time.Minute
 	})
 	found := map[string]string{} // some are there for a while only
@@ -68,6 +69,7 @@ func TestMetricsMove(t *testing.T) {
 	w.answers("leaves", "http://leaves.example/", "web-1")
 	shop := w.class + "/" + w.namespace + "/shop/internal"
 	shows("fairlead_compile_seconds")
+	shows("fairlead_objects_read_total")
 	shows("fairlead_cloud_requests_total", "Elastic Load Balancing v2", "CreateRule", "ok")
 	shows("fairlead_plan_steps_total", "create", "rule", "ok")
 	shows("fairlead_plans_total", "ok")

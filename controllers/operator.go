@@ -72,6 +72,8 @@ type Options struct {
 	Metrics prometheus.Registerer
 	// Requests is where the cloud's provider counts its requests; nil if it does not.
 	Requests *metrics.Requests
+	// Reads counts what the client of the manager reads; nil if that is not counted.
+	Reads *metrics.Reads
 	// ManageClass is the IngressClass to make if it is missing; none if it is empty.
 	ManageClass string
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
@@ -158,7 +160,7 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 		},
 	}
 	w.gauges = &gauges{Gatherer: w.Gatherer, waits: w.Waits}
-	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Version, w.gauges.take)
+	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
 	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
 	return w, nil
@@ -175,6 +177,9 @@ func (o Options) withDefaults(m manager.Manager) Options {
 	}
 	if o.Requests == nil {
 		o.Requests = metrics.NewRequests()
+	}
+	if o.Reads == nil {
+		o.Reads = &metrics.Reads{}
 	}
 	if o.ReadOnly {
 		o.Cloud = providers.ReadOnly(o.Cloud)

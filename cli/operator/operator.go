@@ -46,7 +46,7 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 		"cluster", config.Host, "namespace", cmp.Or(o.Cluster.Namespace, "all"),
 		"readOnly", o.readOnly, "leaderElect", o.leaderElect)
 	limitMemory(logger, memlimit.FromCgroup)
-	requests := metrics.NewRequests()
+	requests, reads := metrics.NewRequests(), &metrics.Reads{}
 	around := o.Surroundings()
 	around.Requested, around.Log = requests.Count, logger
 	cloud, err := o.Provider.Live(ctx, with, around)
@@ -57,7 +57,7 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 	for _, forgone := range o.Provider.Forgone(with) {
 		logger.Info(forgone)
 	}
-	t := term{o, classes, config, cloud, requests, logger, libraries}
+	t := term{o, classes, config, cloud, requests, reads, logger, libraries}
 	if err := t.serve(ctx); err != nil {
 		return err
 	}

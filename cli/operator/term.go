@@ -32,6 +32,7 @@ type term struct {
 	config   *rest.Config
 	cloud    clouds.Live
 	requests *metrics.Requests
+	reads    *metrics.Reads
 
 	logger, libraries logr.Logger // of the operator, and of the libraries that it uses
 }
@@ -56,6 +57,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	options := t.manager(t.libraries)
+	options.NewClient = t.reads.NewClient
 	var may func() error
 	var name string
 	if t.leaderElect {
@@ -109,6 +111,7 @@ func (t term) options(cloud providers.Provider, may func() error, name string) c
 		May:           may,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,
+		Reads:         t.reads,
 		Workers:       t.workers,
 		TargetWorkers: t.targetWorkers,
 

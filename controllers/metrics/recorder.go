@@ -27,11 +27,15 @@ type Recorder struct {
 	calls     *prometheus.CounterVec
 	durations *prometheus.HistogramVec
 	requests  *Requests
+	reads     *Reads
 	underWay  queue.Calls
 	gauges    func(emit func(m Metric, value float64, labels ...string))
 }
 
-func NewRecorder(requests *Requests, version string, gauges func(emit func(m Metric, value float64, labels ...string))) *Recorder {
+func NewRecorder(
+	requests *Requests, reads *Reads, version string,
+	gauges func(emit func(m Metric, value float64, labels ...string)),
+) *Recorder {
 	counter := func(m Metric) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.meaning}, m.labels)
 	}
@@ -47,6 +51,7 @@ func NewRecorder(requests *Requests, version string, gauges func(emit func(m Met
 		calls:     counter(providerCalls),
 		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
 		requests:  requests,
+		reads:     reads,
 		version:   version,
 		gauges:    gauges,
 	}
@@ -67,10 +72,14 @@ func (m *Recorder) Describe(to chan<- *prometheus.Desc) {
 
 // Collect returns the counters, and counts the gauges.
 func (m *Recorder) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.Compiles, m.steps, m.Plans, m.Proofs, m.Changes, m.calls, m.durations, m.requests.counter} {
+	for _, c := range []prometheus.Collector{
+		m.Compiles, m.steps, m.Plans, m.Proofs, m.Changes, m.calls, m.durations, m.requests.counter,
+	} {
 		c.Collect(to)
 	}
 	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.Oldest().Seconds())
+	read := float64(m.reads.Total())
+	to <- prometheus.MustNewConstMetric(objectsRead.desc(), prometheus.CounterValue, read)
 	to <- prometheus.MustNewConstMetric(build.desc(), prometheus.GaugeValue, 1, cmp.Or(m.version, "unknown"))
 	m.gauges(func(row Metric, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)

@@ -28,6 +28,9 @@ var (
 		"Calls of the provider. Each step of a plan is one Apply."}
 	cloudRequests = Metric{"fairlead_cloud_requests_total", "counter", []string{"service", "operation", "outcome"},
 		"Requests to the cloud's API, those that are made again included. A call of the provider is one or a few, or none."}
+	objectsRead = Metric{"fairlead_objects_read_total", "counter", nil,
+		"Objects that were read from the operator's caches. " +
+			"A reconcile of a load balancer of five Ingresses reads about 40."}
 	providerSeconds = Metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
 		"How long calls of the provider take, waiting for their turn included."}
 	plansCount = Metric{"fairlead_plans_total", "counter", []string{"result"},
@@ -87,8 +90,11 @@ var (
 
 // table is all metrics, in the order of the reference.
 var table = []Metric{
-	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds, oldestCall, build, cloudRequests, LoadBalancersGauge, DegradedGauge, RulesGauge, RuleLimitGauge,
-	ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge, UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge, OrphansGauge, OrphansHeldGauge,
+	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds,
+	oldestCall, build, cloudRequests, objectsRead, LoadBalancersGauge, DegradedGauge, RulesGauge,
+	RuleLimitGauge, ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge,
+	UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge,
+	OrphansGauge, OrphansHeldGauge,
 }
 
 // meanings explain the labels of metrics.
