@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -150,6 +153,7 @@ type operator struct {
 	command *exec.Cmd
 	started time.Time
 	logs    string
+	metrics string // where they are scraped
 
 	mu    sync.Mutex
 	calls []call
@@ -164,14 +168,15 @@ func operate(t testing.TB, cluster *kube.Cluster) *operator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &operator{TB: t, started: time.Now(), logs: filepath.Join(t.TempDir(), "log"), more: make(chan struct{}), ended: make(chan struct{})}
+	o := &operator{TB: t, started: time.Now(), logs: filepath.Join(t.TempDir(), "log"), metrics: freeAddress(t),
+		more: make(chan struct{}), ended: make(chan struct{})}
 	logs, err := os.Create(o.logs)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
 	o.command = exec.Command(program, "run", "--kubeconfig", cluster.Kubeconfig, "--leader-elect", "--leader-elect-namespace", "default",
-		"--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+		"--metrics-bind-address", o.metrics, "--health-probe-bind-address", "0")
 	o.command.Env = append(os.Environ(), asOperator+"="+*profiles)
 	if *limit != "" {
 		o.command.Env = append(o.command.Env, "GOMEMLIMIT="+*limit)
@@ -244,6 +249,42 @@ func (o *operator) await(from int, what string, is func(call) bool) call {
 			o.Fatalf("waiting for %s: it has not come in %s", what, patience)
 		}
 	}
+}
+
+// freeAddress returns an address at which nothing listens.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// looked returns how many objects the operator has read from its caches.
+func (o *operator) looked(t testing.TB) int {
+	t.Helper()
+	answer, err := http.Get("http://" + o.metrics + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if count, is := strings.CutPrefix(line, "fairlead_objects_read_total "); is {
+			n, err := strconv.ParseFloat(strings.TrimSpace(count), 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return int(n)
+		}
+	}
+	t.Fatal("the operator does not say how many objects it has read")
+	return 0
 }
 
 // profileHeap has the operator write what its heap holds.

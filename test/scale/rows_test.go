@@ -15,8 +15,9 @@ import (
 // starts of another revision, by that revision's own TestScale.
 
 var (
-	rows = flag.String("rows", "40/2", "measure these `sizes`, separated by commas: Ingresses/groups or Ingresses/groups/classes")
-	base = flag.String("base", "", "the `folder` of another revision whose cold starts are measured, too")
+	rows  = flag.String("rows", "40/2", "measure these `sizes`, separated by commas: Ingresses/groups or Ingresses/groups/classes")
+	alone = flag.Bool("alone", false, "measure the caches and the writes on Ingresses alone, too, in another cluster")
+	base  = flag.String("base", "", "the `folder` of another revision whose cold starts are measured, too")
 )
 
 // burst is how many Ingresses get one more path each.
@@ -48,6 +49,9 @@ func TestRows(t *testing.T) {
 		}
 		t.Run(text, func(t *testing.T) {
 			r.measure(t)
+			if *alone {
+				r.measureAlone(t)
+			}
 			if *base != "" {
 				r.measureBase(t, *base)
 			}
@@ -64,15 +68,18 @@ func (r row) measure(t *testing.T) {
 	took := w.programmed(t).Sub(w.started)
 	w.calm(t)
 	w.profileHeap(t)
-	cold, worked := w.asked(t), w.worked()
-	t.Logf("%s: programmed after %.1f s, %.1f s of CPU, %d MiB at most, %d reads and %d writes of the API server",
-		r, took.Seconds(), worked.Seconds(), w.peak(), cold.count("get", "list"), cold.writes())
+	cold, worked, looked := w.asked(t), w.worked(), w.looked(t)
+	t.Logf("%s: programmed after %.1f s, %.1f s of CPU, %d MiB at most, %d objects looked at, "+
+		"%d reads and %d writes of the API server",
+		r, took.Seconds(), worked.Seconds(), w.peak(), looked, cold.count("get", "list"), cold.writes())
 	w.forgetPeak(t)
 	w.changeSome(t)
 	w.calm(t)
 	since := w.asked(t).since(cold)
-	t.Logf("%s: %d changes: %.1f s of CPU, %d MiB at most, %d reads and %d writes of the API server",
-		r, burst, (w.worked() - worked).Seconds(), w.peak(), since.count("get", "list"), since.writes())
+	t.Logf("%s: %d changes: %.1f s of CPU, %d MiB at most, %d objects looked at, "+
+		"%d reads and %d writes of the API server",
+		r, burst, (w.worked() - worked).Seconds(), w.peak(), w.looked(t)-looked,
+		since.count("get", "list"), since.writes())
 }
 
 // measureBase prints the numbers of a cold start that the TestScale of another revision measures. It
