@@ -88,7 +88,7 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := &Reconciler{Parts: Parts{Metrics: metrics.NewRecorder(metrics.NewRequests(), "", nil)}}
+				r := &Reconciler{Parts: Parts{Metrics: metrics.NewRecorder(metrics.NewRequests(), &metrics.Reads{}, "", nil)}}
 				c.run(func(o outcome.Outcome) {
 					r.backlog.Begin(key)
 					o.Snapshot = &gather.Snapshot{}

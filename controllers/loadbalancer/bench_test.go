@@ -54,7 +54,7 @@ func (b *bench) succeed() {
 		Targets:    targets.NewBook(nil),
 		Disputes:   &disputes.Disputes{},
 		Waits:      &waits.Waits{},
-		Metrics:    metrics.NewRecorder(metrics.NewRequests(), "", nil),
+		Metrics:    metrics.NewRecorder(metrics.NewRequests(), &metrics.Reads{}, "", nil),
 		Unassigned: make(chan event.TypedGenericEvent[types.NamespacedName], 1024),
 	})
 }

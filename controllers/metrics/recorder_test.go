@@ -75,7 +75,7 @@ func (c *cloud) Targets(context.Context, lb.Key, lb.GroupID) ([]lb.TargetHealth,
 func TestCallsAreMetered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &cloud{}
-		m := NewRecorder(NewRequests(), "1.2.3", noGauges)
+		m := NewRecorder(NewRequests(), &Reads{}, "1.2.3", noGauges)
 		p := Metered(c, m)
 		for _, c.err = range []error{nil, nil, providers.ErrPending} {
 			if _, err := p.Apply(t.Context(), &lb.Observed{}, plan.CreateTargetGroup{}); !errors.Is(err, c.err) {
@@ -92,7 +92,7 @@ func TestCallsAreMetered(t *testing.T) {
 		time.Sleep(time.Second / 2)
 		got := scraped(t, m)
 		want := []string{
-			"fairlead_build_info{1.2.3} 1", "fairlead_change_seconds{targets} 1 in 3 s", "fairlead_cloud_requests_total{CreateRule,ok,elbv2} 1", "fairlead_compile_seconds{} 1 in 2 s",
+			"fairlead_build_info{1.2.3} 1", "fairlead_change_seconds{targets} 1 in 3 s", "fairlead_cloud_requests_total{CreateRule,ok,elbv2} 1", "fairlead_compile_seconds{} 1 in 2 s", "fairlead_objects_read_total{} 0",
 			"fairlead_plan_proofs_total{proven} 1", "fairlead_plan_steps_total{target group,create,ok} 2", "fairlead_plan_steps_total{target group,create,pending} 1", "fairlead_plans_total{ok} 1",
 			"fairlead_provider_call_oldest_seconds{} 0.5", "fairlead_provider_call_seconds{Apply} 3 in 3 s", "fairlead_provider_calls_total{Apply,ok} 2", "fairlead_provider_calls_total{Apply,pending} 1",
 		}
@@ -140,7 +140,7 @@ func TestTheDetailsOfCalls(t *testing.T) {
 // A build without a version says so, and gauges are counted when they are scraped.
 func TestGaugesAreCountedWhenScraped(t *testing.T) {
 	rules := 1.0
-	m := NewRecorder(NewRequests(), "", func(emit func(Metric, float64, ...string)) { emit(RulesGauge, rules, "key") })
+	m := NewRecorder(NewRequests(), &Reads{}, "", func(emit func(Metric, float64, ...string)) { emit(RulesGauge, rules, "key") })
 	rules = 2
 	got := scraped(t, m)
 	for _, want := range []string{"fairlead_build_info{unknown} 1", "fairlead_load_balancer_rules{key} 2"} {
@@ -156,7 +156,7 @@ func TestAReplicaHasMetricsWhileItRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		to := prometheus.NewRegistry()
 		ctx, end := context.WithCancel(t.Context())
-		m := NewRecorder(NewRequests(), "first", noGauges)
+		m := NewRecorder(NewRequests(), &Reads{}, "first", noGauges)
 		e := NewExposition(m, to)
 		if e.(interface{ NeedLeaderElection() bool }).NeedLeaderElection() {
 			t.Error("only the leader has metrics")
@@ -167,7 +167,7 @@ func TestAReplicaHasMetricsWhileItRuns(t *testing.T) {
 		if families, err := to.Gather(); err != nil || len(families) == 0 {
 			t.Errorf("there are %v, error %v", families, err)
 		}
-		if err := NewExposition(NewRecorder(NewRequests(), "second", noGauges), to).Start(t.Context()); err != nil {
+		if err := NewExposition(NewRecorder(NewRequests(), &Reads{}, "second", noGauges), to).Start(t.Context()); err != nil {
 			t.Errorf("a second operator: %v", err)
 		}
 		end()
