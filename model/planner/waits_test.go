@@ -390,6 +390,31 @@ func TestWaits(t *testing.T) {
 		}, from: balancer(listener(80, ra, rb)), to: balancer(listener(80, ra, rc, rb)), alter: func(o *lb.Observed) {
 			o.Listeners[0].Rules[0].Priority, o.Listeners[0].Rules[1].Priority = 7, 8
 		}},
+		{why: "redirects that lead to redirects", want: []string{
+			"0 modify rule 82/24992",
+			"1 create rule 80/24992 after 0",
+			"2 create rule 82/25382",
+		}, from: balancer(listener(80), listener(81, rule("a.test", "", redirectTo(82))), listener(82, ra)),
+			to: balancer(listener(80, rule("a.test", "", redirectTo(81))), listener(81, rule("a.test", "", redirectTo(82))), listener(82, rule("a.test", "", fixed(403)), rb))},
+		{why: "redirects of other requests", want: []string{
+			"0 create rule 80/24992",
+			"1 modify rule 82/24992",
+			"2 create rule 82/25382",
+		}, from: balancer(listener(80), listener(81, rule("b.test", "", redirectTo(82))), listener(82, ra)),
+			to: balancer(listener(80, rule("a.test", "", redirectTo(81))), listener(81, rule("b.test", "", redirectTo(82))), listener(82, rule("a.test", "", fixed(403)), rb))},
+		{why: "a default action that redirects", want: []string{
+			"0 modify rule 81/24992",
+			"1 modify listener 80 answering redirect 301 #{protocol}://#{host}:81/#{path}?#{query} after 0",
+		}, from: balancer(listener(80), listener(81, ra)), to: balancer(defaulting(listener(80), redirectTo(81)), listener(81, rule("a.test", "", fixed(403))))},
+		{why: "a port that closes with a redirect", want: []string{
+			"0 delete listener 80",
+			"1 modify rule 81/24992 after 0",
+		}, from: balancer(listener(80, rule("a.test", "", redirectTo(81))), listener(81, ra)), to: balancer(listener(81, rule("a.test", "", fixed(403))))},
+		{why: "ports that all redirect", want: []string{
+			"0 modify rule 81/16661",
+			"1 create rule 80/24992 after 0",
+		}, from: balancer(listener(80), listener(81, ra, rule("c.test", "", redirectTo(8080)))),
+			to: balancer(listener(80, rule("a.test", "", redirectTo(81))), listener(81, rule("a.test", "", fixed(403)), rule("c.test", "", redirectTo(8080))))},
 	} {
 		if tt.caps.Name == "" {
 			tt.caps = lb.ALB()
