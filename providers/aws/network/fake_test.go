@@ -14,6 +14,8 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
+	"github.com/aws/smithy-go/middleware"
+
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/recent"
@@ -61,8 +63,10 @@ func (c *trial) PortsInUse(context.Context) (map[int32]bool, error) {
 
 func newTrial() *trial {
 	c := &trial{refuse: map[string]error{}}
-	cloud, api := ec2.NewFromConfig(c.aws.Config()), elbapi.NewFromConfig(c.aws.Config())
-	c.security = NewSecurityGroups(resource.Owner{Installation: "test"}, cloud, "vpc-1", recent.New(0, nil))
+	made, config := recent.New(0, nil), c.aws.Config()
+	config.APIOptions = append([]func(*middleware.Stack) error{made.Into}, config.APIOptions...)
+	cloud, api := ec2.NewFromConfig(config), elbapi.NewFromConfig(config)
+	c.security = NewSecurityGroups(resource.Owner{Installation: "test"}, cloud, "vpc-1", made)
 	c.subnets = NewSubnets(cloud, "vpc-1", "eu-west-1")
 	c.nodes = NewNodes(api, c.security, "shop", false, c)
 	c.answerGroups()

@@ -77,18 +77,15 @@ func (n *Nodes) sharedName() string {
 // deleted after the last one; while that takes, new load balancers wait.
 func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 	n.mu.Lock()
-	known, deleting := n.shared, n.deleting
+	deleting := n.deleting
 	if !deleting {
 		n.users[key] = true
 	}
 	n.mu.Unlock()
-	switch {
-	case deleting:
+	if deleting {
 		return "", fmt.Errorf(
 			"security group %s is being deleted: %w", n.sharedName(), providers.ErrPending,
 		)
-	case known != "":
-		return known, nil
 	}
 	found, err, _ := n.calls.Do("shared", func() (any, error) {
 		if known := n.knownGroup(); known != "" {
@@ -162,11 +159,11 @@ func (n *Nodes) OpenPorts(ctx context.Context, key lb.Key, ports []int32) error 
 		return err
 	}
 	closed, err := n.closedPorts(ports)
-	if err != nil || len(closed) == 0 {
+	if err != nil {
 		return err
 	}
 	_, err, _ = n.calls.Do(fmt.Sprint("ports", closed), func() (any, error) {
-		if still, err := n.closedPorts(closed); err != nil || len(still) == 0 { // another call opened them
+		if still, err := n.closedPorts(closed); len(still) == 0 { // another call opened them
 			return nil, err
 		}
 		if err := n.admit(ctx, shared, closed); err != nil {
@@ -246,7 +243,7 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 	}()
 	if shared == "" {
 		var err error
-		if shared, err = n.security.idOf(ctx, n.sharedName()); err != nil || shared == "" {
+		if shared, err = n.security.idOf(ctx, n.sharedName()); shared == "" {
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ func NewSecurityGroups(
 func (s *SecurityGroups) ensure(
 	ctx context.Context, name, about, made string, tags map[string]string,
 ) (string, error) {
-	if made != "" && s.recent.Unfound(made) {
+	if s.recent.Unfound(made) {
 		return made, nil
 	}
 	out, err := s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
@@ -55,7 +55,7 @@ func (s *SecurityGroups) ensure(
 		if err != nil {
 			return "", err
 		}
-		if found == nil && made != "" && s.recent.Knows("sg-", made) {
+		if found == nil && s.recent.Knows("sg-", made) {
 			return made, nil
 		}
 		if found == nil {
@@ -136,7 +136,7 @@ func (s *SecurityGroups) retag(
 // idOf returns the ID of the security group of ours that has a name, or "".
 func (s *SecurityGroups) idOf(ctx context.Context, name string) (string, error) {
 	found, err := s.own(ctx, name)
-	if err != nil || found == nil {
+	if found == nil {
 		return "", err
 	}
 	return aws.ToString(found.GroupId), nil
@@ -148,7 +148,7 @@ func (s *SecurityGroups) own(ctx context.Context, name string) (*ec2types.Securi
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 		ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation}},
 	)})
-	if err != nil || len(found) == 0 {
+	if len(found) == 0 {
 		return nil, err
 	}
 	return &found[0], nil
