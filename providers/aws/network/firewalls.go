@@ -200,7 +200,6 @@ func (f *Firewalls) Write(
 		var admitted []grants.Grant
 		listens := map[int32]bool{}
 		for _, l := range want.Listeners {
-			listens[l.Port] = true
 			admitted = append(admitted, grants.To(l.Port, l.Settings.Inbound)...)
 		}
 		for _, l := range seen.Listeners { // the step that deletes one closes its port
@@ -257,7 +256,7 @@ func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
 		var err error
-		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); err != nil || firewall == "" {
+		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); firewall == "" {
 			return err
 		}
 	}
@@ -294,15 +293,14 @@ func (f *Firewalls) Observe(
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
-			l.Grants, l.FirewallTags, l.GroupsRight = grants.In(g), TagsIn(g), true
+			l.Grants, l.FirewallTags = grants.In(g), TagsIn(g)
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, resource.TagInstallation, f.Installation):
-			l.GroupsRight = false
-			return nil
+			return nil // it has a group of others
 		default:
 			l.Shared = aws.ToString(g.GroupId)
 		}
 	}
-	l.GroupsRight = l.GroupsRight && len(found) == 2
+	l.GroupsRight = len(found) == 2
 	return nil
 }
 
