@@ -59,7 +59,7 @@ func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
 		take := d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
-			len(leave) == 0 || len(take) == 0 {
+			len(leave) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(leave, lacks) {
@@ -105,8 +105,8 @@ func (d *difference) keepNamed(by schedule.Sequence) {
 
 // unparks reports whether a task deletes a parking rule that the plan creates.
 func (d *difference) unparks(task int) bool {
-	s, is := d.tasks[task].Step.(plan.DeleteRule)
-	if !is || !plan.Parked(s.Rule) {
+	s, _ := d.tasks[task].Step.(plan.DeleteRule) // the rule of another step is empty
+	if !plan.Parked(s.Rule) {
 		return false
 	}
 	l := d.seen.Listener(s.Port)
