@@ -1,6 +1,7 @@
 package planner
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +9,8 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
 func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
@@ -111,4 +114,109 @@ func defaultTo(g lb.GroupID, rules ...lb.Rule) lb.Listener {
 	l := listener(80, rules...)
 	l.Default = forward(g)
 	return l
+}
+
+func TestGaps(t *testing.T) {
+	for _, tt := range []struct {
+		first, last int
+		want        bool
+	}{{0, 1, false}, {1, 1, true}, {2, 1, true}, {absent, 1, true}} {
+		if got := (handover{first: tt.first, last: tt.last}).gap(); got != tt.want {
+			t.Errorf("first named by step %d, and last by step %d: %t", tt.first, tt.last, got)
+		}
+	}
+}
+
+func TestPredecessors(t *testing.T) {
+	d := &difference{}
+	for _, after := range [][]int{nil, {0}, {1}, nil} {
+		d.add(plan.DeleteListener{}, schedule.Places{}, after...)
+	}
+	before := d.predecessors(2)
+	if !before(2) || !before(1) || !before(0) || before(3) {
+		t.Errorf("it waits for itself: %t, 1: %t, 0: %t, 3: %t", before(2), before(1), before(0), before(3))
+	}
+}
+
+func TestRulesThatUnpark(t *testing.T) {
+	parking := plan.ParkingRule([]lb.GroupID{"G"})
+	seen := built(balancer(listener(80, rule("a.test", "", fixed(200)))), lb.ALB())
+	seen.Listeners[0].Rules = append(seen.Listeners[0].Rules, lb.ObservedRule{Priority: 49999, Rule: parking})
+	for _, tt := range []struct {
+		why  string
+		step plan.Step
+		want bool
+	}{
+		{"a parking rule that the plan creates", plan.DeleteRule{Port: 80, Priority: 50000, Rule: parking}, true},
+		{"on a port that it opens", plan.DeleteRule{Port: 81, Priority: 50000, Rule: parking}, true},
+		{"one that is there", plan.DeleteRule{Port: 80, Priority: 49999, Rule: parking}, false},
+		{"another rule", plan.DeleteRule{Port: 80, Priority: 7, Rule: rule("a.test", "", fixed(200))}, false},
+		{"another step", plan.CreateRule{Port: 80, Priority: 50000, Rule: parking}, false},
+	} {
+		d := &difference{seen: seen}
+		if got := d.unparks(d.add(tt.step, schedule.Places{})); got != tt.want {
+			t.Errorf("%s: %t", tt.why, got)
+		}
+	}
+}
+
+// A group takes over where a rule or a default action names it that gets requests which targets
+// answer now.
+func TestGroupsThatTakeOver(t *testing.T) {
+	c := lb.ALB()
+	grouped := func(b lb.LoadBalancer) lb.LoadBalancer {
+		b.TargetGroups = []lb.TargetGroup{group("F", "10.0.0.1"), group("G", "10.0.0.2")}
+		return b
+	}
+	served, hosts := rule("a.test", "", forward("F")), rule("b.test", "", forward("G"))
+	wide := hosts
+	wide.Conditions = []lb.Condition{{Field: "host", Values: []string{"a.test", "b.test"}}}
+	for _, tt := range []struct {
+		why      string
+		from, to lb.LoadBalancer
+		want     bool
+	}{
+		{"a rule that gets another action", balancer(listener(80, served)), balancer(listener(80, rule("a.test", "", forward("G")))), true},
+		{"a rule that is added", balancer(listener(80, served)), balancer(listener(80, rule("a.test", "/x", forward("G")), served)), true},
+		{"a rule that is widened", balancer(listener(80, hosts, served)), balancer(listener(80, wide, served)), true},
+		{"a rule of other requests", balancer(listener(80, served)), balancer(listener(80, served, hosts)), false},
+		{"a rule of another group", balancer(listener(80, rule("a.test", "", forward("G")))), balancer(listener(80, served)), false},
+		{"a default action", balancer(defaulting(listener(80), forward("F"))), balancer(defaulting(listener(80), forward("G"))), true},
+		{"a default action that it has", balancer(defaulting(listener(80, served), forward("G"))), balancer(defaulting(listener(80), forward("G"))), false},
+		{"a default action of another group", balancer(defaulting(listener(80), forward("G"))), balancer(defaulting(listener(80), forward("F"))), false},
+		{"ports that open and close", balancer(listener(80, served)), balancer(listener(81, hosts)), false},
+		{"a port that opens with a default action", balancer(listener(80, served)), balancer(defaulting(listener(81), forward("G"))), false},
+	} {
+		seen, known := built(grouped(tt.from), c), newOverlapCache(c.Dialect)
+		d := &difference{seen: seen, want: grouped(tt.to), caps: c, overlaps: known}
+		for _, co := range compare(seen, d.want, c) {
+			d.changes = append(d.changes, newChange(co, known))
+		}
+		if got := d.takesOver("G"); got != tt.want {
+			t.Errorf("%s: %t", tt.why, got)
+		}
+	}
+}
+
+func TestHandoversOfAPartOfAPlan(t *testing.T) {
+	b := balancer()
+	b.TargetGroups = []lb.TargetGroup{group("G")}
+	seen := built(b, lb.ALB())
+	seen.TargetGroups[0].Ready = true
+	for _, tt := range []struct {
+		why   string
+		index []int // the place of the step that stops to name the group, and of the one that begins
+		want  []handover
+	}{
+		{"both", []int{1, 0}, []handover{{"G", 1, 0}}},
+		{"none begins to name it", []int{0, absent}, []handover{{"G", 0, absent}}},
+		{"it is named yet", []int{absent, 0}, nil},
+	} {
+		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
+		d.add(plan.DeleteListener{}, schedule.Places{})
+		d.add(plan.CreateListener{}, schedule.Places{})
+		if got := d.handovers(schedule.Sequence{Index: tt.index}); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
+		}
+	}
 }

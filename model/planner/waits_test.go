@@ -415,6 +415,13 @@ func TestWaits(t *testing.T) {
 			"1 create rule 80/24992 after 0",
 		}, from: balancer(listener(80), listener(81, ra, rule("c.test", "", redirectTo(8080)))),
 			to: balancer(listener(80, rule("a.test", "", redirectTo(81))), listener(81, rule("a.test", "", fixed(403)), rule("c.test", "", redirectTo(8080))))},
+		{why: "two hosts that exchange their groups", want: []string{
+			"0 create rule 80/50000",
+			"1 modify rule 80/33323 after 0",
+			"2 modify rule 80/16661 after 1",
+			"3 delete rule 80/50000 after 0,2",
+		}, from: grouped(balancer(listener(80, rule("a.test", "", forward("G")), rule("b.test", "", forward("H")))), group("G", "10.0.0.1"), group("H", "10.0.0.2")), alter: func(o *lb.Observed) { o.TargetGroups[0].Ready, o.TargetGroups[1].Ready = true, true },
+			to: grouped(balancer(listener(80, rule("a.test", "", forward("H")), rule("b.test", "", forward("G")))), group("G", "10.0.0.1"), group("H", "10.0.0.2"))},
 	} {
 		if tt.caps.Name == "" {
 			tt.caps = lb.ALB()
