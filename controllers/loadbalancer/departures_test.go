@@ -239,3 +239,12 @@ func TestWhichStepsAreOfRoutes(t *testing.T) {
 		}
 	}
 }
+
+// failingStatus writes Ingresses, and no status.
+func failingStatus(b *bench, with error) *ingresses.Writer {
+	return ingresses.NewWriter(interceptor.NewClient(b.Client.(client.WithWatch), interceptor.Funcs{
+		SubResourcePatch: func(context.Context, client.Client, string, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+			return with
+		},
+	}))
+}
