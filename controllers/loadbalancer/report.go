@@ -116,8 +116,6 @@ func (r *Reconciler) account(o outcome.Outcome) {
 	r.awaited.set(key, o.Run.Pending)
 	if !o.Plan.Empty() {
 		r.Metrics.Plans.WithLabelValues(resultOf(o)).Inc()
-	}
-	if !o.Plan.Empty() && o.Withheld == "" {
 		r.backlog.Worked(key)
 	}
 	if o.Withheld == "" && !(o.Served() && o.Observed.Active == o.Observed.Exists) {
@@ -156,11 +154,8 @@ func logPlan(ctx context.Context, o outcome.Outcome) {
 
 // resultOf returns what came of a plan, as the metric says it.
 func resultOf(o outcome.Outcome) string {
-	switch {
-	case o.Withheld != "":
+	if o.Withheld != "" {
 		return "withheld"
-	case queue.OnlyPending(o.Err):
-		return metrics.ResultOf(o.Err)
 	}
 	for _, err := range queue.JoinedErrors(o.Err) {
 		if !errors.Is(err, providers.ErrPending) {
