@@ -151,9 +151,9 @@ func (b *bench) compiled() *precedence.Table {
 }
 
 // serves reports whether the gate knows that a table is served.
-func (b *bench) serves(table *precedence.Table) bool {
-	change := expectations.Change{Observed: &lb.Observed{Key: benchKey, Exists: true}, Plan: plan.Plan{Steps: []plan.Planned{{Step: plan.CreateTargetGroup{}}}}, Next: table}
-	change.Snapshot.Key = benchKey
+func (b *bench) serves(key lb.Key, table *precedence.Table) bool {
+	change := expectations.Change{Observed: &lb.Observed{Key: key, Exists: true}, Plan: plan.Plan{Steps: []plan.Planned{{Step: plan.CreateTargetGroup{}}}}, Next: table}
+	change.Snapshot.Key = key
 	return b.gate.Judge(&expectations.Set{Unread: "unread"}, change).Added == ""
 }
 
@@ -162,34 +162,34 @@ func (b *bench) serves(table *precedence.Table) bool {
 func TestWhatIsKnownToBeServed(t *testing.T) {
 	b := newBench(t, below("shop.example", "/shop"), service())
 	b.place()
-	if b.settle(); b.serves(b.compiled()) {
+	if b.settle(); b.serves(benchKey, b.compiled()) {
 		t.Error("it is known, though the class has no expectations")
 	}
 	b = newGatedBench(t, below("shop.example", "/shop"), service(), ruleBook(noAdmin))
 	b.cloud.Refuses = func(plan.Step) error { return errStep }
-	if _, err := b.reconcile(); err == nil || b.serves(b.compiled()) {
+	if _, err := b.reconcile(); err == nil || b.serves(benchKey, b.compiled()) {
 		t.Errorf("it is known, though a step failed with %v", err)
 	}
 	b.cloud.Refuses = nil
-	if b.settle(); !b.serves(b.compiled()) {
+	if b.settle(); !b.serves(benchKey, b.compiled()) {
 		t.Error("it is not known")
 	}
 	other := &overtaking{Keeper: b.Memories.Keeper, refuses: errStep}
 	b.Memories.Keeper = other
 	known := b.compiled()
 	b.change()
-	if _, err := b.reconcile(); !errors.Is(err, errStep) || b.serves(known) || b.has(benchKey) != nil {
+	if _, err := b.reconcile(); !errors.Is(err, errStep) || b.serves(benchKey, known) || b.has(benchKey) != nil {
 		t.Errorf("another operator has written, and it is known; error %v", err)
 	}
 	other.refuses = nil
-	if b.settle(); !b.serves(b.compiled()) {
+	if b.settle(); !b.serves(benchKey, b.compiled()) {
 		t.Error("it is not known again")
 	}
 	other.taken, b.Paused = true, []string{string(benchKey)}
 	before := b.cloud.Observations
 	known = b.compiled()
 	b.edit("shop.example", "/shop", "/about")
-	if b.serves(known) || b.cloud.Observations != before+1 {
+	if b.serves(benchKey, known) || b.cloud.Observations != before+1 {
 		t.Errorf("another operator has written, and it is known; it is observed %d times", b.cloud.Observations-before)
 	}
 }

@@ -77,15 +77,19 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 		rate        bool // calls wait for the cloud's rate
 		least, most time.Duration
 		anyway      bool // where a step failed, too
+		told        bool // a failed step is told by the next reconcile
 	}{
 		"nothing":              {change: func(*outcome.Outcome) {}, least: drift, most: 2 * drift},
 		"it is not active yet": {change: func(o *outcome.Outcome) { o.Observed.Active = false }, least: queue.AfterPending, most: queue.AfterPending},
 		"it does not exist": {change: func(o *outcome.Outcome) {
 			o.Observed.Exists, o.Observed.Active, o.Snapshot.Record.Memory.Members = false, false, member(v1alpha1.MemberMemory{})
 		}, least: drift, most: 2 * drift},
-		"a limit is met":           {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.QuotaExceeded}} }, least: queue.AfterRejected, most: queue.AfterRejected},
-		"the cloud lacks a thing":  {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.NetworkUnmet}} }, least: queue.AfterRejected, most: queue.AfterRejected},
-		"it has to be confirmed":   {change: func(o *outcome.Outcome) { o.Withheld = v1alpha1.ReasonUnconfirmed }, least: queue.AfterConflict, most: queue.AfterConflict},
+		"a limit is met":          {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.QuotaExceeded}} }, least: queue.AfterRejected, most: queue.AfterRejected},
+		"the cloud lacks a thing": {change: func(o *outcome.Outcome) { o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.NetworkUnmet}} }, least: queue.AfterRejected, most: queue.AfterRejected},
+		"it has to be confirmed":  {change: func(o *outcome.Outcome) { o.Withheld = v1alpha1.ReasonUnconfirmed }, least: queue.AfterConflict, most: queue.AfterConflict},
+		"a refusal has ended": {change: func(o *outcome.Outcome) {
+			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{Rejections: []v1alpha1.Rejection{{Version: "v", Capabilities: "of another cloud"}}})
+		}, least: queue.AfterConflict, most: queue.AfterConflict, told: true},
 		"a fact is unread":         {change: func(o *outcome.Outcome) { o.Unread = true }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
 		"expectations are unread":  {change: func(o *outcome.Outcome) { o.Expectations.Set.Unread = "missing" }, least: cluster.RetryUnread, most: cluster.RetryUnread, anyway: true},
 		"settings are unread":      {change: func(o *outcome.Outcome) { o.Observed.Unread = []string{"denied"} }, least: untilReread, most: untilReread, anyway: true},
@@ -117,7 +121,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 				}
 				out, err := b.report(t.Context(), o)
 				least, most := c.least, c.most
-				if failed != "" && o.Withheld == "" || failed == "the record" {
+				if failed == "a step" && o.Withheld == "" && !c.told || failed == "the record" {
 					if !errors.Is(err, errStep) {
 						t.Errorf("after a failure of %s the error is %v", failed, err)
 					}
@@ -143,7 +147,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 	named, same := key("web"), key("api")
 	for name, failing := range map[string]bool{"all is well": false, "an event cannot be sent": true} {
 		t.Run(name, func(t *testing.T) {
-			b := readyBench(t)
+			b := readyBench(t, ask("shop.example"), service())
 			for _, key := range []lb.Key{named, same} {
 				if err := b.Memories.Save(t.Context(), key, records.Record{Address: "there"}); err != nil {
 					t.Fatal(err)
@@ -158,8 +162,11 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			}}), b.Client)
 			seen := &lb.Observed{Key: named}
 			b.observer.keep(named, seen)
-			b.Disputes.Add(lb.GroupKey{Key: named}, []string{"rule"}, time.Now())
-			b.Disputes.Add(lb.GroupKey{Key: named}, []string{"rule"}, time.Now())
+			for !b.Disputes.Add(lb.GroupKey{Key: named}, []string{"rule"}, time.Now()) {
+			}
+			b.place()
+			table := b.compiled()
+			b.gate.Served(named, table)
 			b.writes.add(named, []string{"rule"}, nil, time.Now())
 			b.Targets.Expect(named, []cluster.Ref{{Kind: cluster.KindService}}, nil)
 			b.Reconciler.rules.find(&gather.Snapshot{Snapshot: snapshots.Snapshot{Key: named}}, seen, lb.LoadBalancer{})
@@ -176,6 +183,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 				"the expected groups": b.Targets.Compiled(named, cluster.Ref{Kind: cluster.KindService}), "its rules": b.Reconciler.rules.views[named].seen != nil,
 				"a wait": !b.Waits.Since(named, v1alpha1.ReasonQueued).IsZero(), "a doubt": b.doubts.about(named), "when it was written": !b.quiet[named].IsZero(),
 			}
+			left["a dispute"], left["what it serves"] = b.Disputes.First(named, time.Now()) != nil, b.serves(named, table)
 			for what, is := range left {
 				if is != failing {
 					t.Errorf("%s is left: %t", what, is)
@@ -183,6 +191,11 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			}
 			if failing != errors.Is(err, errStep) {
 				t.Errorf("the error is %v", err)
+			}
+			refuses = false
+			asked := false
+			if err := b.Events.SendNew(t.Context(), named, []diag.Diagnostic{told}, func(diag.Diagnostic) bool { asked = true; return true }, o.Snapshot.Addressee); err != nil || asked == failing {
+				t.Errorf("whether it was told before is asked: %t, error %v", asked, err)
 			}
 			if woken := b.woken(); !failing && !slices.Equal(woken, []lb.Key{same}) || failing && len(woken) > 0 {
 				t.Errorf("%q are reconciled", woken)
@@ -255,6 +268,7 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 	refuses := errors.New("no release")
 	for name, c := range map[string]struct {
 		exists, departed, member bool
+		unwritable               bool // the status of the member
 		err                      error
 		kept                     bool
 	}{
@@ -263,6 +277,7 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 		"it exists":                          {exists: true, kept: true},
 		"it is gone, and an Ingress is left": {departed: true, kept: true},
 		"it is gone, with a member":          {member: true},
+		"with a member that has it":          {member: true, unwritable: true, kept: true},
 		"with a member, and a step failed":   {member: true, err: errStep, kept: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -280,10 +295,10 @@ func TestUntilWhenTheRecordHasAnAddress(t *testing.T) {
 					o.Snapshot.Members, o.Snapshot.Actual = []members.Member{m}, map[string]*networkingv1.Ingress{"shop/web": b.ingress()}
 				}
 			})
-			if c.departed {
+			if c.departed || c.unwritable {
 				b.Ingresses = failingStatus(b, refuses)
 			}
-			if _, err := b.report(t.Context(), o); errors.Is(err, refuses) != c.departed {
+			if _, err := b.report(t.Context(), o); errors.Is(err, refuses) != (c.departed || c.unwritable) {
 				t.Errorf("the error is %v", err)
 			}
 			if kept := b.Memories.Get(benchKey).Address != ""; kept != c.kept {
@@ -314,6 +329,7 @@ func TestTheResultsOfPlans(t *testing.T) {
 		})
 		b.backlog.Heard(benchKey)
 		b.backlog.Begin(benchKey)
+		b.backlog.Worked(benchKey) // by a plan before
 		b.account(o)
 		var counted, took dto.Metric
 		if err := b.Metrics.Plans.WithLabelValues(c.want).Write(&counted); err != nil || counted.Counter.GetValue() != 1 || resultOf(o) != c.want {
@@ -402,3 +418,127 @@ func TestACloudThatCannotBeReadIsReported(t *testing.T) {
 		}
 	}
 }
+
+// A report has the reconcilers of others know of it: what is waited for, which target groups there
+// are, and what has to be observed anew.
+func TestWhatAReportTellsOthers(t *testing.T) {
+	b := readyBench(t)
+	group := lb.GroupKey{Key: benchKey, ID: "web"}
+	o := done(func(o *outcome.Outcome) {
+		o.Observed.TargetGroups = []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group.ID, Service: "shop/web", TargetType: v1alpha1.TargetTypeIP}}}
+		o.Built.LoadBalancer.TargetGroups = []lb.TargetGroup{o.Observed.TargetGroups[0].TargetGroup}
+		o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
+		o.Run.Pending, o.Err = []plan.Step{plan.AwaitTargets{Group: group.ID}}, providers.ErrPending
+	})
+	b.observer.keep(benchKey, o.Observed)
+	b.Waits.Set(benchKey, v1alpha1.ReasonRateLimited, time.Now().Add(-time.Minute))
+	_, _ = b.report(t.Context(), o)
+	if b.warmups.of[group] == nil || b.has(benchKey) == nil {
+		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.of, b.has(benchKey))
+	}
+	if _, exists := b.Targets.TargetsOf(group); !exists {
+		t.Error("the target group is not known")
+	}
+	r := b.Memories.Get(benchKey)
+	if c := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting); c == nil || c.Status != metav1.ConditionTrue {
+		t.Errorf("the condition is %v", c)
+	}
+	o.Err, o.Withheld, o.Run.Pending = nil, v1alpha1.ReasonUnconfirmed, nil
+	_, _ = b.report(t.Context(), o)
+	if b.warmups.of[group] != nil || b.has(benchKey) != nil {
+		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.of, b.has(benchKey))
+	}
+}
+
+// What the cloud refuses is left out at once. The report on that follows, and the owner of the
+// Ingress is told; what is served is published.
+func TestARefusalIsReportedByTheNextReconcile(t *testing.T) {
+	b := newBench(t, ask("shop.example"), service())
+	b.place()
+	b.cloud.Refuses = func(s plan.Step) error {
+		if _, is := s.(plan.CreateRule); is {
+			return providers.ErrRejected
+		}
+		return nil
+	}
+	for range 3 {
+		out, err := b.reconcile()
+		if len(b.Unassigned) == 0 {
+			continue
+		}
+		if err != nil || out.RequeueAfter != queue.AfterConflict || len(b.Memories.Get(benchKey).Diagnostics) > 0 {
+			t.Errorf("it is reconciled again after %s, reported is %v, error %v", out.RequeueAfter, b.Memories.Get(benchKey).Diagnostics, err)
+		}
+		break
+	}
+	if len(b.Unassigned) != 1 {
+		t.Errorf("%d Ingresses are looked after", len(b.Unassigned))
+	}
+	b = readyBench(t)
+	o := done(func(o *outcome.Outcome) {
+		o.Snapshot.Record.Diagnostics = []v1alpha1.Diagnostic{{Reason: string(diag.Protected)}}
+		o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web", Rejections: []v1alpha1.Rejection{{Version: "v", Capabilities: "of another cloud"}}}}
+	})
+	if _, err := b.report(t.Context(), o); err != nil || len(b.Memories.Get(benchKey).Diagnostics) != 1 {
+		t.Errorf("reported is %v, error %v", b.Memories.Get(benchKey).Diagnostics, err)
+	}
+	b = newBench(t, ask("shop.example"), service())
+	b.place()
+	if b.settle(); len(b.ingress().Status.LoadBalancer.Ingress) != 1 {
+		t.Errorf("published is %v", b.ingress().Status)
+	}
+}
+
+// An operator that only plans reports, and writes nothing else. It lets go of what departs, and of
+// load balancers of which nothing is left.
+func TestThePreviewOfAPlan(t *testing.T) {
+	for name, c := range map[string]struct {
+		gone, departed, remembered, failing bool
+		left, released                      bool
+	}{
+		"it exists":                      {left: true},
+		"it is gone":                     {gone: true},
+		"it is gone, and one departs":    {gone: true, departed: true, released: true},
+		"one departs that is remembered": {gone: true, departed: true, remembered: true, left: true},
+		"the report cannot be written":   {failing: true},
+		"the report cannot be deleted":   {gone: true, failing: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := readyBench(t, published(false))
+			b.ReadOnly = true
+			if err := b.Memories.Save(t.Context(), benchKey, records.Record{Address: "before"}); err != nil {
+				t.Fatal(err)
+			}
+			b.Directory.Place(cluster.RefTo(cluster.KindIngress, "shop", "web"), []lb.Key{benchKey})
+			o := done(func(o *outcome.Outcome) {
+				o.Observed.Exists, o.Observed.Active = !c.gone, !c.gone
+				if c.departed {
+					o.Snapshot.Departed = map[string]*networkingv1.Ingress{"shop/web": b.ingress()}
+				}
+				if c.remembered {
+					o.Snapshot.Record.Memory.Members = []v1alpha1.MemberMemory{{Ingress: "shop/web"}}
+				}
+			})
+			b.observer.keep(benchKey, o.Observed)
+			if c.failing {
+				b.Memories.Keeper = failingKeeper{b.Memories.Keeper}
+			}
+			out, err := b.report(t.Context(), o)
+			if errors.Is(err, errStep) != c.failing || (out.RequeueAfter > 0) != (c.left && !c.failing) {
+				t.Errorf("the next is after %s, error %v", out.RequeueAfter, err)
+			}
+			if released := len(b.Directory.MembersOf(benchKey)) == 0; released != c.released || (len(o.Snapshot.Departed) == 0) != (c.released || !c.departed) {
+				t.Errorf("it is let go of: %t, departed are %v", released, o.Snapshot.Departed)
+			}
+			if left := slices.Contains(b.Memories.Keys(), benchKey); left != (c.left || c.failing) || b.has(benchKey) != nil || len(b.ingress().Finalizers) == 0 {
+				t.Errorf("the report is left: %t, the observation %v", left, b.has(benchKey))
+			}
+		})
+	}
+}
+
+// failingKeeper is a keeper that cannot write.
+type failingKeeper struct{ records.Keeper }
+
+func (failingKeeper) Save(context.Context, lb.Key, records.Record) error { return errStep }
+func (failingKeeper) Drop(context.Context, lb.Key) error                 { return errStep }
