@@ -20,7 +20,7 @@ func Config(answer func(in any) (out any, err error)) aws.Config {
 		return out, m, err
 	})
 	return aws.Config{Region: "eu-west-1", APIOptions: []func(*middleware.Stack) error{func(s *middleware.Stack) error {
-		return s.Initialize.Add(answered, middleware.After)
+		return s.Initialize.Add(answered, middleware.After) //nolint:misspell // the SDK names it so
 	}}}
 }
 

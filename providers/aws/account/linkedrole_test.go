@@ -73,7 +73,7 @@ func TestTheWaitForTheRole(t *testing.T) {
 			}
 			time.Sleep(wait - 1)
 			early := r.Early()
-			time.Sleep(1)
+			time.Sleep(time.Nanosecond)
 			if !errors.Is(early, providers.ErrPending) || r.Early() != nil {
 				t.Errorf("the wait is not %s: %v, then %v", wait, early, r.Early())
 			}

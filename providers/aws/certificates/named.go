@@ -59,9 +59,9 @@ func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *
 	if err := errors.Join(unread...); err != nil {
 		facts.CertificatesUnread = err.Error()
 	}
-	for i, d := range found {
-		if d.there {
-			facts.Names[ids[i]] = d.names
+	for i, id := range ids {
+		if found[i].there {
+			facts.Names[id] = found[i].names
 		}
 	}
 	return nil

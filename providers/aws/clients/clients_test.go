@@ -22,7 +22,7 @@ func TestCallsGoThroughTheMiddleware(t *testing.T) {
 	stop := errors.New("far enough")
 	through := func(name string, next func(context.Context, middleware.InitializeInput, middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error)) func(*middleware.Stack) error {
 		return func(s *middleware.Stack) error {
-			return s.Initialize.Add(middleware.InitializeMiddlewareFunc(name, func(ctx context.Context, in middleware.InitializeInput, h middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+			return s.Initialize.Add(middleware.InitializeMiddlewareFunc(name, func(ctx context.Context, in middleware.InitializeInput, h middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) { //nolint:misspell // the SDK names it so
 				went = append(went, name)
 				return next(ctx, in, h)
 			}), middleware.After)

@@ -27,8 +27,8 @@ import (
 
 const (
 	key      lb.Key = "fairlead/shop/web/internal"
-	balancer        = "arn:loadbalancer/1"
-	listener        = "arn:listener/443"
+	balancer string = "arn:loadbalancer/1"
+	listener string = "arn:listener/443"
 )
 
 // A trial is a store and the account that it works in.

@@ -24,8 +24,8 @@ import (
 
 const (
 	key      lb.Key = "fairlead/shop/web/internal"
-	balancer        = "arn:loadbalancer/1"
-	acl             = "arn:webacl/ours"
+	balancer string = "arn:loadbalancer/1"
+	acl      string = "arn:webacl/ours"
 )
 
 var denied = awscalls.Refused("AccessDeniedException", "no")

@@ -158,7 +158,7 @@ func TestHowLongARefusalHolds(t *testing.T) {
 		set("at once")
 		time.Sleep(refusalLife - 1)
 		set("before it ends")
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		want = append(want, pods("10.0.0.2")...)
 		set("after it ends", []string{"10.0.0.2"}, []string{"10.0.0.9"}, []string{"10.0.0.9 all"})
 		time.Sleep(refusalLife)
