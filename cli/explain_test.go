@@ -39,7 +39,7 @@ func TestExplainTheSamples(t *testing.T) {
 		shop  = "Ingress shop/shop spec."
 		paths = shop + "rules[0].http.paths"
 	)
-	notFound := answer.Outcome{Kind: "fixed", Status: 404}
+	closed := answer.Outcome{Kind: "none"}
 	cases := map[string]struct {
 		url     string
 		outcome answer.Outcome
@@ -73,7 +73,7 @@ func TestExplainTheSamples(t *testing.T) {
 			source: shop + "defaultBackend",
 		},
 		"a host without its certificate is not on 443": {
-			url: "https://shop.example.com/", outcome: notFound, why: "no listener on port 443",
+			url: "https://shop.example.com/", outcome: closed, why: "no listener on port 443",
 		},
 		"a redirect keeps the path and the query": {
 			url:     "http://pay.example.com/card?id=7",
@@ -85,7 +85,7 @@ func TestExplainTheSamples(t *testing.T) {
 			source: "Ingress pay/pages spec.rules[0].http.paths[0]",
 		},
 		"a port that nobody asked for": {
-			url: "http://pay.example.com:8080/card", outcome: notFound, why: "no listener on port 8080",
+			url: "http://pay.example.com:8080/card", outcome: closed, why: "no listener on port 8080",
 		},
 	}
 	for name, c := range cases {

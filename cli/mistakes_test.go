@@ -154,3 +154,46 @@ func TestOneMoreKindIsSingular(t *testing.T) {
 		t.Errorf("%s%s", got.out, got.err)
 	}
 }
+
+// TestAMethodIsAToken: another text is never sent as a method.
+func TestAMethodIsAToken(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})
+	for method, told := range map[string]string{
+		"GET": "", "M-SEARCH": "", "purge": "", "v1.0": "",
+		"G T": `--request: "G T" is not a method, such as GET`, "": `--request: "" is not`,
+		"GET,POST": "is not a method", "GÉT": "is not a method", "GET/": "is not a method",
+	} {
+		got := fairlead(t, "explain", "http://a.example.com/", "-f", dir, "-X", method)
+		if told == "" && got.code != exitDone || !strings.Contains(got.err, told) {
+			t.Errorf("-X %q: exit code %d, %q, want %q", method, got.code, got.err, told)
+		}
+	}
+}
+
+// TestWhereNoListenerIs, no request is answered, and the summary counts it so.
+func TestWhereNoListenerIs(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})
+	got := fairlead(t, "explain", "https://a.example.com/", "-f", dir)
+	for _, want := range []string{
+		"  answered by  nothing: the load balancer accepts no such connection\n",
+		"  because      there is no listener on port 443\n",
+		"\nSummary: 1 request: 0 to Services, 0 redirected, 0 with a fixed response, 1 not answered; 0 Ingresses",
+	} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("%q is missing in\n%s", want, got.out)
+		}
+	}
+}
+
+// TestTheDirectoryOfCredentialsExists: where it is misspelt, calls would be made without them.
+func TestTheDirectoryOfCredentialsExists(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})
+	for path, told := range map[string]string{
+		dir: "", filepath.Join(dir, "none"): "there is no directory", filepath.Join(dir, "a.yaml"): "is no directory",
+	} {
+		got := fairlead(t, "plan", "-f", dir, "--provider-credentials", path)
+		if told == "" && got.code == exitFail || !strings.Contains(got.err, told) {
+			t.Errorf("%s: exit code %d, %q, want %q", path, got.code, got.err, told)
+		}
+	}
+}

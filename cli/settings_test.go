@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -28,7 +29,7 @@ func TestSettingsCanBeMadeAnywhere(t *testing.T) {
 		case f.Name == "aws-rates":
 			return "write=3.5/7"
 		}
-		return map[string]string{"bool": "true", "duration": "1h23m0s", "string": "1.2.3.4:5", "int": "7", "name": "theirs", "float64": "7.5", "list": "public/@edge/internal,public/shop/web/internal", "groups": "none", "providers": "aws,edge=https://edge.example.com:8443", "": "192.0.2.0/24"}[f.Value.Type()]
+		return map[string]string{"bool": "true", "duration": "1h23m0s", "string": "1.2.3.4:5", "int": "7", "name": "theirs", "float64": "7.5", "list": "public/@edge/internal,public/shop/web/internal", "groups": "none", "directory": os.TempDir(), "providers": "aws,edge=https://edge.example.com:8443", "": "192.0.2.0/24"}[f.Value.Type()]
 	}
 	places := map[string]func(t *testing.T, name, value string) []string{
 		"flag": func(_ *testing.T, name, value string) []string { return []string{"--" + name + "=" + value} },

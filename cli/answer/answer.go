@@ -34,7 +34,8 @@ type Explanation struct {
 	Refused []Refusal `json:"refused"`
 }
 
-// An Outcome is the response to a client: of a Service, a fixed response or a redirect.
+// An Outcome is the response to a client: of a Service, a fixed response or a redirect; or none,
+// where no listener accepts the connection.
 type Outcome struct {
 	Kind     string              `json:"kind"`
 	Service  string              `json:"service,omitempty"`
@@ -43,6 +44,9 @@ type Outcome struct {
 	Status   int                 `json:"status,omitempty"`
 	Location string              `json:"location,omitempty"`
 }
+
+// unanswered is the kind of an outcome without a response.
+const unanswered = "none"
 
 // A Share is a Service that gets a part of the requests.
 type Share struct {
@@ -59,6 +63,8 @@ type beaten struct {
 
 func (o Outcome) String() string {
 	switch o.Kind {
+	case unanswered:
+		return "nothing: the load balancer accepts no such connection"
 	case "fixed":
 		return fmt.Sprintf("fixed response %d", o.Status)
 	case "redirect":
@@ -76,6 +82,9 @@ func (o Outcome) String() string {
 
 // Short returns the outcome in the few characters that a table has room for.
 func (o Outcome) Short() string {
+	if o.Kind == unanswered {
+		return "none"
+	}
 	if o.Kind != "service" {
 		return fmt.Sprintf("%d", o.Status)
 	}
@@ -113,7 +122,7 @@ func To(p program.Program, e *Explanation, q Question) error {
 	e.LoadBalancer = p.LoadBalancer.Key
 	listener := p.After.Listener(q.Request.Port)
 	if listener == nil {
-		e.Outcome = Outcome{Kind: "fixed", Status: 404}
+		e.Outcome = Outcome{Kind: unanswered}
 		e.Why = fmt.Sprintf("there is no listener on port %d", q.Request.Port)
 		return nil
 	}

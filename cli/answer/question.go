@@ -22,6 +22,9 @@ type Question struct {
 // Questions returns the requests that a client would send for the URLs. The error names each text
 // that is no URL.
 func Questions(urls []string, method string, headers []string) ([]Question, error) {
+	if !isToken(method) {
+		return nil, fmt.Errorf("--request: %q is not a method, such as GET", method)
+	}
 	fields := map[string][]string{}
 	for _, h := range headers {
 		name, value, ok := strings.Cut(h, ":")
@@ -43,6 +46,16 @@ func Questions(urls []string, method string, headers []string) ([]Question, erro
 		asked = append(asked, q)
 	}
 	return asked, errors.Join(wrong...)
+}
+
+// isToken reports whether a text can be the method of a request
+// (https://www.rfc-editor.org/rfc/rfc9110#name-tokens).
+func isToken(text string) bool {
+	const marks = "!#$%&'*+-.^_`|~"
+	return text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		return !letter && (r < '0' || r > '9') && !strings.ContainsRune(marks, r)
+	})
 }
 
 // Ask reads a URL, which may lack http://. It keeps the path as it is written: clients send it so,

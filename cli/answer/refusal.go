@@ -75,10 +75,12 @@ func Summarise(all []Explanation, t output.Tally) string {
 			}
 		}
 	}
-	text := fmt.Sprintf("%s: %d to Services, %d redirected, %d with a fixed response; "+
-		"%s not served as asked",
-		output.Number(len(all), "request"), kinds["service"], kinds["redirect"], kinds["fixed"],
-		ingresses(len(refused)))
+	text := fmt.Sprintf("%s: %d to Services, %d redirected, %d with a fixed response",
+		output.Number(len(all), "request"), kinds["service"], kinds["redirect"], kinds["fixed"])
+	if n := kinds[unanswered]; n > 0 {
+		text += fmt.Sprintf(", %d not answered", n)
+	}
+	text += fmt.Sprintf("; %s not served as asked", ingresses(len(refused)))
 	if t.LeftOut > 0 {
 		text += "; " + output.Number(t.LeftOut, "problem") + " in the files, so not everything was read"
 	}

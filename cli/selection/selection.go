@@ -39,7 +39,7 @@ func (s *Selection) Flags(
 	s.Reset()
 	s.known, s.Names, s.usual = with.Names(can), with.usual(), true
 	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+", or NAME=URL of a provider that is another process, such as edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or unix:///run/edge.sock. Several are separated by commas, or the flag is repeated: spec.providerName of a class names one of them, and the first one serves the classes that name none")
-	flags.StringVar(&s.credentials, "provider-credentials", "", "`DIRECTORY` with a subdirectory for each provider that is another process, named as the provider is, with any of token, ca.crt, tls.crt and tls.key. The files are read again when they change")
+	flags.Var(flagvalue.Directory(&s.credentials), "provider-credentials", "`DIRECTORY` with a subdirectory for each provider that is another process, named as the provider is, with any of token, ca.crt, tls.crt and tls.key. The files are read again when they change")
 }
 
 var providerName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`)
