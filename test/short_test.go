@@ -29,8 +29,8 @@ func TestSlowTestsAreListed(t *testing.T) {
 	}
 	asks := map[string]bool{}
 	for _, folder := range []string{"../cli", "../controllers", "../model", "../providers", "../test", "../tools"} {
-		err := filepath.WalkDir(folder, func(path string, _ fs.DirEntry, err error) error {
-			if err == nil && strings.HasSuffix(path, "_test.go") {
+		err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+			if err == nil && e.IsDir() {
 				err = asksForShort(path, asks)
 			}
 			return err
@@ -54,38 +54,48 @@ func TestSlowTestsAreListed(t *testing.T) {
 	}
 }
 
-// asksForShort notes the functions of a file that ask for -short, and those that call one of them.
-func asksForShort(path string, asks map[string]bool) error {
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+// asksForShort notes the functions in the tests of a folder that ask for -short, and those that call
+// one of them.
+func asksForShort(folder string, asks map[string]bool) error {
+	paths, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
 		return err
 	}
 	var functions []*ast.FuncDecl
-	for _, d := range file.Decls {
-		if f, is := d.(*ast.FuncDecl); is && f.Body != nil {
-			functions = append(functions, f)
+	for _, path := range paths {
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, d := range file.Decls {
+			if f, is := d.(*ast.FuncDecl); is && f.Body != nil {
+				functions = append(functions, f)
+			}
 		}
 	}
-	helpers := map[string]bool{}
-	for range 2 { // a helper may stand below the test that calls it
+	asking := map[string]bool{}
+	for range 2 { // a function that asks may stand below the test that calls it
 		for _, f := range functions {
-			ast.Inspect(f.Body, func(n ast.Node) bool {
-				switch n := n.(type) {
-				case *ast.SelectorExpr:
-					if x, is := n.X.(*ast.Ident); is && x.Name == "testing" && n.Sel.Name == "Short" {
-						helpers[f.Name.Name] = true
-					}
-				case *ast.CallExpr:
-					if called, is := n.Fun.(*ast.Ident); is && helpers[called.Name] {
-						helpers[f.Name.Name] = true
-					}
-				}
-				return true
-			})
+			if asksOrCalls(f, asking) {
+				asking[f.Name.Name], asks[f.Name.Name] = true, true
+			}
 		}
-	}
-	for name := range helpers {
-		asks[name] = true
 	}
 	return nil
+}
+
+// asksOrCalls reports whether a function calls testing.Short, or one that does.
+func asksOrCalls(f *ast.FuncDecl, asking map[string]bool) (does bool) {
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.SelectorExpr:
+			x, is := n.X.(*ast.Ident)
+			does = does || is && x.Name == "testing" && n.Sel.Name == "Short"
+		case *ast.CallExpr:
+			called, is := n.Fun.(*ast.Ident)
+			does = does || is && asking[called.Name]
+		}
+		return true
+	})
+	return does
 }
