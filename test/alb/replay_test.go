@@ -34,6 +34,9 @@ func logSets() int {
 	return 20
 }
 
+// fewerThan reports whether something happened too rarely in all sets. Some of them may lack it.
+func fewerThan(least, n int64) bool { return !testing.Short() && n < least }
+
 // logRequests is how many requests each set gets.
 const logRequests = 400
 
@@ -197,7 +200,7 @@ func TestNoLineOfTheDataPlaneDisagrees(t *testing.T) {
 		}
 	})
 	t.Logf("%d lines, %d of one path; with several possible paths by whether rules are known: %v", lines/2, certain, either)
-	if lines < int64(logSets()*logRequests/4) || either[false] < int64(logSets()/4) || either[false] > lines/10 || either[true] > either[false] || certain < lines/2*9/10 {
+	if lines < int64(logSets()*logRequests/4) || fewerThan(5, either[false]) || either[false] > lines/10 || either[true] > either[false] || certain < lines/2*9/10 {
 		t.Errorf("%d lines, %d of one path; with several possible paths by whether rules are known: %v", lines/2, certain, either)
 	}
 }
@@ -275,7 +278,7 @@ func TestPlantedLiesInLogsAreFound(t *testing.T) {
 	})
 	t.Logf("%v", planted)
 	for _, kind := range []string{"another priority", "a priority that no rule has", "another target group", "another action", "another location"} {
-		if planted[kind] < logSets() {
+		if fewerThan(20, int64(planted[kind])) {
 			t.Errorf("%d lines with %s, of %v", planted[kind], kind, planted)
 		}
 	}
