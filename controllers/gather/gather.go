@@ -38,91 +38,21 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	}
 	now := time.Now()
 	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)
-	pausedBy, err := g.pausedBy(ctx, key, g.Cache)
+	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now}
+	var err error
+	if out.PausedBy, err = g.pausedBy(ctx, key, g.Cache); err != nil {
+		return nil, err
+	}
+	read, err := g.read(ctx, out)
 	if err != nil {
 		return nil, err
 	}
-	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
-	known, err := g.ingresses(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	if err := g.askAgain(ctx, known, memory); err != nil {
-		return nil, err
-	}
-	vanished, err := g.vanished(ctx, key, known, now)
-	if err != nil {
-		return nil, err
-	}
-	beside, err := g.ingresses(ctx, g.Directory.MembersBeside(key))
-	if err != nil {
-		return nil, err
-	}
-	maps.Copy(beside, known) // an Ingress that moves from one to the other is among both
-	var read objects.Objects
-	read.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(beside)), func(i *networkingv1.Ingress) bool { return i == nil })
-	read.Memories = g.Memories.About(names, now)
-	memory.Members = maps.Clone(memory.Members)
-	read.Memories[key] = memory
-	serveOn(vanished, known, read.Memories)
-	g.Memories.AddPinned(g.Options.Literal, read.Memories)
-	named := g.classNames(read.Ingresses, read.Memories)
-	if err := g.addClasses(ctx, named, &read, versions{}); err != nil {
-		return nil, err
-	}
-	if err := g.references(ctx, key, known, memory, &read); err != nil {
-		return nil, err
-	}
-	// A reservation of a host counts only while the class lets its namespace serve the host.
-	if read.Namespaces, err = g.namespaces(ctx, read.Ingresses, slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(vanished))...); err != nil {
-		return nil, err
-	}
-
-	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, Departed: known, Vanished: vanished, PausedBy: pausedBy, ReadAt: now}
-	out.Class.Name = key.Class()
 	split, homeless := placement.Split(read, g.Options)
-	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key }); at >= 0 {
-		out.Snapshot = split[at]
-	} else if class := classes.FindClass(read, g.Options, out.Class.Name); class != nil {
-		out.Class = *class // the capabilities of the cloud depend on it
-	} else if memory.Class != nil {
-		out.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
+	out.take(split, read, g.Options)
+	if err := g.addSurroundings(ctx, out); err != nil {
+		return nil, err
 	}
-	if ref := out.Class.Expectations; ref != nil {
-		set := g.Expectations.Read(ctx, cluster.RefTo(cluster.KindConfigMap, ref.Namespace, ref.Name))
-		out.Expectations = &set
-	}
-	if out.NeedsNodes() {
-		if out.Nodes, err = cluster.NodesIn(ctx, g.Cache); err != nil && ctx.Err() == nil {
-			out.NodesUnread, err = printable.Shorten(err.Error()), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	out.Actual = map[string]*networkingv1.Ingress{}
-	for _, ing := range slices.Concat(out.Ingresses, out.LeftOut) {
-		out.Actual[cluster.RefOf(cluster.KindIngress, ing).String()] = ing
-	}
-	for _, m := range out.Members {
-		delete(out.Departed, m.Owner.String())
-	}
-	for name := range vanished { // there may be no version to serve
-		delete(out.Departed, name)
-	}
-	out.AwaitingRoom = map[string]bool{}
-	for _, ing := range out.LeftOut {
-		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		if out.AwaitingRoom[name] = true; !remembers(memory, name) {
-			delete(out.Departed, name)
-		}
-	}
-	out.keepRefused(read, g.Options)
-	maps.DeleteFunc(out.Departed, func(name string, ing *networkingv1.Ingress) bool {
-		return rejected(ing, memory.Members[name]) && !slices.ContainsFunc(placement.LeftAlone(read, g.Options, split), func(d diag.Diagnostic) bool {
-			return d.Source.Object() == name
-		})
-	})
+	out.settleDepartures(split, read, g.Options)
 	if len(out.Departed) > 0 && out.PausedBy == "" { // the cache may lack a pause from a moment before
 		if out.PausedBy, err = g.pausedBy(ctx, key, g.Server); err != nil {
 			return nil, err
@@ -138,10 +68,112 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	return out, nil
 }
 
+// read reads the Ingresses of a load balancer, and the objects that decide where they belong and how
+// they are served. All its Ingresses are among the departed until they are known to be members.
+func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects, err error) {
+	key, memory, now := of.Key, of.Memory, of.ReadAt
+	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
+	if of.Departed, err = g.ingresses(ctx, names); err != nil {
+		return read, err
+	}
+	if err := g.askAgain(ctx, of.Departed, memory); err != nil {
+		return read, err
+	}
+	if of.Vanished, err = g.vanished(ctx, key, of.Departed, now); err != nil {
+		return read, err
+	}
+	beside, err := g.ingresses(ctx, g.Directory.MembersBeside(key))
+	if err != nil {
+		return read, err
+	}
+	maps.Copy(beside, of.Departed) // an Ingress that moves from one to the other is among both
+	read.Ingresses = thatExist(beside)
+	read.Memories = g.Memories.About(names, now)
+	memory.Members = maps.Clone(memory.Members)
+	read.Memories[key] = memory
+	serveOn(of.Vanished, of.Departed, read.Memories)
+	of.Memory = memory
+	g.Memories.AddPinned(g.Options.Literal, read.Memories)
+	named := g.classNames(read.Ingresses, read.Memories)
+	if err := g.addClasses(ctx, named, &read, versions{}); err != nil {
+		return read, err
+	}
+	if err := g.references(ctx, key, of.Departed, memory, &read); err != nil {
+		return read, err
+	}
+	// A reservation of a host counts only while the class lets its namespace serve the host.
+	more := slices.Concat(slices.Collect(maps.Values(memory.Hosts)), namespacesOf(of.Vanished))
+	read.Namespaces, err = g.namespaces(ctx, read.Ingresses, more...)
+	return read, err
+}
+
+// take takes the load balancer's part of what was read. Without a part the class is still needed.
+func (g *Snapshot) take(split []snapshots.Snapshot, read objects.Objects, options classes.Options) {
+	key, memory := g.Key, g.Memory
+	g.Class.Name = key.Class()
+	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key }); at >= 0 {
+		g.Snapshot = split[at]
+	} else if class := classes.FindClass(read, options, g.Class.Name); class != nil {
+		g.Class = *class // the capabilities of the cloud depend on it
+	} else if memory.Class != nil {
+		g.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
+	}
+	g.Actual = map[string]*networkingv1.Ingress{}
+	for _, ing := range slices.Concat(g.Ingresses, g.LeftOut) {
+		g.Actual[cluster.RefOf(cluster.KindIngress, ing).String()] = ing
+	}
+}
+
+// addSurroundings reads the expectations of the class, and the Nodes if the targets are Nodes.
+func (g *Gatherer) addSurroundings(ctx context.Context, to *Snapshot) (err error) {
+	if ref := to.Class.Expectations; ref != nil {
+		set := g.Expectations.Read(ctx, cluster.RefTo(cluster.KindConfigMap, ref.Namespace, ref.Name))
+		to.Expectations = &set
+	}
+	if !to.NeedsNodes() {
+		return nil
+	}
+	if to.Nodes, err = cluster.NodesIn(ctx, g.Cache); err != nil && ctx.Err() == nil {
+		to.NodesUnread, err = printable.Shorten(err.Error()), nil
+	}
+	return err
+}
+
+// settleDepartures takes from the departed those that stay: members, those that vanished, those that
+// wait for room, and those that are refused.
+func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Objects, options classes.Options) {
+	for _, m := range g.Members {
+		delete(g.Departed, m.Owner.String())
+	}
+	for name := range g.Vanished { // there may be no version to serve
+		delete(g.Departed, name)
+	}
+	memory := read.Memories[g.Key]
+	g.AwaitingRoom = map[string]bool{}
+	for _, ing := range g.LeftOut {
+		name := cluster.RefOf(cluster.KindIngress, ing).String()
+		if g.AwaitingRoom[name] = true; !remembers(memory, name) {
+			delete(g.Departed, name)
+		}
+	}
+	g.keepRefused(read, options)
+	maps.DeleteFunc(g.Departed, func(name string, ing *networkingv1.Ingress) bool {
+		return rejected(ing, memory.Members[name]) &&
+			!slices.ContainsFunc(placement.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
+				return d.Source.Object() == name
+			})
+	})
+}
+
+// thatExist returns those of some Ingresses that exist.
+func thatExist(known map[string]*networkingv1.Ingress) []*networkingv1.Ingress {
+	return slices.DeleteFunc(slices.Collect(maps.Values(known)), func(i *networkingv1.Ingress) bool { return i == nil })
+}
+
 // keepRefused keeps those of the departed in the directory that ask for the load balancer and are
 // refused: they own the hosts that they name.
 func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
-	o.Ingresses = slices.DeleteFunc(slices.Collect(maps.Values(g.Departed)), func(i *networkingv1.Ingress) bool { return i == nil })
+	o.Ingresses = thatExist(g.Departed)
 	if len(o.Ingresses) == 0 {
 		return // validating classes costs time at each reconcile
 	}
