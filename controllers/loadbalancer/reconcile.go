@@ -63,9 +63,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Withheld = r.withheld(o)
 	r.Targets.Expect(key, r.Directory.Of(key), o.Groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
 	if o.Withheld == "" && !todo.Empty() {
-		if err := r.Memories.Keeper.Claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
-			r.forget(key)
-			r.gate.Forget(key)
+		if err := r.claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
 			return reconcile.Result{}, err
 		}
 	}
@@ -82,6 +80,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
 	return r.report(ctx, o) // status, events, record, finalizers, and when to reconcile again
+}
+
+// claim writes the record before a plan is carried out. If that fails, another operator may change
+// the load balancer, and nothing is believed that was seen of it.
+func (r *Reconciler) claim(ctx context.Context, key lb.Key) error {
+	err := r.Memories.Keeper.Claim(ctx, key)
+	if err != nil {
+		r.forget(key)
+		r.gate.Forget(key)
+	}
+	return err
 }
 
 // carryOut carries the plan out.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -55,35 +56,9 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if len(free) > 0 && len(o.Snapshot.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for other Ingresses
 	}
-	wait = queue.Sooner(wait, queue.Sooner(o.UntilLetGo(&next, time.Now()), outcome.UntilFree(&next, time.Now())))
-	wait = queue.Sooner(wait, outcome.UntilVanishedGo(&next, r.Grace, time.Now()))
-	wait = queue.Sooner(wait, rereads(o.Observed))
-	if o.Unread || o.Expectations.Set.Unread != "" {
-		wait = queue.Sooner(wait, cluster.RetryUnread)
-	}
-	if left := r.lost(o.Snapshot, time.Now()); left > 0 {
-		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
-	}
-	if o.Dispute != nil {
-		wait = queue.Sooner(wait, max(time.Until(o.Dispute.Until), queue.AfterConflict))
-	}
-	if slices.ContainsFunc(waitsNow, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
-		wait = queue.Sooner(wait, untilSeenOver)
-	}
+	wait = queue.Sooner(wait, r.sooner(o, &next, waitsNow))
 	if o.Finished(&next) && err == nil {
-		r.gone(key)
-		r.Disputes.Forget(key)
-		r.writes.forget(key)
-		r.Events.Forget(key)
-		r.Targets.Forget(key)
-		r.rules.forget(key)
-		r.Waits.Forget(key)
-		r.doubts.forget(key)
-		r.gate.Forget(key)
-		err := r.Memories.Drop(ctx, key)
-		if err == nil {
-			err = r.release(ctx, o, free)
-		}
+		err := r.finish(ctx, o, free)
 		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
@@ -96,17 +71,66 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	}
 	r.Awaken(ctx, ended) // only now, for they read this record
 	r.lookAfter(ctx, rejected)
-	switch {
-	case err == nil && len(rejected) > 0, err == nil && unconfirmed:
-		return reconcile.Result{RequeueAfter: queue.AfterConflict}, nil
-	case err == nil && o.Err == nil && o.Observed.Exists && !o.Observed.Active:
-		return reconcile.Result{RequeueAfter: queue.AfterPending}, nil
-	case err == nil && o.Err == nil && (records.HasRejections(&next) || o.LacksCloudObjects()):
-		return reconcile.Result{RequeueAfter: queue.Sooner(wait, outcome.UntilTried(&next, time.Now()))}, nil
-	case err == nil && o.Err == nil:
-		return reconcile.Result{RequeueAfter: queue.Sooner(wait, r.again(key))}, nil // to find drift
+	if err != nil || o.Err != nil && len(rejected) == 0 && !unconfirmed {
+		return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
 	}
-	return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
+	return reconcile.Result{RequeueAfter: r.after(o, &next, rejected, wait)}, nil
+}
+
+// sooner returns when something of a load balancer is due before it is looked at for drift; 0 for
+// never.
+func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record, waits []reasonToWait) time.Duration {
+	wait := queue.Sooner(o.UntilLetGo(next, time.Now()), outcome.UntilFree(next, time.Now()))
+	wait = queue.Sooner(wait, outcome.UntilVanishedGo(next, r.Grace, time.Now()))
+	wait = queue.Sooner(wait, rereads(o.Observed))
+	if o.Unread || o.Expectations.Set.Unread != "" {
+		wait = queue.Sooner(wait, cluster.RetryUnread)
+	}
+	if left := r.lost(o.Snapshot, time.Now()); left > 0 {
+		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
+	}
+	if o.Dispute != nil {
+		wait = queue.Sooner(wait, max(time.Until(o.Dispute.Until), queue.AfterConflict))
+	}
+	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
+		wait = queue.Sooner(wait, untilSeenOver)
+	}
+	return wait
+}
+
+// finish forgets a load balancer that is gone, with its record, and releases its Ingresses.
+func (r *Reconciler) finish(
+	ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress,
+) error {
+	key := o.Snapshot.Key
+	r.gone(key)
+	r.Disputes.Forget(key)
+	r.writes.forget(key)
+	r.Events.Forget(key)
+	r.Targets.Forget(key)
+	r.rules.forget(key)
+	r.Waits.Forget(key)
+	r.doubts.forget(key)
+	r.gate.Forget(key)
+	if err := r.Memories.Drop(ctx, key); err != nil {
+		return err
+	}
+	return r.release(ctx, o, free)
+}
+
+// after returns when to reconcile a load balancer again whose outcome is reported.
+func (r *Reconciler) after(
+	o outcome.Outcome, next *records.Record, rejected []string, wait time.Duration,
+) time.Duration {
+	switch {
+	case len(rejected) > 0, o.Withheld == v1alpha1.ReasonUnconfirmed:
+		return queue.AfterConflict
+	case o.Observed.Exists && !o.Observed.Active:
+		return queue.AfterPending
+	case records.HasRejections(next) || o.LacksCloudObjects():
+		return queue.Sooner(wait, outcome.UntilTried(next, time.Now()))
+	}
+	return queue.Sooner(wait, r.again(o.Snapshot.Key)) // to find drift
 }
 
 // account counts the plan, and measures how long the change took if the cloud has it. The time that
