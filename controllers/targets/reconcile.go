@@ -115,21 +115,29 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	if r.Waiting.NewlyLong(k.Key) {
 		r.ReconcileLater(ctx, k.Key)
 	}
+	if err := r.set(ctx, k, t.members, want); err != nil {
+		return reconcile.Result{}, err
+	}
+	return later, nil
+}
+
+// set makes targets the members of a group.
+func (r *Reconciler) set(ctx context.Context, k lb.GroupKey, members, want []lb.Target) error {
 	if err := r.Cloud.SetTargets(ctx, k.Key, k.ID, want); err != nil {
 		r.Book.note(k, func(known *tracked) { known.known = false })
 		if errors.Is(err, providers.ErrNoRoom) {
 			err = fmt.Errorf("%w: %w", queue.ErrCrowded, err)
 		}
-		return reconcile.Result{}, fmt.Errorf("setting the targets of %s in %s: %w", k.ID, k.Key, err)
+		return fmt.Errorf("setting the targets of %s in %s: %w", k.ID, k.Key, err)
 	}
 	r.Book.note(k, func(known *tracked) {
 		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
 	})
 	r.Backlog.Worked(k)
-	if (len(t.members) == 0) != (len(want) == 0) {
+	if (len(members) == 0) != (len(want) == 0) {
 		r.SetRegistered(ctx, k.Key, k.ID, len(want) > 0)
 	}
-	return later, nil
+	return nil
 }
 
 // want returns the targets that the Service of a group has now, and how they are about to change.
