@@ -134,26 +134,9 @@ func (c *Course) follow(i int, s plan.Step) {
 	case plan.DeleteTargetGroup:
 		c.turn(i, false, group(s.Group))
 	case plan.CreateListener:
-		c.need(i, balancer)
-		c.turn(i, true, listener(s.Listener.Port))
-		c.port(s.Listener.Port).Opens, c.port(s.Listener.Port).Protocol = i, s.Listener.Protocol
-		c.port(s.Listener.Port).verifies = s.Listener.Verifies
-		c.add(i, s.Listener.Port, standard, lb.Rule{Action: s.Listener.Default})
-		for _, id := range s.Listener.Certificates {
-			c.show(i, s.Listener.Port, id)
-		}
-		c.lead(i, s.Listener)
+		c.openPort(i, s.Listener)
 	case plan.ModifyListener:
-		c.lead(i, s.Listener)
-		next := lb.Rule{Action: s.Listener.Default}
-		c.port(s.Listener.Port).Protocol = s.Listener.Protocol
-		c.port(s.Listener.Port).verifies = s.Listener.Verifies
-		if at := c.port(s.Listener.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
-			c.turn(i, false, place(s.Listener.Port, standard))
-			c.turn(i, true, place(s.Listener.Port, standard))
-			return
-		}
-		c.replace(i, s.Listener.Port, standard, next)
+		c.changePort(i, s.Listener)
 	case plan.DeleteListener:
 		c.closePort(i, s.Port)
 	case plan.CreateRule:
@@ -175,6 +158,31 @@ func (c *Course) follow(i int, s plan.Step) {
 	case plan.ModifyCertificate, plan.ModifyTargetGroup, plan.DeleteFirewall:
 		// They change no rule, and no step waits for them.
 	}
+}
+
+func (c *Course) openPort(i int, l lb.Listener) {
+	c.need(i, balancer)
+	c.turn(i, true, listener(l.Port))
+	c.port(l.Port).Opens, c.port(l.Port).Protocol = i, l.Protocol
+	c.port(l.Port).verifies = l.Verifies
+	c.add(i, l.Port, standard, lb.Rule{Action: l.Default})
+	for _, id := range l.Certificates {
+		c.show(i, l.Port, id)
+	}
+	c.lead(i, l)
+}
+
+func (c *Course) changePort(i int, l lb.Listener) {
+	c.lead(i, l)
+	next := lb.Rule{Action: l.Default}
+	c.port(l.Port).Protocol = l.Protocol
+	c.port(l.Port).verifies = l.Verifies
+	if at := c.port(l.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
+		c.turn(i, false, place(l.Port, standard))
+		c.turn(i, true, place(l.Port, standard))
+		return
+	}
+	c.replace(i, l.Port, standard, next)
 }
 
 func (c *Course) closePort(step int, port int32) {
