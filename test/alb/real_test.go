@@ -76,15 +76,15 @@ func TestRealContract(t *testing.T) {
 }
 
 // TestRealContractOverHTTP holds the provider to its contract where it is served to another
-// process.
+// process. What is read late does not depend on that: the longest lag is tried.
 func TestRealContractOverHTTP(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestRealContract does the same without HTTP")
 	}
-	base := drawn(t)
-	for _, lag := range lags {
-		holdTo(t, lag, contractIn(base, lag, func(p providers.Provider) providers.Provider { return caller.Of(serve.New(p, serve.Options{})) }))
-	}
+	lag := lags[2]
+	holdTo(t, lag, contractIn(drawn(t), lag, func(p providers.Provider) providers.Provider {
+		return caller.Of(serve.New(p, serve.Options{}))
+	}))
 }
 
 func holdTo(t *testing.T, lag time.Duration, clauses map[string]func(*testing.T)) {
