@@ -163,11 +163,17 @@ func (d *difference) settings(ch *change, order *ruleOrder) {
 	}
 }
 
-// askers are the routes that a port has rules for.
+// askers returns each route that a port has rules for once. A route may have several rules.
 func askers(l lb.Listener) []diag.Source {
 	var out []diag.Source
+	named := map[diag.Source]bool{}
 	for _, r := range l.Rules {
-		out = append(out, r.Origin...)
+		for _, source := range r.Origin {
+			if !named[source] {
+				named[source] = true
+				out = append(out, source)
+			}
+		}
 	}
 	return out
 }

@@ -202,7 +202,7 @@ func TestWaits(t *testing.T) {
 			"1 register targets G for x for y 1 after 0",
 			"2 create target group H for y for x for z",
 			"3 create load balancer fairlead/shop/web/internal after 0",
-			"4 create listener 80 for x for y for x for z for x after 3",
+			"4 create listener 80 for x for y for z after 3",
 			"5 create rule 80/12496 for x after 1,4",
 			"6 create rule 80/24992 for y for x after 1,2,4",
 			"7 create rule 80/37488 for z for x after 2,4",
