@@ -25,6 +25,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/cputime"
 )
 
@@ -314,7 +316,7 @@ func (w *world) oneSlice(t *testing.T) {
 	w.calm(t)
 	var last time.Duration
 	var calls []string
-	for _, c := range w.journal(from) {
+	for _, c := range w.withoutSecondLooks(from) {
 		last = max(last, c.At.Sub(begin))
 		calls = append(calls, c.Method+" "+string(c.Key))
 	}
@@ -346,7 +348,7 @@ func (w *world) oneClass(t *testing.T) {
 	w.await(from, "the class's load balancer to change", call.writes)
 	w.calm(t)
 	counts := map[string]int{}
-	for _, c := range w.journal(from) {
+	for _, c := range w.withoutSecondLooks(from) {
 		counts[strings.TrimSpace(c.Method+" "+string(c.Key))]++
 	}
 	// Each reconcile looks something up. There may be a second one, where the API server tells of the
@@ -358,6 +360,34 @@ func (w *world) oneClass(t *testing.T) {
 	if diff := gocmp.Diff(want, counts); diff != "" {
 		t.Errorf("calls of the cloud: %s", diff)
 	}
+}
+
+// withoutSecondLooks returns the calls from the given one on, but for those of load balancers that are
+// observed once more because they were changed longer than ReadLag ago. A slow machine comes to that.
+// Each such look is a Lookup and an Observe.
+func (w *world) withoutSecondLooks(from int) []call {
+	written, looks := map[lb.Key]time.Time{}, 0
+	var left []call
+	for i, c := range w.journal(0) {
+		switch {
+		case c.writes():
+			written[c.Key] = c.At
+		case c.Method == "Observe" && i >= from && !written[c.Key].IsZero() &&
+			c.At.Sub(written[c.Key]) >= providers.ReadLag:
+			looks++
+			continue
+		}
+		if i >= from {
+			left = append(left, c)
+		}
+	}
+	return slices.DeleteFunc(left, func(c call) bool {
+		if c.Method != "Lookup" || looks == 0 {
+			return false
+		}
+		looks--
+		return true
+	})
 }
 
 // calm waits until the cloud has not been called for a while.
