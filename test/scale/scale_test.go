@@ -364,21 +364,25 @@ func (w *world) oneClass(t *testing.T) {
 
 // withoutSecondLooks returns the calls from the given one on, but for those of load balancers that are
 // observed once more because they were changed longer than ReadLag ago. A slow machine comes to that.
-// Each such look is a Lookup and an Observe.
+// Each such look is a Lookup and an Observe, and asks for the health of each target group.
 func (w *world) withoutSecondLooks(from int) []call {
 	written, looks := map[lb.Key]time.Time{}, 0
-	var left []call
-	for i, c := range w.journal(0) {
-		switch {
-		case c.writes():
+	for _, c := range w.journal(0)[:from] {
+		if c.writes() {
 			written[c.Key] = c.At
-		case c.Method == "Observe" && i >= from && !written[c.Key].IsZero() &&
-			c.At.Sub(written[c.Key]) >= providers.ReadLag:
-			looks++
-			continue
 		}
-		if i >= from {
+	}
+	late := func(c call) bool {
+		at, known := written[c.Key]
+		return known && (c.Method == "Observe" || c.Method == "Targets") && c.At.Sub(at) >= providers.ReadLag
+	}
+	var left []call
+	for _, c := range w.journal(from) {
+		switch {
+		case !late(c):
 			left = append(left, c)
+		case c.Method == "Observe":
+			looks++
 		}
 	}
 	return slices.DeleteFunc(left, func(c call) bool {
