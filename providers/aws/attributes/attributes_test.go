@@ -255,6 +255,7 @@ func TestAttributesAreReadFewAtATime(t *testing.T) {
 			t.Errorf("%d are read, %v", len(l.Attributes), err)
 		}
 		time.Sleep(5 * time.Second)
+		synctest.Wait()
 		if !slices.Equal(seen, []int32{throttle.AtOnce, throttle.AtOnce, 0, 0, 0}) {
 			t.Errorf("%d calls at once, want %d", seen, throttle.AtOnce)
 		}
