@@ -41,3 +41,32 @@ func TestEachOperationHasItsAnswer(t *testing.T) {
 		t.Errorf("the calls are %q", got)
 	}
 }
+
+// A failed comparison fails the test, which the tests of packages rely on.
+func TestComparisonsFail(t *testing.T) {
+	wrong := Refused("AccessDenied", "no")
+	for name, c := range map[string]struct {
+		compare func(testing.TB)
+		fails   bool
+	}{
+		"equal values":     {func(t testing.TB) { Expect(t, "", []int{1}, []int{1}) }, false},
+		"different values": {func(t testing.TB) { Expect(t, "", 1, 2) }, true},
+		"no error":         {func(t testing.TB) { ExpectError(t, "", nil, nil) }, false},
+		"its error":        {func(t testing.TB) { ExpectError(t, "", wrong, wrong) }, false},
+		"a needless error": {func(t testing.TB) { ExpectError(t, "", wrong, nil) }, true},
+		"a missing error":  {func(t testing.TB) { ExpectError(t, "", nil, wrong) }, true},
+	} {
+		r := &recorded{TB: t}
+		if c.compare(r); r.failed != c.fails {
+			t.Errorf("%s: it fails %v, want %v", name, r.failed, c.fails)
+		}
+	}
+}
+
+// recorded is a test whose failures are kept.
+type recorded struct {
+	testing.TB
+	failed bool
+}
+
+func (r *recorded) Errorf(string, ...any) { r.failed = true }
