@@ -1,11 +1,9 @@
 package balancers
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -169,20 +167,4 @@ func (c *trial) answerNetwork() {
 	awscalls.On(&c.aws, func(*ec2.DescribeSecurityGroupsInput) (*ec2.DescribeSecurityGroupsOutput, error) {
 		return &ec2.DescribeSecurityGroupsOutput{SecurityGroups: []ec2types.SecurityGroup{{GroupId: aws.String("sg-1"), GroupName: aws.String("one")}}}, c.refuse["DescribeSecurityGroups"]
 	})
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
-	}
 }

@@ -60,18 +60,18 @@ func TestPlaces(t *testing.T) {
 				c2.refuse = c.refuse
 			}
 			var facts lb.Facts
-			fails(t, "finding a place", c2.Place(t.Context(), c.network, &facts), c.class)
-			expect(t, "subnets", facts.Subnets, c.subnets)
-			expect(t, "groups", facts.SecurityGroups, c.groups)
-			expect(t, "unmet and stale", []int{len(facts.Unmet), len(facts.Stale)}, []int{c.unmet, c.stale})
+			awscalls.ExpectError(t, "finding a place", c2.Place(t.Context(), c.network, &facts), c.class)
+			awscalls.Expect(t, "subnets", facts.Subnets, c.subnets)
+			awscalls.Expect(t, "groups", facts.SecurityGroups, c.groups)
+			awscalls.Expect(t, "unmet and stale", []int{len(facts.Unmet), len(facts.Stale)}, []int{c.unmet, c.stale})
 			c2.aws.Calls()
 			_, _, err := c2.FindByKey(t.Context(), key)
-			expect(t, "it is read again", len(c2.aws.Calls()) == 0, c.sighted)
-			expect(t, "finding fails", err != nil, c.refuse["DescribeLoadBalancers"] != nil)
+			awscalls.Expect(t, "it is read again", len(c2.aws.Calls()) == 0, c.sighted)
+			awscalls.Expect(t, "finding fails", err != nil, c.refuse["DescribeLoadBalancers"] != nil)
 			var again lb.Facts
 			_ = c2.Place(t.Context(), c.network, &again)
-			expect(t, "the place is known", len(c2.aws.Calls()) == 0, c.kept || c.network.Key == "")
-			expect(t, "the place", []any{again.Subnets, again.SecurityGroups}, []any{c.subnets, c.groups})
+			awscalls.Expect(t, "the place is known", len(c2.aws.Calls()) == 0, c.kept || c.network.Key == "")
+			awscalls.Expect(t, "the place", []any{again.Subnets, again.SecurityGroups}, []any{c.subnets, c.groups})
 		})
 	}
 }
@@ -82,8 +82,8 @@ func TestHowLongAPlaceIsKnown(t *testing.T) {
 	place := func(about string, n lb.Network, known bool) {
 		t.Helper()
 		c.aws.Calls()
-		fails(t, about, c.Place(t.Context(), n, &lb.Facts{}), nil)
-		expect(t, about, len(c.aws.Calls()) == 0, known)
+		awscalls.ExpectError(t, about, c.Place(t.Context(), n, &lb.Facts{}), nil)
+		awscalls.Expect(t, about, len(c.aws.Calls()) == 0, known)
 	}
 	n := lb.Network{Key: key, Scheme: "internal"}
 	place("first", n, false)
@@ -117,29 +117,29 @@ func TestNamesThatAreTaken(t *testing.T) {
 		c2 := newTrial()
 		c2.there, c2.tags, c2.refuse["DescribeTags"] = loadBalancer(elb.LoadBalancerStateEnumActive), c.tags, c.err
 		there, taken, err := c2.ReadByKey(t.Context(), c.key)
-		fails(t, name, err, c.class)
-		expect(t, name+": it is there", there != nil, c.there)
-		expect(t, name+": it is taken", []any{strings.Contains(taken, c.taken), taken == ""}, []any{true, c.taken == ""})
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name+": it is there", there != nil, c.there)
+		awscalls.Expect(t, name+": it is taken", []any{strings.Contains(taken, c.taken), taken == ""}, []any{true, c.taken == ""})
 		if c.class != nil {
 			continue
 		}
 		var facts lb.Facts
-		fails(t, name, c2.Place(t.Context(), lb.Network{Key: c.key, Scheme: "internal"}, &facts), nil)
-		expect(t, name+": it has no place", []any{facts.NameTaken, facts.Subnets == nil}, []any{taken, taken != ""})
+		awscalls.ExpectError(t, name, c2.Place(t.Context(), lb.Network{Key: c.key, Scheme: "internal"}, &facts), nil)
+		awscalls.Expect(t, name+": it has no place", []any{facts.NameTaken, facts.Subnets == nil}, []any{taken, taken != ""})
 		_, another, err := c2.FindByKey(t.Context(), c.key)
-		fails(t, name, err, nil)
-		expect(t, name+": another has the name, as was seen", another, taken != "")
+		awscalls.ExpectError(t, name, err, nil)
+		awscalls.Expect(t, name+": another has the name, as was seen", another, taken != "")
 		_, another, err = c2.FindByKey(t.Context(), c.key)
-		fails(t, name, err, nil)
-		expect(t, name+": another has the name, as is read", another, taken != "")
+		awscalls.ExpectError(t, name, err, nil)
+		awscalls.Expect(t, name+": another has the name, as is read", another, taken != "")
 	}
 	c := newTrial()
 	there, taken, err := c.ReadByKey(t.Context(), named)
-	fails(t, "none", err, nil)
-	expect(t, "none is there", []any{there == nil, taken}, []any{true, ""})
+	awscalls.ExpectError(t, "none", err, nil)
+	awscalls.Expect(t, "none is there", []any{there == nil, taken}, []any{true, ""})
 	c.refuse["DescribeLoadBalancers"] = denied
 	_, _, err = c.ReadByKey(t.Context(), named)
-	fails(t, "denied", err, providers.ErrDenied)
+	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
 }
 
 // What a look-up has seen is used once, a moment later.
@@ -150,8 +150,8 @@ func TestWhatWasSeenIsUsedOnce(t *testing.T) {
 			t.Helper()
 			c.aws.Calls()
 			_, _, err := c.FindByKey(t.Context(), key)
-			fails(t, about, err, nil)
-			expect(t, about+": it is read", len(c.aws.Calls()) > 0, read)
+			awscalls.ExpectError(t, about, err, nil)
+			awscalls.Expect(t, about+": it is read", len(c.aws.Calls()) > 0, read)
 		}
 		find("nothing was seen", true)
 		c.keepSighting(key, nil, false)
@@ -168,9 +168,9 @@ func TestWhatWasSeenIsUsedOnce(t *testing.T) {
 		find("after it was forgotten", true)
 		c.keepSighting(key, nil, false)
 		c.keepSighting(named, loadBalancer(""), false)
-		expect(t, "others are gone", c.RemoveSightings([]string{"arn:other", ""}), false)
-		expect(t, "it is gone", c.RemoveSightings([]string{"arn:other", handle}), true)
-		expect(t, "kept", len(c.sightings), 1)
+		awscalls.Expect(t, "others are gone", c.RemoveSightings([]string{"arn:other", ""}), false)
+		awscalls.Expect(t, "it is gone", c.RemoveSightings([]string{"arn:other", handle}), true)
+		awscalls.Expect(t, "kept", len(c.sightings), 1)
 	})
 }
 
@@ -184,8 +184,8 @@ func TestTheWaitForALoadBalancer(t *testing.T) {
 			t.Helper()
 			c.aws.Calls()
 			got, err := c.AwaitActive(t.Context(), seen)
-			fails(t, about, err, class)
-			expect(t, about, []bool{got, len(c.aws.Calls()) > 0}, []bool{active, asked})
+			awscalls.ExpectError(t, about, err, class)
+			awscalls.Expect(t, about, []bool{got, len(c.aws.Calls()) > 0}, []bool{active, asked})
 		}
 		await("at first", false, true, nil)
 		await("at once", false, false, nil)
@@ -196,7 +196,7 @@ func TestTheWaitForALoadBalancer(t *testing.T) {
 		time.Sleep(activeWait / 2)
 		c.there = loadBalancer(elb.LoadBalancerStateEnumActive)
 		await("active", true, true, nil)
-		expect(t, "waits", c.inactive.Len(), 0)
+		awscalls.Expect(t, "waits", c.inactive.Len(), 0)
 		c.there.State = nil
 		await("without a state", false, true, nil)
 		time.Sleep(time.Hour)
@@ -210,12 +210,12 @@ func TestTheWaitForALoadBalancer(t *testing.T) {
 			return &elbapi.DescribeLoadBalancersOutput{}, nil
 		})
 		active, err := c.AwaitActive(t.Context(), seen)
-		expect(t, "not in the answer", []bool{active, err != nil}, []bool{false, true})
+		awscalls.Expect(t, "not in the answer", []bool{active, err != nil}, []bool{false, true})
 	})
 	c := newTrial()
 	c.refuse["DescribeLoadBalancers"] = awscalls.Refused("LoadBalancerNotFound", "no")
 	_, err := c.own(t.Context(), key)
-	fails(t, "it came and went", err, providers.ErrPending)
-	expect(t, "subnets", subnetsIn(*loadBalancer("")), []string{"subnet-a", "subnet-b"})
-	expect(t, "calls", slices.Contains(c.aws.Calls(), "DescribeTags"), false)
+	awscalls.ExpectError(t, "it came and went", err, providers.ErrPending)
+	awscalls.Expect(t, "subnets", subnetsIn(*loadBalancer("")), []string{"subnet-a", "subnet-b"})
+	awscalls.Expect(t, "calls", slices.Contains(c.aws.Calls(), "DescribeTags"), false)
 }

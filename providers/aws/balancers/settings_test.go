@@ -60,21 +60,21 @@ func TestALoadBalancerHasItsDigestInTheEnd(t *testing.T) {
 				c2.refuse = c.refuse
 			}
 			result, err := c2.Create(t.Context(), &lb.Observed{Key: key}, wanted(c.change))
-			fails(t, "creating", err, c.class)
-			expect(t, "digests", []string{c2.digest, c2.tags[resource.TagDigest]}, []string{c.first, c.digest})
+			awscalls.ExpectError(t, "creating", err, c.class)
+			awscalls.Expect(t, "digests", []string{c2.digest, c2.tags[resource.TagDigest]}, []string{c.first, c.digest})
 			if c.class == nil {
-				expect(t, "result", []any{result.Handle, result.Address.Hostname, result.Active}, []any{handle, "web.test", c.there != nil})
+				awscalls.Expect(t, "result", []any{result.Handle, result.Address.Hostname, result.Active}, []any{handle, "web.test", c.there != nil})
 			}
 		})
 	}
 	c := newTrial()
 	c.refuse["CreateLoadBalancer"] = awscalls.Refused("InvalidRole", "no service-linked role")
 	_, err := c.Create(t.Context(), &lb.Observed{Key: key}, wanted(nil))
-	fails(t, "creating", err, providers.ErrPending)
+	awscalls.ExpectError(t, "creating", err, providers.ErrPending)
 	c.aws.Calls()
 	_, err = c.Create(t.Context(), &lb.Observed{Key: key}, wanted(nil))
-	fails(t, "creating at once", err, providers.ErrPending)
-	expect(t, "calls", c.aws.Calls(), nil)
+	awscalls.ExpectError(t, "creating at once", err, providers.ErrPending)
+	awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 }
 
 // A name of a class that was taken meanwhile has its place forgotten: the next look-up says so.
@@ -83,16 +83,16 @@ func TestANameThatWasTakenMeanwhile(t *testing.T) {
 	c.there, c.tags = loadBalancer("active"), nil
 	c.places[named] = place{}
 	_, err := c.own(t.Context(), named)
-	expect(t, "it is an error, and no rejection", err != nil && !slices.Contains([]error{providers.ErrRejected}, err), true)
-	expect(t, "places", len(c.places), 0)
+	awscalls.Expect(t, "it is an error, and no rejection", err != nil && !slices.Contains([]error{providers.ErrRejected}, err), true)
+	awscalls.Expect(t, "places", len(c.places), 0)
 	c.refuse["DescribeTags"] = denied
 	_, err = c.own(t.Context(), named)
-	fails(t, "tags are denied", err, providers.ErrDenied)
+	awscalls.ExpectError(t, "tags are denied", err, providers.ErrDenied)
 	c.refuse["DescribeLoadBalancers"] = denied
 	_, err = c.own(t.Context(), named)
-	fails(t, "denied", err, providers.ErrDenied)
+	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
 	_, err = c.Modify(t.Context(), &lb.Observed{Key: key}, wanted(nil))
-	fails(t, "changing is denied", err, providers.ErrDenied)
+	awscalls.ExpectError(t, "changing is denied", err, providers.ErrDenied)
 }
 
 // Subnets and the IP family are written where they differ. What is not wanted any more has AWS's
@@ -127,8 +127,8 @@ func TestTheNetworkOfALoadBalancer(t *testing.T) {
 		c2.there.IpAddressType = c.family
 		c2.refuse["SetSubnets"], c2.refuse["SetIpAddressType"] = c.err, c.err
 		_, err := c2.Modify(t.Context(), &lb.Observed{Key: key, Handle: handle}, wanted(c.change))
-		fails(t, name, err, c.class)
-		expect(t, name, c2.written, c.want)
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name, c2.written, c.want)
 	}
 }
 
@@ -160,32 +160,32 @@ func TestSettingsAreReadBack(t *testing.T) {
 			Deep: true, GroupsRight: true, Balancer: b, Tags: map[string]map[string]string{handle: tags}, Assumed: map[string]bool{},
 			Attributes: map[string]map[string]string{handle: c.want.Attributes},
 		}
-		expect(t, name, SettingsOf(l), c.want)
-		expect(t, name+": the digest of a deep look", DigestOf(l), lb.DigestOf(c.want))
+		awscalls.Expect(t, name, SettingsOf(l), c.want)
+		awscalls.Expect(t, name+": the digest of a deep look", DigestOf(l), lb.DigestOf(c.want))
 		l.Assumed[handle] = true
-		expect(t, name+": the digest of settings that could not be read", DigestOf(l), w.Digest)
+		awscalls.Expect(t, name+": the digest of settings that could not be read", DigestOf(l), w.Digest)
 		l.Assumed[handle], l.Deep = false, false
-		expect(t, name+": the digest of another look", DigestOf(l), w.Digest)
+		awscalls.Expect(t, name+": the digest of another look", DigestOf(l), w.Digest)
 		l.FirewallMissing = true
-		expect(t, name+": the digest without a firewall", DigestOf(l), "")
+		awscalls.Expect(t, name+": the digest without a firewall", DigestOf(l), "")
 		l.FirewallMissing, l.Deep = false, true
 		delete(tags, resource.TagDigest)
-		expect(t, name+": the digest of one that was not written to the end", DigestOf(l), "")
+		awscalls.Expect(t, name+": the digest of one that was not written to the end", DigestOf(l), "")
 	}
-	expect(t, "the list", writtenOf(routing.Settings{
+	awscalls.Expect(t, "the list", writtenOf(routing.Settings{
 		Subnets: []string{"a"}, IPFamily: "ipv4", SecurityGroups: []string{"sg-1"}, Attributes: map[string]string{"z.a": "b", "a.b": "c"},
 	}), []string{"a.b", "ip-family", "security-groups", "subnets", "z.a"})
 }
 
 // Subnets that the class names are not chosen.
 func TestTheSubnetsOfANewLoadBalancer(t *testing.T) {
-	expect(t, "nothing is written", writtenOf(routing.Settings{}), nil)
+	awscalls.Expect(t, "nothing is written", writtenOf(routing.Settings{}), nil)
 	for _, c := range []struct{ named, want []string }{{nil, []string{"subnet-a", "subnet-b"}}, {[]string{"subnet-c"}, []string{"subnet-c"}}} {
 		c2 := newTrial()
 		got, err := c2.subnetsFor(t.Context(), wanted(func(s *routing.Settings) { s.Subnets = c.named }))
-		fails(t, "choosing", err, nil)
-		expect(t, "subnets", got, c.want)
-		expect(t, "they are read", len(c2.aws.Calls()) > 0, c.named == nil)
+		awscalls.ExpectError(t, "choosing", err, nil)
+		awscalls.Expect(t, "subnets", got, c.want)
+		awscalls.Expect(t, "they are read", len(c2.aws.Calls()) > 0, c.named == nil)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestTagsThroughout(t *testing.T) {
 		"one differs":   {"sg-1", map[string]string{"team": "api", "cost": "1", "empty": ""}, map[string]string{"cost": "1", "empty": ""}},
 		"none":          {"sg-1", nil, nil},
 	} {
-		expect(t, name, tagsThroughout(&look.Look{Firewall: c.firewall, FirewallTags: c.of}, tags), c.want)
+		awscalls.Expect(t, name, tagsThroughout(&look.Look{Firewall: c.firewall, FirewallTags: c.of}, tags), c.want)
 	}
 }
 
@@ -230,9 +230,9 @@ func TestALoadBalancerIsDeleted(t *testing.T) {
 			c2.refuse = c.refuse
 		}
 		seen := &lb.Observed{Key: key, Handle: handle, Protected: c.protected, Protection: lb.Protection{Shield: c.shield}}
-		fails(t, name, c2.Delete(t.Context(), seen), c.class)
-		expect(t, name, c2.aws.Calls(), c.calls)
-		expect(t, name+": it is noted", c2.undeletable[handle], c.noted)
+		awscalls.ExpectError(t, name, c2.Delete(t.Context(), seen), c.class)
+		awscalls.Expect(t, name, c2.aws.Calls(), c.calls)
+		awscalls.Expect(t, name+": it is noted", c2.undeletable[handle], c.noted)
 	}
 }
 
@@ -263,9 +263,9 @@ func TestDeletionProtection(t *testing.T) {
 			tags[resource.TagWrittenList] = lb.DeletionProtection
 		}
 		l := &look.Look{Balancer: loadBalancer("active"), Tags: map[string]map[string]string{handle: tags}}
-		fails(t, name, c2.ObserveProtection(t.Context(), l, nil), c.class)
-		expect(t, name, l.Protected, c.want)
-		expect(t, name+": it is read", len(c2.aws.Calls()) > 0, c.read)
+		awscalls.ExpectError(t, name, c2.ObserveProtection(t.Context(), l, nil), c.class)
+		awscalls.Expect(t, name, l.Protected, c.want)
+		awscalls.Expect(t, name+": it is read", len(c2.aws.Calls()) > 0, c.read)
 	}
-	fails(t, "no load balancer", newTrial().ObserveProtection(t.Context(), &look.Look{}, nil), nil)
+	awscalls.ExpectError(t, "no load balancer", newTrial().ObserveProtection(t.Context(), &look.Look{}, nil), nil)
 }
