@@ -52,12 +52,12 @@ func TestHowLongTheListOfCertificatesIsUsed(t *testing.T) {
 			}
 			c.refuse["ListCertificates"] = w.refuse
 			facts := newFacts()
-			fails(t, "discovering", c.Discover(t.Context(), w.hosts, facts), nil)
+			awscalls.ExpectError(t, "discovering", c.Discover(t.Context(), w.hosts, facts), nil)
 			if reads := c.count("ListCertificates") > 0; reads != w.reads || len(facts.Certificates) != w.found || len(facts.Stale) > 0 != w.stale || facts.CertificatesUnread != "" {
 				t.Errorf("look-up %d reads the list: %v; found %+v", i, reads, facts)
 			}
 			if w.found > 0 {
-				expect(t, "names", facts.Names[lb.CertificateID(a)], []string{"a.test"})
+				awscalls.Expect(t, "names", facts.Names[lb.CertificateID(a)], []string{"a.test"})
 			}
 		}
 	})
@@ -69,8 +69,8 @@ func TestCertificatesThatCannotBeListed(t *testing.T) {
 		c := newTrial()
 		c.refuse[call] = denied
 		facts := newFacts()
-		fails(t, name, c.Discover(t.Context(), []string{"a.test"}, facts), nil)
-		expect(t, name+": calls", c.count(call), 1)
+		awscalls.ExpectError(t, name, c.Discover(t.Context(), []string{"a.test"}, facts), nil)
+		awscalls.Expect(t, name+": calls", c.count(call), 1)
 		if facts.CertificatesUnread == "" || len(facts.Certificates) > 0 || facts.Stale != nil {
 			t.Errorf("%s is denied: %+v", name, facts)
 		}
@@ -114,25 +114,25 @@ func TestCertificatesOfTheAccount(t *testing.T) {
 	c.all[unused].summary.HasAdditionalSubjectAlternativeNames = aws.Bool(true)
 	c.aws.Calls()
 	all, err := c.heldSince(t.Context(), time.Now())
-	fails(t, "reading", err, nil)
+	awscalls.ExpectError(t, "reading", err, nil)
 	got := map[string]held{}
 	for _, h := range all {
 		got[h.arn] = h
 	}
-	expect(t, "readings", c.count("DescribeCertificate"), 3)
-	expect(t, "one that nothing uses is in use", got[unused].inUse, false)
-	expect(t, "ours", []any{got[ours].arn, got[indexed].arn}, []any{"", ""})
-	expect(t, "the hosts", []any{got[short].hosts, got[many].hosts, got[deleted].hosts}, []any{[]string{"a.test"}, []string{"b.test", "e.test"}, []string(nil)})
-	expect(t, "the description", []any{got[many].inUse, got[many].from.Equal(from), got[many].to.Equal(to)}, []any{true, true, true})
-	expect(t, "foreign", []any{c.imported.isForeign(short), c.imported.isForeign(imported)}, []any{true, false})
+	awscalls.Expect(t, "readings", c.count("DescribeCertificate"), 3)
+	awscalls.Expect(t, "one that nothing uses is in use", got[unused].inUse, false)
+	awscalls.Expect(t, "ours", []any{got[ours].arn, got[indexed].arn}, []any{"", ""})
+	awscalls.Expect(t, "the hosts", []any{got[short].hosts, got[many].hosts, got[deleted].hosts}, []any{[]string{"a.test"}, []string{"b.test", "e.test"}, []string(nil)})
+	awscalls.Expect(t, "the description", []any{got[many].inUse, got[many].from.Equal(from), got[many].to.Equal(to)}, []any{true, true, true})
+	awscalls.Expect(t, "foreign", []any{c.imported.isForeign(short), c.imported.isForeign(imported)}, []any{true, false})
 	c.imported.set(key, short, nil)
 	after, err := c.heldSince(t.Context(), time.Time{}.Add(time.Hour))
-	fails(t, "reading", err, nil)
-	expect(t, "one that is ours by now is left out", len(after), len(all)-1)
+	awscalls.ExpectError(t, "reading", err, nil)
+	awscalls.Expect(t, "one that is ours by now is left out", len(after), len(all)-1)
 	c.imported.remove(ours)
 	after, err = c.heldSince(t.Context(), time.Time{}.Add(time.Hour))
-	fails(t, "reading", err, nil)
-	expect(t, "one that was ours is left out of the list that was read", len(after), len(all)-1)
+	awscalls.ExpectError(t, "reading", err, nil)
+	awscalls.Expect(t, "one that was ours is left out of the list that was read", len(after), len(all)-1)
 	for name, refusal := range map[string]error{"denied": denied, "nothing": nil} {
 		c.refuse["DescribeCertificate"] = refusal
 		c.all[many].detail = acmtypes.CertificateDetail{}
@@ -170,15 +170,15 @@ func TestTheOrderOfCertificates(t *testing.T) {
 		for _, c := range ranked(all, host, now) {
 			got = append(got, c.arn)
 		}
-		expect(t, host, got, want)
+		awscalls.Expect(t, host, got, want)
 	}
 }
 
 // The domain of an imported certificate need not be a host, and names in upper case are the same.
 func TestTheNamesOfACertificate(t *testing.T) {
-	expect(t, "a host", namesIn("A.test", []string{"B.test"}), []string{"b.test", "a.test"})
-	expect(t, "one of the hosts", namesIn("A.test", []string{"a.test"}), []string{"a.test"})
-	expect(t, "a name", namesIn("Acme & Sons", []string{"a.test"}), []string{"a.test"})
+	awscalls.Expect(t, "a host", namesIn("A.test", []string{"B.test"}), []string{"b.test", "a.test"})
+	awscalls.Expect(t, "one of the hosts", namesIn("A.test", []string{"a.test"}), []string{"a.test"})
+	awscalls.Expect(t, "a name", namesIn("Acme & Sons", []string{"a.test"}), []string{"a.test"})
 }
 
 // A named certificate is read once in a while. What AWS does not know is left out, and what cannot
@@ -208,7 +208,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 			time.Sleep(w.after)
 			c.ofARN[arn] = w.err
 			facts := newFacts()
-			fails(t, "reading", c.LookUpNames(t.Context(), []lb.CertificateID{id, "arn:aws:iam::1:server-certificate/x"}, facts), nil)
+			awscalls.ExpectError(t, "reading", c.LookUpNames(t.Context(), []lb.CertificateID{id, "arn:aws:iam::1:server-certificate/x"}, facts), nil)
 			if calls := len(c.aws.Calls()); len(facts.Names[id]) != w.names || calls != w.calls || len(facts.Names) > 1 {
 				t.Errorf("reading %d takes %d calls: %+v", i, calls, facts)
 			}
@@ -216,7 +216,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 				t.Errorf("reading %d says %q", i, facts.CertificatesUnread)
 			}
 		}
-		expect(t, "one that Amazon issued is foreign", c.imported.isForeign(arn), true)
+		awscalls.Expect(t, "one that Amazon issued is foreign", c.imported.isForeign(arn), true)
 	})
 }
 
@@ -228,7 +228,7 @@ func TestNamesForACallerThatGivesUp(t *testing.T) {
 		cancel()
 		return nil, errNet
 	})
-	fails(t, "reading", c.LookUpNames(ctx, []lb.CertificateID{named1}, newFacts()), errNet)
+	awscalls.ExpectError(t, "reading", c.LookUpNames(ctx, []lb.CertificateID{named1}, newFacts()), errNet)
 }
 
 func TestNamedCertificatesThatAreDescribedInPart(t *testing.T) {
@@ -237,9 +237,9 @@ func TestNamedCertificatesThatAreDescribedInPart(t *testing.T) {
 	c.all[imported].detail.Type = acmtypes.CertificateTypeImported
 	c.all[empty].detail = acmtypes.CertificateDetail{}
 	facts := newFacts()
-	fails(t, "reading", c.LookUpNames(t.Context(), []lb.CertificateID{lb.CertificateID(imported), lb.CertificateID(empty)}, facts), nil)
-	expect(t, "names", facts.Names, map[lb.CertificateID][]string{lb.CertificateID(imported): {"a.test"}})
-	expect(t, "one that was imported may be ours", c.imported.isForeign(imported), false)
+	awscalls.ExpectError(t, "reading", c.LookUpNames(t.Context(), []lb.CertificateID{lb.CertificateID(imported), lb.CertificateID(empty)}, facts), nil)
+	awscalls.Expect(t, "names", facts.Names, map[lb.CertificateID][]string{lb.CertificateID(imported): {"a.test"}})
+	awscalls.Expect(t, "one that was imported may be ours", c.imported.isForeign(imported), false)
 	mentions(t, "an answer without a certificate", errText(facts.CertificatesUnread), empty)
 }
 
@@ -251,11 +251,11 @@ func TestDescriptionsAreForgotten(t *testing.T) {
 		n.set("there", description{there: true, at: time.Now()})
 		n.set("gone, too", description{at: time.Now()})
 		n.set("gone", description{at: time.Now()})
-		expect(t, "at once", len(n.known), 3)
+		awscalls.Expect(t, "at once", len(n.known), 3)
 		time.Sleep(shelfLife)
 		n.set("new", description{at: time.Now()})
-		expect(t, "later", len(n.known), 2)
-		expect(t, "one that is there", n.last("there").there, true)
+		awscalls.Expect(t, "later", len(n.known), 2)
+		awscalls.Expect(t, "one that is there", n.last("there").there, true)
 	})
 }
 

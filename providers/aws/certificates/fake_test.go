@@ -231,7 +231,7 @@ func observed(ids ...string) *lb.Observed {
 func (c *trial) importAs(t *testing.T, cert lb.Certificate) string {
 	t.Helper()
 	arn, err := c.Import(t.Context(), observed(), cert)
-	fails(t, "importing", err, nil)
+	awscalls.ExpectError(t, "importing", err, nil)
 	return arn
 }
 
@@ -244,22 +244,6 @@ func (c *trial) count(call string) int {
 		}
 	}
 	return n
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
-	}
 }
 
 // mentions fails the test unless an error mentions a text; "" for no error.

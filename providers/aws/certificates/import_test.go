@@ -32,10 +32,10 @@ const first = "arn:aws:acm:eu-west-1:1:certificate/1"
 func validFrom(t *testing.T, from time.Time) []byte {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	fails(t, "making a key", err, nil)
+	awscalls.ExpectError(t, "making a key", err, nil)
 	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: from, NotAfter: from.Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, about, about, &key.PublicKey, key)
-	fails(t, "making a certificate", err, nil)
+	awscalls.ExpectError(t, "making a certificate", err, nil)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
@@ -57,9 +57,9 @@ func TestCertificatesThatAreNotImported(t *testing.T) {
 			mentions(t, name, err, c.said)
 			err2 := c2.Replace(t.Context(), observed("old", first), plan.ReplaceCertificate{Old: "old", New: cert})
 			if c.said != "" {
-				fails(t, name, err, providers.ErrRejected)
+				awscalls.ExpectError(t, name, err, providers.ErrRejected)
 				mentions(t, name, err2, c.said)
-				expect(t, name+": calls", c2.aws.Calls(), nil)
+				awscalls.Expect(t, name+": calls", c2.aws.Calls(), nil)
 			}
 		}
 	})
@@ -69,9 +69,9 @@ func TestCertificatesThatAreNotImported(t *testing.T) {
 func TestTheChainOfACertificate(t *testing.T) {
 	issued := keypair.Issued(t, "a.test")
 	leaf, above := split(issued.Chain)
-	expect(t, "the chain", bytes.Equal(slices.Concat(leaf, above), issued.Chain) && len(above) > 0, true)
+	awscalls.Expect(t, "the chain", bytes.Equal(slices.Concat(leaf, above), issued.Chain) && len(above) > 0, true)
 	own, none := split(leaf)
-	expect(t, "one alone", bytes.Equal(own, leaf) && none == nil, true)
+	awscalls.Expect(t, "one alone", bytes.Equal(own, leaf) && none == nil, true)
 }
 
 // A certificate is imported once, whatever becomes of the answer.
@@ -106,23 +106,23 @@ func TestACertificateIsImportedOnce(t *testing.T) {
 				c2.indexed[first] = true
 			}
 			arn, err := c2.Import(t.Context(), observed(), cert)
-			fails(t, "the first try", err, c.first)
+			awscalls.ExpectError(t, "the first try", err, c.first)
 			if c.first == nil {
-				expect(t, "the ARN", arn, first)
-				expect(t, "it is awaited", c2.imported.importing(key, "shop"), false)
-				expect(t, "its label is known", c2.labels.of(first), c2.all[first].tags[resource.TagLabel])
-				expect(t, "it is ours", c2.imported.has(first), true)
+				awscalls.Expect(t, "the ARN", arn, first)
+				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), false)
+				awscalls.Expect(t, "its label is known", c2.labels.of(first), c2.all[first].tags[resource.TagLabel])
+				awscalls.Expect(t, "it is ours", c2.imported.has(first), true)
 			} else {
-				expect(t, "it is awaited", c2.imported.importing(key, "shop"), c.lost != nil)
+				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), c.lost != nil)
 			}
 			c2.lost = nil
 			_, err = c2.Import(t.Context(), observed(), cert)
-			fails(t, "the second try", err, c.second)
+			awscalls.ExpectError(t, "the second try", err, c.second)
 			calls := c2.aws.Calls()
 			imports := len(slices.DeleteFunc(slices.Clone(calls), func(call string) bool { return call != "ImportCertificate" }))
-			expect(t, "imports", imports, c.imports)
+			awscalls.Expect(t, "imports", imports, c.imports)
 			if c.indexed {
-				expect(t, "the list is read", slices.Contains(calls, "ListCertificates"), false)
+				awscalls.Expect(t, "the list is read", slices.Contains(calls, "ListCertificates"), false)
 			}
 		})
 	}
@@ -135,9 +135,9 @@ func TestAnImportThatWasNotDone(t *testing.T) {
 	c.refuse["ImportCertificate"] = errNet
 	for range 2 {
 		_, err := c.Import(t.Context(), observed(), cert)
-		fails(t, "importing", err, errNet)
+		awscalls.ExpectError(t, "importing", err, errNet)
 	}
-	expect(t, "imports", c.count("ImportCertificate"), 2)
+	awscalls.Expect(t, "imports", c.count("ImportCertificate"), 2)
 	cert.Tags = map[string]string{"team": "web"}
 	cert.Digest = lb.CertificateSettings{Tags: cert.Tags}.Digest()
 	c.indexed[first] = true
@@ -147,7 +147,7 @@ func TestAnImportThatWasNotDone(t *testing.T) {
 	})
 	c.refuse["AddTagsToCertificate"] = denied
 	_, err := c.Import(t.Context(), observed(), cert)
-	fails(t, "an import without its tags", err, errNet)
+	awscalls.ExpectError(t, "an import without its tags", err, errNet)
 }
 
 // One that is known is not searched.
@@ -157,8 +157,8 @@ func TestAKnownImportIsNotSearched(t *testing.T) {
 	arn := c.importAs(t, cert)
 	c.imported.beginImport(key, "shop")
 	c.aws.Calls()
-	expect(t, "the ARN", c.importAs(t, cert), arn)
-	expect(t, "calls", c.aws.Calls(), nil)
+	awscalls.Expect(t, "the ARN", c.importAs(t, cert), arn)
+	awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 }
 
 // An answer without an ARN is as good as none.
@@ -174,8 +174,8 @@ func TestAnImportThatIsAnsweredWithoutAnARN(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	got, err := c.Import(t.Context(), observed(), cert)
-	fails(t, "the next try", err, nil)
-	expect(t, "it is searched", got, arn)
+	awscalls.ExpectError(t, "the next try", err, nil)
+	awscalls.Expect(t, "it is searched", got, arn)
 }
 
 // A certificate that is there is not imported. One that another ID names is another one.
@@ -183,14 +183,14 @@ func TestACertificateThatIsThere(t *testing.T) {
 	c := newTrial()
 	cert := secret(t, "shop", "a.test")
 	arn, err := c.Import(t.Context(), observed("shop", first), cert)
-	fails(t, "observed", err, nil)
-	expect(t, "observed", []any{arn, len(c.aws.Calls())}, []any{first, 0})
+	awscalls.ExpectError(t, "observed", err, nil)
+	awscalls.Expect(t, "observed", []any{arn, len(c.aws.Calls())}, []any{first, 0})
 	arn = c.importAs(t, cert)
 	again, err := c.Import(t.Context(), observed("renamed", arn), cert)
-	fails(t, "observed with another ID", err, nil)
-	expect(t, "it is the same one", again == arn, false)
+	awscalls.ExpectError(t, "observed with another ID", err, nil)
+	awscalls.Expect(t, "it is the same one", again == arn, false)
 	other := c.importAs(t, secret(t, "another", "a.test"))
-	expect(t, "another one is the same one", other == again, false)
+	awscalls.Expect(t, "another one is the same one", other == again, false)
 }
 
 // One that was imported with other tags of its class gets those that are wanted.
@@ -200,11 +200,11 @@ func TestACertificateThatWasImportedWithOtherTags(t *testing.T) {
 	arn := c.importAs(t, cert)
 	cert.Tags = map[string]string{"team": "web"}
 	cert.Digest = lb.CertificateSettings{Tags: cert.Tags}.Digest()
-	expect(t, "the ARN", c.importAs(t, cert), arn)
-	expect(t, "the tag", c.all[arn].tags["team"], "web")
+	awscalls.Expect(t, "the ARN", c.importAs(t, cert), arn)
+	awscalls.Expect(t, "the tag", c.all[arn].tags["team"], "web")
 	c.aws.Calls()
 	c.importAs(t, cert)
-	expect(t, "calls", c.aws.Calls(), nil)
+	awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 }
 
 // Only certificates that were imported, and are valid for the same time, are searched.
@@ -214,7 +214,7 @@ func TestWhichCertificatesAreSearched(t *testing.T) {
 	c.importAs(t, secret(t, "elder", "b.test"))
 	issued := c.issue("issued", "a.test")
 	leaf, err := parseLeaf(cert.Pair.Chain)
-	fails(t, "parsing", err, nil)
+	awscalls.ExpectError(t, "parsing", err, nil)
 	later, earlier := leaf.NotAfter.Add(time.Hour), leaf.NotBefore.Add(-time.Hour)
 	summary := &c.all[issued].summary
 	summary.NotBefore, summary.NotAfter = &leaf.NotBefore, &leaf.NotAfter
@@ -225,8 +225,8 @@ func TestWhichCertificatesAreSearched(t *testing.T) {
 	c.aws.Calls()
 	known := c.Owned(key, map[string]string{resource.TagCertificate: "shop"})
 	_, err = c.search(t.Context(), key, known, cert)
-	fails(t, "searching", err, nil)
-	expect(t, "readings of tags", c.count("ListTagsForCertificate"), 1)
+	awscalls.ExpectError(t, "searching", err, nil)
+	awscalls.Expect(t, "readings of tags", c.count("ListTagsForCertificate"), 1)
 	cert.Pair = &routing.KeyPair{Chain: []byte("no")}
 	_, err = c.search(t.Context(), key, known, cert)
 	mentions(t, "searching none", err, "there is no PEM block")
@@ -248,22 +248,22 @@ func TestACertificateIsReplaced(t *testing.T) {
 		whole := c2.labels.of(arn)
 		next := secret(t, "new", "a.test")
 		leaf, err := parseLeaf(next.Pair.Chain)
-		fails(t, name, err, nil)
+		awscalls.ExpectError(t, name, err, nil)
 		c2.refuse = map[string]error{}
 		if c.refuse != nil {
 			c2.refuse = c.refuse
 		}
 		err = c2.Replace(t.Context(), observed("old", arn), plan.ReplaceCertificate{Old: "old", New: next})
-		fails(t, name, err, c.class)
+		awscalls.ExpectError(t, name, err, c.class)
 		want := map[string]string{"new": labelOf(leaf), "old": fingerprintIn(whole), "whole": whole}[c.label]
-		expect(t, name, c2.all[arn].tags[resource.TagLabel], want)
-		expect(t, name+": certificates", len(c2.all), 1)
-		expect(t, name+": the label that is known", c2.labels.of(arn) == want, c.label != "whole")
-		expect(t, name+": it is imported", c2.all[arn].tags[resource.TagCertificate] == "new", c.class == nil)
+		awscalls.Expect(t, name, c2.all[arn].tags[resource.TagLabel], want)
+		awscalls.Expect(t, name+": certificates", len(c2.all), 1)
+		awscalls.Expect(t, name+": the label that is known", c2.labels.of(arn) == want, c.label != "whole")
+		awscalls.Expect(t, name+": it is imported", c2.all[arn].tags[resource.TagCertificate] == "new", c.class == nil)
 	}
 	c := newTrial()
 	step := plan.ReplaceCertificate{Old: "old", New: secret(t, "new", "a.test")}
-	fails(t, "replaced before", c.Replace(t.Context(), observed("new", first), step), nil)
+	awscalls.ExpectError(t, "replaced before", c.Replace(t.Context(), observed("new", first), step), nil)
 	mentions(t, "neither is there", c.Replace(t.Context(), observed(), step), "certificate old is not there")
 }
 
@@ -285,17 +285,17 @@ func TestWhichImportsAreRepeated(t *testing.T) {
 	} {
 		var o acm.Options
 		c.change(&o)
-		expect(t, name, o.Retryer.IsErrorRetryable(c.err), c.want)
+		awscalls.Expect(t, name, o.Retryer.IsErrorRetryable(c.err), c.want)
 	}
 }
 
 func TestTheARNOfACertificate(t *testing.T) {
 	for id, want := range map[lb.CertificateID]string{"shop": first, "arn:aws:acm:x": "arn:aws:acm:x", "gone": ""} {
 		got, err := ARN(observed("shop", first), id)
-		expect(t, string(id), []any{got, err == nil}, []any{want, want != ""})
+		awscalls.Expect(t, string(id), []any{got, err == nil}, []any{want, want != ""})
 	}
-	expect(t, "the first of two", named(map[string]map[string]string{
+	awscalls.Expect(t, "the first of two", named(map[string]map[string]string{
 		"b": {resource.TagCertificate: "shop"}, "a": {resource.TagCertificate: "shop"}, "0": {resource.TagCertificate: "other"},
 	}, "shop"), "a")
-	expect(t, "none", named(nil, "shop"), "")
+	awscalls.Expect(t, "none", named(nil, "shop"), "")
 }

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/test/awscalls"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -24,7 +25,7 @@ func TestACertificateIsReadWhereItsLabelMayBeWrong(t *testing.T) {
 	const arn = "arn:aws:acm:eu-west-1:1:certificate/1"
 	pair := keypair.For(t, "a.test")
 	leaf, err := parseLeaf(pair.Chain)
-	fails(t, "parsing", err, nil)
+	awscalls.ExpectError(t, "parsing", err, nil)
 	label := labelOf(leaf)
 	wrong := labelOf(leafFor(t, "b.test"))
 	for name, c := range map[string]struct {
@@ -81,14 +82,14 @@ func TestACertificateIsReadWhereItsLabelMayBeWrong(t *testing.T) {
 			found, err := c2.Observe(t.Context(), key, c.deep, served, map[string]map[string]string{arn: indexed, "arn:aws:elasticloadbalancing:1": nil})
 			mentions(t, "observing", err, c.err)
 			got := found[arn]
-			expect(t, "the ID", got.ID, lb.CertificateID(c.id))
-			expect(t, "the hosts", got.Hosts, c.hosts)
+			awscalls.Expect(t, "the ID", got.ID, lb.CertificateID(c.id))
+			awscalls.Expect(t, "the hosts", got.Hosts, c.hosts)
 			if c.id != "" {
-				expect(t, "the kind", got.Kind, routing.KindOf(leaf))
-				expect(t, "the label", c2.labels.of(arn), c.label)
+				awscalls.Expect(t, "the kind", got.Kind, routing.KindOf(leaf))
+				awscalls.Expect(t, "the label", c2.labels.of(arn), c.label)
 			} else if c.err == "" {
 				_, known := found[arn]
-				expect(t, "it is listed, and kept", []bool{known, c2.imported.has(arn)}, []bool{false, c.refuse["ListTagsForCertificate"] != nil})
+				awscalls.Expect(t, "it is listed, and kept", []bool{known, c2.imported.has(arn)}, []bool{false, c.refuse["ListTagsForCertificate"] != nil})
 			}
 			calls := c2.aws.Calls()
 			count := func(call string) (n int) {
@@ -99,7 +100,7 @@ func TestACertificateIsReadWhereItsLabelMayBeWrong(t *testing.T) {
 				}
 				return n
 			}
-			expect(t, "readings of the certificate and its tags", []int{count("GetCertificate"), count("ListTagsForCertificate")}, []int{c.reads, c.tags})
+			awscalls.Expect(t, "readings of the certificate and its tags", []int{count("GetCertificate"), count("ListTagsForCertificate")}, []int{c.reads, c.tags})
 		})
 	}
 }
@@ -114,16 +115,16 @@ func TestTheDigestOfTheTags(t *testing.T) {
 	arn := c.importAs(t, cert)
 	digest := func(deep bool, arn string) lb.Digest {
 		found, err := c.Observe(t.Context(), key, deep, []string{arn, plain}, nil)
-		fails(t, "observing", err, nil)
-		expect(t, "without tags of a class", found[plain].Digest, "")
-		expect(t, "it has the tags", found[arn].Tags != nil, deep)
+		awscalls.ExpectError(t, "observing", err, nil)
+		awscalls.Expect(t, "without tags of a class", found[plain].Digest, "")
+		awscalls.Expect(t, "it has the tags", found[arn].Tags != nil, deep)
 		return found[arn].Digest
 	}
-	expect(t, "as imported", digest(true, arn), cert.Digest)
+	awscalls.Expect(t, "as imported", digest(true, arn), cert.Digest)
 	c.all[arn].tags["team"] = "api"
-	expect(t, "not deep", digest(false, arn), cert.Digest)
+	awscalls.Expect(t, "not deep", digest(false, arn), cert.Digest)
 	changed := lb.CertificateSettings{Tags: map[string]string{"team": "api"}}.Digest()
-	expect(t, "deep", digest(true, arn), changed)
+	awscalls.Expect(t, "deep", digest(true, arn), changed)
 }
 
 // Of two that were imported for one Secret, one has its ARN for an ID, and is deleted.
@@ -136,8 +137,8 @@ func TestACertificateThatWasImportedTwice(t *testing.T) {
 	arns := []string{"arn:aws:acm:eu-west-1:1:certificate/1", "arn:aws:acm:eu-west-1:1:certificate/2"}
 	c.fresh = true
 	found, err := c.Observe(t.Context(), key, false, arns, nil)
-	fails(t, "observing", err, nil)
-	expect(t, "IDs", []lb.CertificateID{found[arns[0]].ID, found[arns[1]].ID}, []lb.CertificateID{"shop", lb.CertificateID(arns[1])})
+	awscalls.ExpectError(t, "observing", err, nil)
+	awscalls.Expect(t, "IDs", []lb.CertificateID{found[arns[0]].ID, found[arns[1]].ID}, []lb.CertificateID{"shop", lb.CertificateID(arns[1])})
 }
 
 // Few certificates are read at once.
@@ -164,8 +165,8 @@ func TestCertificatesAreReadFewAtATime(t *testing.T) {
 			"of the account": func() error { _, err := c.readHeld(t.Context()); return err },
 		} {
 			began := time.Now()
-			fails(t, name, read(), nil)
-			expect(t, name, time.Since(began), 2*time.Second)
+			awscalls.ExpectError(t, name, read(), nil)
+			awscalls.Expect(t, name, time.Since(began), 2*time.Second)
 		}
 	})
 }
@@ -214,17 +215,17 @@ func TestTheTagsOfACertificateAreChanged(t *testing.T) {
 			seen.Certificates[0].Digest = before.Digest
 			c2.aws.Calls()
 			after := withTags(c.after)
-			fails(t, "changing", c2.Modify(t.Context(), seen, after), c.class)
-			expect(t, "calls", c2.aws.Calls(), c.calls)
-			expect(t, "the tag", c2.all[arn].tags["team"], c.team)
+			awscalls.ExpectError(t, "changing", c2.Modify(t.Context(), seen, after), c.class)
+			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
+			awscalls.Expect(t, "the tag", c2.all[arn].tags["team"], c.team)
 			own := c2.imported.of(key)[arn]
-			expect(t, "the label", c2.labels.of(arn), c2.all[arn].tags[resource.TagLabel])
+			awscalls.Expect(t, "the label", c2.labels.of(arn), c2.all[arn].tags[resource.TagLabel])
 			if c.class == nil {
-				expect(t, "the tags are known", own.tags["team"], c.team)
+				awscalls.Expect(t, "the tags are known", own.tags["team"], c.team)
 				_, has := own.tags[resource.TagDigest]
-				expect(t, "it has a digest", has, after.Digest != "")
+				awscalls.Expect(t, "it has a digest", has, after.Digest != "")
 			} else if c.refuse["ListTagsForCertificate"] == nil {
-				expect(t, "the tags are not known", own.tags == nil, true)
+				awscalls.Expect(t, "the tags are not known", own.tags == nil, true)
 			}
 		})
 	}
@@ -240,12 +241,12 @@ func TestACertificateIsDeleted(t *testing.T) {
 		arn := c2.importAs(t, secret(t, "shop", "a.test"))
 		c2.refuse["DeleteCertificate"] = c.err
 		c2.imported.beginImport(key, "shop")
-		fails(t, name, c2.Delete(t.Context(), observed("shop", arn), "shop"), c.class)
-		expect(t, name+": it is known", []bool{c2.imported.has(arn), c2.labels.of(arn) != "", c2.imported.importing(key, "shop")}, []bool{c.kept, c.kept, c.kept})
+		awscalls.ExpectError(t, name, c2.Delete(t.Context(), observed("shop", arn), "shop"), c.class)
+		awscalls.Expect(t, name+": it is known", []bool{c2.imported.has(arn), c2.labels.of(arn) != "", c2.imported.importing(key, "shop")}, []bool{c.kept, c.kept, c.kept})
 	}
 	c := newTrial()
-	fails(t, "not seen", c.Delete(t.Context(), observed(), "shop"), nil)
-	expect(t, "calls", c.aws.Calls(), nil)
+	awscalls.ExpectError(t, "not seen", c.Delete(t.Context(), observed(), "shop"), nil)
+	awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 }
 
 // Certificates that the index of tags does not list are found where listeners serve them. Those of
@@ -265,14 +266,14 @@ func TestServedCertificatesThatAreNotIndexed(t *testing.T) {
 			t.Helper()
 			c.aws.Calls()
 			found, err := c.ofLoadBalancer(t.Context(), key, served, nil)
-			fails(t, about, err, nil)
+			awscalls.ExpectError(t, about, err, nil)
 			var got []string
 			for arn := range found {
 				got = append(got, arn)
 			}
 			slices.Sort(got)
-			expect(t, about, got, want)
-			expect(t, about+": readings of tags", c.count("ListTagsForCertificate"), tags)
+			awscalls.Expect(t, about, got, want)
+			awscalls.Expect(t, about+": readings of tags", c.count("ListTagsForCertificate"), tags)
 		}
 		look("the first time", []string{ours, second}, 4)
 		look("the second time", []string{ours, second}, 0)
@@ -285,10 +286,10 @@ func TestServedCertificatesThatAreNotIndexed(t *testing.T) {
 		look("a deleted one that is trusted", []string{ours, second}, 0)
 		time.Sleep(trustedFor)
 		look("a deleted one", []string{second}, 3)
-		expect(t, "it is kept", c.imported.has(ours), false)
+		awscalls.Expect(t, "it is kept", c.imported.has(ours), false)
 		found, err := c.ofLoadBalancer(t.Context(), other, nil, nil)
-		fails(t, "of another load balancer", err, nil)
-		expect(t, "of another load balancer", len(found), 0)
+		awscalls.ExpectError(t, "of another load balancer", err, nil)
+		awscalls.Expect(t, "of another load balancer", len(found), 0)
 		delete(c.ofARN, hidden)
 		c.imported.foreign = map[string]time.Time{}
 		c.refuse["ListTagsForCertificate"] = errNet
@@ -308,14 +309,14 @@ func TestTagsThatWereJustWrittenCount(t *testing.T) {
 		indexed := map[string]map[string]string{arn: {resource.TagCertificate: "old"}}
 		read := func(about, want string) {
 			found, err := c.ofLoadBalancer(t.Context(), key, nil, indexed)
-			fails(t, about, err, nil)
-			expect(t, about, found[arn][resource.TagCertificate], want)
+			awscalls.ExpectError(t, about, err, nil)
+			awscalls.Expect(t, about, found[arn][resource.TagCertificate], want)
 		}
 		read("at once", "shop")
 		c.aws.Calls()
 		time.Sleep(trustedFor)
 		read("later", "old")
-		expect(t, "calls", c.aws.Calls(), nil)
+		awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 	})
 }
 
@@ -327,12 +328,12 @@ func TestForeignCertificatesStayKnownWhileTheyAreServed(t *testing.T) {
 		for range 3 {
 			time.Sleep(certificateLife - 1)
 			c.imported.addForeign("arn:aws:acm:2")
-			expect(t, "it is known", c.imported.isForeign("arn:aws:acm:1"), true)
+			awscalls.Expect(t, "it is known", c.imported.isForeign("arn:aws:acm:1"), true)
 		}
 		time.Sleep(certificateLife)
 		c.imported.addForeign("arn:aws:acm:2")
-		expect(t, "it is known at last", c.imported.isForeign("arn:aws:acm:1"), false)
+		awscalls.Expect(t, "it is known at last", c.imported.isForeign("arn:aws:acm:1"), false)
 		c.imported.set(key, "arn:aws:acm:2", nil)
-		expect(t, "one that is ours", c.imported.isForeign("arn:aws:acm:2"), false)
+		awscalls.Expect(t, "one that is ours", c.imported.isForeign("arn:aws:acm:2"), false)
 	})
 }
