@@ -88,11 +88,11 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 				c2.tags = c.tags
 			}
 			result, err := c2.Create(t.Context(), &lb.Observed{Key: key, Handle: balancer}, secure(c.want))
-			fails(t, "creating", err, c.class)
-			expect(t, "calls", c2.aws.Calls(), c.calls)
-			expect(t, "digest", c2.tags[resource.TagDigest], c.digest)
+			awscalls.ExpectError(t, "creating", err, c.class)
+			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
+			awscalls.Expect(t, "digest", c2.tags[resource.TagDigest], c.digest)
 			if c.class == nil {
-				expect(t, "handle", result.Handle, listener)
+				awscalls.Expect(t, "handle", result.Handle, listener)
 			}
 			if c2.created == nil {
 				return
@@ -103,7 +103,7 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 					first = aws.ToString(tag.Value)
 				}
 			}
-			expect(t, "digest at first", first, c.first)
+			awscalls.Expect(t, "digest at first", first, c.first)
 		})
 	}
 }
@@ -125,7 +125,7 @@ func TestAnswersWithoutAListener(t *testing.T) {
 			t.Errorf("on port %d is %s, %v", port, arn, err)
 		}
 	}
-	expect(t, "a listener that is not there is changed without an error", c.Modify(t.Context(), &lb.Observed{}, secure(plainly)) == nil, false)
+	awscalls.Expect(t, "a listener that is not there is changed without an error", c.Modify(t.Context(), &lb.Observed{}, secure(plainly)) == nil, false)
 }
 
 // A listener is written to the end, and what AWS keeps beside it only where its settings change.
@@ -186,10 +186,10 @@ func TestAListenerIsChanged(t *testing.T) {
 				seen.Listeners[0].Digest = "v1:new"
 			}
 			err := c2.Modify(t.Context(), seen, secure(func(l *lb.Listener) { l.Certificates = c.want }))
-			fails(t, "changing", err, c.class)
-			expect(t, "calls", c2.aws.Calls(), c.calls)
-			expect(t, "attached", c2.attached, c.attached)
-			expect(t, "detached", c2.detached, c.detached)
+			awscalls.ExpectError(t, "changing", err, c.class)
+			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
+			awscalls.Expect(t, "attached", c2.attached, c.attached)
+			awscalls.Expect(t, "detached", c2.detached, c.detached)
 		})
 	}
 }
@@ -213,7 +213,7 @@ func TestADeniedListenerThatLostItsTags(t *testing.T) {
 			seen.Listeners[0].Digest = "v1:new"
 		}
 		err := c2.Modify(t.Context(), seen, secure(plainly))
-		fails(t, name, err, providers.ErrDenied)
+		awscalls.ExpectError(t, name, err, providers.ErrDenied)
 		if !strings.Contains(err.Error(), "changing listener 443: ") || strings.Contains(err.Error(), "has lost its tags") != c.told {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -250,7 +250,7 @@ func TestClientSecretsAreWrittenWithTheSettings(t *testing.T) {
 			{Rule: rule("c", auth("", "gone")), Handle: "arn:rule/c"},
 		}
 		err := c2.Modify(t.Context(), seen, secure(func(l *lb.Listener) { l.Rules = c.want }))
-		fails(t, name, err, c.class)
+		awscalls.ExpectError(t, name, err, c.class)
 		var changed []string
 		for _, in := range c2.changed {
 			changed = append(changed, aws.ToString(in.RuleArn))
@@ -258,8 +258,8 @@ func TestClientSecretsAreWrittenWithTheSettings(t *testing.T) {
 				t.Errorf("%s: the secret is %q", name, secret)
 			}
 		}
-		expect(t, name, changed, c.changed)
-		expect(t, name+": the attributes and tags are written", slices.Contains(c2.aws.Calls(), "AddTags"), c.class == nil)
+		awscalls.Expect(t, name, changed, c.changed)
+		awscalls.Expect(t, name+": the attributes and tags are written", slices.Contains(c2.aws.Calls(), "AddTags"), c.class == nil)
 	}
 }
 
@@ -277,7 +277,7 @@ func TestAListenerIsDeleted(t *testing.T) {
 		if !c.there {
 			seen.Listeners = nil
 		}
-		fails(t, name, c2.Delete(t.Context(), seen, 443), c.class)
-		expect(t, name, slices.Contains(c2.aws.Calls(), "DeleteListener"), c.there)
+		awscalls.ExpectError(t, name, c2.Delete(t.Context(), seen, 443), c.class)
+		awscalls.Expect(t, name, slices.Contains(c2.aws.Calls(), "DeleteListener"), c.there)
 	}
 }

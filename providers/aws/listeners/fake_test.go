@@ -3,10 +3,8 @@ package listeners
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -164,20 +162,4 @@ func forward(ids ...lb.GroupID) lb.Action {
 		a.Targets = append(a.Targets, lb.Weighted{Group: id, Weight: 1})
 	}
 	return a
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
-	}
 }

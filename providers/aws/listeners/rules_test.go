@@ -65,8 +65,8 @@ func TestARuleIsCreated(t *testing.T) {
 			c2 := newTrial()
 			c2.rules, c2.refuse = c.there, c.refuse
 			result, err := c2.CreateRule(t.Context(), observed(), plan.CreateRule{Port: 443, Priority: 1, Rule: c.rule})
-			fails(t, name, err, c.class)
-			expect(t, name, result.Handle, c.handle)
+			awscalls.ExpectError(t, name, err, c.class)
+			awscalls.Expect(t, name, result.Handle, c.handle)
 		})
 	}
 	c := newTrial()
@@ -93,10 +93,10 @@ func TestARuleWithARewriteIsRefusedForAnything(t *testing.T) {
 		c := newTrial()
 		c.refuse = map[string]error{"CreateRule": invalid, "ModifyRule": invalid}
 		_, err := c.CreateRule(t.Context(), seen, plan.CreateRule{Port: 443, Priority: 2, Rule: *want})
-		fails(t, "creating", err, class)
+		awscalls.ExpectError(t, "creating", err, class)
 		c = newTrial()
 		c.refuse = map[string]error{"ModifyRule": invalid}
-		fails(t, "changing", c.ModifyRule(t.Context(), seen, plan.ModifyRule{Port: 443, Priority: 1, Rule: *want}), class)
+		awscalls.ExpectError(t, "changing", c.ModifyRule(t.Context(), seen, plan.ModifyRule{Port: 443, Priority: 1, Rule: *want}), class)
 	}
 }
 
@@ -128,9 +128,9 @@ func TestARuleOfANewListener(t *testing.T) {
 				ListenerArn: aws.String(listener), Priority: aws.Int32(1), Actions: []elb.Action{}, Conditions: []elb.RuleCondition{},
 			})
 			if c.slow > 0 {
-				expect(t, name+": the error is AWS's", err != nil && strings.Contains(err.Error(), "ListenerNotFound"), true)
+				awscalls.Expect(t, name+": the error is AWS's", err != nil && strings.Contains(err.Error(), "ListenerNotFound"), true)
 			} else {
-				fails(t, name, err, c.class)
+				awscalls.ExpectError(t, name, err, c.class)
 			}
 			if took := time.Since(began); c.slow == 0 && took != c.ends {
 				t.Errorf("%s: it takes %s, want %s", name, took, c.ends)
@@ -143,7 +143,7 @@ func TestARuleOfANewListener(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := c.CreateRule(ctx, observed(), plan.CreateRule{Port: 443, Rule: lb.Rule{Conditions: hosts("a"), Action: forward("web")}})
-		fails(t, "the caller gives up", err, context.DeadlineExceeded)
+		awscalls.ExpectError(t, "the caller gives up", err, context.DeadlineExceeded)
 	})
 }
 
@@ -169,12 +169,12 @@ func TestARuleIsChanged(t *testing.T) {
 		seen := observed()
 		seen.Listeners[0].Rules = []lb.ObservedRule{{Priority: 1, Handle: "arn:rule/1", Rule: c.had}}
 		c2 := newTrial()
-		fails(t, name, c2.ModifyRule(t.Context(), seen, plan.ModifyRule{Port: 443, Priority: 1, Rule: c.want}), c.class)
+		awscalls.ExpectError(t, name, c2.ModifyRule(t.Context(), seen, plan.ModifyRule{Port: 443, Priority: 1, Rule: c.want}), c.class)
 		written := ""
 		for _, in := range c2.changed {
 			written += fmt.Sprint(len(in.Conditions), len(in.Actions), len(in.Transforms), aws.ToBool(in.ResetTransforms))
 		}
-		expect(t, name, strings.Join(strings.Fields(written), " "), c.written)
+		awscalls.Expect(t, name, strings.Join(strings.Fields(written), " "), c.written)
 	}
 	c := newTrial()
 	if err := c.ModifyRule(t.Context(), observed(), plan.ModifyRule{Port: 443, Priority: 1}); err == nil {
@@ -184,8 +184,8 @@ func TestARuleIsChanged(t *testing.T) {
 	seen.Listeners[0].Rules = []lb.ObservedRule{{Priority: 1, Handle: "arn:rule/1"}}
 	c.refuse = map[string]error{"ModifyRule": denied}
 	err := c.ModifyRule(t.Context(), seen, plan.ModifyRule{Port: 443, Priority: 1, Rule: lb.Rule{Action: forward("web")}})
-	fails(t, "denied", err, providers.ErrDenied)
-	expect(t, "it is told of which rule", strings.Contains(err.Error(), "changing rule "), true)
+	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
+	awscalls.Expect(t, "it is told of which rule", strings.Contains(err.Error(), "changing rule "), true)
 }
 
 // Rules get their priorities with one call. AWS answers with all of them.
@@ -227,9 +227,9 @@ func TestRulesAreRenumbered(t *testing.T) {
 		if (err != nil) != (c.said != "") || err != nil && !strings.Contains(err.Error(), c.said) {
 			t.Errorf("%s: %v, want %q", name, err, c.said)
 		}
-		expect(t, name, asked, c.asked)
+		awscalls.Expect(t, name, asked, c.asked)
 		if c.err != nil {
-			expect(t, name+": the tags are read of", tagsOf, []string{"arn:rule/1", "arn:rule/2"})
+			awscalls.Expect(t, name+": the tags are read of", tagsOf, []string{"arn:rule/1", "arn:rule/2"})
 		}
 	}
 }

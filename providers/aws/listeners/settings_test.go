@@ -75,18 +75,18 @@ func TestSettingsOfTLS(t *testing.T) {
 		"no certificate":                  {want: func(l *lb.Listener) { l.Certificates, l.Settings.TLSPolicy = nil, "strict" }, none: true},
 	} {
 		got, err := trusting().security(t.Context(), observed(), secure(c.want), c.gone)
-		fails(t, name, err, c.class)
+		awscalls.ExpectError(t, name, err, c.class)
 		if err != nil {
 			continue
 		}
-		expect(t, name+": it has a certificate", len(got.certificates) == 1, !c.none)
-		expect(t, name+": the policy", aws.ToString(got.policy), aws.ToString(c.policy))
+		awscalls.Expect(t, name+": it has a certificate", len(got.certificates) == 1, !c.none)
+		awscalls.Expect(t, name+": the policy", aws.ToString(got.policy), aws.ToString(c.policy))
 		if diff := cmp.Diff(c.mutual, got.mutual, cmp.AllowUnexported(elb.MutualAuthenticationAttributes{})); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
 	}
 	_, err := newTrial().security(t.Context(), observed(), secure(func(l *lb.Listener) { l.Certificates = []lb.CertificateID{"gone"} }), nil)
-	expect(t, "a certificate that is not there is an error", err != nil, true)
+	awscalls.Expect(t, "a certificate that is not there is an error", err != nil, true)
 }
 
 func TestThePolicyOfAListenerThatIsChanged(t *testing.T) {
@@ -101,7 +101,7 @@ func TestThePolicyOfAListenerThatIsChanged(t *testing.T) {
 		"it served HTTPS before":   {routing.HTTPS, elb.ProtocolEnumHttps, nil, ""},
 		"it serves HTTP":           {routing.HTTP, elb.ProtocolEnumHttp, nil, ""},
 	} {
-		expect(t, name, aws.ToString(policyFor(c.before, c.after, c.said)), c.want)
+		awscalls.Expect(t, name, aws.ToString(policyFor(c.before, c.after, c.said)), c.want)
 	}
 }
 
@@ -120,7 +120,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		c := trusting()
 		wanted := secure(func(l *lb.Listener) { l.Settings = want })
 		wrote, err := c.security(t.Context(), observed(), wanted, nil)
-		fails(t, name, err, nil)
+		awscalls.ExpectError(t, name, err, nil)
 		of := elb.Listener{ListenerArn: aws.String(listener), Port: aws.Int32(443), SslPolicy: wrote.policy, MutualAuthentication: wrote.mutual}
 		tags := c.tagsFor(key, wanted)
 		l := &look.Look{
@@ -131,14 +131,14 @@ func TestSettingsAreReadBack(t *testing.T) {
 		if diff := cmp.Diff(want, SettingsOf(l, of)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
 		}
-		expect(t, name+": digest of a deep look", listenerDigest(l, of), lb.DigestOf(want))
+		awscalls.Expect(t, name+": digest of a deep look", listenerDigest(l, of), lb.DigestOf(want))
 		l.Assumed[listener] = true
-		expect(t, name+": digest of a look that could not read them", listenerDigest(l, of), wanted.Digest)
+		awscalls.Expect(t, name+": digest of a look that could not read them", listenerDigest(l, of), wanted.Digest)
 		l.Assumed[listener], l.Deep = false, false
-		expect(t, name+": digest of another look", listenerDigest(l, of), wanted.Digest)
+		awscalls.Expect(t, name+": digest of another look", listenerDigest(l, of), wanted.Digest)
 		l.Deep = true
 		delete(tags, resource.TagDigest)
-		expect(t, name+": digest of one that was not written to the end", listenerDigest(l, of), "")
+		awscalls.Expect(t, name+": digest of one that was not written to the end", listenerDigest(l, of), "")
 	}
 }
 
@@ -147,19 +147,19 @@ func TestTheListOfSettings(t *testing.T) {
 	got := writtenOfListener(lb.ListenerSettings{
 		TLSPolicy: "strict", ClientSecrets: "v1:01", Attributes: map[string]string{"z.a": "b", "a.b": "c"}, Mutual: &lb.MutualAuthentication{TrustStore: "partners"},
 	})
-	expect(t, "settings", got, []string{"a.b", writtenSecrets + "v1:01", writtenMutual, writtenPolicy, writtenTrustNamed, "z.a"})
+	awscalls.Expect(t, "settings", got, []string{"a.b", writtenSecrets + "v1:01", writtenMutual, writtenPolicy, writtenTrustNamed, "z.a"})
 }
 
 func TestAListenerWithoutATrustStoreListsNone(t *testing.T) {
 	got := writtenOfListener(lb.ListenerSettings{Mutual: &lb.MutualAuthentication{Mode: "passthrough"}})
-	expect(t, "settings", got, []string{writtenMutual})
+	awscalls.Expect(t, "settings", got, []string{writtenMutual})
 }
 
 // A trust store whose ARN has another form keeps it.
 func TestTrustStoresByName(t *testing.T) {
 	for arn, want := range map[string]string{"arn:1:truststore/partners/1": "partners", "arn:1:other": "arn:1:other"} {
 		got := fromMutual(&elb.MutualAuthenticationAttributes{TrustStoreArn: aws.String(arn)}, true)
-		expect(t, arn, got.TrustStore, want)
+		awscalls.Expect(t, arn, got.TrustStore, want)
 	}
 }
 
@@ -172,5 +172,5 @@ func TestCertificatesAreListedInOrder(t *testing.T) {
 		served("arn:c", false), served("arn:b", false), served("arn:d", true), served("arn:c", false), served("arn:d", false), served("arn:a", false),
 	}}}
 	got := newTrial().Observed(l, elb.Listener{ListenerArn: aws.String(listener)})
-	expect(t, "certificates", got.Certificates, []lb.CertificateID{"arn:d", "arn:a", "arn:b", "arn:c"})
+	awscalls.Expect(t, "certificates", got.Certificates, []lb.CertificateID{"arn:d", "arn:a", "arn:b", "arn:c"})
 }
