@@ -2,11 +2,9 @@ package network
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
@@ -208,22 +206,6 @@ func (c *trial) answerSubnets() {
 // count returns how often a call was made since the last time.
 func (c *trial) count(call string) int {
 	return len(slices.DeleteFunc(c.aws.Calls(), func(made string) bool { return made != call }))
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
-	}
 }
 
 // awsOnce answers that rules are there the first time, and denies them then.

@@ -56,12 +56,12 @@ func TestASecurityGroupIsEnsured(t *testing.T) {
 		}
 		c2.addGroup("sg-2", "other", ours())
 		id, err := c2.security.ensure(t.Context(), "web", "about", "", ours("team", "web", "empty", ""))
-		fails(t, name, err, c.class)
-		expect(t, name, id, c.id)
-		expect(t, name+": calls", c2.aws.Calls(), c.calls)
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name, id, c.id)
+		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 		for _, g := range c2.groups {
 			if aws.ToString(g.GroupName) == "web" {
-				expect(t, name+": tags", TagsIn(g), c.want)
+				awscalls.Expect(t, name+": tags", TagsIn(g), c.want)
 			}
 		}
 	}
@@ -72,47 +72,47 @@ func TestASecurityGroupThatIsNotFoundYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial()
 		id, err := c.security.ensure(t.Context(), "web", "about", "", ours())
-		fails(t, "creating", err, nil)
+		awscalls.ExpectError(t, "creating", err, nil)
 		_, err = c.security.ensure(t.Context(), "web", "about", id, ours("team", "web"))
-		fails(t, "where it is found", err, nil)
-		expect(t, "it has the tags", TagsIn(c.groups[0])["team"], "web")
+		awscalls.ExpectError(t, "where it is found", err, nil)
+		awscalls.Expect(t, "it has the tags", TagsIn(c.groups[0])["team"], "web")
 		made := c.groups
 		c.groups = nil
 		c.refuse["CreateSecurityGroup"] = awscalls.Refused("InvalidGroup.Duplicate", "no")
 		again, err := c.security.ensure(t.Context(), "web", "about", id, ours())
-		fails(t, "at once", err, nil)
-		expect(t, "at once", again, id)
+		awscalls.ExpectError(t, "at once", err, nil)
+		awscalls.Expect(t, "at once", again, id)
 		_, err = c.security.ensure(t.Context(), "web", "about", "", ours())
-		fails(t, "of another process", err, providers.ErrPending)
+		awscalls.ExpectError(t, "of another process", err, providers.ErrPending)
 		_, err = c.security.ensure(t.Context(), "web", "about", "sg-other", ours())
-		fails(t, "another one was made", err, providers.ErrPending)
+		awscalls.ExpectError(t, "another one was made", err, providers.ErrPending)
 		c.refuse = map[string]error{"DescribeSecurityGroups": awscalls.Refused("InvalidGroup.NotFound", "no")}
 		_, err = c.security.Describe(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{id}})
-		fails(t, "reading it", err, providers.ErrPending)
+		awscalls.ExpectError(t, "reading it", err, providers.ErrPending)
 		c.aws.Calls()
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
-		fails(t, "after it was not found", err, nil)
-		expect(t, "after it was not found", []any{again, len(c.aws.Calls())}, []any{id, 0})
+		awscalls.ExpectError(t, "after it was not found", err, nil)
+		awscalls.Expect(t, "after it was not found", []any{again, len(c.aws.Calls())}, []any{id, 0})
 		time.Sleep(recent.Usual)
 		c.refuse, c.groups = map[string]error{}, made
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
-		fails(t, "later", err, nil)
-		expect(t, "later", again, id)
+		awscalls.ExpectError(t, "later", err, nil)
+		awscalls.Expect(t, "later", again, id)
 	})
 }
 
 // A name may be taken by a group that is ours, and is not listed as such yet.
 func TestConflictsOfNames(t *testing.T) {
 	c := newTrial()
-	fails(t, "not listed", c.security.explainConflict(t.Context(), "web"), providers.ErrPending)
+	awscalls.ExpectError(t, "not listed", c.security.explainConflict(t.Context(), "web"), providers.ErrPending)
 	c.addGroup("sg-1", "web", ours())
-	fails(t, "ours", c.security.explainConflict(t.Context(), "web"), providers.ErrPending)
+	awscalls.ExpectError(t, "ours", c.security.explainConflict(t.Context(), "web"), providers.ErrPending)
 	c.groups[0].Tags = nil
-	fails(t, "theirs", c.security.explainConflict(t.Context(), "web"), providers.ErrRejected)
+	awscalls.ExpectError(t, "theirs", c.security.explainConflict(t.Context(), "web"), providers.ErrRejected)
 	c.refuse["DescribeSecurityGroups"] = denied
-	fails(t, "denied", c.security.explainConflict(t.Context(), "web"), providers.ErrDenied)
+	awscalls.ExpectError(t, "denied", c.security.explainConflict(t.Context(), "web"), providers.ErrDenied)
 	_, err := c.security.idOf(t.Context(), "web")
-	fails(t, "the ID is denied", err, providers.ErrDenied)
+	awscalls.ExpectError(t, "the ID is denied", err, providers.ErrDenied)
 }
 
 func TestSecurityGroupsByName(t *testing.T) {
@@ -138,7 +138,7 @@ func TestSecurityGroupsByName(t *testing.T) {
 		if (err != nil) != (c.said != "") || err != nil && !strings.Contains(err.Error(), c.said) {
 			t.Errorf("%s: %v, want %q", name, err, c.said)
 		}
-		expect(t, name, []any{got, len(c2.aws.Calls())}, []any{c.want, c.calls})
+		awscalls.Expect(t, name, []any{got, len(c2.aws.Calls())}, []any{c.want, c.calls})
 	}
 }
 
@@ -158,8 +158,8 @@ func TestSecurityGroupsAreReadPageByPage(t *testing.T) {
 		want int
 	}{"all": {nil, 2}, "by ID": {[]string{"sg-1"}, 1}} {
 		_, err := c.security.Describe(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: w.ids})
-		fails(t, name, err, nil)
-		expect(t, name, len(c.aws.Calls()), w.want)
+		awscalls.ExpectError(t, name, err, nil)
+		awscalls.Expect(t, name, len(c.aws.Calls()), w.want)
 	}
 }
 
@@ -169,6 +169,6 @@ func TestASecurityGroupIsDeleted(t *testing.T) {
 	} {
 		c2 := newTrial()
 		c2.refuse["DeleteSecurityGroup"] = c.err
-		fails(t, name, c2.security.Delete(t.Context(), "sg-1"), c.class)
+		awscalls.ExpectError(t, name, c2.security.Delete(t.Context(), "sg-1"), c.class)
 	}
 }

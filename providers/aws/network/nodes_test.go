@@ -56,21 +56,21 @@ func TestPortsAreOpenedOnce(t *testing.T) {
 		{[]int32{8080, 80}, []span{{80, 80}, {8080, 8080}}, nil},
 		{[]int32{80, 90}, []span{{80, 80}, {8080, 8080}, {90, 90}}, []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
 	} {
-		fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, w.ports), nil)
+		awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, w.ports), nil)
 		if got := c.aws.Calls(); !slices.Equal(got, w.calls) {
 			t.Errorf("opening %d takes %q", i, got)
 		}
-		expect(t, "open", c.open(), w.want)
+		awscalls.Expect(t, "open", c.open(), w.want)
 	}
 	c.nodes.ForgetOpenPorts()
-	fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
-	expect(t, "calls after they were forgotten", c.aws.Calls(), []string{"DescribeSecurityGroups"})
-	expect(t, "of other groups", []int{len(c.group("sg-ours").IpPermissions), len(c.group("sg-else").IpPermissions)}, []int{0, 0})
+	awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+	awscalls.Expect(t, "calls after they were forgotten", c.aws.Calls(), []string{"DescribeSecurityGroups"})
+	awscalls.Expect(t, "of other groups", []int{len(c.group("sg-ours").IpPermissions), len(c.group("sg-else").IpPermissions)}, []int{0, 0})
 	for name, n := range map[string]*Nodes{
 		"no cluster": NewNodes(nil, c.security, "", false, c), "unfenced": NewNodes(nil, c.security, "shop", true, c),
 	} {
-		fails(t, name, n.OpenPorts(t.Context(), key, []int32{80}), nil)
-		expect(t, name+": calls", len(c.aws.Calls()), 0)
+		awscalls.ExpectError(t, name, n.OpenPorts(t.Context(), key, []int32{80}), nil)
+		awscalls.Expect(t, name+": calls", len(c.aws.Calls()), 0)
 	}
 }
 
@@ -79,27 +79,27 @@ func TestTheSharedGroup(t *testing.T) {
 	c := newCluster()
 	c.addGroup("sg-shared", c.nodes.sharedName(), ours())
 	got, err := c.nodes.sharedGroup(t.Context(), key)
-	fails(t, "found", err, nil)
-	expect(t, "found", []any{got, c.aws.Calls()}, []any{"sg-shared", []string{"DescribeSecurityGroups"}})
+	awscalls.ExpectError(t, "found", err, nil)
+	awscalls.Expect(t, "found", []any{got, c.aws.Calls()}, []any{"sg-shared", []string{"DescribeSecurityGroups"}})
 	got, err = c.nodes.sharedGroup(t.Context(), other)
-	fails(t, "known", err, nil)
-	expect(t, "known", []any{got, len(c.aws.Calls()), len(c.nodes.users)}, []any{"sg-shared", 0, 2})
+	awscalls.ExpectError(t, "known", err, nil)
+	awscalls.Expect(t, "known", []any{got, len(c.aws.Calls()), len(c.nodes.users)}, []any{"sg-shared", 0, 2})
 	c.nodes.ports.open[80] = true
-	expect(t, "others are gone", c.nodes.ForgetShared([]string{"sg-other", ""}), false)
-	expect(t, "it is gone", c.nodes.ForgetShared([]string{"sg-other", "sg-shared"}), true)
-	expect(t, "nothing is known", []any{c.nodes.knownGroup(), len(c.nodes.ports.open)}, []any{"", 0})
-	expect(t, "it is gone, and was not known", c.nodes.ForgetShared([]string{"sg-shared", ""}), false)
+	awscalls.Expect(t, "others are gone", c.nodes.ForgetShared([]string{"sg-other", ""}), false)
+	awscalls.Expect(t, "it is gone", c.nodes.ForgetShared([]string{"sg-other", "sg-shared"}), true)
+	awscalls.Expect(t, "nothing is known", []any{c.nodes.knownGroup(), len(c.nodes.ports.open)}, []any{"", 0})
+	awscalls.Expect(t, "it is gone, and was not known", c.nodes.ForgetShared([]string{"sg-shared", ""}), false)
 	c.nodes.deleting = true
 	_, err = c.nodes.sharedGroup(t.Context(), "a third one")
-	fails(t, "being deleted", err, providers.ErrPending)
-	expect(t, "users", len(c.nodes.users), 2)
+	awscalls.ExpectError(t, "being deleted", err, providers.ErrPending)
+	awscalls.Expect(t, "users", len(c.nodes.users), 2)
 	c.nodes.deleting = false
 	c.refuse["DescribeSecurityGroups"] = denied
 	_, err = c.nodes.sharedGroup(t.Context(), key)
-	fails(t, "denied", err, providers.ErrDenied)
-	expect(t, "calls", c.aws.Calls(), []string{"DescribeSecurityGroups"})
-	fails(t, "opening is denied", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrDenied)
-	expect(t, "nothing is known", c.nodes.knownGroup(), "")
+	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
+	awscalls.Expect(t, "calls", c.aws.Calls(), []string{"DescribeSecurityGroups"})
+	awscalls.ExpectError(t, "opening is denied", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrDenied)
+	awscalls.Expect(t, "nothing is known", c.nodes.knownGroup(), "")
 }
 
 // Of several callers one asks.
@@ -113,10 +113,10 @@ func TestCallersShareTheCalls(t *testing.T) {
 		})
 		var all sync.WaitGroup
 		for range 3 {
-			all.Go(func() { fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil) })
+			all.Go(func() { awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil) })
 		}
 		all.Wait()
-		expect(t, "calls", c.count("AuthorizeSecurityGroupIngress"), 1)
+		awscalls.Expect(t, "calls", c.count("AuthorizeSecurityGroupIngress"), 1)
 	})
 }
 
@@ -125,31 +125,31 @@ func TestPortsThatAreNotOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
 		_, err := c.nodes.sharedGroup(t.Context(), key)
-		fails(t, "the shared group", err, nil)
+		awscalls.ExpectError(t, "the shared group", err, nil)
 		for _, call := range []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"} {
 			c.refuse = map[string]error{call: denied}
-			fails(t, call, c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrDenied)
+			awscalls.ExpectError(t, call, c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrDenied)
 		}
 		c.refuse = map[string]error{}
 		c.nodes.ports.closing[80] = true
 		for _, ports := range [][]int32{{90, 80}, {80}} {
-			fails(t, "closing", c.nodes.OpenPorts(t.Context(), key, ports), providers.ErrPending)
+			awscalls.ExpectError(t, "closing", c.nodes.OpenPorts(t.Context(), key, ports), providers.ErrPending)
 		}
 		delete(c.nodes.ports.closing, 80)
 		c.nodes.groupsLock <- struct{}{}
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("no time left")
 		cancel(why)
-		fails(t, "no time left", c.nodes.OpenPorts(ctx, key, []int32{80}), why)
+		awscalls.ExpectError(t, "no time left", c.nodes.OpenPorts(ctx, key, []int32{80}), why)
 		<-c.nodes.groupsLock
 		c.refuse["AuthorizeSecurityGroupIngress"] = awscalls.Refused("InvalidGroup.NotFound", "no")
-		fails(t, "the shared group is new", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrPending)
+		awscalls.ExpectError(t, "the shared group is new", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrPending)
 		c.aws.Calls()
-		fails(t, "it is not asked again at once", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrPending)
-		expect(t, "calls", len(c.aws.Calls()), 0)
+		awscalls.ExpectError(t, "it is not asked again at once", c.nodes.OpenPorts(t.Context(), key, []int32{80}), providers.ErrPending)
+		awscalls.Expect(t, "calls", len(c.aws.Calls()), 0)
 		c.refuse = map[string]error{}
 		time.Sleep(time.Minute)
-		fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+		awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
 	})
 }
 
@@ -176,48 +176,48 @@ func TestPortsAreClosed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c2 := newCluster()
 			c2.used = map[int32]bool{22: true}
-			fails(t, "opening", c2.nodes.OpenPorts(t.Context(), key, []int32{80, 90, 22}), nil)
+			awscalls.ExpectError(t, "opening", c2.nodes.OpenPorts(t.Context(), key, []int32{80, 90, 22}), nil)
 			release := func(ports ...int32) error { return c2.nodes.ReleasePorts(t.Context(), ports) }
-			fails(t, "releasing", release(80, 90), nil)
+			awscalls.ExpectError(t, "releasing", release(80, 90), nil)
 			time.Sleep(longestDrain - 1)
-			fails(t, "too early", release(), nil)
-			expect(t, name+": before", len(c2.open()), 3)
+			awscalls.ExpectError(t, "too early", release(), nil)
+			awscalls.Expect(t, name+": before", len(c2.open()), 3)
 			c.meanwhile(c2)
 			if c.refuse != nil {
 				c2.refuse = c.refuse
 			}
 			time.Sleep(time.Nanosecond)
-			fails(t, name, release(), c.class)
+			awscalls.ExpectError(t, name, release(), c.class)
 			got := c2.open()
 			slices.SortFunc(got, func(a, b span) int { return slices.Index(c.want, a) - slices.Index(c.want, b) })
-			expect(t, name, got, c.want)
-			expect(t, name+": being closed", len(c2.nodes.ports.closing), 0)
+			awscalls.Expect(t, name, got, c.want)
+			awscalls.Expect(t, name+": being closed", len(c2.nodes.ports.closing), 0)
 			if c.class == nil {
 				c2.aws.Calls()
-				fails(t, "opening one that is open", c2.nodes.OpenPorts(t.Context(), key, []int32{22}), nil)
-				expect(t, name+": calls for one that is open", len(c2.aws.Calls()), 0)
+				awscalls.ExpectError(t, "opening one that is open", c2.nodes.OpenPorts(t.Context(), key, []int32{22}), nil)
+				awscalls.Expect(t, name+": calls for one that is open", len(c2.aws.Calls()), 0)
 				if name == "nothing needs them" {
-					expect(t, "ports that targets left", len(c2.nodes.ports.left), 0)
+					awscalls.Expect(t, "ports that targets left", len(c2.nodes.ports.left), 0)
 				}
-				fails(t, "opening again", c2.nodes.OpenPorts(t.Context(), key, []int32{80, 90}), nil)
-				expect(t, name+": opened again", len(c2.open()), 3)
+				awscalls.ExpectError(t, "opening again", c2.nodes.OpenPorts(t.Context(), key, []int32{80, 90}), nil)
+				awscalls.Expect(t, name+": opened again", len(c2.open()), 3)
 				return
 			}
 			c2.refuse = map[string]error{}
-			fails(t, "at once", release(), nil)
-			expect(t, name+": at once", len(c2.open()), 3)
+			awscalls.ExpectError(t, "at once", release(), nil)
+			awscalls.Expect(t, name+": at once", len(c2.open()), 3)
 			time.Sleep(longestDrain)
-			fails(t, "an hour later", release(), nil)
-			expect(t, name+": an hour later", c2.open(), c.later)
+			awscalls.ExpectError(t, "an hour later", release(), nil)
+			awscalls.Expect(t, name+": an hour later", c2.open(), c.later)
 		})
 	}
 	c := newCluster()
 	c.nodes.ports.left[80] = time.Now().Add(-longestDrain)
-	fails(t, "the shared group is not known", c.nodes.ReleasePorts(t.Context(), nil), nil)
-	expect(t, "calls", len(c.aws.Calls()), 0)
+	awscalls.ExpectError(t, "the shared group is not known", c.nodes.ReleasePorts(t.Context(), nil), nil)
+	awscalls.Expect(t, "calls", len(c.aws.Calls()), 0)
 	for _, n := range []*Nodes{NewNodes(nil, c.security, "", false, c), NewNodes(nil, c.security, "shop", true, c)} {
-		fails(t, "nothing to close", n.ReleasePorts(t.Context(), []int32{80}), nil)
-		expect(t, "ports", len(n.ports.left), 0)
+		awscalls.ExpectError(t, "nothing to close", n.ReleasePorts(t.Context(), []int32{80}), nil)
+		awscalls.Expect(t, "ports", len(n.ports.left), 0)
 	}
 }
 
@@ -225,16 +225,16 @@ func TestPortsAreClosed(t *testing.T) {
 func TestAPortThatIsBeingClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
-		fails(t, "releasing", c.nodes.ReleasePorts(t.Context(), []int32{80}), nil)
+		awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+		awscalls.ExpectError(t, "releasing", c.nodes.ReleasePorts(t.Context(), []int32{80}), nil)
 		time.Sleep(longestDrain)
 		var meanwhile error
 		awscalls.On(&c.aws, func(*ec2.RevokeSecurityGroupIngressInput) (*ec2.RevokeSecurityGroupIngressOutput, error) {
 			meanwhile = c.nodes.OpenPorts(t.Context(), key, []int32{80})
 			return &ec2.RevokeSecurityGroupIngressOutput{}, nil
 		})
-		fails(t, "closing", c.nodes.ReleasePorts(t.Context(), nil), nil)
-		fails(t, "opening meanwhile", meanwhile, providers.ErrPending)
+		awscalls.ExpectError(t, "closing", c.nodes.ReleasePorts(t.Context(), nil), nil)
+		awscalls.ExpectError(t, "opening meanwhile", meanwhile, providers.ErrPending)
 	})
 }
 
@@ -242,12 +242,12 @@ func TestAPortThatIsBeingClosed(t *testing.T) {
 func TestAPortThatWasUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+		awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
 		release := func(about string, ports []int32, calls bool) {
 			t.Helper()
 			c.aws.Calls()
-			fails(t, about, c.nodes.ReleasePorts(t.Context(), ports), nil)
-			expect(t, about+": ports are read", len(c.aws.Calls()) > 0, calls)
+			awscalls.ExpectError(t, about, c.nodes.ReleasePorts(t.Context(), ports), nil)
+			awscalls.Expect(t, about+": ports are read", len(c.aws.Calls()) > 0, calls)
 		}
 		release("the last one left", []int32{80}, false)
 		time.Sleep(longestDrain)
@@ -266,22 +266,22 @@ func TestAnnouncedPorts(t *testing.T) {
 	c := newCluster()
 	first, second := c.nodes.Announce([]int32{80, 90}), c.nodes.Announce([]int32{80})
 	first()
-	expect(t, "needed", []bool{c.nodes.inUse(80), c.nodes.inUse(90)}, []bool{true, false})
+	awscalls.Expect(t, "needed", []bool{c.nodes.inUse(80), c.nodes.inUse(90)}, []bool{true, false})
 	second()
-	expect(t, "needed", []any{c.nodes.inUse(80), len(c.nodes.ports.announced)}, []any{false, 0})
+	awscalls.Expect(t, "needed", []any{c.nodes.inUse(80), len(c.nodes.ports.announced)}, []any{false, 0})
 	c.members = []lb.TargetHealth{member(1, "initial"), member(2, lb.HealthDraining)}
-	expect(t, "of targets", []bool{c.nodes.inUse(1), c.nodes.inUse(2), c.nodes.inUse(3)}, []bool{true, false, false})
-	expect(t, "ports that members have", PortsOfMembers(c.members), []int32{1})
-	expect(t, "ports of targets", PortsIn([]lb.Target{{Port: 1}, {Port: 2}}), []int32{1, 2})
-	expect(t, "ports of groups", portsOf([]lb.TargetGroup{{Health: routing.HealthCheck{Port: "8081"}, Targets: []lb.Target{{Port: 1}}}}), []int32{8081, 1})
-	expect(t, "the port of a check", CheckPort(routing.HealthCheck{Port: "traffic-port"}), nil)
+	awscalls.Expect(t, "of targets", []bool{c.nodes.inUse(1), c.nodes.inUse(2), c.nodes.inUse(3)}, []bool{true, false, false})
+	awscalls.Expect(t, "ports that members have", PortsOfMembers(c.members), []int32{1})
+	awscalls.Expect(t, "ports of targets", PortsIn([]lb.Target{{Port: 1}, {Port: 2}}), []int32{1, 2})
+	awscalls.Expect(t, "ports of groups", portsOf([]lb.TargetGroup{{Health: routing.HealthCheck{Port: "8081"}, Targets: []lb.Target{{Port: 1}}}}), []int32{8081, 1})
+	awscalls.Expect(t, "the port of a check", CheckPort(routing.HealthCheck{Port: "traffic-port"}), nil)
 }
 
 // A port of an unhealthy member is checked again, once in a while.
 func TestPortsOfUnhealthyMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
-		fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80, 90}), nil)
+		awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80, 90}), nil)
 		members := []lb.TargetHealth{member(80, "unhealthy"), member(80, "unhealthy"), member(90, lb.HealthHealthy), member(70, "unhealthy")}
 		for _, w := range []struct {
 			after time.Duration
@@ -289,10 +289,10 @@ func TestPortsOfUnhealthyMembers(t *testing.T) {
 		}{{0, []int32{80}}, {recheckPause - 1, nil}, {1, []int32{80}}} {
 			time.Sleep(w.after)
 			got := c.nodes.RecheckUnhealthy(members)
-			expect(t, "ports", got, w.want)
+			awscalls.Expect(t, "ports", got, w.want)
 			c.aws.Calls()
-			fails(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
-			expect(t, "it is checked", len(c.aws.Calls()) > 0, got != nil)
+			awscalls.ExpectError(t, "opening", c.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+			awscalls.Expect(t, "it is checked", len(c.aws.Calls()) > 0, got != nil)
 		}
 	})
 }
@@ -329,8 +329,8 @@ func TestClosedPortsAreObserved(t *testing.T) {
 		if name == "no cluster" {
 			c2.nodes.cluster = ""
 		}
-		fails(t, name, c2.nodes.Observe(t.Context(), l, nil), c.class)
-		expect(t, name, []any{l.NodesClosed, len(c2.aws.Calls())}, []any{c.closed, c.calls})
+		awscalls.ExpectError(t, name, c2.nodes.Observe(t.Context(), l, nil), c.class)
+		awscalls.Expect(t, name, []any{l.NodesClosed, len(c2.aws.Calls())}, []any{c.closed, c.calls})
 	}
 }
 
@@ -361,28 +361,28 @@ func TestTheSharedGroupIsDeletedWithTheLastFirewall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c2 := newCluster()
 			c2.addGroup("sg-shared", c2.nodes.sharedName(), ours())
-			fails(t, "opening", c2.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
+			awscalls.ExpectError(t, "opening", c2.nodes.OpenPorts(t.Context(), key, []int32{80}), nil)
 			c.change(c2)
 			if c.refuse != nil {
 				c2.refuse = c.refuse
 			}
 			deleting := c2.nodes.deleting
-			fails(t, "deleting", c2.nodes.removeFirewall(t.Context(), key, "sg-f"), c.class)
-			expect(t, "it is gone", c2.group("sg-shared") == nil, c.gone)
-			expect(t, "it is being deleted", c2.nodes.deleting, deleting)
+			awscalls.ExpectError(t, "deleting", c2.nodes.removeFirewall(t.Context(), key, "sg-f"), c.class)
+			awscalls.Expect(t, "it is gone", c2.group("sg-shared") == nil, c.gone)
+			awscalls.Expect(t, "it is being deleted", c2.nodes.deleting, deleting)
 			rules := spansFrom(*c2.group("sg-nodes"), "sg-shared")
-			expect(t, "rules of the nodes", len(rules) == 0, c.gone && name != "no cluster")
+			awscalls.Expect(t, "rules of the nodes", len(rules) == 0, c.gone && name != "no cluster")
 			if c.gone {
-				expect(t, "known", []any{c2.nodes.knownGroup(), len(c2.nodes.ports.open)}, []any{"", 0})
+				awscalls.Expect(t, "known", []any{c2.nodes.knownGroup(), len(c2.nodes.ports.open)}, []any{"", 0})
 			}
 		})
 	}
 	c := newCluster()
 	c.refuse["DescribeLoadBalancers"] = denied
 	used, err := c.nodes.sharedByOthers(t.Context(), "sg-shared", "sg-f")
-	fails(t, "denied", err, providers.ErrDenied)
-	expect(t, "used by others", used, false)
+	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
+	awscalls.Expect(t, "used by others", used, false)
 	c.aws.Calls()
-	fails(t, "there is none", c.nodes.removeFirewall(t.Context(), key, "sg-f"), nil)
-	expect(t, "calls", c.aws.Calls(), []string{"DescribeSecurityGroups"})
+	awscalls.ExpectError(t, "there is none", c.nodes.removeFirewall(t.Context(), key, "sg-f"), nil)
+	awscalls.Expect(t, "calls", c.aws.Calls(), []string{"DescribeSecurityGroups"})
 }

@@ -18,20 +18,20 @@ import (
 func TestWhatARuleCovers(t *testing.T) {
 	s := span{10, 20}
 	for port, want := range map[int32]bool{9: false, 10: true, 20: true, 21: false} {
-		expect(t, "it has a port", s.has(port), want)
+		awscalls.Expect(t, "it has a port", s.has(port), want)
 	}
 	for other, want := range map[span]bool{{10, 20}: true, {11, 19}: true, {9, 20}: false, {10, 21}: false} {
-		expect(t, "it covers a rule", s.covers(other), want)
+		awscalls.Expect(t, "it covers a rule", s.covers(other), want)
 	}
-	expect(t, "the range of several", covering([]span{{5, 6}, {1, 2}, {3, 9}}), span{1, 9})
+	awscalls.Expect(t, "the range of several", covering([]span{{5, 6}, {1, 2}, {3, 9}}), span{1, 9})
 	pair := ec2types.UserIdGroupPair{GroupId: aws.String("sg-shared")}
 	g := ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{
 		span{80, 81}.permissionFor("sg-shared"), span{90, 90}.permissionFor("sg-other"),
 		{IpProtocol: aws.String("udp"), FromPort: aws.Int32(53), ToPort: aws.Int32(53), UserIdGroupPairs: []ec2types.UserIdGroupPair{pair}},
 		{IpProtocol: aws.String("tcp"), IpRanges: make([]ec2types.IpRange, 2), Ipv6Ranges: make([]ec2types.Ipv6Range, 3), PrefixListIds: make([]ec2types.PrefixListId, 4)},
 	}}
-	expect(t, "rules of the shared group", spansFrom(g, "sg-shared"), []span{{80, 81}})
-	expect(t, "rules of any owner", RulesIn(g), 1+1+1+2+3+4)
+	awscalls.Expect(t, "rules of the shared group", spansFrom(g, "sg-shared"), []span{{80, 81}})
+	awscalls.Expect(t, "rules of any owner", RulesIn(g), 1+1+1+2+3+4)
 }
 
 // nodePortRules are rules of so many node ports, of two ports each, with gaps.
@@ -64,7 +64,7 @@ func TestRulesAreWidened(t *testing.T) {
 		"a wide rule":             {append(slices.Clone(many), span{29999, 30100}), []int32{32000}, 21, []span{{30000, 32000}}, many},
 	} {
 		added, gone := widened(c.have, c.ports, c.total)
-		expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
+		awscalls.Expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
 	}
 }
 
@@ -89,7 +89,7 @@ func TestRulesAreNarrowed(t *testing.T) {
 			c.added = []span{{2, 3}}
 		}
 		added, gone := narrowed(c.have, func(port int32) bool { return slices.Contains(c.unused, port) })
-		expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
+		awscalls.Expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
 	}
 }
 
@@ -127,9 +127,9 @@ func TestPortsOfNodesAreOpenedAndClosed(t *testing.T) {
 		} else {
 			err = c2.security.openPorts(t.Context(), before, "sg-shared", c.ports)
 		}
-		fails(t, name, err, c.class)
-		expect(t, name, spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.want)
-		expect(t, name+": calls", c2.aws.Calls(), c.calls)
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name, spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.want)
+		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
 }
 
@@ -177,9 +177,9 @@ func TestClientsAreAdmitted(t *testing.T) {
 		} else {
 			err = c2.security.allow(t.Context(), "sg-1", []grants.Grant{a, b})
 		}
-		fails(t, name, err, c.class)
-		expect(t, name, grants.In(*c2.group("sg-1")), c.want)
-		expect(t, name+": calls", c2.aws.Calls(), c.calls)
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name, grants.In(*c2.group("sg-1")), c.want)
+		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
 	c := newTrial()
 	if err := c.security.replace(t.Context(), "sg-gone", nil, all); err == nil {
@@ -189,6 +189,6 @@ func TestClientsAreAdmitted(t *testing.T) {
 	calls := 0
 	c.refuse["AuthorizeSecurityGroupIngress"] = duplicate
 	awsOnce(c, func() { calls++ })
-	fails(t, "the second one is denied", c.security.addMissing(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
-	expect(t, "calls", calls, 2)
+	awscalls.ExpectError(t, "the second one is denied", c.security.addMissing(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
+	awscalls.Expect(t, "calls", calls, 2)
 }

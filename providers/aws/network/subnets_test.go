@@ -12,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/test/awscalls"
 )
 
 // This file chooses subnets, and says in which zone targets are.
@@ -102,15 +103,15 @@ func TestSubnetsThatAreChosen(t *testing.T) {
 				c2.refuse = c.refuse
 			}
 			got, err := c2.subnets.Choose(t.Context(), c.network, c.standing)
-			fails(t, "choosing", err, c.class)
-			expect(t, "chosen", got, c.want)
+			awscalls.ExpectError(t, "choosing", err, c.class)
+			awscalls.Expect(t, "chosen", got, c.want)
 			if err != nil && !strings.Contains(err.Error(), c.said) {
 				t.Errorf("the error is %v, want %q", err, c.said)
 			}
 		})
 	}
 	anywhere := NewSubnets(nil, "vpc-1", "")
-	expect(t, "where the region is not known", []bool{anywhere.regional(subnet("l1", lax)), anywhere.regional(onOutpost(subnet("a1", a)))}, []bool{true, false})
+	awscalls.Expect(t, "where the region is not known", []bool{anywhere.regional(subnet("l1", lax)), anywhere.regional(onOutpost(subnet("a1", a)))}, []bool{true, false})
 }
 
 // A reading of a moment ago is recent enough to find some, and not to say that there are none.
@@ -134,7 +135,7 @@ func TestHowLongSubnetsAreUsed(t *testing.T) {
 				c.there = append(c.there, subnet("subnet-"+string(zone), "eu-west-1"+string(zone), TagPrivateRole, "1"))
 			}
 			_, err := c.subnets.Choose(t.Context(), lb.Network{Scheme: "internal"}, nil)
-			fails(t, "choosing", err, w.class)
+			awscalls.ExpectError(t, "choosing", err, w.class)
 			if reads := c.count("DescribeSubnets"); reads != w.reads {
 				t.Errorf("choice %d takes %d readings, want %d", i, reads, w.reads)
 			}
@@ -156,37 +157,37 @@ func TestTheZonesOfTargets(t *testing.T) {
 			}
 			return out
 		}
-		expect(t, "nothing is known", zones(false, "192.168.0.1", "i-1"), []string{"192.168.0.1", "i-1"})
+		awscalls.Expect(t, "nothing is known", zones(false, "192.168.0.1", "i-1"), []string{"192.168.0.1", "i-1"})
 		s := subnet("a1", "eu-west-1a")
 		s.CidrBlock = aws.String("10.0.0.0/16")
 		s.Ipv6CidrBlockAssociationSet = []ec2types.SubnetIpv6CidrBlockAssociation{{Ipv6CidrBlock: aws.String("2001:db8::/64")}}
 		six := subnet("six", "eu-west-1b") // without a range of IPv4
 		c.there = []ec2types.Subnet{six, s}
 		changed, err := c.subnets.Reread(t.Context())
-		fails(t, "reading", err, nil)
-		expect(t, "changed", changed, true)
-		expect(t, "known", zones(false, "192.168.0.1", "10.0.0.1", "2001:db8::1", "2001:db8:1::1", "i-1"), []string{"192.168.0.1 all", "10.0.0.1", "2001:db8::1", "2001:db8:1::1 all", "i-1"})
-		expect(t, "moved", zones(true, "192.168.0.1", "10.0.0.1", "i-1"), []string{"192.168.0.1", "10.0.0.1 all", "i-1"})
+		awscalls.ExpectError(t, "reading", err, nil)
+		awscalls.Expect(t, "changed", changed, true)
+		awscalls.Expect(t, "known", zones(false, "192.168.0.1", "10.0.0.1", "2001:db8::1", "2001:db8:1::1", "i-1"), []string{"192.168.0.1 all", "10.0.0.1", "2001:db8::1", "2001:db8:1::1 all", "i-1"})
+		awscalls.Expect(t, "moved", zones(true, "192.168.0.1", "10.0.0.1", "i-1"), []string{"192.168.0.1", "10.0.0.1 all", "i-1"})
 		c.subnets.Misplace("192.168.0.1")
 		c.subnets.Misplace("2001:db8:1::1")
-		expect(t, "misplaced", zones(false, "192.168.0.15", "192.168.0.16", "2001:db8:1::ffff", "2001:db8:1:1::1"), []string{"192.168.0.15", "192.168.0.16 all", "2001:db8:1::ffff", "2001:db8:1:1::1 all"})
+		awscalls.Expect(t, "misplaced", zones(false, "192.168.0.15", "192.168.0.16", "2001:db8:1::ffff", "2001:db8:1:1::1"), []string{"192.168.0.15", "192.168.0.16 all", "2001:db8:1::ffff", "2001:db8:1:1::1 all"})
 		again := func(about string, want bool, class error) {
 			changed, err := c.subnets.Reread(t.Context())
-			fails(t, about, err, class)
-			expect(t, about, changed, want)
+			awscalls.ExpectError(t, about, err, class)
+			awscalls.Expect(t, about, changed, want)
 		}
 		again("at once", false, nil)
 		time.Sleep(NetworkLife + 1)
 		again("the same", false, nil)
-		expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})
+		awscalls.Expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})
 		time.Sleep(NetworkLife + 1)
 		c.refuse["DescribeSubnets"] = denied
 		again("denied", false, providers.ErrDenied)
-		expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})
+		awscalls.Expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})
 		c.refuse = map[string]error{}
 		c.there = []ec2types.Subnet{s}
 		again("another", true, nil)
-		expect(t, "misplaced no longer", zones(false, "192.168.0.1"), []string{"192.168.0.1 all"})
+		awscalls.Expect(t, "misplaced no longer", zones(false, "192.168.0.1"), []string{"192.168.0.1 all"})
 	})
-	expect(t, "a block", []string{blockOf(netip.MustParseAddr("10.0.0.17")).String(), blockOf(netip.MustParseAddr("2001:db8::1")).String()}, []string{"10.0.0.16/28", "2001:db8::/64"})
+	awscalls.Expect(t, "a block", []string{blockOf(netip.MustParseAddr("10.0.0.17")).String(), blockOf(netip.MustParseAddr("2001:db8::1")).String()}, []string{"10.0.0.16/28", "2001:db8::/64"})
 }

@@ -95,22 +95,22 @@ func TestAFirewallIsFound(t *testing.T) {
 			if c.replaced {
 				l.Tags[balancer][resource.TagWrittenList] = WrittenGroups
 			}
-			fails(t, "finding", f.Find(t.Context(), l, c.indexed), c.class)
-			expect(t, "found", []any{l.Firewall, l.FirewallMissing, len(c2.aws.Calls())}, []any{c.want, c.missing, c.calls})
-			expect(t, "known", []any{f.of(key), len(f.known) > 0}, []any{c.kept, c.kept != ""})
-			fails(t, "a port without it", f.ChangePort(t.Context(), &lb.Observed{Key: key}, 80, nil), map[bool]error{false: providers.ErrPending, true: nil}[c.replaced || c.unfenced])
+			awscalls.ExpectError(t, "finding", f.Find(t.Context(), l, c.indexed), c.class)
+			awscalls.Expect(t, "found", []any{l.Firewall, l.FirewallMissing, len(c2.aws.Calls())}, []any{c.want, c.missing, c.calls})
+			awscalls.Expect(t, "known", []any{f.of(key), len(f.known) > 0}, []any{c.kept, c.kept != ""})
+			awscalls.ExpectError(t, "a port without it", f.ChangePort(t.Context(), &lb.Observed{Key: key}, 80, nil), map[bool]error{false: providers.ErrPending, true: nil}[c.replaced || c.unfenced])
 		})
 	}
 	c, f := walled()
 	c.groups = nil
 	got, _, err := f.Ensure(t.Context(), lb.LoadBalancer{Key: key})
-	fails(t, "creating", err, nil)
+	awscalls.ExpectError(t, "creating", err, nil)
 	c.aws.Calls()
 	l := lookAt(f, "sg-other")
-	fails(t, "created a moment ago", f.Find(t.Context(), l, nil), nil)
-	expect(t, "created a moment ago", []any{l.Firewall, len(c.aws.Calls())}, []any{got[0], 0})
-	expect(t, "others are gone", f.Remove([]string{"sg-other"}), false)
-	expect(t, "it is gone", f.Remove([]string{"sg-other", got[0]}), true)
+	awscalls.ExpectError(t, "created a moment ago", f.Find(t.Context(), l, nil), nil)
+	awscalls.Expect(t, "created a moment ago", []any{l.Firewall, len(c.aws.Calls())}, []any{got[0], 0})
+	awscalls.Expect(t, "others are gone", f.Remove([]string{"sg-other"}), false)
+	awscalls.Expect(t, "it is gone", f.Remove([]string{"sg-other", got[0]}), true)
 }
 
 func inbound(port int32, sources ...string) lb.Listener {
@@ -173,33 +173,33 @@ func TestFirewallsAreWritten(t *testing.T) {
 			}
 			seen := &lb.Observed{Key: key, Listeners: []lb.ObservedListener{{Port: 80}, {Port: 81}}}
 			firewall, err := f.Write(t.Context(), elb.LoadBalancer{LoadBalancerArn: aws.String(balancer), SecurityGroups: c.attached}, seen, want, []int32{9090})
-			fails(t, "writing", err, c.class)
-			expect(t, "the firewall", firewall, c.firewall)
+			awscalls.ExpectError(t, "writing", err, c.class)
+			awscalls.Expect(t, "the firewall", firewall, c.firewall)
 			var set []string
 			for _, b := range c2.balancer {
 				set = append(set, b.SecurityGroups...)
 			}
-			expect(t, "groups that are set", set, c.groups)
-			expect(t, "admitted", grants.In(*c2.group("sg-f")), c.admitted)
-			expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
-			expect(t, "the firewall is known", f.of(key), c.firewall)
-			expect(t, "tags of the class", resource.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
-			expect(t, "a port without it", f.ExplainMissing(key) == nil, c.firewall == "" && c.class == nil)
+			awscalls.Expect(t, "groups that are set", set, c.groups)
+			awscalls.Expect(t, "admitted", grants.In(*c2.group("sg-f")), c.admitted)
+			awscalls.Expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
+			awscalls.Expect(t, "the firewall is known", f.of(key), c.firewall)
+			awscalls.Expect(t, "tags of the class", resource.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
+			awscalls.Expect(t, "a port without it", f.ExplainMissing(key) == nil, c.firewall == "" && c.class == nil)
 		})
 	}
 	long := lb.Key("fairlead/" + strings.Repeat("a", 300))
-	expect(t, "the longest description", len(aboutFirewall(long)), 255)
+	awscalls.Expect(t, "the longest description", len(aboutFirewall(long)), 255)
 }
 
 // Ports are opened and changed in the firewall that is observed.
 func TestPortsOfAFirewall(t *testing.T) {
 	c, f := walled()
 	seen := &lb.Observed{Key: key, Firewall: "sg-f"}
-	fails(t, "opening", f.OpenPort(t.Context(), seen, inbound(80, "10.0.0.0/8")), nil)
-	fails(t, "opening another", f.OpenPort(t.Context(), seen, inbound(81, "10.0.0.0/8")), nil)
-	fails(t, "changing", f.ChangePort(t.Context(), seen, 80, grants.To(80, []string{"172.16.0.0/12"})), nil)
-	expect(t, "admitted", grants.In(*c.group("sg-f")), []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
-	fails(t, "without a firewall", f.OpenPort(t.Context(), &lb.Observed{Key: key}, inbound(80)), providers.ErrPending)
+	awscalls.ExpectError(t, "opening", f.OpenPort(t.Context(), seen, inbound(80, "10.0.0.0/8")), nil)
+	awscalls.ExpectError(t, "opening another", f.OpenPort(t.Context(), seen, inbound(81, "10.0.0.0/8")), nil)
+	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, grants.To(80, []string{"172.16.0.0/12"})), nil)
+	awscalls.Expect(t, "admitted", grants.In(*c.group("sg-f")), []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
+	awscalls.ExpectError(t, "without a firewall", f.OpenPort(t.Context(), &lb.Observed{Key: key}, inbound(80)), providers.ErrPending)
 }
 
 func TestAFirewallIsDeleted(t *testing.T) {
@@ -226,19 +226,19 @@ func TestAFirewallIsDeleted(t *testing.T) {
 		if c.refuse != nil {
 			c2.refuse = c.refuse
 		}
-		fails(t, name, f.Delete(t.Context(), &lb.Observed{Key: key, Firewall: c.observed}), c.class)
+		awscalls.ExpectError(t, name, f.Delete(t.Context(), &lb.Observed{Key: key, Firewall: c.observed}), c.class)
 		var left []string
 		for _, id := range []string{"sg-f", "sg-shared"} {
 			if c2.group(id) != nil {
 				left = append(left, id)
 			}
 		}
-		expect(t, name, []any{left, f.of(key)}, []any{c.left, c.known})
+		awscalls.Expect(t, name, []any{left, f.of(key)}, []any{c.left, c.known})
 	}
 	c, f := walled()
 	c.refuse["DeleteSecurityGroup"] = denied
 	c.nodes.AddUser(other)
-	fails(t, "the firewall alone is denied", f.Delete(t.Context(), &lb.Observed{Key: key, Firewall: "sg-f"}), providers.ErrDenied)
+	awscalls.ExpectError(t, "the firewall alone is denied", f.Delete(t.Context(), &lb.Observed{Key: key, Firewall: "sg-f"}), providers.ErrDenied)
 }
 
 // A deep look reads the groups of a load balancer, and says whether they are those that it should
@@ -271,11 +271,11 @@ func TestFirewallsAreObserved(t *testing.T) {
 		if c.change != nil {
 			c.change(c2, l)
 		}
-		fails(t, name, f.Observe(t.Context(), l, nil), c.class)
-		expect(t, name, []any{l.GroupsRight, l.Shared, len(c2.aws.Calls()) > 0}, []any{c.right, c.shared, c.read})
-		expect(t, name+": assumed", l.Assumed, map[bool]map[string]bool{true: {balancer: true, "arn:listener/80": true}, false: {}}[c.class != nil])
+		awscalls.ExpectError(t, name, f.Observe(t.Context(), l, nil), c.class)
+		awscalls.Expect(t, name, []any{l.GroupsRight, l.Shared, len(c2.aws.Calls()) > 0}, []any{c.right, c.shared, c.read})
+		awscalls.Expect(t, name+": assumed", l.Assumed, map[bool]map[string]bool{true: {balancer: true, "arn:listener/80": true}, false: {}}[c.class != nil])
 		if c.right {
-			expect(t, name, []any{l.Grants, l.FirewallTags[resource.TagInstallation]}, []any{[]grants.Grant{grant}, "test"})
+			awscalls.Expect(t, name, []any{l.Grants, l.FirewallTags[resource.TagInstallation]}, []any{[]grants.Grant{grant}, "test"})
 		}
 	}
 }
@@ -284,7 +284,7 @@ func TestFirewallsAreObserved(t *testing.T) {
 func TestClientsAsAClassHasThem(t *testing.T) {
 	l := &look.Look{Grants: slices.Concat(grants.To(80, nil), grants.To(443, []string{"b", "a"}))}
 	for port, want := range map[int32][]string{80: nil, 443: {"a", "b"}, 8080: {"nobody"}} {
-		expect(t, fmt.Sprint(port), InboundOf(l, port), want)
+		awscalls.Expect(t, fmt.Sprint(port), InboundOf(l, port), want)
 	}
 }
 
@@ -305,6 +305,6 @@ func TestGroupsThatAreWrong(t *testing.T) {
 		l := lookAt(f, "sg-shared", "sg-f")
 		l.Firewall, l.GroupsRight, l.Grants, l.Listeners = "sg-f", true, grants.To(80, nil), []elb.Listener{{Port: aws.Int32(80)}, {Port: aws.Int32(443)}}
 		c.change(l)
-		expect(t, name, WrongGroups(l), map[bool][]string{true: {"sg-f", "sg-shared"}}[c.wrong])
+		awscalls.Expect(t, name, WrongGroups(l), map[bool][]string{true: {"sg-f", "sg-shared"}}[c.wrong])
 	}
 }
