@@ -40,8 +40,8 @@ func TestWebACLsAreLookedUp(t *testing.T) {
 			time.Sleep(c.after)
 			a.refuse["ListWebACLs"] = c.refuse
 			got, err := w.LookUp(t.Context(), c.asked)
-			fails(t, "looking up", err, c.class)
-			expect(t, "found", slices.Sorted(maps.Keys(got)), c.found)
+			awscalls.ExpectError(t, "looking up", err, c.class)
+			awscalls.Expect(t, "found", slices.Sorted(maps.Keys(got)), c.found)
 			if calls := len(a.Calls()); calls != c.calls {
 				t.Errorf("look-up %d takes %d calls, want %d", i, calls, c.calls)
 			}
@@ -99,13 +99,13 @@ func TestWebACLsAreAttached(t *testing.T) {
 				a.tags[resource.TagWebACL] = c.tag
 			}
 			w := a.webACLs()
-			fails(t, "attaching", w.Attach(t.Context(), seen, c.want), c.class)
-			expect(t, "attached", a.attached, c.attached)
-			expect(t, "the tag", a.tags[resource.TagWebACL], c.tagged)
+			awscalls.ExpectError(t, "attaching", w.Attach(t.Context(), seen, c.want), c.class)
+			awscalls.Expect(t, "attached", a.attached, c.attached)
+			awscalls.Expect(t, "the tag", a.tags[resource.TagWebACL], c.tagged)
 			found, why := w.LookUp(t.Context(), []string{acl})
-			expect(t, "left out", []bool{found[acl] == "", why != nil}, []bool{c.left, c.left})
+			awscalls.Expect(t, "left out", []bool{found[acl] == "", why != nil}, []bool{c.left, c.left})
 			if c.want == lb.NoWebACL {
-				expect(t, "left out as one", w.refused.why(lb.NoWebACL), nil)
+				awscalls.Expect(t, "left out as one", w.refused.why(lb.NoWebACL), nil)
 			}
 		})
 	}
@@ -117,10 +117,10 @@ func TestCallsThatAreNotNeeded(t *testing.T) {
 	a.tags[resource.TagWebACL] = lb.NoWebACL
 	w := a.webACLs()
 	_, err := w.LookUp(t.Context(), []string{acl})
-	fails(t, "looking up", err, nil)
-	expect(t, "calls", a.Calls(), nil)
-	fails(t, "detaching", w.Attach(t.Context(), seen, ""), nil)
-	expect(t, "calls", a.Calls(), []string{"DescribeTags", "GetWebACLForResource", "RemoveTags"})
+	awscalls.ExpectError(t, "looking up", err, nil)
+	awscalls.Expect(t, "calls", a.Calls(), nil)
+	awscalls.ExpectError(t, "detaching", w.Attach(t.Context(), seen, ""), nil)
+	awscalls.Expect(t, "calls", a.Calls(), []string{"DescribeTags", "GetWebACLForResource", "RemoveTags"})
 }
 
 // A web ACL that AWS refused is left out for a while.
@@ -130,10 +130,10 @@ func TestHowLongAWebACLIsLeftOut(t *testing.T) {
 		w.refused.add(acl, denied)
 		w.refused.add("arn:webacl/other", denied)
 		time.Sleep(refusedFor - 1)
-		expect(t, "before", w.refused.why(acl), denied)
+		awscalls.Expect(t, "before", w.refused.why(acl), denied)
 		time.Sleep(time.Nanosecond)
-		expect(t, "after", w.refused.why(acl), nil)
-		expect(t, "kept", len(w.refused.all), 1)
+		awscalls.Expect(t, "after", w.refused.why(acl), nil)
+		awscalls.Expect(t, "kept", len(w.refused.all), 1)
 	})
 }
 
@@ -160,15 +160,15 @@ func TestALoadBalancerThatWAFDoesNotKnow(t *testing.T) {
 		} {
 			time.Sleep(c.after)
 			a.refuse["AssociateWebACL"] = c.refuse
-			fails(t, "attaching", w.Attach(t.Context(), seen, acl), c.class)
+			awscalls.ExpectError(t, "attaching", w.Attach(t.Context(), seen, acl), c.class)
 			if asked := slices.Contains(a.Calls(), "AssociateWebACL"); asked != c.asked {
 				t.Errorf("call %d is made: %v", i, asked)
 			}
 		}
 		a.refuse["AssociateWebACL"] = unready
-		fails(t, "attaching", w.Attach(t.Context(), seen, acl), providers.ErrPending)
+		awscalls.ExpectError(t, "attaching", w.Attach(t.Context(), seen, acl), providers.ErrPending)
 		w.Forget(key, balancer)
-		expect(t, "a load balancer that was deleted is kept", w.unready.Len(), 0)
+		awscalls.Expect(t, "a load balancer that was deleted is kept", w.unready.Len(), 0)
 	})
 }
 
@@ -195,8 +195,8 @@ func TestWebACLsThatAreObserved(t *testing.T) {
 			a.tags[resource.TagWebACL] = c.tag
 		}
 		l := a.lookAt(c.deep)
-		fails(t, name, a.webACLs().Observe(t.Context(), l, nil), c.class)
-		expect(t, name, l.Protection.WebACL, c.want)
-		expect(t, name+": calls", len(a.Calls()), c.calls)
+		awscalls.ExpectError(t, name, a.webACLs().Observe(t.Context(), l, nil), c.class)
+		awscalls.Expect(t, name, l.Protection.WebACL, c.want)
+		awscalls.Expect(t, name+": calls", len(a.Calls()), c.calls)
 	}
 }

@@ -1,10 +1,8 @@
 package protection
 
 import (
-	"errors"
 	"fmt"
 	"maps"
-	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -152,21 +150,5 @@ var seen = &lb.Observed{Key: key, Handle: balancer}
 func (a *account) lookAt(deep bool) *look.Look {
 	return &look.Look{
 		Key: key, Deep: deep, Balancer: &elb.LoadBalancer{LoadBalancerArn: aws.String(balancer)}, Tags: map[string]map[string]string{balancer: a.tags},
-	}
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
 	}
 }

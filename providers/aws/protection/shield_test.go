@@ -79,8 +79,8 @@ func TestProtectionsAreGivenAndTaken(t *testing.T) {
 		if c.refuse != nil {
 			a.refuse = c.refuse
 		}
-		fails(t, name, a.shields().Set(t.Context(), seen, c.want), c.class)
-		expect(t, name+": the tag", a.tags[resource.TagShield], c.tag)
+		awscalls.ExpectError(t, name, a.shields().Set(t.Context(), seen, c.want), c.class)
+		awscalls.Expect(t, name+": the tag", a.tags[resource.TagShield], c.tag)
 		if (a.protection == nil) != (c.is == nil) || c.is != nil && aws.ToString(a.protection.Name) != aws.ToString(c.is.Name) {
 			t.Errorf("%s: the protection is %+v", name, a.protection)
 		}
@@ -114,11 +114,11 @@ func TestProtectionsThatAreObserved(t *testing.T) {
 			a.tags[resource.TagShield] = c.tag
 		}
 		l := a.lookAt(c.deep)
-		fails(t, name, a.shields().Observe(t.Context(), l, nil), c.class)
-		expect(t, name, l.Protection.Shield, c.want)
-		expect(t, name+": calls", len(a.Calls()), c.calls)
+		awscalls.ExpectError(t, name, a.shields().Observe(t.Context(), l, nil), c.class)
+		awscalls.Expect(t, name, l.Protection.Shield, c.want)
+		awscalls.Expect(t, name+": calls", len(a.Calls()), c.calls)
 	}
 	a := newAccount()
-	fails(t, "no load balancer", a.shields().Observe(t.Context(), &look.Look{Deep: true}, nil), nil)
-	fails(t, "no load balancer", a.webACLs().Observe(t.Context(), &look.Look{Deep: true}, nil), nil)
+	awscalls.ExpectError(t, "no load balancer", a.shields().Observe(t.Context(), &look.Look{Deep: true}, nil), nil)
+	awscalls.ExpectError(t, "no load balancer", a.webACLs().Observe(t.Context(), &look.Look{Deep: true}, nil), nil)
 }
