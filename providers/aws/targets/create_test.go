@@ -57,10 +57,10 @@ func TestATargetGroupHasItsDigestInTheEnd(t *testing.T) {
 		c2 := newTrial(t)
 		c.before(c2)
 		result, err := c2.Create(t.Context(), seen, wanted(c.attributes))
-		fails(t, name, err, c.class)
-		expect(t, name+": the handle", result.Handle, arnOf(created))
-		expect(t, name+": the digest", c2.tags[arnOf(created)][resource.TagDigest], c.digest)
-		expect(t, name+": the ports of the nodes", c2.ports, []int32{8081})
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name+": the handle", result.Handle, arnOf(created))
+		awscalls.Expect(t, name+": the digest", c2.tags[arnOf(created)][resource.TagDigest], c.digest)
+		awscalls.Expect(t, name+": the ports of the nodes", c2.ports, []int32{8081})
 		c2.aws.Calls()
 		if arn, err := c2.LookUp(t.Context(), key)(created); arn != arnOf(created) || err != nil || len(c2.aws.Calls()) > 0 {
 			t.Errorf("%s: it is not known: %q, %v", name, arn, err)
@@ -68,8 +68,8 @@ func TestATargetGroupHasItsDigestInTheEnd(t *testing.T) {
 	}
 }
 
-// AWS answers the creation of a target group that is there, with the same settings, with the one
-// that is there. It may be one of somebody else, in use.
+// CreateTargetGroup returns the existing target group if one has the same name and settings. That one
+// may belong to another owner, and be in use.
 func TestATargetGroupThatIsThereAndInUse(t *testing.T) {
 	for name, c := range map[string]struct {
 		ours, used bool
@@ -94,8 +94,8 @@ func TestATargetGroupThatIsThereAndInUse(t *testing.T) {
 			return &elbapi.CreateTargetGroupOutput{TargetGroups: []elb.TargetGroup{g}}, nil
 		})
 		_, err := c2.Create(t.Context(), seen, wanted(nil))
-		fails(t, name, err, c.class)
-		expect(t, name+": it is written", slices.Contains(c2.aws.Calls(), "ModifyTargetGroup"), c.written)
+		awscalls.ExpectError(t, name, err, c.class)
+		awscalls.Expect(t, name+": it is written", slices.Contains(c2.aws.Calls(), "ModifyTargetGroup"), c.written)
 	}
 }
 
@@ -123,7 +123,7 @@ func TestATargetGroupThatCannotBeCreated(t *testing.T) {
 		"changing": func() error { g := wanted(nil); g.ID = web; return denied.Modify(t.Context(), seen, g) },
 	} {
 		deny(denied)
-		fails(t, name, do(), providers.ErrDenied)
+		awscalls.ExpectError(t, name, do(), providers.ErrDenied)
 		if calls := denied.aws.Calls(); slices.Contains(calls, "CreateTargetGroup") || slices.Contains(calls, "ModifyTargetGroup") {
 			t.Errorf("%s goes on with closed ports: %q", name, calls)
 		}
@@ -138,12 +138,12 @@ func TestThePortOfAHealthCheckStaysOpen(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t)
-			fails(t, name, do(c), nil)
-			fails(t, name, c.nodes.ReleasePorts(t.Context(), []int32{8081}), nil)
+			awscalls.ExpectError(t, name, do(c), nil)
+			awscalls.ExpectError(t, name, c.nodes.ReleasePorts(t.Context(), []int32{8081}), nil)
 			time.Sleep(2 * time.Hour)
 			c.aws.Calls()
-			fails(t, name, c.nodes.ReleasePorts(t.Context(), nil), nil)
-			expect(t, name+": calls to close the port", c.aws.Calls(), nil)
+			awscalls.ExpectError(t, name, c.nodes.ReleasePorts(t.Context(), nil), nil)
+			awscalls.Expect(t, name+": calls to close the port", c.aws.Calls(), nil)
 		})
 	}
 }
@@ -168,8 +168,8 @@ func TestPortsInUse(t *testing.T) {
 		used := func(about string, want map[int32]bool, class error) {
 			t.Helper()
 			got, err := c.PortsInUse(t.Context())
-			fails(t, about, err, class)
-			expect(t, about, got, want)
+			awscalls.ExpectError(t, about, err, class)
+			awscalls.Expect(t, about, got, want)
 		}
 		used("ours", map[int32]bool{8080: true, 8081: true}, nil)
 		refuse := func(code string) func() error {
@@ -211,8 +211,8 @@ func TestPortsAreReadFewAtATime(t *testing.T) {
 		})
 		began := time.Now()
 		_, err := c.PortsInUse(t.Context())
-		fails(t, "reading", err, nil)
-		expect(t, "time", time.Since(began), 2*time.Second)
+		awscalls.ExpectError(t, "reading", err, nil)
+		awscalls.Expect(t, "time", time.Since(began), 2*time.Second)
 	})
 }
 
@@ -235,19 +235,19 @@ func TestTheWaitForAHealthyTarget(t *testing.T) {
 			c.health[arnOf(web)] = []lb.TargetHealth{member("10.0.0.1", "initial")}
 			asks := func() bool {
 				c.aws.Calls()
-				fails(t, name, c.AwaitHealthy(t.Context(), key, web), providers.ErrPending)
+				awscalls.ExpectError(t, name, c.AwaitHealthy(t.Context(), key, web), providers.ErrPending)
 				return slices.Contains(c.aws.Calls(), "DescribeTargetHealth")
 			}
-			expect(t, "asked at once", asks(), true)
-			expect(t, "asked again at once", asks(), false)
+			awscalls.Expect(t, "asked at once", asks(), true)
+			awscalls.Expect(t, "asked again at once", asks(), false)
 			time.Sleep(healthWait)
-			expect(t, "asked after the first wait", asks(), true)
+			awscalls.Expect(t, "asked after the first wait", asks(), true)
 			time.Sleep(healthWait * 3 / 2)
-			fails(t, name, end(c), nil)
+			awscalls.ExpectError(t, name, end(c), nil)
 			c.health[arnOf(web)] = nil
-			expect(t, "asked in the end", asks(), true)
+			awscalls.Expect(t, "asked in the end", asks(), true)
 			time.Sleep(healthWait)
-			expect(t, "asked after the first wait in the end", asks(), true)
+			awscalls.Expect(t, "asked after the first wait in the end", asks(), true)
 		})
 	}
 }
@@ -261,15 +261,15 @@ func withGroup() *lb.Observed {
 func TestThePortsOfADeletedTargetGroupAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
-		fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
-		expect(t, "ports of its members", c.PortsOf(withGroup()), []int32{8080})
-		fails(t, "deleting", c.Delete(t.Context(), withGroup(), web), nil)
-		expect(t, "known", len(c.arns)+len(c.members), 0)
+		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
+		awscalls.Expect(t, "ports of its members", c.PortsOf(withGroup()), []int32{8080})
+		awscalls.ExpectError(t, "deleting", c.Delete(t.Context(), withGroup(), web), nil)
+		awscalls.Expect(t, "known", len(c.arns)+len(c.members), 0)
 		time.Sleep(time.Hour)
-		expect(t, "open", c.ports, []int32{8080})
-		fails(t, "releasing", c.nodes.ReleasePorts(t.Context(), nil), nil)
-		expect(t, "open later", len(c.ports), 0)
-		fails(t, "deleting what is not there", c.Delete(t.Context(), seen, web), nil)
+		awscalls.Expect(t, "open", c.ports, []int32{8080})
+		awscalls.ExpectError(t, "releasing", c.nodes.ReleasePorts(t.Context(), nil), nil)
+		awscalls.Expect(t, "open later", len(c.ports), 0)
+		awscalls.ExpectError(t, "deleting what is not there", c.Delete(t.Context(), seen, web), nil)
 	})
 }
 
@@ -317,11 +317,11 @@ func TestTargetGroupsThatAreRead(t *testing.T) {
 			got = append(got, aws.ToString(g.TargetGroupArn))
 		}
 		slices.Sort(got)
-		expect(t, name, got, slices.Sorted(slices.Values(c.want)))
+		awscalls.Expect(t, name, got, slices.Sorted(slices.Values(c.want)))
 		if (err != nil) != c.denied {
 			t.Errorf("%s: %v", name, err)
 		}
-		expect(t, name+": what is gone is known", c2.Has(key, gone), false)
+		awscalls.Expect(t, name+": what is gone is known", c2.Has(key, gone), false)
 	}
 }
 
@@ -336,8 +336,8 @@ func TestARefusalWhileEachIsAskedFor(t *testing.T) {
 		return nil, awscalls.Refused("AccessDenied", "no")
 	})
 	_, err := c.existing(t.Context(), []string{"a", "b"})
-	fails(t, "asking for each", err, providers.ErrDenied)
-	expect(t, "calls", len(c.aws.Calls()), 2)
+	awscalls.ExpectError(t, "asking for each", err, providers.ErrDenied)
+	awscalls.Expect(t, "calls", len(c.aws.Calls()), 2)
 }
 
 // A deep look computes the digest of the live settings, where there are any.
@@ -370,7 +370,7 @@ func TestATargetGroupAsItIsObserved(t *testing.T) {
 		if w.computed {
 			want = lb.DigestOf(SettingsOf(l, l.Groups[0]))
 		}
-		expect(t, name+": the digest", got.Digest, want)
-		expect(t, name, []bool{got.Registered, got.Ready}, []bool{w.registered, w.ready})
+		awscalls.Expect(t, name+": the digest", got.Digest, want)
+		awscalls.Expect(t, name, []bool{got.Registered, got.Ready}, []bool{w.registered, w.ready})
 	}
 }

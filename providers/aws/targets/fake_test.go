@@ -2,8 +2,6 @@ package targets
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -244,20 +242,4 @@ func pods(addresses ...string) []lb.Target {
 
 func member(address string, state lb.HealthState) lb.TargetHealth {
 	return lb.TargetHealth{Target: lb.Target{Address: address, Port: 8080}, State: state}
-}
-
-// expect fails the test where a thing is not as it is to be.
-func expect[T any](t *testing.T, about string, got, want T) {
-	t.Helper()
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("%s: %v, want %v", about, got, want)
-	}
-}
-
-// fails fails the test unless an error is of a class; nil for none.
-func fails(t *testing.T, about string, err, class error) {
-	t.Helper()
-	if !errors.Is(err, class) {
-		t.Errorf("%s: the error is %v, want %v", about, err, class)
-	}
 }

@@ -71,10 +71,10 @@ func TestAFullTargetGroup(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c2 := newTrial(t)
 			c2.room(2)
-			fails(t, name, c2.SetTargets(t.Context(), key, web, pods(c.before...)), nil)
+			awscalls.ExpectError(t, name, c2.SetTargets(t.Context(), key, web, pods(c.before...)), nil)
 			err := c2.SetTargets(t.Context(), key, web, pods(c.want...))
 			if c.said == "" {
-				fails(t, name, err, nil)
+				awscalls.ExpectError(t, name, err, nil)
 			} else if err == nil || !strings.HasPrefix(err.Error(), c.said) {
 				t.Errorf("%s: %v, want %q", name, err, c.said)
 			}
@@ -89,13 +89,13 @@ func TestAFullTargetGroup(t *testing.T) {
 func TestAFullTargetGroupIsNotTriedTwice(t *testing.T) {
 	c := newTrial(t)
 	c.refused = refusing("TooManyTargets", "10.0.0.1")
-	fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), providers.ErrNoRoom)
-	expect(t, "calls", c.registered, [][]string{{"10.0.0.1"}})
+	awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), providers.ErrNoRoom)
+	awscalls.Expect(t, "calls", c.registered, [][]string{{"10.0.0.1"}})
 	c.refused = nil
-	fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.2")), nil)
+	awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.2")), nil)
 	before := len(c.registered)
-	fails(t, "deregistering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
-	expect(t, "calls that register none", len(c.registered), before)
+	awscalls.ExpectError(t, "deregistering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
+	awscalls.Expect(t, "calls that register none", len(c.registered), before)
 }
 
 // Members are known for a while without reading them.
@@ -103,11 +103,11 @@ func TestHowLongMembersAreKnown(t *testing.T) {
 	for after, read := range map[time.Duration]bool{membershipLife - 1: false, membershipLife: true} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t)
-			fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
+			awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
 			time.Sleep(after)
 			c.aws.Calls()
-			fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.2")), nil)
-			expect(t, after.String(), slices.Contains(c.aws.Calls(), "DescribeTargetHealth"), read)
+			awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.2")), nil)
+			awscalls.Expect(t, after.String(), slices.Contains(c.aws.Calls(), "DescribeTargetHealth"), read)
 		})
 	}
 }
@@ -117,9 +117,9 @@ func TestTargetsThatAreDeregistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
 		_, err := c.subnets.Since(t.Context(), time.Now())
-		fails(t, "subnets", err, nil)
-		fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "192.168.0.1")), nil)
-		expect(t, "registered", c.registered, [][]string{{"10.0.0.1", "192.168.0.1 all"}})
+		awscalls.ExpectError(t, "subnets", err, nil)
+		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "192.168.0.1")), nil)
+		awscalls.Expect(t, "registered", c.registered, [][]string{{"10.0.0.1", "192.168.0.1 all"}})
 		refusals := []error{awscalls.Refused("ValidationError", "zone"), nil}
 		awscalls.On(&c.aws, func(in *elbapi.DeregisterTargetsInput) (*elbapi.DeregisterTargetsOutput, error) {
 			c.deregistered = append(c.deregistered, described(in.Targets))
@@ -129,16 +129,16 @@ func TestTargetsThatAreDeregistered(t *testing.T) {
 			}
 			return &elbapi.DeregisterTargetsOutput{}, refusal
 		})
-		fails(t, "deregistering", c.SetTargets(t.Context(), key, web, nil), nil)
-		expect(t, "deregistered", c.deregistered, [][]string{{"10.0.0.1", "192.168.0.1 all"}, {"10.0.0.1", "192.168.0.1"}})
+		awscalls.ExpectError(t, "deregistering", c.SetTargets(t.Context(), key, web, nil), nil)
+		awscalls.Expect(t, "deregistered", c.deregistered, [][]string{{"10.0.0.1", "192.168.0.1 all"}, {"10.0.0.1", "192.168.0.1"}})
 		time.Sleep(time.Hour)
-		fails(t, "releasing", c.nodes.ReleasePorts(t.Context(), nil), nil)
-		expect(t, "open", len(c.ports), 0)
+		awscalls.ExpectError(t, "releasing", c.nodes.ReleasePorts(t.Context(), nil), nil)
+		awscalls.Expect(t, "open", len(c.ports), 0)
 
-		fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
+		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
 		refusals = []error{awscalls.Refused("AccessDenied", "no")}
-		fails(t, "deregistering", c.SetTargets(t.Context(), key, web, nil), providers.ErrDenied)
-		expect(t, "the members are known", c.membersOf(arnOf(web)).since.IsZero(), true)
+		awscalls.ExpectError(t, "deregistering", c.SetTargets(t.Context(), key, web, nil), providers.ErrDenied)
+		awscalls.Expect(t, "the members are known", c.membersOf(arnOf(web)).since.IsZero(), true)
 	})
 }
 
@@ -151,8 +151,8 @@ func TestHowLongARefusalHolds(t *testing.T) {
 		set := func(about string, calls ...[]string) {
 			t.Helper()
 			c.registered = nil
-			fails(t, about, c.SetTargets(t.Context(), key, web, want), providers.ErrRejected)
-			expect(t, about, c.registered, calls)
+			awscalls.ExpectError(t, about, c.SetTargets(t.Context(), key, web, want), providers.ErrRejected)
+			awscalls.Expect(t, about, c.registered, calls)
 		}
 		set("first", []string{"10.0.0.1", "10.0.0.9"}, []string{"10.0.0.1", "10.0.0.9"}, []string{"10.0.0.1"}, []string{"10.0.0.9"}, []string{"10.0.0.9 all"})
 		set("at once")
@@ -164,9 +164,9 @@ func TestHowLongARefusalHolds(t *testing.T) {
 		time.Sleep(refusalLife)
 		c.refused = refusing("TooManyTargets", "10.0.0.9")
 		set2 := c.SetTargets(t.Context(), key, web, want)
-		fails(t, "no room", set2, providers.ErrNoRoom)
+		awscalls.ExpectError(t, "no room", set2, providers.ErrNoRoom)
 		c.refused = refusing("AccessDenied", "10.0.0.9")
-		fails(t, "denied", c.SetTargets(t.Context(), key, web, want), providers.ErrDenied)
+		awscalls.ExpectError(t, "denied", c.SetTargets(t.Context(), key, web, want), providers.ErrDenied)
 	})
 }
 
@@ -175,7 +175,7 @@ func TestASuspectTargetThatHasNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
 		c.refused = refusing("InvalidTarget", "10.0.0.9")
-		fails(t, "refused", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.9")), providers.ErrRejected)
+		awscalls.ExpectError(t, "refused", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "10.0.0.9")), providers.ErrRejected)
 		time.Sleep(refusalLife)
 		c.refused = func(asked []string) error {
 			if len(c.deregistered) == 0 {
@@ -183,8 +183,8 @@ func TestASuspectTargetThatHasNoRoom(t *testing.T) {
 			}
 			return nil
 		}
-		fails(t, "there is room", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), nil)
-		expect(t, "members", c.health[arnOf(web)], []lb.TargetHealth{member("10.0.0.9", "initial")})
+		awscalls.ExpectError(t, "there is room", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), nil)
+		awscalls.Expect(t, "members", c.health[arnOf(web)], []lb.TargetHealth{member("10.0.0.9", "initial")})
 	})
 }
 
@@ -192,7 +192,7 @@ func TestASuspectTargetThatHasNoRoom(t *testing.T) {
 func TestTheOtherZoneOfATargetThatHasNoRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
-		fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
+		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1")), nil)
 		c.refused = func(asked []string) error {
 			switch {
 			case asked[0] == "10.0.0.9":
@@ -203,8 +203,8 @@ func TestTheOtherZoneOfATargetThatHasNoRoom(t *testing.T) {
 			return nil
 		}
 		_, err := c.subnets.Since(t.Context(), time.Now())
-		fails(t, "subnets", err, nil)
-		fails(t, "there is room", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), nil)
+		awscalls.ExpectError(t, "subnets", err, nil)
+		awscalls.ExpectError(t, "there is room", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), nil)
 	})
 }
 
@@ -212,8 +212,8 @@ func TestTheOtherZoneOfATargetThatHasNoRoom(t *testing.T) {
 func TestARegistrationThatIsDenied(t *testing.T) {
 	c := newTrial(t)
 	c.refused = refusing("AccessDenied", "10.0.0.9")
-	fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.8", "10.0.0.9")), providers.ErrDenied)
-	expect(t, "calls", c.registered, [][]string{{"10.0.0.8", "10.0.0.9"}})
+	awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.8", "10.0.0.9")), providers.ErrDenied)
+	awscalls.Expect(t, "calls", c.registered, [][]string{{"10.0.0.8", "10.0.0.9"}})
 }
 
 // A plan goes on with some targets. Where none is registered, it says why.
@@ -234,12 +234,12 @@ func TestSomeTargetsAreRegistered(t *testing.T) {
 	} {
 		c2 := newTrial(t)
 		c2.refused = c.refused
-		fails(t, name, c2.RegisterSome(t.Context(), key, web, pods(c.want...)), c.class)
+		awscalls.ExpectError(t, name, c2.RegisterSome(t.Context(), key, web, pods(c.want...)), c.class)
 	}
 	c := newTrial(t)
 	deny(c)
-	fails(t, "closed ports", c.RegisterSome(t.Context(), key, web, pods("10.0.0.1")), providers.ErrDenied)
-	expect(t, "calls", c.registered, nil)
+	awscalls.ExpectError(t, "closed ports", c.RegisterSome(t.Context(), key, web, pods("10.0.0.1")), providers.ErrDenied)
+	awscalls.Expect(t, "calls", c.registered, nil)
 }
 
 func many(n int) (out []string) {
@@ -265,7 +265,7 @@ func TestRefusedTargetsAreNamed(t *testing.T) {
 
 func TestAddressesThatCanBeRegistered(t *testing.T) {
 	for address, want := range map[string]bool{"10.0.0.1": true, "2001:db8::1": true, "i-0123456789abcdef0": true, "fe80::1%eth0": false, "db.example.com": false} {
-		expect(t, address, registrable(address), want)
+		awscalls.Expect(t, address, registrable(address), want)
 	}
 }
 
@@ -274,9 +274,9 @@ func TestAddressesThatCanBeRegistered(t *testing.T) {
 func TestATargetThatIsRegisteredTooOften(t *testing.T) {
 	c := newTrial(t)
 	c.refused = refusing(crowdedTarget, "10.0.0.9")
-	fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), providers.ErrRejected)
-	expect(t, "calls", c.registered, [][]string{{"10.0.0.9"}})
-	expect(t, "subnets are read", slices.Contains(c.aws.Calls(), "DescribeSubnets"), false)
+	awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), providers.ErrRejected)
+	awscalls.Expect(t, "calls", c.registered, [][]string{{"10.0.0.9"}})
+	awscalls.Expect(t, "subnets are read", slices.Contains(c.aws.Calls(), "DescribeSubnets"), false)
 }
 
 // A refusal has the subnets read again, once.
@@ -290,13 +290,13 @@ func TestSubnetsAreReadAgainAfterARefusal(t *testing.T) {
 			return &ec2.DescribeSubnetsOutput{Subnets: []ec2types.Subnet{{SubnetId: aws.String(fmt.Sprint("subnet-", reads))}}}, nil
 		})
 		c.refused = refusing("InvalidTarget", "10.0.0.8", "10.0.0.9")
-		fails(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.8", "10.0.0.9")), providers.ErrRejected)
-		expect(t, "readings", reads, 1)
+		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.8", "10.0.0.9")), providers.ErrRejected)
+		awscalls.Expect(t, "readings", reads, 1)
 		time.Sleep(refusalLife)
 		awscalls.On(&c.aws, func(*ec2.DescribeSubnetsInput) (*ec2.DescribeSubnetsOutput, error) {
 			return nil, awscalls.Refused("UnauthorizedOperation", "no")
 		})
-		fails(t, "subnets are denied", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), providers.ErrDenied)
+		awscalls.ExpectError(t, "subnets are denied", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), providers.ErrDenied)
 	})
 }
 
@@ -306,7 +306,7 @@ func TestTheOtherZoneOfATarget(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t)
 			_, err := c.subnets.Since(t.Context(), time.Now())
-			fails(t, "subnets", err, nil)
+			awscalls.ExpectError(t, "subnets", err, nil)
 			c.refused = func(asked []string) error {
 				switch {
 				case asked[0] == "10.0.0.9":
@@ -316,7 +316,7 @@ func TestTheOtherZoneOfATarget(t *testing.T) {
 				}
 				return awscalls.Refused(code, "no")
 			}
-			fails(t, code, c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), class)
+			awscalls.ExpectError(t, code, c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), class)
 			if len(c.registered) < 2 || c.registered[1][0] != "10.0.0.9 all" {
 				t.Errorf("%s: the calls are %q", code, c.registered)
 			}
@@ -330,6 +330,6 @@ func TestTheOtherZoneOfATarget(t *testing.T) {
 	c := newTrial(t)
 	const node = "i-0123456789abcdef0"
 	c.refused = refusing("InvalidTarget", node)
-	fails(t, "an instance", c.SetTargets(t.Context(), key, web, pods(node)), providers.ErrRejected)
-	expect(t, "calls of an instance, before and after the subnets are read", c.registered, [][]string{{node}, {node}})
+	awscalls.ExpectError(t, "an instance", c.SetTargets(t.Context(), key, web, pods(node)), providers.ErrRejected)
+	awscalls.Expect(t, "calls of an instance, before and after the subnets are read", c.registered, [][]string{{node}, {node}})
 }

@@ -94,7 +94,7 @@ func TestATargetGroupThatLosesItsTags(t *testing.T) {
 	if _, err := c.LookUp(t.Context(), key)(web); err != nil || c.lostTags(arnOf(web)) {
 		t.Errorf("with its tags: %v", err)
 	}
-	expect(t, "with its tags, it is known as", c.arns, map[groupName]string{{key, web}: arnOf(web)})
+	awscalls.Expect(t, "with its tags, it is known as", c.arns, map[groupName]string{{key, web}: arnOf(web)})
 }
 
 // A look forgets what is not there any more, and what is another target group by now. What other
@@ -126,8 +126,8 @@ func TestWhatALookKeeps(t *testing.T) {
 			c2.arns[n], c2.members[arn] = arn, membership{}
 		}
 		c2.Learn(c2.lookAt(key, c.look...))
-		expect(t, name, c2.arns, c.want)
-		expect(t, name+": lost its tags", c2.lostTags(moved), c.lost)
+		awscalls.Expect(t, name, c2.arns, c.want)
+		awscalls.Expect(t, name+": lost its tags", c2.lostTags(moved), c.lost)
 		if known := len(c2.members); known != len(uniqueARNs(c.want)) {
 			t.Errorf("%s: the members of %d target groups are known, want %d", name, known, len(c.want))
 		}
@@ -149,7 +149,7 @@ func TestMembersOfOthersStayKnown(t *testing.T) {
 	c.arns[groupName{key, theirs}] = theirs
 	c.members[theirs] = membership{members: []lb.TargetHealth{member("10.0.0.1", lb.HealthHealthy)}}
 	c.Learn(c.lookAt(key, theirs))
-	expect(t, "members", len(c.membersOf(theirs).members), 1)
+	awscalls.Expect(t, "members", len(c.membersOf(theirs).members), 1)
 }
 
 // A target group that is not told any more, or has its tags back, counts no longer as one that lost
@@ -172,7 +172,7 @@ func TestHowLongTagsCountAsLost(t *testing.T) {
 		}
 		c2.untagged[arn] = c.of
 		c2.Learn(c2.lookAt(key, c.look...))
-		expect(t, name, c2.lostTags(arn), c.lost)
+		awscalls.Expect(t, name, c2.lostTags(arn), c.lost)
 	}
 }
 
@@ -186,9 +186,9 @@ func TestMembersAreReturnedOnceAfterAnObservation(t *testing.T) {
 		}
 		c.aws.Calls()
 		got, err := c.Targets(t.Context(), key, web)
-		expect(t, "the members", got, c.health[arnOf(web)])
-		fails(t, "the members", err, nil)
-		expect(t, "they are read", slices.Contains(c.aws.Calls(), "DescribeTargetHealth"), read)
+		awscalls.Expect(t, "the members", got, c.health[arnOf(web)])
+		awscalls.ExpectError(t, "the members", err, nil)
+		awscalls.Expect(t, "they are read", slices.Contains(c.aws.Calls(), "DescribeTargetHealth"), read)
 	}
 }
 
@@ -198,8 +198,8 @@ func TestMembersThatWereNeverReadAreRead(t *testing.T) {
 	c.health[arnOf(web)] = []lb.TargetHealth{member("10.0.0.1", lb.HealthHealthy)}
 	c.Learn(c.lookAt(key, arnOf(web)))
 	got, err := c.Targets(t.Context(), key, web)
-	fails(t, "the members", err, nil)
-	expect(t, "the members", got, c.health[arnOf(web)])
+	awscalls.ExpectError(t, "the members", err, nil)
+	awscalls.Expect(t, "the members", got, c.health[arnOf(web)])
 }
 
 func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
@@ -210,12 +210,12 @@ func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
 	for _, arn := range []string{ours, theirs, others} {
 		c.members[arn] = membership{members: []lb.TargetHealth{member(arn, lb.HealthHealthy), member(arn+"/2", lb.HealthHealthy)}}
 	}
-	expect(t, "known", c.known(key), []string{ours})
+	awscalls.Expect(t, "known", c.known(key), []string{ours})
 	for arn, has := range map[string]bool{ours: true, theirs: true, others: false, "arn:targetgroup/unknown": false} {
-		expect(t, arn+" is had", c.Has(key, arn), has)
+		awscalls.Expect(t, arn+" is had", c.Has(key, arn), has)
 	}
 	for arn, id := range map[string]lb.GroupID{ours: web, theirs: theirs, others: lb.GroupID(others)} {
-		expect(t, arn+" has the ID", c.IDOf(key, arn), id)
+		awscalls.Expect(t, arn+" has the ID", c.IDOf(key, arn), id)
 	}
 	count := 0
 	for range c.AllMembers {
@@ -224,17 +224,17 @@ func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
 		}
 	}
 	c.removeMissing(key, []string{ours, others}, []elb.TargetGroup{{TargetGroupArn: aws.String(ours)}})
-	expect(t, "after a reading with all", len(c.arns), 3)
+	awscalls.Expect(t, "after a reading with all", len(c.arns), 3)
 	c.removeMissing(key, []string{ours, others}, nil)
-	expect(t, "after a reading without it", c.Has(key, ours), false)
-	expect(t, "members after it", len(c.members), 2)
-	expect(t, "of another load balancer", c.Has(other, others), true)
-	expect(t, "one is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), true)
-	expect(t, "none is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), false)
-	expect(t, "what is known in the end", c.arns, map[groupName]string{{other, "shop/other:80"}: others})
-	expect(t, "members in the end", len(c.members), 1)
+	awscalls.Expect(t, "after a reading without it", c.Has(key, ours), false)
+	awscalls.Expect(t, "members after it", len(c.members), 2)
+	awscalls.Expect(t, "of another load balancer", c.Has(other, others), true)
+	awscalls.Expect(t, "one is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), true)
+	awscalls.Expect(t, "none is gone", c.Remove([]string{"arn:targetgroup/unknown", theirs}), false)
+	awscalls.Expect(t, "what is known in the end", c.arns, map[groupName]string{{other, "shop/other:80"}: others})
+	awscalls.Expect(t, "members in the end", len(c.members), 1)
 	c.setARN(other, "shop/other:80", ours)
-	expect(t, "members of one that was made anew", len(c.members), 0)
+	awscalls.Expect(t, "members of one that was made anew", len(c.members), 0)
 	c.setARN(other, "shop/other:80", "")
-	expect(t, "what is known of one that is gone", len(c.arns), 0)
+	awscalls.Expect(t, "what is known of one that is gone", len(c.arns), 0)
 }
