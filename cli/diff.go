@@ -30,7 +30,8 @@ import (
 const diffHelp = `Compare two configurations by what requests get. Every class of requests that is
 answered differently is one entry: a shortest request of the class as a curl command, and the answer
 before and after. Settings that decide about exposure are compared, too: scheme, ports, inbound
-ranges, mutual TLS, web ACL and certificates.
+ranges, mutual TLS, web ACL and certificates. The answer names a sign-in, and a request that loses
+its sign-in is less protected.
 
 The comparison is about all requests, not about samples. If it takes more steps than the budget,
 the report lists the hosts that are not decided, and never says that they are the same.
