@@ -68,13 +68,9 @@ func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 		return d, schedule.Order(d.tasks, schedule.InUse(seen), schedule.Limits(c))
 	}
 	d, next := with(parkingMode{allowed: true})
-	if len(d.brieflyUnnamed) > 0 {
-		d, next = with(parkingMode{allowed: true, healthyToo: d.brieflyUnnamed})
-	}
 	if lapsed := d.uncheckedMeanwhile(next); len(lapsed) > 0 {
 		next.Unparked = true
-		if held, other := with(parkingMode{allowed: true,
-			healthyToo: append(d.brieflyUnnamed, lapsed...)}); other.Complete &&
+		if held, other := with(parkingMode{allowed: true, healthyToo: lapsed}); other.Complete &&
 			len(held.uncheckedMeanwhile(other)) == 0 {
 			d, next = held, other
 		}
@@ -175,7 +171,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		}
 	}
 	d.removeParkingRules()
-	d.brieflyUnnamed = d.handOver()
+	d.handOver()
 	d.removeWebACL()
 	d.deleteUnused(want)
 	return d

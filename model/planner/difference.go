@@ -112,10 +112,9 @@ type difference struct {
 	origins     map[lb.GroupID][]diag.Source // the routes behind a group
 	changes     []*change
 
-	inUse          map[lb.GroupID]bool // a rule names the group before the plan
-	parked         bool                // some steps park target groups
-	parkedHealthy  map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
-	brieflyUnnamed []lb.GroupID        // healthy groups that no rule would name for a moment
+	inUse         map[lb.GroupID]bool // a rule names the group before the plan
+	parked        bool                // some steps park target groups
+	parkedHealthy map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
 }
 
 // targetsOf are the tasks after which an action's target groups can be forwarded to: they have

@@ -15,11 +15,9 @@ import (
 // one that was named by none, however briefly: requests are answered 503 meanwhile. So the last
 // rules that name a healthy group are deleted once another rule names it.
 
-// handOver has the tasks that stop naming a healthy group wait for one that begins to. It returns
-// the groups of which each task of the one kind waits for one of the other, as where two paths
-// exchange their groups.
-func (d *difference) handOver() []lb.GroupID {
-	var torn []lb.GroupID
+// handOver has the tasks that stop naming a healthy group wait for one that begins to, where that
+// does not wait for any of them: where two paths exchange their groups, it does.
+func (d *difference) handOver() {
 	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
 		leave, take := d.stopNaming[g.ID], d.startNaming[g.ID]
@@ -33,14 +31,10 @@ func (d *difference) handOver() []lb.GroupID {
 		at := slices.IndexFunc(take, func(next int) bool {
 			return !slices.ContainsFunc(leave, d.predecessors(next))
 		})
-		switch {
-		case at >= 0:
+		if at >= 0 {
 			d.waitFor(leave, take[at])
-		case len(take) > 0:
-			torn = append(torn, g.ID)
 		}
 	}
-	return torn
 }
 
 // A handover is a healthy group that some steps stop naming and others begin to. It has the places
@@ -81,7 +75,7 @@ func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 func (h handover) gap() bool { return h.first == absent || h.first >= h.last }
 
 // uncheckedMeanwhile are the healthy groups that no rule names for a while, as limits do not permit
-// another order, and that take over requests which targets answer now.
+// another order or there is none, and that take over requests which targets answer now.
 func (d *difference) uncheckedMeanwhile(by schedule.Sequence) (out []lb.GroupID) {
 	for _, h := range d.handovers(by) {
 		if h.gap() && d.takesOver(h.group) {
@@ -136,9 +130,7 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 // waitFor has tasks wait for another one, as far as limits permit.
 func (d *difference) waitFor(tasks []int, before int) {
 	for _, t := range tasks {
-		if t != before {
-			d.tasks[t].Optional = append(d.tasks[t].Optional, before)
-		}
+		d.tasks[t].Optional = append(d.tasks[t].Optional, before)
 	}
 }
 

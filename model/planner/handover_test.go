@@ -36,6 +36,12 @@ func TestAHealthyGroupIsNamedAllTheTime(t *testing.T) {
 				"delete rule 80/16661 < create rule 80/33713",
 			},
 		},
+		"another host, while a third one keeps it": {
+			reason: "A is named all the time, so that nothing waits",
+			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("A")), rule("b.example.com", "/x", forward("B")))),
+			to:     with(listener(80, rule("b.example.com", "", forward("A")), rule("c.example.com", "", forward("A")), rule("b.example.com", "/x", forward("B")))),
+			want:   []string{"create rule 80/31240", "delete rule 80/12496"},
+		},
 		"in the last place": {
 			reason: "where there is no room for both rules, the old one goes first: no answered request is sent to the new one",
 			from:   with(listener(80, rule("a.example.com", "", forward("A")), rule("b.example.com", "", forward("B")))),
@@ -194,6 +200,62 @@ func TestGroupsThatTakeOver(t *testing.T) {
 		}
 		if got := d.takesOver("G"); got != tt.want {
 			t.Errorf("%s: %t", tt.why, got)
+		}
+	}
+}
+
+// All steps that stop naming a healthy group wait for one that begins to, or for its parking rule.
+func TestStepsThatStopNamingAGroupWait(t *testing.T) {
+	b := balancer()
+	b.TargetGroups = []lb.TargetGroup{group("G")}
+	seen := ready(b, lb.ALB())
+	for _, tt := range []struct {
+		why    string
+		take   []int
+		parked map[lb.GroupID]int
+		want   [][]int // for which steps each of the two waits that stop naming it
+	}{
+		{"for the first that begins to", []int{2, 3}, nil, [][]int{{2}, {2}}},
+		{"for one that does not wait for them", []int{4, 3}, nil, [][]int{{3}, {3}}},
+		{"for none that waits for them", []int{4}, nil, [][]int{nil, nil}},
+		{"for no other step", []int{1}, nil, [][]int{nil, nil}},
+		{"for the parking rule", []int{2, 3}, map[lb.GroupID]int{"G": 5}, [][]int{{5}, {5}}},
+	} {
+		d := &difference{seen: seen, want: b, parkedHealthy: tt.parked,
+			stopNaming: map[lb.GroupID][]int{"G": {0, 1}}, startNaming: map[lb.GroupID][]int{"G": tt.take}}
+		for _, after := range [][]int{nil, nil, nil, nil, {1}, nil} {
+			d.add(plan.DeleteListener{}, schedule.Places{}, after...)
+		}
+		d.handOver()
+		if got := [][]int{d.tasks[0].Optional, d.tasks[1].Optional}; !cmp.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
+		}
+	}
+}
+
+// What comes in the right order stays in it, though a place at a limit alone has put it there.
+func TestTheOrderOfAHandoverIsKept(t *testing.T) {
+	b := balancer()
+	b.TargetGroups = []lb.TargetGroup{group("G")}
+	seen := ready(b, lb.ALB())
+	for _, tt := range []struct {
+		why         string
+		leave, take int // the places of the steps
+		after, want []int
+	}{
+		{"it waits for neither", 2, 0, nil, []int{0}},
+		{"it waits for another step", 2, 0, []int{1}, []int{0, 1}},
+		{"it waits for it already", 2, 0, []int{0, 1}, []int{0, 1}},
+		{"the group is named by none for a while", 2, 3, []int{1}, []int{1}},
+	} {
+		d := &difference{seen: seen, want: b, stopNaming: map[lb.GroupID][]int{"G": {0}}, startNaming: map[lb.GroupID][]int{"G": {1}}}
+		d.add(plan.DeleteListener{}, schedule.Places{})
+		d.add(plan.CreateListener{}, schedule.Places{})
+		by := schedule.Sequence{Index: []int{tt.leave, tt.take}, Steps: make([]plan.Planned, 4)}
+		by.Steps[tt.leave].After = tt.after
+		d.keepNamed(by)
+		if got := by.Steps[tt.leave].After; !slices.Equal(got, tt.want) {
+			t.Errorf("%s: it waits for %v, want %v", tt.why, got, tt.want)
 		}
 	}
 }
