@@ -31,9 +31,9 @@ const (
 	TagPrivateRole = "kubernetes.io/role/internal-elb"
 )
 
-// NetworkLife is how long subnets and route tables are used that were read for another load
+// networkLife is how long subnets and route tables are used that were read for another load
 // balancer.
-const NetworkLife = time.Minute
+const networkLife = time.Minute
 
 // LeastFree is how many free addresses AWS requires of a subnet.
 const LeastFree = 8
@@ -60,43 +60,52 @@ func NewSubnets(api *ec2.Client, vpc, region string) *Subnets {
 // Choose chooses subnets. Those that the load balancer is in stay, as long as they fit. A reading
 // of a moment ago is recent enough to find some, and not to say that there are none.
 func (v *Subnets) Choose(ctx context.Context, n lb.Network, standing []string) ([]string, error) {
+	chosen, _, err := v.Explain(ctx, n, standing)
+	return chosen, err
+}
+
+// Explain chooses subnets as Choose does, and returns what each of them has in common.
+func (v *Subnets) Explain(
+	ctx context.Context, n lb.Network, standing []string,
+) (chosen []string, reason string, err error) {
 	now := time.Now()
-	chosen, err := v.chooseSince(ctx, now.Add(-NetworkLife), n, standing)
+	chosen, reason, err = v.chooseSince(ctx, now.Add(-networkLife), n, standing)
 	if errors.Is(err, providers.ErrRejected) {
 		return v.chooseSince(ctx, now, n, standing)
 	}
-	return chosen, err
+	return chosen, reason, err
 }
 
 // chooseSince chooses among the subnets that existed at a time, or later.
 func (v *Subnets) chooseSince(
 	ctx context.Context, when time.Time, n lb.Network, standing []string,
-) ([]string, error) {
+) (chosen []string, reason string, err error) {
 	subnets, err := v.Since(ctx, when)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if len(n.Subnets) > 0 {
-		return v.byName(n.Subnets, subnets)
+		chosen, err = v.byName(n.Subnets, subnets)
+		return chosen, "is named by the class", err
 	}
 	subnets = v.ofOneKind(n, subnets)
-	fits, reason, err := v.Fitting(ctx, when, n, subnets)
+	fits, reason, err := v.fitting(ctx, when, n, subnets)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	unfit := func(id string) bool {
 		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool { return aws.ToString(s.SubnetId) == id && fits(s) })
 	}
 	if len(standing) > 1 && !slices.ContainsFunc(standing, unfit) {
-		return standing, nil
+		return standing, reason, nil
 	}
-	chosen := onePerZone(subnets, standing, fits)
+	chosen = onePerZone(subnets, standing, fits)
 	if len(chosen) < 2 {
-		return nil, fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; "+
+		return nil, "", fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; "+
 			"AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class: %w",
 			v.vpc, len(chosen), reason, LeastFree, providers.ErrRejected)
 	}
-	return chosen, nil
+	return chosen, reason, nil
 }
 
 // ofOneKind returns the subnets to choose from: those in availability zones, unless only others
@@ -148,9 +157,9 @@ func (v *Subnets) byName(names []string, subnets []ec2types.Subnet) ([]string, e
 	return slices.Compact(out), nil
 }
 
-// Fitting returns which subnets fit, and the reason: the tags of the class, else the role tag of
+// fitting returns which subnets fit, and the reason: the tags of the class, else the role tag of
 // the scheme, else whether they have a route to the internet, where some have and others have not.
-func (v *Subnets) Fitting(
+func (v *Subnets) fitting(
 	ctx context.Context, when time.Time, n lb.Network, subnets []ec2types.Subnet,
 ) (fits func(ec2types.Subnet) bool, reason string, err error) {
 	if len(n.SubnetTags) > 0 {

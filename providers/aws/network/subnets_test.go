@@ -126,7 +126,7 @@ func TestHowLongSubnetsAreUsed(t *testing.T) {
 		}{
 			{0, "a", providers.ErrRejected, 1},
 			{time.Second, "ab", nil, 1},
-			{NetworkLife, "ab", nil, 0},
+			{networkLife, "ab", nil, 0},
 			{1, "ab", nil, 1},
 		} {
 			time.Sleep(w.after)
@@ -177,10 +177,10 @@ func TestTheZonesOfTargets(t *testing.T) {
 			awscalls.Expect(t, about, changed, want)
 		}
 		again("at once", false, nil)
-		time.Sleep(NetworkLife + 1)
+		time.Sleep(networkLife + 1)
 		again("the same", false, nil)
 		awscalls.Expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})
-		time.Sleep(NetworkLife + 1)
+		time.Sleep(networkLife + 1)
 		c.refuse["DescribeSubnets"] = denied
 		again("denied", false, providers.ErrDenied)
 		awscalls.Expect(t, "still misplaced", zones(false, "192.168.0.1"), []string{"192.168.0.1"})

@@ -62,7 +62,7 @@ func outside(ip netip.Addr, subnets []ec2types.Subnet) bool {
 // changed.
 func (v *Subnets) Reread(ctx context.Context) (bool, error) {
 	before := v.list.Last()
-	after, err := v.Since(ctx, time.Now().Add(-NetworkLife))
+	after, err := v.Since(ctx, time.Now().Add(-networkLife))
 	if err != nil || reflect.DeepEqual(before, after) {
 		return false, err
 	}

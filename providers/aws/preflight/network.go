@@ -69,8 +69,7 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 // lookAtScheme says where load balancers of a scheme would stand.
 func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(string) bool) {
 	id, title := "aws/subnets/"+scheme, "subnets of "+scheme+" load balancers"
-	n := lb.Network{Scheme: scheme}
-	chosen, err := i.network.Choose(ctx, n, nil)
+	chosen, what, err := i.network.Explain(ctx, lb.Network{Scheme: scheme}, nil)
 	if errors.Is(err, providers.ErrRejected) {
 		i.note(check.Bad(id, title, strings.TrimSuffix(err.Error(), ": "+providers.ErrRejected.Error()), "tag a subnet in each of two zones, or name subnets in the class"))
 		return
@@ -79,9 +78,8 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 		i.failed(id, title, err)
 		return
 	}
-	_, what, err := i.network.Fitting(ctx, time.Now().Add(-network.NetworkLife), n, i.subnets)
-	if err != nil {
-		i.failed(id, title, err)
+	if scheme == "internet-facing" && !slices.ContainsFunc(chosen, open) {
+		i.note(check.Unsure(id, title, "no subnet has a route to an internet gateway", "only internal load balancers can be made here: give the route to public subnets if others are wanted"))
 		return
 	}
 	var list []string
@@ -90,12 +88,7 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 			list = append(list, fmt.Sprintf("%s in %s with %d free addresses", aws.ToString(s.SubnetId), aws.ToString(s.AvailabilityZone), aws.ToInt32(s.AvailableIpAddressCount)))
 		}
 	}
-	detail := "each " + what + ": " + strings.Join(list, ", ")
-	if scheme == "internet-facing" && !slices.ContainsFunc(chosen, open) {
-		i.note(check.Unsure(id, title, "no subnet has a route to an internet gateway", "only internal load balancers can be made here: give the route to public subnets if others are wanted"))
-		return
-	}
-	i.note(check.Good(id, title, detail))
+	i.note(check.Good(id, title, "each "+what+": "+strings.Join(list, ", ")))
 }
 
 // lookAtNodeGroups says which security groups would admit load balancers.
