@@ -54,19 +54,19 @@ func rights(me arn.ARN, region, cluster string) ([]right, error) {
 	}
 	var out []right
 	for _, s := range policy.Statement {
+		if s.Sid == "ReachTargets" && cluster == "" {
+			continue
+		}
 		known := map[string]string{}
 		for _, keys := range s.Condition {
 			for key, values := range keys {
-				if strings.HasSuffix(key, "/CLUSTER") && cluster != "" {
-					key = strings.TrimSuffix(key, "CLUSTER") + cluster
+				if tag, found := strings.CutSuffix(key, "/CLUSTER"); found {
+					key = tag + "/" + cluster
 				}
 				known[key] = strings.ReplaceAll(values[0], "*", "check")
 			}
 		}
 		for _, action := range s.Action {
-			if s.Sid == "ReachTargets" && cluster == "" {
-				continue
-			}
 			out = append(out, right{s.Sid, action, example(s.Resource, action, me, region), known})
 		}
 	}

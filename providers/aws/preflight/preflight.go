@@ -57,14 +57,15 @@ func (i *inspection) failed(id, title string, err error) {
 // too.
 func Check(ctx context.Context, a access.Access) []check.Finding {
 	i := &inspection{access: a}
-	if i.identify(ctx) && i.locate(ctx) {
+	if !i.identify(ctx) {
+		return i.findings
+	}
+	if i.locate(ctx) {
 		i.lookAtSubnets(ctx)
 		i.lookAtNodeGroups(ctx)
 		i.lookAtQuotas(ctx)
 	}
-	if i.me.AccountID != "" {
-		i.lookAtRights(ctx)
-	}
+	i.lookAtRights(ctx)
 	return i.findings
 }
 
@@ -102,7 +103,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	}
 	if err != nil {
 		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: the answer is empty, or not of AWS", said)
-		if said == "" && foreign(err) {
+		if foreign(err) {
 			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
 		}
 		i.note(check.Bad("aws/identity", "identity", detail, "see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy answers instead"))

@@ -69,7 +69,7 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 
 // rightFinding sums up what is known of an action, which several statements may allow.
 func rightFinding(action string, of []int, all []right, verdicts []verdict) check.Finding {
-	f := check.Good("aws/iam/"+action, action, "allowed")
+	f := check.Good("aws/iam/"+action, action, "")
 	var denied, unknown []string
 	needed, why := "", ""
 	for _, n := range of {
@@ -139,17 +139,10 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 func (i *inspection) tried(ctx context.Context, all []right) []verdict {
 	out := make([]verdict, len(all))
 	probes := i.probes(ctx)
-	done := map[string]verdict{}
 	for n, r := range all {
-		name := r.statement + " " + r.action
-		probe, ok := probes[name]
-		if !ok {
-			continue
+		if probe := probes[r.statement+" "+r.action]; probe != nil {
+			out[n] = judge(r.action, probe(ctx))
 		}
-		if _, again := done[name]; !again {
-			done[name] = judge(r.action, probe(ctx))
-		}
-		out[n] = done[name]
 	}
 	return out
 }
