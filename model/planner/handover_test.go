@@ -193,11 +193,7 @@ func TestGroupsThatTakeOver(t *testing.T) {
 		{"ports that open and close", balancer(listener(80, served)), balancer(listener(81, hosts)), false},
 		{"a port that opens with a default action", balancer(listener(80, served)), balancer(defaulting(listener(81), forward("G"))), false},
 	} {
-		seen, known := built(grouped(tt.from), c), newOverlapCache(c.Dialect)
-		d := &difference{seen: seen, want: grouped(tt.to), caps: c, overlaps: known}
-		for _, co := range compare(seen, d.want, c) {
-			d.changes = append(d.changes, newChange(co, known))
-		}
+		d := comparing(built(grouped(tt.from), c), grouped(tt.to))
 		if got := d.takesOver("G"); got != tt.want {
 			t.Errorf("%s: %t", tt.why, got)
 		}

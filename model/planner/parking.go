@@ -225,7 +225,7 @@ func (d *difference) startOfService(parked lb.Rule) []int {
 		}
 		tasks = append(tasks, w)
 		for i, t := range d.tasks {
-			if i != w && slices.Contains(t.After, w) {
+			if slices.Contains(t.After, w) {
 				tasks = append(tasks, i)
 			}
 		}
