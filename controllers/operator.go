@@ -23,6 +23,7 @@ import (
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/gauges"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/loadbalancer"
 	"fairlead.dev/fairlead/controllers/metrics"
@@ -111,7 +112,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 		balancers.Awaken(ctx, w.Directory.On(changed))
 	}
 	leftOver := &unassigned.Reconciler{Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
-	w.gauges.balancers, w.gauges.unassigned = balancers, leftOver
+	w.gauges.Balancers, w.gauges.Unassigned = balancers, leftOver
 	if err := m.Add(metrics.NewExposition(w.Metrics, w.options.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
 	}
@@ -136,7 +137,7 @@ type wiring struct {
 	options  Options
 	liveness *queue.Liveness
 	caches   *cluster.CatchUp
-	gauges   *gauges
+	gauges   *gauges.Gauges
 }
 
 func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, error) {
@@ -159,8 +160,8 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 			DriftInterval: o.DriftInterval, ReadOnly: o.ReadOnly, Ended: ctx.Done(),
 		},
 	}
-	w.gauges = &gauges{Gatherer: w.Gatherer, waits: w.Waits}
-	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.take)
+	w.gauges = &gauges.Gauges{Gatherer: w.Gatherer, Waits: w.Waits}
+	w.Parts.Metrics = metrics.NewRecorder(o.Requests, o.Reads, o.Version, w.gauges.Take)
 	w.Cloud = metrics.Metered(o.Cloud, w.Metrics)
 	w.Expectations = expectations.NewReader(m.GetAPIReader(), watcher, ctx.Done())
 	return w, nil
@@ -214,7 +215,7 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconcile
 
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	targets := &targets.Reconciler{
-		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes, Waiting: w.Waits, Backlog: &w.gauges.late,
+		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes, Waiting: w.Waits, Backlog: &w.gauges.Late,
 		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.SetRegistered,
 		ReconcileLater: r.ReconcileOne,
 	}
@@ -256,7 +257,7 @@ func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error
 	collector := &orphans.Collector{
 		Gatherer: w.Gatherer, Cloud: w.Cloud, Every: w.options.OrphanInterval,
 		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
-		Count:     w.gauges.orphans.set, Reconcile: r.Awaken,
+		Count:     w.gauges.Orphans.Set, Reconcile: r.Awaken,
 	}
 	if err := w.Add(collector); err != nil {
 		return fmt.Errorf("adding the collector of orphans: %w", err)

@@ -106,6 +106,7 @@ var reasons = map[string]string{
 	"controllers/proofs":       "what becomes of a plan that is not proven",
 	"controllers/expectations": "expectations of classes, read from ConfigMaps, and which plans they forbid",
 	"controllers/gather":       "what a load balancer depends on, read in one go",
+	"controllers/gauges":       "what is counted when metrics are scraped, to be wired",
 	"controllers/ingresses":    "the writes on Ingresses: finalizer and status",
 	"controllers/loadbalancer": "the reconciler of load balancers, to be wired",
 	"controllers/metrics":      "counters, and the provider whose calls are timed",

@@ -1,4 +1,4 @@
-package controllers
+package gauges
 
 import (
 	"encoding/json"

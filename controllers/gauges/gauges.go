@@ -1,12 +1,12 @@
-package controllers
+// Package gauges counts what is there when metrics are scraped, from the records and the cache: so
+// no count is out of date, and no series outlives its load balancer.
+package gauges
 
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -29,21 +29,19 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file counts gauges when metrics are scraped, from the records and the cache: so no count is
-// out of date, and no series outlives its load balancer.
-
-// gauges counts for the leader. A replica without the lease has no records, and no gauges.
-type gauges struct {
+// Gauges count for the leader. A replica without the lease has no records, and no gauges.
+type Gauges struct {
 	*gather.Gatherer
-	balancers *loadbalancer.Reconciler
-	// late is the changes of targets that the cloud does not have yet.
-	late       queue.Backlog[lb.GroupKey]
-	orphans    orphanCounts
-	waits      *waits.Waits
-	unassigned *unassigned.Reconciler
+	Balancers *loadbalancer.Reconciler
+	// Late is the changes of targets that the cloud does not have yet.
+	Late       queue.Backlog[lb.GroupKey]
+	Orphans    Orphans
+	Waits      *waits.Waits
+	Unassigned *unassigned.Reconciler
 }
 
-func (c *gauges) take(emit emitter) {
+// Take emits the value of each gauge.
+func (c *Gauges) Take(emit emitter) {
 	all := c.Memories.All()
 	if all == nil {
 		return
@@ -55,33 +53,33 @@ func (c *gauges) take(emit emitter) {
 			found[[2]string{d.Severity, d.Reason}]++
 		}
 	}
-	for _, d := range c.unassigned.Diagnostics() {
+	for _, d := range c.Unassigned.Diagnostics() {
 		found[[2]string{string(d.Severity), string(d.Reason)}]++
 	}
 	for labels, n := range found {
 		emit(metrics.DiagnosticsGauge, float64(n), labels[:]...)
 	}
-	for key, n := range c.balancers.AwaitedGroups() {
+	for key, n := range c.Balancers.AwaitedGroups() {
 		emit(metrics.ParkedGauge, float64(n), string(key))
 	}
-	orphans, kept := c.orphans.get()
+	orphans, kept := c.Orphans.get()
 	emit(metrics.OrphansGauge, float64(orphans))
 	for by, n := range kept {
 		emit(metrics.OrphansHeldGauge, float64(n), by)
 	}
-	count, longest := c.waits.Longest()
+	count, longest := c.Waits.Longest()
 	for _, reason := range waits.Reasons() {
 		emit(metrics.WaitingGauge, float64(count[reason]), reason)
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
-	emit(metrics.UnmetGauge, c.balancers.OldestChange().Seconds(), queue.BalancersLoop)
-	emit(metrics.UnmetGauge, c.late.Oldest().Seconds(), queue.TargetsLoop)
+	emit(metrics.UnmetGauge, c.Balancers.OldestChange().Seconds(), queue.BalancersLoop)
+	emit(metrics.UnmetGauge, c.Late.Oldest().Seconds(), queue.TargetsLoop)
 	ofFeatures(all, emit)
 	c.ofIngresses(all, emit)
 }
 
 // ofRecords counts what is remembered of load balancers.
-func (c *gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
+func (c *Gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
@@ -123,7 +121,7 @@ func (c *gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 }
 
 // ofIngresses counts those that name no class, and those that are not ours alone.
-func (c *gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
+func (c *Gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 	ctx := context.Background() // of a scrape, which has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
@@ -192,7 +190,7 @@ func departedAt(r records.Record, member string) *metav1.Time {
 }
 
 // grace is how long a load balancer serves a member that is not ours any more.
-func (c *gauges) grace(key lb.Key, objects objects.Objects) time.Duration {
+func (c *Gauges) grace(key lb.Key, objects objects.Objects) time.Duration {
 	class := classes.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &classes.Class{}
@@ -215,23 +213,4 @@ func takenBy(ing *networkingv1.Ingress, foreign bool, addresses []string) string
 		return "status"
 	}
 	return ""
-}
-
-// orphanCounts holds how many orphans the last pass has found.
-type orphanCounts struct {
-	mu   sync.Mutex
-	all  int
-	kept map[string]int // of these, by what keeps them from being collected
-}
-
-func (c *orphanCounts) set(all int, kept map[string]int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.all, c.kept = all, kept
-}
-
-func (c *orphanCounts) get() (all int, kept map[string]int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.all, maps.Clone(c.kept)
 }
