@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"fmt"
+	"net/url"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -44,7 +45,8 @@ type accountOf struct {
 
 func newAccount(a access.Access) *accountOf {
 	c := &accountOf{inspection: &inspection{access: a, me: role}, refuse: map[string]error{}}
-	c.sdk = c.aws.Config()
+	c.sdk = (&iam{answer: func(url.Values) (int, string) { return 0, "unreachable" }}).config()
+	c.sdk.APIOptions = c.aws.Config().APIOptions
 	c.answerNetwork()
 	c.answerQuotas()
 	return c

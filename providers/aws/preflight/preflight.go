@@ -128,11 +128,10 @@ func (i *inspection) locate(ctx context.Context) bool {
 		return false
 	}
 	a := i.access
-	made := recent.New(0, func([]string) bool { return false })
 	i.Clients = clients.New(i.sdk, a.Installation, vpc,
-		throttle.NewPacer(a.Rates, a.Requested).Into, throttle.Deadlines{}.Usual().Into, made.Into)
+		throttle.NewPacer(a.Rates, a.Requested).Into, throttle.Deadlines{}.Usual().Into)
 	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
-	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, made)
+	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, recent.New(0, nil))
 	i.subnets, err = i.network.Since(ctx, time.Now())
 	switch {
 	case err != nil:

@@ -71,27 +71,24 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 func rightFinding(action string, of []int, all []right, verdicts []verdict) check.Finding {
 	f := check.Good("aws/iam/"+action, action, "")
 	var denied, unknown []string
-	needed, why := "", ""
+	needed, refusal, why := false, "", ""
 	for _, n := range of {
 		v, sid := verdicts[n], all[n].statement
 		switch {
-		case v.known && v.allowed:
+		case v.allowed:
 			f.Detail = "allowed, " + v.how
 		case v.known:
-			denied = append(denied, sid)
-			if occasional[sid] == "" {
-				needed = sid
-			}
-			f.Detail = "denied, " + v.how
+			denied, refusal = append(denied, sid), "denied, "+v.how
+			needed = needed || occasional[sid] == ""
 		default:
 			unknown, why = append(unknown, sid), cmp.Or(why, v.how)
 		}
 	}
 	switch {
-	case needed != "":
-		f.State, f.Advice = check.Wrong, fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
+	case needed:
+		f.State, f.Detail, f.Advice = check.Wrong, refusal, fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
 	case len(denied) > 0:
-		f.State, f.Advice = check.Unknown, fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]], strings.Join(denied, ", "))
+		f.State, f.Detail, f.Advice = check.Unknown, refusal, fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]], strings.Join(denied, ", "))
 	case len(unknown) > 0:
 		f.State, f.Detail = check.Unknown, "not known: "+cmp.Or(why, "no harmless call tries what is allowed in "+strings.Join(unknown, ", "))
 	}
