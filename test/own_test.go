@@ -36,7 +36,6 @@ var untested = []string{
 	"providers/fake/certificates",
 	"providers/fake/frontend",
 	"providers/fake/statefile",
-	"providers/prove",
 }
 
 func TestPackagesHaveTestsOfTheirOwn(t *testing.T) {

@@ -188,6 +188,23 @@ const slower = 5
 // mostTries is how often an error is tried again that need not end.
 const mostTries = 20
 
+// once makes a call once the cloud is ready for it.
+func once[T any](ctx context.Context, r *run, call func() (T, error)) (T, error) {
+	for {
+		out, err := call()
+		if !passing(err) {
+			return out, err
+		}
+		if err := pause(ctx, r.Pause); err != nil {
+			return out, err
+		}
+	}
+}
+
+func (r *run) observe(ctx context.Context, key lb.Key) (*lb.Observed, error) {
+	return once(ctx, r, func() (*lb.Observed, error) { return r.cloud.Observe(ctx, key, false) })
+}
+
 // pause waits, unless the context ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
@@ -240,13 +257,6 @@ func (g guarded) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (
 		return err
 	})
 	return out, err
-}
-
-func (g guarded) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
-	if err := g.spent(); err != nil {
-		return err
-	}
-	return g.Cloud.SetTargets(ctx, key, group, want)
 }
 
 // oneLine is an error in one line.

@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -60,14 +59,11 @@ func (r *run) scenarios(ctx context.Context) error {
 
 // all are the scenarios.
 func (r *run) all(ctx context.Context) ([]scenario, error) {
-	facts, err := r.cloud.Lookup(ctx, lb.Questions{Network: lb.Network{Key: first, Scheme: "internal"}})
+	subnets, err := r.subnets(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(facts.Unmet) > 0 {
-		return nil, fmt.Errorf("there is nowhere to stand: %s", facts.Unmet[0])
-	}
-	l := life{subnets: facts.Subnets, tag: "a"}
+	l := life{subnets: subnets, tag: "a"}
 	if r.Target != nil {
 		l.targets = []lb.Target{*r.Target}
 	}
@@ -108,8 +104,8 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 	}
 
 	made := l.balancer(first, groups(webGroup), nil, plain(home))
-	inserted := l.balancer(first, groups(webGroup, apiGroup), nil, plain(calls, gone, split, home))
-	retargeted := l.balancer(first, groups(webGroup, apiGroup, lateGroup), nil, plain(calls, gone, split, moved))
+	inserted := l.balancer(first, groups(apiGroup, webGroup), nil, plain(calls, gone, split, home))
+	retargeted := l.balancer(first, groups(apiGroup, lateGroup, webGroup), nil, plain(calls, gone, split, moved))
 	tls := l.balancer(first, groups(apiGroup, lateGroup), served(old), plain(secure), pair(old, calls, moved))
 	renewal := l.balancer(first, groups(apiGroup, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
 	changed := later.balancer(first, groups(quicker, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
@@ -119,7 +115,7 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 
 	return []scenario{
 		{"missing", "what does not exist is observed as not existing", func(ctx context.Context) (string, error) {
-			seen, err := r.cloud.Observe(ctx, first, false)
+			seen, err := r.observe(ctx, first)
 			if err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0) {
 				err = fmt.Errorf("%s is there", first)
 			}
@@ -147,12 +143,26 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 	}, nil
 }
 
+// subnets are those that load balancers can be in.
+func (r *run) subnets(ctx context.Context) ([]string, error) {
+	facts, err := once(ctx, r, func() (lb.Facts, error) {
+		return r.cloud.Lookup(ctx, lb.Questions{Network: lb.Network{Key: first, Scheme: "internal"}})
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(facts.Unmet) > 0 {
+		return nil, fmt.Errorf("there is nowhere to stand: %s", facts.Unmet[0])
+	}
+	return facts.Subnets, nil
+}
+
 // arrive makes a load balancer what is wanted, and checks that nothing is left to do.
 func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
 	if err := r.until(ctx, want, passing); err != nil {
 		return err
 	}
-	seen, err := r.cloud.Observe(ctx, want.Key, false)
+	seen, err := r.observe(ctx, want.Key)
 	if err != nil {
 		return err
 	}
@@ -167,23 +177,18 @@ const slowest = time.Minute
 
 // kept checks that what was kept while steps were made is what is observed.
 func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
-	want, err := inComparableForm(seen)
-	if err != nil {
-		return err
-	}
+	want := inComparableForm(seen)
 	for deadline := time.Now().Add(slowest); ; {
-		there, err := r.cloud.Observe(ctx, seen.Key, false)
-		if err != nil && !passing(err) {
+		there, err := r.observe(ctx, seen.Key)
+		if err != nil {
 			return err
 		}
-		if err == nil {
-			got, err := inComparableForm(there)
-			if err != nil || bytes.Equal(got, want) {
-				return err
-			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("what is observed is not what was kept: %s", firstDifference(string(want), string(got)))
-			}
+		got := inComparableForm(there)
+		if got == want {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("what is observed is not what was kept: %s", firstDifference(want, got))
 		}
 		if err := pause(ctx, r.Pause); err != nil {
 			return err
@@ -191,18 +196,15 @@ func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
 	}
 }
 
-// inComparableForm is an observation without what becomes so in its own time.
-func inComparableForm(o *lb.Observed) ([]byte, error) {
-	o = o.Clone()
+// inComparableForm writes an observation without what becomes so in its own time. It takes that out
+// of the observation.
+func inComparableForm(o *lb.Observed) string {
 	o.Active = false
 	for i := range o.TargetGroups {
 		o.TargetGroups[i].Ready = false
 	}
-	text, err := json.Marshal(o)
-	if err != nil {
-		return nil, fmt.Errorf("writing what was observed: %w", err)
-	}
-	return text, nil
+	text, _ := json.Marshal(o) // plain data, which always marshals
+	return string(text)
 }
 
 // firstDifference is where two texts part.
@@ -217,40 +219,24 @@ func firstDifference(kept, observed string) string {
 
 // twice makes each step of a plan two times.
 func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
-	seen, err := r.cloud.Observe(ctx, want.Key, false)
+	seen, err := r.observe(ctx, want.Key)
 	if err != nil {
 		return "", err
 	}
 	steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
-	done := 0
 	for _, s := range steps {
 		var result plan.Result
-		for time := range 2 {
-			out, err := r.apply(ctx, seen, s.Step)
+		for _, time := range []string{"first", "second"} {
+			result, err = once(ctx, r, func() (plan.Result, error) {
+				return r.cloud.Apply(context.WithoutCancel(ctx), seen, s.Step)
+			})
 			if err != nil {
-				return "", fmt.Errorf("%s %s, time %d: %w", s.Step.Op(), s.Step.ID(), time+1, err)
-			}
-			if time == 0 {
-				result = out
+				return "", fmt.Errorf("%s %s, the %s time: %w", s.Step.Op(), s.Step.ID(), time, err)
 			}
 		}
 		s.Step.Do(seen, result)
-		done++
 	}
-	return fmt.Sprintf("%d steps", done), r.arrive(ctx, want)
-}
-
-// apply applies one step, and waits where the cloud is not ready for it.
-func (r *run) apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
-	for {
-		out, err := r.cloud.Apply(context.WithoutCancel(ctx), seen, step)
-		if err == nil || !passing(err) {
-			return out, err
-		}
-		if err := pause(ctx, r.Pause); err != nil {
-			return out, err
-		}
-	}
+	return fmt.Sprintf("%d steps", len(steps)), r.arrive(ctx, want)
 }
 
 // slowestIndex is how long it may take until something is found by its tags.
@@ -259,8 +245,8 @@ const slowestIndex = 3 * time.Minute
 // listed waits until both load balancers are listed, and says how long that took.
 func (r *run) listed(ctx context.Context) (string, error) {
 	for began := time.Now(); ; {
-		keys, err := r.cloud.List(ctx)
-		if err != nil && !passing(err) {
+		keys, err := once(ctx, r, func() ([]lb.Key, error) { return r.cloud.List(ctx) })
+		if err != nil {
 			return "", err
 		}
 		lag := time.Since(began)

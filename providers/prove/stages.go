@@ -1,9 +1,6 @@
 package prove
 
 import (
-	"cmp"
-	"slices"
-
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -36,11 +33,9 @@ type life struct {
 	tag     string
 }
 
-// balancer has a listener, and what it names.
+// balancer has listeners, and what they name, in the order of the IDs.
 func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
 	settings := routing.Settings{Scheme: "internal", IPFamily: "ipv4", Subnets: l.subnets, Tags: map[string]string{"stage": l.tag}}
-	slices.SortFunc(groups, func(a, b lb.TargetGroup) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
 	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings, Listeners: listeners, TargetGroups: groups, Certificates: certificates}
 }
 
