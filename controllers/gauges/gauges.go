@@ -18,12 +18,11 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
-	"fairlead.dev/fairlead/controllers/loadbalancer"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
-	"fairlead.dev/fairlead/controllers/unassigned"
 	"fairlead.dev/fairlead/controllers/waits"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
@@ -32,12 +31,25 @@ import (
 // Gauges count for the leader. A replica without the lease has no records, and no gauges.
 type Gauges struct {
 	*gather.Gatherer
-	Balancers *loadbalancer.Reconciler
+	Balancers Balancers
 	// Late is the changes of targets that the cloud does not have yet.
 	Late       queue.Backlog[lb.GroupKey]
 	Orphans    Orphans
 	Waits      *waits.Waits
-	Unassigned *unassigned.Reconciler
+	Unassigned Unassigned
+}
+
+// Balancers are what reconciles load balancers.
+type Balancers interface {
+	// AwaitedGroups returns for how many target groups each load balancer waits.
+	AwaitedGroups() map[lb.Key]int
+	// OldestChange returns how old the oldest change is that the cloud does not have yet.
+	OldestChange() time.Duration
+}
+
+// Unassigned is what reconciles Ingresses of no load balancer.
+type Unassigned interface {
+	Diagnostics() []diag.Diagnostic
 }
 
 // Take emits the value of each gauge.
@@ -141,12 +153,12 @@ func (c *Gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 		ing := &list.Items[i]
 		class := cmp.Or(classes.ClassName(ing), c.Options.WithoutClass)
 		if classes.ClassName(ing) == "" && (class == "" || foreign[class]) {
-			n, created := without[ing.Namespace], ing.CreationTimestamp.Unix()
-			if n.count == 0 || created < n.oldest {
+			created := ing.CreationTimestamp.Unix()
+			n, known := without[ing.Namespace]
+			if !known {
 				n.oldest = created
 			}
-			n.count++
-			without[ing.Namespace] = n
+			without[ing.Namespace] = nobodys{n.count + 1, min(n.oldest, created)}
 		}
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
 		holders := c.Memories.Holding(name)
@@ -157,7 +169,7 @@ func (c *Gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 		if slices.ContainsFunc(holders, graced) {
 			continue // it is served until the grace of its class is over
 		}
-		if by := takenBy(ing, foreign[class], publishedBy(all, holders)); by != "" && len(holders) > 0 {
+		if by := takenBy(ing, foreign[class], publishedBy(all, holders)); by != "" {
 			taken[[2]string{string(holders[0]), by}]++
 		}
 	}
