@@ -183,7 +183,7 @@ func (t *trial) until(ctx context.Context, seen func(context.Context) (bool, err
 			return took, found, err
 		}
 		if err := retry.Pause(ctx, min(time.Second, most/4)); err != nil {
-			return took, false, err
+			return took, found, err
 		}
 	}
 }

@@ -29,7 +29,7 @@ func (t *trial) values(ctx context.Context) outcome {
 		return t.ask(ctx, []string{"condition value", "values in a", "evaluation"}, hosts(all...))
 	}
 	five, err := try(5)
-	if err != nil || !five.refused {
+	if !five.refused {
 		return asItIs(five, err)
 	}
 	three, err := try(account.FewestValues)
@@ -81,7 +81,7 @@ func (t *trial) expressions(ctx context.Context) outcome {
 // expressionsIn is the outcome in the partition of a load balancer. One other than that of the
 // documentation may have none, which is no fault.
 func expressionsIn(balancer string, got answer, err error) outcome {
-	if err == nil && got.refused && !account.Commercial(balancer) {
+	if got.refused && !account.Commercial(balancer) {
 		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which takes more of them: " + got.detail}
 	}
 	return asItIs(got, err)
