@@ -17,6 +17,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/transport/http"
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws/access"
@@ -91,9 +92,12 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !foreign(err) {
-		i.note(check.Bad(
-			"aws/identity", "identity", awserr.Describe(err), awserr.AdviseOnCredentials(errorcode.Of(err)),
-		))
+		advice := awserr.AdviseOnCredentials(errorcode.Of(err))
+		if unreached(err) {
+			// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sts_vpc_endpoint_create.html
+			advice = "let this process reach STS in " + sdk.Region + ": by a route to the internet, a proxy, or a VPC endpoint"
+		}
+		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), advice))
 		return false
 	}
 	said := ""
@@ -111,6 +115,17 @@ func (i *inspection) identify(ctx context.Context) bool {
 	}
 	i.note(check.Good("aws/identity", "identity", i.me.String()))
 	return true
+}
+
+// unreached reports whether STS could not be reached. A call of it may wait for credentials of the
+// instance, which cannot be reached either.
+func unreached(err error) bool {
+	var call *smithy.OperationError
+	for errors.As(err, &call) { // to the innermost call
+		err = call.Err
+	}
+	var unsent *http.RequestSendError
+	return call != nil && call.Service() == "STS" && errors.As(err, &unsent)
 }
 
 // foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error

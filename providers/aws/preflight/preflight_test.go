@@ -3,9 +3,11 @@ package preflight
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +16,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/test/awscalls"
 )
@@ -24,10 +29,15 @@ func environment(t *testing.T, answer http.HandlerFunc) {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+		}
+	}
 	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": server.URL, "AWS_ENDPOINT_URL_IAM": "", "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "",
-		"AWS_EC2_METADATA_SERVICE_ENDPOINT": server.URL, "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "",
+		"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_EC2_METADATA_DISABLED":         "true",
+		"AWS_EC2_METADATA_SERVICE_ENDPOINT": server.URL, "AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_MAX_ATTEMPTS": "1",
 	} {
 		t.Setenv(name, value)
 	}
@@ -108,6 +118,37 @@ func TestIdentity(t *testing.T) {
 				t.Errorf("it goes on: %v, as %v in %s", good, i.me, i.sdk.Region)
 			}
 		})
+	}
+}
+
+// Where STS cannot be reached, the credentials are not to blame.
+func TestSTSThatIsNotReached(t *testing.T) {
+	environment(t, func(http.ResponseWriter, *http.Request) {})
+	t.Setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1") // no server listens there
+	i := &inspection{access: access.Access{Region: "eu-west-1"}}
+	i.identify(t.Context())
+	const want = "let this process reach STS in eu-west-1: by a route to the internet, a proxy, or a VPC endpoint"
+	if f := i.findings[len(i.findings)-1]; f.State != check.Wrong || f.Advice != want {
+		t.Errorf("%+v", f)
+	}
+	of := func(service string, err error) error {
+		return fmt.Errorf("calling: %w", &smithy.OperationError{ServiceID: service, Err: err})
+	}
+	unsent := &smithyhttp.RequestSendError{Err: failure}
+	for name, c := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the call itself":             {of("STS", unsent), true},
+		"the call for the role":       {of("STS", of("STS", unsent)), true},
+		"the instance has the role":   {of("STS", of("ec2imds", unsent)), false},
+		"the answer is a refusal":     {of("STS", failure), false},
+		"the call is not even made":   {errors.New("no credentials"), false},
+		"something else was not sent": {unsent, false},
+	} {
+		if got := unreached(c.err); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
