@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -28,10 +29,15 @@ func environment(t *testing.T) *albsim.Sim {
 	sim := albsim.New(albsim.Options{})
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
+	for _, setting := range os.Environ() {
+		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "AWS_") {
+			t.Setenv(name, "")
+		}
+	}
 	for name, value := range map[string]string{
 		"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKIDSIMULATED", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_EC2_METADATA_DISABLED": "true", "AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_PROFILE": "",
-		"AWS_CONFIG_FILE": "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_MAX_ATTEMPTS": "1", "AWS_CA_BUNDLE": "",
+		"AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_CONFIG_FILE":           "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_MAX_ATTEMPTS": "1",
 	} {
 		t.Setenv(name, value)
 	}
