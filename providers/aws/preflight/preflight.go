@@ -95,7 +95,8 @@ func (i *inspection) identify(ctx context.Context) bool {
 		advice := awserr.AdviseOnCredentials(errorcode.Of(err))
 		if unreached(err) {
 			// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sts_vpc_endpoint_create.html
-			advice = "let this process reach STS in " + sdk.Region + ": by a route to the internet, a proxy, or a VPC endpoint"
+			advice = "let this process reach STS in " + sdk.Region +
+				": by a route to the internet, a proxy, or a VPC endpoint"
 		}
 		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), advice))
 		return false
