@@ -114,6 +114,31 @@ func TestSubnetsThatAreChosen(t *testing.T) {
 	awscalls.Expect(t, "where the region is not known", []bool{anywhere.regional(subnet("l1", lax)), anywhere.regional(onOutpost(subnet("a1", a)))}, []bool{true, false})
 }
 
+// What the subnets that are chosen have in common is told of these, and not of all.
+func TestWhySubnetsAreChosen(t *testing.T) {
+	const a, b, lax = "eu-west-1a", "eu-west-1b", "eu-west-1-lax-1a"
+	plain := []ec2types.Subnet{subnet("a1", a), subnet("b1", b)}
+	for name, c := range map[string]struct {
+		network  lb.Network
+		subnets  []ec2types.Subnet
+		standing []string
+		want     string
+	}{
+		"by name":          {lb.Network{Subnets: []string{"a1", "b1"}}, plain, nil, "is named by the class"},
+		"by tags":          {lb.Network{SubnetTags: map[string]string{"team": ""}}, []ec2types.Subnet{subnet("a1", a, "team", "web"), subnet("b1", b, "team", "web")}, nil, "has the tags of the class"},
+		"by the role":      {lb.Network{Scheme: "internal"}, []ec2types.Subnet{subnet("a1", a, TagPrivateRole, "1"), subnet("b1", b, TagPrivateRole, "1")}, nil, "is tagged kubernetes.io/role/internal-elb"},
+		"those that stand": {lb.Network{Scheme: "internal"}, plain, []string{"a1", "b1"}, "is tagged kubernetes.io/role/internal-elb or has no route to an internet gateway"},
+		"a role elsewhere": {lb.Network{Scheme: "internal"}, append(plain, subnet("l1", lax, TagPrivateRole, "1")), nil, "is tagged kubernetes.io/role/internal-elb or has no route to an internet gateway"},
+	} {
+		c2 := newTrial()
+		c2.there = c.subnets
+		got, reason, err := c2.subnets.Explain(t.Context(), c.network, c.standing)
+		awscalls.ExpectError(t, name, err, nil)
+		awscalls.Expect(t, name, got, []string{"a1", "b1"})
+		awscalls.Expect(t, name, reason, c.want)
+	}
+}
+
 // A reading of a moment ago is recent enough to find some, and not to say that there are none.
 func TestHowLongSubnetsAreUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
