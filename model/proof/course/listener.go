@@ -57,7 +57,7 @@ func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...
 	p, s := c.port(number), c.span(r)
 	s.Port, s.Since, s.Until, s.Priority = p, step, Never, make([]int, len(p.Respaces)+1)
 	s.Priority[len(p.Respaces)] = priority
-	for i := len(p.Respaces); i > 0 && step != Never && !c.Must(p.Respaces[i-1], step); i-- {
+	for i := len(p.Respaces); i > 0 && !c.Must(p.Respaces[i-1], step); i-- {
 		s.Priority[i-1] = priority // it may be there before others are moved
 	}
 	for _, g := range r.Action.Groups() {
@@ -110,12 +110,13 @@ func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
 }
 
 // respace has a step give rules new priorities. Rules that the plan ends before, in its own order,
-// may be there yet in another one. A port that closes ends each rule, so that it needs no mention.
+// may be there yet in another one, with the priorities that they had. A port that closes ends each
+// rule, so that it needs no mention.
 func (c *Course) respace(step int, s plan.RespaceRules) {
 	p, next := c.port(s.Port), map[int]*Span{}
 	for _, one := range p.Served {
 		priority := 0
-		if one.Until != Never && !c.Must(one.Until, step) {
+		if !c.Must(one.Until, step) {
 			priority = one.Priority[len(one.Priority)-1]
 		}
 		one.Priority = append(one.Priority, priority)
