@@ -27,14 +27,13 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 	}
 	c := &client{Provider: to, secrets: map[string]string{}, told: map[string]bool{}}
 	p := &probe{client: c, key: Prefix + strings.ToLower(rand.Text()[:10])}
-	if !p.try(ctx, first) {
-		return p.findings
-	}
-	for _, t := range reading {
-		p.try(ctx, t)
-	}
-	if ctx.Err() == nil {
-		p.write(ctx)
+	if p.try(ctx, first) {
+		for _, t := range reading {
+			p.try(ctx, t)
+		}
+		if ctx.Err() == nil {
+			p.write(ctx)
+		}
 	}
 	if ctx.Err() != nil {
 		p.findings = append(p.findings, check.Unsure("provider/interrupted", "all that there is to try",
@@ -46,11 +45,10 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 // write tests calls that change something, and deletes what it made.
 func (p *probe) write(ctx context.Context) {
 	defer func() {
-		clearing, end := context.WithTimeout(context.WithoutCancel(ctx), p.Clearing)
-		defer end()
-		p.try(clearing, last)
-		p.try(clearing, long)
-		p.try(clearing, silent)
+		ctx := context.WithoutCancel(ctx)
+		p.try(ctx, last)
+		p.try(ctx, long)
+		p.try(ctx, silent)
 	}()
 	for _, t := range writing {
 		if !p.try(ctx, t) && t.id == needed {

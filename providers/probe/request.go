@@ -34,6 +34,8 @@ type client struct {
 	secrets  map[string]string // the names of values that no answer may hold, by a part of the value
 	told     map[string]bool   // the names of values that an answer held
 	accepted accepted
+	// unanswered are requests with a body that ended without an answer: steps may be under way.
+	unanswered []request
 }
 
 // A request describes a request; empty fields are as the protocol requires.
@@ -57,16 +59,27 @@ type answer struct {
 	body   []byte
 }
 
-// send sends a request and returns the answer. If that is 202, it asks for the answer later.
+// send sends a request and returns the answer. It remembers those without an answer.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
+	a, err := c.ask(ctx, r)
+	if err != nil && r.body != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unanswered = append(c.unanswered, r)
+	}
+	return a, err
+}
+
+// ask sends a request and returns the answer. If that is 202, it asks for the answer later.
+func (c *client) ask(ctx context.Context, r request) (answer, error) {
 	to := c.Base.JoinPath(r.path)
 	to.RawQuery = r.query.Encode()
 	a, err := c.exchange(ctx, r, to)
-	for err == nil && a.status == http.StatusAccepted {
+	for a.status == http.StatusAccepted { // an error has no status
 		c.accept(a)
 		seconds, _ := strconv.Atoi(a.header.Get("Retry-After")) // none is 0
-		if err = pause(ctx, max(c.Pause, time.Duration(min(seconds, 30))*time.Second)); err != nil {
-			break
+		if err := pause(ctx, c.delay(seconds)); err != nil {
+			return a, err
 		}
 		at, bad := to.Parse(a.header.Get("Location"))
 		if bad != nil || at.Host != to.Host || at.Scheme != to.Scheme || a.header.Get("Location") == "" {
@@ -80,7 +93,7 @@ func (c *client) send(ctx context.Context, r request) (answer, error) {
 
 func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, error) {
 	body := r.reader
-	if body == nil && r.body != nil {
+	if r.body != nil {
 		body = bytes.NewReader(r.body)
 	}
 	out, err := http.NewRequestWithContext(ctx, r.method, to.String(), body)
@@ -158,8 +171,8 @@ func (a answer) read(into any) error {
 	if a.status != http.StatusOK {
 		return a.unexpected("200")
 	}
-	if name, parameters, err := mime.ParseMediaType(a.header.Get("Content-Type")); err != nil ||
-		name+"; version="+parameters["version"] != v1.MediaType {
+	name, parameters, _ := mime.ParseMediaType(a.header.Get("Content-Type")) // an error has no version
+	if name+"; version="+parameters["version"] != v1.MediaType {
 		return fmt.Errorf("the Content-Type of the answer is %q; it has to be %s",
 			a.header.Get("Content-Type"), v1.MediaType)
 	}
@@ -235,6 +248,11 @@ type Provider struct {
 	// Pause is the time before a pending call is repeated; 0: a second. Clearing is the time for
 	// deletion; 0: five minutes.
 	Pause, Clearing time.Duration
+}
+
+// delay is the time before something is asked again, of which the provider says how long that is.
+func (p Provider) delay(seconds int) time.Duration {
+	return max(p.Pause, time.Duration(min(seconds, 30))*time.Second)
 }
 
 // pause waits for a while, or until the context ends.

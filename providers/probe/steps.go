@@ -72,7 +72,7 @@ func (p *probe) batch(ctx context.Context) error {
 		return fmt.Errorf("%d steps were sent, and the answer has %d results, of %d IDs", len(asked),
 			len(told.Results), len(results))
 	}
-	if r, there := results[fails]; !there || r.Problem == nil {
+	if results[fails].Problem == nil {
 		return errors.New("a step that modifies a target group that is not there has no problem")
 	}
 	for id, name := range made {
@@ -80,12 +80,12 @@ func (p *probe) batch(ctx context.Context) error {
 		switch {
 		case !there:
 			return errors.New("a step has no result with its ID")
-		case r.Problem != nil &&
-			(r.Problem.Type == v1.ProblemPending || r.Problem.Type == v1.ProblemThrottled):
+		case r.Problem == nil:
+		case passes(r.Problem):
 			if err := p.step(ctx, targetGroup(name)); err != nil {
 				return err
 			}
-		case r.Problem != nil:
+		default:
 			return fmt.Errorf("a step beside one that fails failed, too: %w", r.Problem)
 		}
 	}

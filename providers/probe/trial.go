@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/check"
@@ -45,17 +44,17 @@ func (p *probe) try(ctx context.Context, t trial) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	err := t.try(p, ctx)
+	err, detail := t.try(p, ctx), ""
 	var (
 		skipped errSkipped
 		note    noted
 	)
+	if errors.As(err, &note) {
+		err, detail = nil, err.Error()
+	}
 	switch {
-	case errors.As(err, &note):
-		p.findings = append(p.findings, check.Good(t.id, t.title, err.Error()))
-		return true
 	case err == nil:
-		p.findings = append(p.findings, check.Good(t.id, t.title, ""))
+		p.findings = append(p.findings, check.Good(t.id, t.title, detail))
 	case errors.As(err, &skipped):
 		p.findings = append(p.findings, check.Unsure(t.id, t.title, err.Error(), ""))
 	case ctx.Err() != nil: // Run says that it was interrupted
@@ -79,17 +78,26 @@ func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
 func (p *probe) step(ctx context.Context, s v1.Step) error {
 	for {
 		r, err := p.once(ctx, rand.Text(), s)
-		if err != nil || r.Problem == nil {
-			return err
+		if r.Problem == nil {
+			return err // with an error there is no result
 		}
-		if r.Problem.Type != v1.ProblemPending && r.Problem.Type != v1.ProblemThrottled {
+		if !passes(r.Problem) {
 			return fmt.Errorf("the step %s failed: %w", s.Op, r.Problem)
 		}
-		if err := pause(ctx,
-			max(p.Pause, time.Duration(min(r.Problem.RetryAfterSeconds, 30))*time.Second)); err != nil {
+		if err := p.waitFor(ctx, r.Problem); err != nil {
 			return fmt.Errorf("waiting for the step %s: %s: %w", s.Op, r.Problem.Error(), err)
 		}
 	}
+}
+
+// passes reports whether a problem ends by itself.
+func passes(p *v1.Problem) bool {
+	return p.Type == v1.ProblemPending || p.Type == v1.ProblemThrottled
+}
+
+// waitFor waits before a step is sent again that had a problem.
+func (p *probe) waitFor(ctx context.Context, problem *v1.Problem) error {
+	return pause(ctx, p.delay(problem.RetryAfterSeconds))
 }
 
 // once sends one step. A problem of the whole call is an error.

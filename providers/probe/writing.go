@@ -84,16 +84,10 @@ func refusedStep(a answer, id string, want v1.ProblemType) error {
 // errCut ends a request that is cut off.
 var errCut = errors.New("cut off")
 
-// cut is a body that ends early.
-type cut struct{ io.Reader }
+// cut is the end of a body that ends early.
+type cut struct{}
 
-func (c cut) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	if errors.Is(err, io.EOF) {
-		err = errCut
-	}
-	return n, err
-}
+func (cut) Read([]byte) (int, error) { return 0, errCut }
 
 func (p *probe) cutOff(ctx context.Context) error {
 	step := v1.Requested{ID: rand.Text(), Step: targetGroup(group)}
@@ -103,7 +97,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	}
 	// The JSON is complete. Only the length shows that the request is not.
 	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
-		reader: cut{bytes.NewReader(body)}, length: int64(len(body)) + 100}
+		reader: io.MultiReader(bytes.NewReader(body), cut{}), length: int64(len(body)) + 100}
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
 	}
@@ -134,22 +128,20 @@ func (p *probe) atOnce(ctx context.Context) error {
 		if err := errors.Join(errs[:]...); err != nil {
 			return err
 		}
-		one, err := json.Marshal(results[0])
-		if err != nil {
-			return fmt.Errorf("reading a result: %w", err)
-		}
+		one, _ := json.Marshal(results[0]) // it was read from JSON
 		for _, r := range results[1:] {
-			if other, err := json.Marshal(r); err != nil || !bytes.Equal(one, other) {
+			if other, _ := json.Marshal(r); !bytes.Equal(one, other) {
 				return fmt.Errorf("the results differ: %s and %s", one, other)
 			}
 		}
-		switch problem := results[0].Problem; {
-		case problem == nil:
+		problem := results[0].Problem
+		if problem == nil {
 			return nil
-		case problem.Type != v1.ProblemPending && problem.Type != v1.ProblemThrottled:
+		}
+		if !passes(problem) {
 			return fmt.Errorf("the step createLoadBalancer failed: %w", problem)
 		}
-		if err := pause(ctx, p.Pause); err != nil {
+		if err := p.waitFor(ctx, problem); err != nil {
 			return err
 		}
 	}
@@ -213,7 +205,7 @@ func (p *probe) targets(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if p, err := a.problem(); err == nil && p.Type == v1.ProblemRejected {
+		if p, _ := a.problem(); p.Type == v1.ProblemRejected { // another answer has no type
 			return errSkipped("it takes no member " + member.Address + ": " + p.Error())
 		}
 		if a.status != http.StatusNoContent {
@@ -239,6 +231,12 @@ var last = trial{
 }
 
 func (p *probe) clear(ctx context.Context) error {
+	ctx, end := context.WithTimeout(ctx, p.Clearing)
+	defer end()
+	// A step with an ID that is under way is answered when it is done. Then it is seen what it made.
+	for _, r := range p.unanswered {
+		_, _ = p.send(ctx, r) // what it made, if anything, is deleted below
+	}
 	seen, err := p.observe(ctx)
 	if err != nil {
 		return fmt.Errorf("of %s may be left: %w", p.key, err)
@@ -261,12 +259,14 @@ func (p *probe) clear(ctx context.Context) error {
 			}
 		}
 	}
-	if seen, err = p.observe(ctx); err == nil &&
-		(seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "") {
-		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d",
-			p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates))
-	}
-	if err == nil {
+	seen, err = p.observe(ctx)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("of %s may be left: %w", p.key, err)
+	case seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0 || seen.Firewall != "":
+		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d, "+
+			"firewall %q", p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates), seen.Firewall)
+	default:
 		err = p.listed(ctx, false)
 	}
 	return errors.Join(failed, err)
