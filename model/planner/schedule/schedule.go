@@ -69,7 +69,7 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 	}
 	for k := range limit {
 		s.overLimit[k] = max(0, taken[k]-limit[k])
-		for range limit[k] - taken[k] {
+		for range min(limit[k]-taken[k], s.need[k]) { // more than all tasks need makes no difference
 			s.free[k] = append(s.free[k], unplaced)
 		}
 	}

@@ -133,3 +133,18 @@ func TestEarlyStepsAreForgotten(t *testing.T) {
 		t.Errorf("the order is %q with %d early steps", order, len(got.EarlySteps))
 	}
 }
+
+// An account may have a quota of any size.
+func TestALargeLimitTakesNoMemory(t *testing.T) {
+	create := places(Rules, 1, after())
+	order := testing.Benchmark(func(b *testing.B) {
+		for b.Loop() {
+			if got := text(t, Order([]Task{create, create}, Places{}, Places{Rules: 1 << 22})); got != "0 1" {
+				t.Fatal(got)
+			}
+		}
+	})
+	if n := order.AllocedBytesPerOp(); n > 10_000 {
+		t.Errorf("an order of two tasks takes %d bytes", n)
+	}
+}
