@@ -83,10 +83,12 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 	case fault == Throttled, !s.take(c):
 		return nil, refuse(throttling(c.Service), "Rate exceeded")
 	}
-	s.advance()
+	deployed := s.advance()
 	s.reindex()
 	out, err := do(s, decode)
-	s.changed()
+	if s.touched || deployed {
+		s.follow()
+	}
 	if c.Write {
 		s.outdate()
 	}

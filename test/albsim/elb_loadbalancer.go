@@ -171,6 +171,7 @@ func (s *Sim) deleteLoadBalancer(in *api.DeleteLoadBalancerInput) (*api.DeleteLo
 	for _, group := range l.about.SecurityGroups {
 		s.linger(group)
 	}
+	s.touch(arn)
 	delete(s.loadBalancers, arn)
 	delete(s.tags, arn)
 	return &api.DeleteLoadBalancerOutput{}, nil

@@ -356,20 +356,29 @@ func (s *Sim) released(actions []elb.Action) {
 	}
 }
 
-// usersOf are the load balancers whose rules name a target group.
+// usersOf are the load balancers whose rules name a target group. They are found for all groups at
+// once, and kept until the next change of listeners or rules.
 func (s *Sim) usersOf(group string) []string {
-	users := map[string]bool{}
-	for _, l := range s.listeners {
-		if slices.Contains(forwardsTo(l.about.DefaultActions), group) {
-			users[l.loadBalancer()] = true
+	if s.users == nil {
+		s.users = map[string][]string{}
+		uses := func(actions []elb.Action, listener *listener) {
+			for _, arn := range forwardsTo(actions) {
+				if lb := listener.loadBalancer(); !slices.Contains(s.users[arn], lb) {
+					s.users[arn] = append(s.users[arn], lb)
+				}
+			}
+		}
+		for _, l := range s.listeners {
+			uses(l.about.DefaultActions, l)
+		}
+		for _, r := range s.rules {
+			uses(r.about.Actions, s.listeners[r.listener])
+		}
+		for _, users := range s.users {
+			slices.Sort(users)
 		}
 	}
-	for _, r := range s.rules {
-		if slices.Contains(forwardsTo(r.about.Actions), group) {
-			users[s.listeners[r.listener].loadBalancer()] = true
-		}
-	}
-	return sortedKeys(users)
+	return slices.Clone(s.users[group])
 }
 
 // checkRoom refuses actions that name more target groups than a load balancer may, once those of

@@ -399,6 +399,7 @@ func (s *Sim) deregisterTargets(in *api.DeregisterTargetsInput) (*api.Deregister
 	for _, t := range in.Targets {
 		if known := g.targets[g.key(t)]; known != nil && !known.draining {
 			known.draining, known.drained = true, s.now().Add(time.Duration(seconds)*time.Second)
+			s.drainsAt(known.drained)
 		}
 	}
 	return &api.DeregisterTargetsOutput{}, nil

@@ -33,37 +33,58 @@ type liveListener struct {
 
 // touch notes that the listeners or rules of a load balancer have changed.
 func (s *Sim) touch(loadBalancer string) {
+	s.touched, s.users = true, nil
 	if lb := s.loadBalancers[loadBalancer]; lb != nil && lb.plane.due.IsZero() {
 		lb.plane.due = s.now().Add(s.options.Propagation)
 	}
 }
 
 // advance brings the account to the present: what is due is deployed as it is before the next
-// change, and drained targets are gone.
-func (s *Sim) advance() {
+// change, and drained targets are gone. It reports whether something was deployed.
+func (s *Sim) advance() bool {
+	deployed := false
 	for _, lb := range s.loadBalancers {
 		if p := &lb.plane; !p.due.IsZero() && !s.now().Before(p.due) {
 			p.due, p.live = time.Time{}, s.snapshot(lb.arn())
+			deployed = true
 		}
 	}
+	if s.drains.IsZero() || s.now().Before(s.drains) {
+		return deployed
+	}
+	s.drains = time.Time{}
 	for _, g := range s.targetGroups {
 		for key, t := range g.targets {
-			if t.draining && !s.now().Before(t.drained) {
+			switch {
+			case !t.draining:
+			case s.now().Before(t.drained):
+				s.drainsAt(t.drained)
+			default:
 				delete(g.targets, key)
 			}
 		}
 	}
+	return deployed
 }
 
-// changed follows a call: without propagation it is live at once, and groups are in use from now on
-// or no more. One that no rule names any more is in use for as long as a rule is deployed that
-// does.
-func (s *Sim) changed() {
+// drainsAt notes when a target is drained.
+func (s *Sim) drainsAt(at time.Time) {
+	if s.drains.IsZero() || at.Before(s.drains) {
+		s.drains = at
+	}
+}
+
+// follow follows a change of listeners or rules, or something that was deployed: without
+// propagation it is live at once, and groups are in use from now on or no more. One that no rule
+// names any more is in use for as long as a rule is deployed that does.
+func (s *Sim) follow() {
+	s.touched, s.users = false, nil
 	if s.options.Propagation == 0 {
 		s.advance()
 	}
+	live := s.forwardedTo()
 	for _, g := range s.targetGroups {
-		used := len(s.usersOf(g.arn())) > 0 || s.deployed(g.arn())
+		used := live[g.arn()] || len(s.usersOf(g.arn())) > 0
 		switch {
 		case !used:
 			g.usedSince = time.Time{}
@@ -73,17 +94,22 @@ func (s *Sim) changed() {
 	}
 }
 
-// deployed reports whether requests are forwarded to a group at the moment.
-func (s *Sim) deployed(group string) bool {
+// forwardedTo are the groups to which requests are forwarded at the moment.
+func (s *Sim) forwardedTo() map[string]bool {
+	live := map[string]bool{}
 	for _, lb := range s.loadBalancers {
 		for _, l := range lb.plane.live {
-			if slices.Contains(forwardsTo(l.about.DefaultActions), group) ||
-				slices.ContainsFunc(l.rules, func(r elb.Rule) bool { return slices.Contains(forwardsTo(r.Actions), group) }) {
-				return true
+			for _, arn := range forwardsTo(l.about.DefaultActions) {
+				live[arn] = true
+			}
+			for _, r := range l.rules {
+				for _, arn := range forwardsTo(r.Actions) {
+					live[arn] = true
+				}
 			}
 		}
 	}
-	return false
+	return live
 }
 
 func (s *Sim) snapshot(loadBalancer string) []liveListener {
@@ -127,7 +153,9 @@ type Share struct {
 func (s *Sim) Ask(dnsName string, r matching.Request, how matching.Reading) Answer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.advance()
+	if s.advance() {
+		s.follow()
+	}
 	for _, lb := range s.loadBalancers {
 		if !strings.EqualFold(aws.ToString(lb.about.DNSName), dnsName) || s.now().Before(lb.activeAt) {
 			continue

@@ -99,6 +99,9 @@ type Sim struct {
 	listeners     map[string]*listener
 	rules         map[string]*rule
 	targetGroups  map[string]*targetGroup
+	users         map[string][]string          // by target group, the load balancers whose rules name it; nil until it is asked for
+	touched       bool                         // listeners or rules have changed since the last follow
+	drains        time.Time                    // when the next target is drained; zero if none drains
 	tags          map[string]map[string]string // by ARN, or by ID for EC2's
 	index         index                        // what they are found by
 	lingering     map[string]time.Time         // until when something deleted or detached still counts as in use
