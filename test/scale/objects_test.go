@@ -23,12 +23,7 @@ import (
 
 // This file is the cluster that is measured: groups of Ingresses, some to a namespace; each Ingress
 // with a host, a Service and three paths of its own, and a path to a Service that another group
-// serves too. The last group has a class of its own.
-
-const (
-	groupsPerNamespace = 10
-	groupsPerShared    = 2 // that serve one shared Service
-)
+// serves too. The last group has a class of its own. A shape says what is otherwise.
 
 // rare is the class of the last group. The other groups have the other classes in turn.
 const rare = "rare"
@@ -36,6 +31,7 @@ const rare = "rare"
 // A fleet is the Ingresses of a measurement.
 type fleet struct {
 	client.WithWatch
+	shape
 	ingresses, groups, classes int
 }
 
@@ -46,7 +42,11 @@ func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet 
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{c, ingresses, groups, max(2, classCount)}
+	shapeOf, is := shapes[*shapeName]
+	if !is {
+		t.Fatalf("there is no shape %q", *shapeName)
+	}
+	f := &fleet{c, shapeOf(groups), ingresses, groups, max(2, classCount)}
 	for i := range f.classes {
 		class := f.className(i)
 		api := v1alpha1.Group
@@ -58,8 +58,8 @@ func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet 
 			}},
 		)
 	}
-	for g := 0; g < groups; g += groupsPerNamespace {
-		f.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(g)}})
+	for g := 0; g < groups; g += f.groupsPerNamespace {
+		f.create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: f.namespace(g)}})
 	}
 	return f
 }
@@ -77,11 +77,15 @@ func (f *fleet) populate(t testing.TB) time.Duration {
 			}
 		})
 	}
-	for g := 0; g < f.groups; g += groupsPerShared {
-		jobs <- service(namespaceOf(g), shared(g))
+	for g := 0; g < f.groups; g += f.groupsPerShared {
+		objects := service(f.namespace(g), f.shared(g))
+		if f.backends {
+			objects = append(objects, backendOf(f.namespace(g), f.shared(g)))
+		}
+		jobs <- objects
 	}
 	for i := range f.ingresses {
-		jobs <- append(service(namespaceOf(f.group(i)), name(i)), f.ingress(i))
+		jobs <- append(f.uses(t, i), f.ingress(i))
 	}
 	close(jobs)
 	made.Wait()
@@ -106,7 +110,7 @@ func (f *fleet) create(t testing.TB, objects ...client.Object) {
 // group is that of an Ingress.
 func (f *fleet) group(i int) int { return i % f.groups }
 
-func namespaceOf(group int) string { return fmt.Sprintf("team-%d", group/groupsPerNamespace) }
+func (s shape) namespace(group int) string { return fmt.Sprintf("team-%d", group/s.groupsPerNamespace) }
 
 func groupName(group int) string { return fmt.Sprintf("group-%d", group) }
 
@@ -128,26 +132,25 @@ func (f *fleet) className(i int) string {
 
 // key is the load balancer of a group.
 func (f *fleet) key(group int) lb.Key {
-	return lb.Key(strings.Join([]string{f.class(group), namespaceOf(group), "@" + groupName(group), v1alpha1.SchemeInternal}, "/"))
+	return lb.Key(strings.Join([]string{f.class(group), f.namespace(group), "@" + groupName(group), v1alpha1.SchemeInternal}, "/"))
 }
 
 func name(i int) string { return fmt.Sprintf("app-%d", i) }
 
 // shared is the Service that a group serves besides those of its Ingresses.
-func shared(group int) string { return fmt.Sprintf("shared-%d", group/groupsPerShared) }
+func (s shape) shared(group int) string { return fmt.Sprintf("shared-%d", group/s.groupsPerShared) }
 
 func (f *fleet) ingress(i int) *networkingv1.Ingress {
 	g := f.group(i)
 	path := func(path, service string) networkingv1.HTTPIngressPath {
 		prefix := networkingv1.PathTypePrefix
-		return networkingv1.HTTPIngressPath{Path: path, PathType: &prefix, Backend: networkingv1.IngressBackend{
-			Service: &networkingv1.IngressServiceBackend{Name: service, Port: networkingv1.ServiceBackendPort{Name: "http"}},
-		}}
+		return networkingv1.HTTPIngressPath{Path: path, PathType: &prefix, Backend: f.backend(service)}
 	}
+	own := f.service(i)
 	class := f.class(g)
-	return &networkingv1.Ingress{
+	ing := &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespaceOf(g), Name: name(i),
+			Namespace: f.namespace(g), Name: name(i),
 			Labels: map[string]string{"app.kubernetes.io/name": name(i), "app.kubernetes.io/managed-by": "test"},
 			Annotations: map[string]string{
 				"fairlead.dev/group": groupName(g),
@@ -160,11 +163,15 @@ func (f *fleet) ingress(i int) *networkingv1.Ingress {
 			Rules: []networkingv1.IngressRule{{
 				Host: name(i) + ".example.com",
 				IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{
-					path("/", name(i)), path("/api", name(i)), path("/static/", name(i)), path("/shared", shared(g)),
+					path("/", own), path("/api", own), path("/static/", own), path("/shared", f.shared(g)),
 				}}},
 			}},
 		},
 	}
+	if f.secrets {
+		ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{name(i) + ".example.com"}, SecretName: name(i)}}
+	}
+	return ing
 }
 
 // service is a Service and its three endpoints, with their Pods.

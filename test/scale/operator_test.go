@@ -26,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/cli"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/fake"
 	"fairlead.dev/fairlead/test/kube"
@@ -62,7 +63,7 @@ func serve(profiles string) int {
 		cloud, err := fake.New(fake.Options{})
 		return clouds.Lives{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
 	}
-	with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": counted}}
+	with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": counted, "aws": aws.Plug()}}
 	return cli.Run(ctx, os.Args[1:], with, cli.Streams{Out: os.Stderr, Err: os.Stderr})
 }
 
@@ -181,6 +182,9 @@ func operate(t testing.TB, cluster *kube.Cluster) *operator {
 	if *limit != "" {
 		o.command.Env = append(o.command.Env, "GOMEMLIMIT="+*limit)
 	}
+	if *provider == "aws" {
+		simulateAWS(t, o)
+	}
 	o.command.Stderr = logs
 	journal, err := o.command.StdoutPipe()
 	if err != nil {
@@ -202,12 +206,17 @@ func (o *operator) read(journal *bufio.Scanner) {
 		if err := json.Unmarshal(journal.Bytes(), &c); err != nil {
 			o.Errorf("reading the journal: %s", err)
 		}
-		o.mu.Lock()
-		o.calls = append(o.calls, c)
-		close(o.more)
-		o.more = make(chan struct{})
-		o.mu.Unlock()
+		o.add(c)
 	}
+}
+
+// add adds a call to the journal.
+func (o *operator) add(c call) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.calls = append(o.calls, c)
+	close(o.more)
+	o.more = make(chan struct{})
 }
 
 func (o *operator) stop() {

@@ -27,7 +27,8 @@ const burst = 200
 type row struct{ ingresses, groups, classes int }
 
 func (r row) String() string {
-	return fmt.Sprintf("%d Ingresses, %d groups, %d classes", r.ingresses, r.groups, r.classes)
+	return fmt.Sprintf("%d Ingresses, %d groups, %d classes, %s, shape %s",
+		r.ingresses, r.groups, r.classes, *provider, *shapeName)
 }
 
 func parseRow(text string) (row, error) {
@@ -41,6 +42,7 @@ func parseRow(text string) (row, error) {
 // TestRows prints the numbers of each size.
 //
 //	make scale ROWS=2000/100,1000/1 BASE=v0.1.0
+//	make scale ROWS=2000/100 PROVIDER=aws SHAPE=secrets
 func TestRows(t *testing.T) {
 	for text := range strings.SplitSeq(*rows, ",") {
 		r, err := parseRow(text)

@@ -303,7 +303,7 @@ func planned(o *v1alpha1.LoadBalancer, text string) bool {
 // oneSlice takes an endpoint away from a Service that two groups serve.
 func (w *world) oneSlice(t *testing.T) {
 	asked, from := w.asked(t), len(w.journal(0))
-	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: namespaceOf(0), Name: shared(0)}}
+	slice := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Namespace: w.namespace(0), Name: w.shared(0)}}
 	if err := w.Get(t.Context(), client.ObjectKeyFromObject(slice), slice); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func (w *world) oneSlice(t *testing.T) {
 		calls = append(calls, c.Method+" "+string(c.Key))
 	}
 	var want []string
-	for g := range min(w.groups, groupsPerShared) {
+	for g := range min(w.groups, w.groupsPerShared) {
 		want = append(want, "SetTargets "+string(w.key(g)))
 	}
 	if diff := gocmp.Diff(want, slices.Sorted(slices.Values(calls))); diff != "" {
