@@ -151,7 +151,7 @@ chaos: controlplane ## Let random faults happen to the operator for an hour, and
 
 # With ROWS nothing else is measured.
 .PHONY: scale
-scale: controlplane ## Measure the operator on large clusters: SCALE='-ingresses 10000 -groups 500', ROWS=1000/1, BASE=revision MEMORY=305MiB ALONE=1
+scale: controlplane ## Measure the operator on large clusters: SCALE='-ingresses 10000 -groups 500', ROWS=1000/1, with BASE=revision MEMORY=305MiB ALONE=1 PROVIDER=aws SHAPE=secrets
 ifneq ($(origin ROWS),command line)
 	go test -v -count 1 -timeout 1h ./test/scale -run '^TestScale$$' $(SCALE)
 endif
@@ -159,7 +159,7 @@ ifdef BASE
 	rm -rf .cache/base && git worktree prune && git worktree add --detach .cache/base $(BASE)
 	ln -sfn $(CURDIR)/.cache .cache/base/.cache
 endif
-	go test -v -count 1 -timeout 2h ./test/scale -run '^TestRows$$' -rows $(ROWS) $(if $(MEMORY),-memory-limit $(MEMORY)) $(if $(BASE),-base $(CURDIR)/.cache/base) $(if $(ALONE),-alone)
+	go test -v -count 1 -timeout 2h ./test/scale -run '^TestRows$$' -rows $(ROWS) $(if $(MEMORY),-memory-limit $(MEMORY)) $(if $(BASE),-base $(CURDIR)/.cache/base) $(if $(ALONE),-alone) $(if $(PROVIDER),-provider $(PROVIDER)) $(if $(SHAPE),-shape $(SHAPE))
 
 # The usual KUBEBUILDER_ASSETS have no kube-controller-manager: what they lack is built.
 CONTROLPLANE := $(CURDIR)/.cache/controlplane
