@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/proof"
@@ -63,6 +64,13 @@ func wants(ids ...lb.GroupID) func(*lb.Observed, *lb.LoadBalancer) {
 func signIn(id lb.GroupID) lb.Action {
 	a := forward(id)
 	a.Auth = &routing.Auth{}
+	return a
+}
+
+// idle is forward with nothing for the second group.
+func idle(ids ...lb.GroupID) lb.Action {
+	a := forward(ids...)
+	a.Targets[1].Weight = 0
 	return a
 }
 
@@ -215,6 +223,27 @@ var promises = map[string]promise{
 			done(modify(1, on("/x", forward("C"))), 3), done(remove(9, plan.ParkingRule([]lb.GroupID{"C"})), 2, 4)},
 		breaks: []breach{{1, 0, "target group C"}, {2, 1, "targets of C"}, {3, 2, "may wait while no rule"}, {4, 3, "healthy"}, {5, 4, "healthy"},
 			{1, dropped, "no step registers"}, {0, dropped, "needs target group C"}, {3, dropped, "healthy"}},
+	},
+	"a target group that gets no share of the requests is not waited for": {
+		from:  []lb.Listener{http(fixed(404), on("/x", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x", idle("A", "C")))},
+		alter: wants("A", "B", "C"),
+		steps: []plan.Planned{
+			done(plan.CreateTargetGroup{Group: group("C")}), done(plan.RegisterTargets{Group: "C"}, 0), done(modify(1, on("/x", idle("A", "C"))), 1)},
+		breaks: []breach{{2, 1, "targets of C"}},
+	},
+	"a target group that is checked is waited for while it is not healthy": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")), on("/y", forward("B")))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("B")), on("/y", forward("B")))},
+		alter:  func(seen *lb.Observed, _ *lb.LoadBalancer) { seen.TargetGroup("B").Ready = false },
+		steps:  []plan.Planned{done(plan.AwaitTargets{Group: "B"}), done(modify(1, on("/x", forward("B"))), 0)},
+		breaks: []breach{{1, 0, "healthy"}},
+	},
+	"a healthy target group is named all the time": {
+		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")), on("/y", forward("B")))},
+		to:     []lb.Listener{http(fixed(404), on("/x", forward("B")))},
+		steps:  []plan.Planned{done(modify(1, on("/x", forward("B")))), done(remove(2, on("/y", forward("B"))), 0)},
+		breaks: []breach{{1, 0, "healthy"}},
 	},
 	"a target group goes once no rule names it": {
 		from:   []lb.Listener{http(fixed(404), on("/x", forward("A")))},
@@ -428,6 +457,20 @@ func (p promise) verdict(steps []plan.Planned) proof.Verdict {
 		p.alter(seen, &want)
 	}
 	return proof.Check(seen, want, plan.Plan{Key: "k", Steps: steps}, lb.ALB().Dialect)
+}
+
+// TestAPlanMayTellThatItDoesNotWaitForHealth: the limits of a cloud can leave no other way.
+func TestAPlanMayTellThatItDoesNotWaitForHealth(t *testing.T) {
+	before := lb.LoadBalancer{Key: "k", Listeners: []lb.Listener{http(fixed(404), on("/x", forward("A")))}, TargetGroups: []lb.TargetGroup{group("A"), group("B")}}
+	want := before
+	want.Listeners = []lb.Listener{http(fixed(404), on("/x", forward("B")))}
+	p := plan.Plan{Key: "k", Steps: []plan.Planned{done(modify(1, on("/x", forward("B"))))}}
+	for reason, result := range map[diag.Reason]proof.Result{diag.DeleteFirst: proof.Refuted, diag.Unparked: proof.Proven} {
+		p.Diagnostics = []diag.Diagnostic{{Reason: reason}}
+		if v := proof.Check(stands(before), want, p, lb.ALB().Dialect); v.Result != result {
+			t.Errorf("a plan that tells %s is %s: %s", reason, v.Result, v.Why)
+		}
+	}
 }
 
 func (p promise) test(t *testing.T) {

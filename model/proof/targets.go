@@ -66,13 +66,14 @@ func (c *checker) unchecked(g lb.GroupID, awaits []int) []course.Set {
 	return out
 }
 
-// unhealthy looks for requests that targets answer before the plan, and in another way.
+// unhealthy looks for requests that targets answer before the plan, and in another way. There is a
+// rule that answers each, and its target groups are there: a plan without them has a fault.
 func (c *checker) unhealthy(k claim) {
 	served := func(s *course.Span) bool {
-		return s != nil && !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
+		return !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
 			func(g lb.GroupID) bool {
 				seen := c.seen.TargetGroup(g)
-				return seen != nil && (seen.Registered || seen.Ready)
+				return seen.Registered || seen.Ready
 			})
 	}
 	k.wrong = func(before, _ *course.Span) bool { return served(before) }
