@@ -344,6 +344,30 @@ var promises = map[string]promise{
 			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0)},
 		breaks: []breach{{2, 0, "neither before nor after"}},
 	},
+	"a rule moves above one that stays once a third one answers": {
+		from:  []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*/y", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x/y", forward("B")), on("/*/y", forward("A")), on("/x/*", fixed(403)))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(create(1, on("/x/y", forward("B")))), done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a rule moves above one that switches once a third one answers": {
+		from:  []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*/y", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/x/y", forward("B")), on("/*/y", forward("A")), on("/x/*", fixed(410)))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(create(1, on("/x/y", forward("B")))), done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0), done(modify(5, on("/x/*", fixed(410))), 1)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
+	"a rule goes once the one that answers then has moved up": {
+		from:  []lb.Listener{http(fixed(404), on("/x/y", forward("B")), on("/*/y", forward("A")), on("/x/*", fixed(403)))},
+		to:    []lb.Listener{http(fixed(404), on("/x/*", fixed(403)), on("/*/y", forward("A")))},
+		alter: at(1, 5, 10),
+		steps: []plan.Planned{
+			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}), done(remove(1, on("/x/y", forward("B"))), 0)},
+		breaks: []breach{{1, 0, "neither before nor after"}},
+	},
 	"a rule goes before its port is closed": {
 		from:   []lb.Listener{http(fixed(404), on("/x", fixed(404)))},
 		steps:  []plan.Planned{done(remove(1, on("/x", fixed(404)))), done(plan.DeleteListener{Port: 80}, 0)},
