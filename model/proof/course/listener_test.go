@@ -169,10 +169,10 @@ func TestHostsOfRules(t *testing.T) {
 // may match.
 func TestRulesThatDecideWhichAnswers(t *testing.T) {
 	x, y, all := on("a.test", "/x", 201), on("a.test", "/y", 202), on("a.test", "", 200)
-	below, new := on("a.test", "/x/y", 203), on("a.test", "/x*", 204)
+	below, comes := on("a.test", "/x/y", 203), on("a.test", "/x*", 204)
 	seen := standing(y, x, all, below)
-	c := course(t, seen, wanted(new, y, x, all, below), steps(
-		does(plan.RespaceRules{Port: 80, To: map[int]int{1: 11, 2: 12, 3: 13, 4: 14}}), does(plan.CreateRule{Port: 80, Priority: 1, Rule: new}, 0)))
+	c := course(t, seen, wanted(comes, y, x, all, below), steps(
+		does(plan.RespaceRules{Port: 80, To: map[int]int{1: 11, 2: 12, 3: 13, 4: 14}}), does(plan.CreateRule{Port: 80, Priority: 1, Rule: comes}, 0)))
 	of := func(status int) *Span { return spans(c, status)[0] }
 	asked := routing.Request{Port: 80, Host: "a.test", Path: "/x", Method: "GET"}
 	for _, tt := range []struct {
