@@ -67,6 +67,14 @@ func TestAChangeOfExpectationsIsActedOn(t *testing.T) {
 	w.calm()
 	w.answers("shop", "http://shop.example/shop", "web-1")
 
+	// The ConfigMap alone changes: no longer about this host.
+	rules.Data["rules.yaml"] = strings.ReplaceAll(noAdmin, "requests: {", "requests: {hosts: [other.example], ")
+	if err := w.Update(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	w.answers("shop", "http://shop.example/admin", "web-1")
+	w.programmed("shop", v1alpha1.ReasonProgrammed)
+
 	rules.Data["rules.yaml"] = strings.ReplaceAll(noAdmin, "/admin", "/secret")
 	if err := w.Update(t.Context(), rules); err != nil {
 		t.Fatal(err)
@@ -76,6 +84,7 @@ func TestAChangeOfExpectationsIsActedOn(t *testing.T) {
 	if err := w.Delete(t.Context(), rules); err != nil {
 		t.Fatal(err)
 	}
+	w.degraded("shop", v1alpha1.ReasonExpectations) // until then, a change is judged by what was deleted
 	w.change("shop", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/shop" })
 	w.programmed("shop", v1alpha1.ReasonExpectations)
 	rules.ResourceVersion, rules.UID = "", ""
