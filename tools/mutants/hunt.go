@@ -289,7 +289,7 @@ func (t *test) String() string { return strings.TrimSuffix(t.name+"/"+t.sub, "/"
 // testsOf are the tests of a binary.
 func testsOf(ctx context.Context, tree, pkg, binary string, short bool) ([]*test, error) {
 	dir := filepath.Join(tree, pkg)
-	list := exec.CommandContext(ctx, binary, "-test.list", "^Test")
+	list := exec.CommandContext(ctx, binary, "-test.list", cmp.Or(quickOf[pkg], "^Test"))
 	list.Dir = dir
 	out, err := list.Output()
 	if err != nil {

@@ -296,7 +296,7 @@ func TestTheTestsOfThePackageAlone(t *testing.T) {
 func TestWhichTestsRun(t *testing.T) {
 	for pkg, want := range map[string][]string{
 		"model/plan":               {"model/plan", "model/planner", "providers", "test/golden"},
-		"controllers":              {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
+		"controllers":              {"controllers", "controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"controllers/loadbalancer": {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"controllers/proofs":       {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"providers/aws":            {"providers/aws"},

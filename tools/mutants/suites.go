@@ -37,14 +37,16 @@ var support = []string{"controllers/controllertest", "providers/providertest", "
 // split are tests whose subtests are run each by itself: most mutants fail in one of them.
 var split = []string{"TestGolden", "TestContract", "TestAnswersThatAreWrong"}
 
+// quickOf are the tests of packages of which the others need an API server.
+var quickOf = map[string]string{"controllers": "^TestWiring"}
+
 // suiteOf returns the tests that run on the mutants of a package.
 func suiteOf(tree, pkg string) (s suite, err error) {
 	own, err := filepath.Glob(filepath.Join(tree, pkg, "*_test.go"))
 	if err != nil {
 		return suite{}, err
 	}
-	// The tests of controllers itself need an API server.
-	if len(own) > 0 && pkg != "controllers" {
+	if len(own) > 0 {
 		s.tests = append(s.tests, pkg)
 	}
 	for at := pkg; at != "."; at = path.Dir(at) {
