@@ -615,5 +615,25 @@ func (b *brute) confirms(steps []int, r *routing.Request) bool {
 		is := func(i int) bool { return done[i] }
 		return b.wrong(o, is, r) != "" || b.misfit(o, is) != ""
 	}
-	return len(steps) == len(b.plan.Steps) && b.arrived(o) != ""
+	return len(steps) == len(b.plan.Steps) && (b.arrived(o) != "" || b.unordered())
+}
+
+// unordered reports whether two steps that modify one rule may come in either order. The check
+// refutes such a plan, even if a third one comes after both.
+func (b *brute) unordered() bool {
+	for first, one := range b.plan.Steps {
+		for second, other := range b.plan.Steps[first+1:] {
+			_, modifies := one.Step.(plan.ModifyRule)
+			_, again := other.Step.(plan.ModifyRule)
+			if modifies && again && one.Step.ID() == other.Step.ID() && !b.follows(first+1+second, first) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// follows reports whether a step waits for another one, or for one that does.
+func (b *brute) follows(step, other int) bool {
+	return slices.ContainsFunc(b.plan.Steps[step].After, func(a int) bool { return a == other || b.follows(a, other) })
 }
