@@ -15,12 +15,8 @@ func Raw(e Endpoint) (base *url.URL, send func(*http.Request) (*http.Response, e
 	if err != nil {
 		return nil, nil, err
 	}
-	e.Attempt = or(e.Attempt, 15*time.Second)
 	base, secrets, next := e.connections(base)
-	client := &http.Client{
-		Transport: next, Timeout: e.Attempt,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	client := rawClient(e, next)
 	return base, func(r *http.Request) (*http.Response, error) {
 		token, err := secrets.token()
 		if err != nil {
@@ -29,6 +25,14 @@ func Raw(e Endpoint) (base *url.URL, send func(*http.Request) (*http.Response, e
 		if token != "" {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}
-		return client.Do(r) //nolint:gosec // the URL is what the caller wants to try
+		return client.Do(r)
 	}, nil
+}
+
+// rawClient returns a client without any repetition.
+func rawClient(e Endpoint, next http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport: next, Timeout: or(e.Attempt, 15*time.Second),
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
 }

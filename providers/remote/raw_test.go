@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestRaw(t *testing.T) {
@@ -60,5 +62,27 @@ func TestRawWithoutAToken(t *testing.T) {
 	}
 	if _, _, err := Raw(Endpoint{URL: "ftp://provider.example"}); err == nil {
 		t.Error("an ftp URL is taken")
+	}
+}
+
+// TestARawRequestEnds has a provider never answer.
+func TestARawRequestEnds(t *testing.T) {
+	to := &line{}
+	to.is.Store(hangs)
+	for given, want := range map[time.Duration]time.Duration{0: 15 * time.Second, time.Minute: time.Minute} {
+		synctest.Test(t, func(t *testing.T) {
+			ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:1", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			answer, err := rawClient(Endpoint{Attempt: given}, to).Do(ask)
+			if err == nil {
+				answer.Body.Close()
+			}
+			if took := time.Since(began); err == nil || took != want {
+				t.Errorf("a timeout of %s: error %v after %s, want one after %s", given, err, took, want)
+			}
+		})
 	}
 }
