@@ -26,8 +26,8 @@ type breaker struct {
 	circuit *gobreaker.CircuitBreaker[struct{}]
 
 	mu    sync.Mutex
-	since time.Time // of the first failure in a row
-	last  error
+	since time.Time // of the first failure in a row, if there is a last one
+	last  error     // nil after an answer
 }
 
 func newBreaker(name string) *breaker {
@@ -65,19 +65,17 @@ func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, er
 	return response, err
 }
 
-// record holds since when there is no answer, and why.
+// record holds since when there is no answer, and why. What the operator cancels says nothing.
 func (b *breaker) record(err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch {
-	case err == nil:
-		b.since, b.last = time.Time{}, nil
-	case errors.Is(err, context.Canceled):
-	case b.last == nil:
-		b.since, b.last = time.Now(), err
-	default:
-		b.last = err
+	if b.last == nil {
+		b.since = time.Now()
 	}
+	b.last = err
 }
 
 // openError returns the error of a call that is not sent.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -157,4 +158,33 @@ func TestOthersDoNotWaitForTheAttempt(t *testing.T) {
 			t.Errorf("closed: %v, attempt made: %v", err, answered)
 		}
 	})
+}
+
+// TestTheErrorSaysSinceWhen makes attempts, one each second, and reads the error of a call that is
+// not sent.
+func TestTheErrorSaysSinceWhen(t *testing.T) {
+	one, two, answered := errors.New("one"), errors.New("two"), error(nil)
+	for want, attempts := range map[string][]error{
+		"the provider does not answer since 00:00:01, and is asked again every 10s: two": {one, one, one, one, two},
+		"the provider does not answer since 00:00:03, and is asked again every 10s: one": {two, answered, one, one, one, one, one},
+		"the provider does not answer since 00:00:02, and is asked again every 10s: two": {context.Canceled, one, two, two, two, two},
+	} {
+		synctest.Test(t, func(t *testing.T) { // it begins at midnight
+			b := newBreaker("edge")
+			for i, err := range attempts {
+				time.Sleep(time.Second)
+				_, told := b.do(func() (*http.Response, error) { return &http.Response{StatusCode: http.StatusOK}, err })
+				if !errors.Is(told, err) {
+					t.Errorf("attempt %d ends with %v, want %v", i, told, err)
+				}
+			}
+			_, err := b.do(func() (*http.Response, error) {
+				t.Error("an attempt is made")
+				return nil, errors.New("made")
+			})
+			if err == nil || err.Error() != want {
+				t.Errorf("told %v, want %s", err, want)
+			}
+		})
+	}
 }
