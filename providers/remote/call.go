@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/providers/wire"
@@ -107,7 +108,7 @@ func (a *answer) read(c call) error {
 	switch {
 	case a.status == http.StatusNotModified && c.ifNoneMatch != "":
 		return errNotModified
-	case a.status >= 400 || a.status < 200 || a.status >= 300:
+	case a.status < 200 || a.status >= 300:
 		return a.problem(c, kind)
 	case c.into == nil:
 		return nil
@@ -157,9 +158,8 @@ func (a *answer) problem(c call, kind string) error {
 			p.Versions, v1.Version)
 	}
 	p.Detail = clip(p.Error(), longestDetail)
-	after, err := strconv.Atoi(a.header.Get("Retry-After"))
-	if err == nil && p.RetryAfterSeconds == 0 {
-		p.RetryAfterSeconds = after
+	if p.RetryAfterSeconds == 0 { // a date is 0, and too large a number the largest one
+		p.RetryAfterSeconds, _ = strconv.Atoi(a.header.Get("Retry-After"))
 	}
 	p.RetryAfterSeconds = min(max(p.RetryAfterSeconds, 0), int(longestLater/time.Second))
 	return wire.DecodeError(&p)
@@ -191,7 +191,7 @@ const longestDetail = 1024
 // clip returns a text in one line and within a limit.
 func clip(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
