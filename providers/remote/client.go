@@ -47,11 +47,7 @@ func newClient(e Endpoint) (*client, error) {
 
 // call makes a call, with the provider's name in its error.
 func (p *client) call(ctx context.Context, c call) error {
-	err := p.do(ctx, c)
-	if err != nil && !errors.Is(err, errNotModified) {
-		return p.named(err)
-	}
-	return err
+	return p.named(p.do(ctx, c))
 }
 
 func (p *client) do(ctx context.Context, c call) error {
@@ -136,9 +132,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	})
 	response, err := p.http.Do(r)
 	if response != nil && response != read { // an answer that go-retryablehttp takes for a failure
-		if got, err = readAnswer(response); err == nil {
-			return got, nil
-		}
+		got, err = readAnswer(response)
 	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
