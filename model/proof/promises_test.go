@@ -74,6 +74,13 @@ func idle(ids ...lb.GroupID) lb.Action {
 	return a
 }
 
+// weightless is forward with the weight 0.
+func weightless(id lb.GroupID) lb.Action {
+	a := forward(id)
+	a.Targets[0].Weight = 0
+	return a
+}
+
 var (
 	guard   = plan.GuardLoadBalancer{Key: "k", WebACL: "edge"}
 	unguard = plan.GuardLoadBalancer{Key: "k", WebACL: lb.NoWebACL}
@@ -237,6 +244,37 @@ var promises = map[string]promise{
 		to:     []lb.Listener{http(fixed(404), on("/x", forward("B")), on("/y", forward("B")))},
 		alter:  func(seen *lb.Observed, _ *lb.LoadBalancer) { seen.TargetGroup("B").Ready = false },
 		steps:  []plan.Planned{done(plan.AwaitTargets{Group: "B"}), done(modify(1, on("/x", forward("B"))), 0)},
+		breaks: []breach{{1, 0, "healthy"}},
+	},
+	"the only target group of a rule gets all requests, whatever its weight": {
+		from:  []lb.Listener{http(fixed(404), on("/x", forward("A")), on("/y", forward("B")))},
+		to:    []lb.Listener{http(fixed(404), on("/x", weightless("B")), on("/y", forward("B")))},
+		alter: func(seen *lb.Observed, _ *lb.LoadBalancer) { seen.TargetGroup("B").Ready = false },
+		steps: []plan.Planned{done(plan.AwaitTargets{Group: "B"}),
+			done(modify(1, on("/x", weightless("B"))), 0)},
+		breaks: []breach{{1, 0, "healthy"}},
+	},
+	"targets that are healthy answer, whether or not their registration was seen": {
+		from: []lb.Listener{http(fixed(404), on("/x", forward("A")), on("/y", forward("B")))},
+		to:   []lb.Listener{http(fixed(404), on("/x", forward("B")), on("/y", forward("B")))},
+		alter: func(seen *lb.Observed, want *lb.LoadBalancer) {
+			wants("B")(seen, want)
+			seen.TargetGroup("A").Registered, seen.TargetGroup("B").Ready = false, false
+		},
+		steps: []plan.Planned{done(plan.AwaitTargets{Group: "B"}),
+			done(modify(1, on("/x", forward("B"))), 0)},
+		breaks: []breach{{1, 0, "healthy"}},
+	},
+	"a rule moves above one that targets answer once its own are healthy": {
+		from: []lb.Listener{http(fixed(404), on("/x/*", forward("A")), on("/*/y", forward("B")))},
+		to:   []lb.Listener{http(fixed(404), on("/*/y", forward("B")), on("/x/*", forward("A")))},
+		alter: func(seen *lb.Observed, want *lb.LoadBalancer) {
+			at(5, 10)(seen, want)
+			seen.TargetGroup("B").Ready = false
+		},
+		steps: []plan.Planned{
+			done(plan.AwaitTargets{Group: "B"}),
+			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0)},
 		breaks: []breach{{1, 0, "healthy"}},
 	},
 	"a healthy target group is named all the time": {
