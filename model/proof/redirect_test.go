@@ -1,0 +1,192 @@
+package proof_test
+
+import (
+	"testing"
+
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/proof"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file has promises about redirects from one port to another, which may change requests.
+
+// leads returns a redirect to port 443, or to another one.
+func leads(r routing.Redirect) lb.Action {
+	if r.Status = 302; r.Port == "" {
+		r.Port = "443"
+	}
+	return lb.FromRouting(routing.Action{Redirect: &r})
+}
+
+// when returns a rule for requests that have a value.
+func when(field, name, value string, a lb.Action) lb.Rule {
+	return lb.Rule{Action: a,
+		Conditions: []lb.Condition{{Field: field, Name: name, Values: []string{value}}}}
+}
+
+func port(number int32, def lb.Action, rules ...lb.Rule) lb.Listener {
+	return lb.Listener{Port: number, Protocol: routing.HTTP, Default: def, Rules: rules}
+}
+
+// opened is a rule that a plan creates at the first priority of a port.
+func opened(number int32, r lb.Rule) plan.Step {
+	return plan.CreateRule{Port: number, Priority: 1, Rule: r}
+}
+
+// arrives is the promise that a port has a rule before another port redirects to it.
+func arrives(a lb.Action, number int32, r lb.Rule) promise {
+	return promise{
+		from: []lb.Listener{http(fixed(404)), port(number, fixed(403))},
+		to:   []lb.Listener{http(a), port(number, fixed(403), r)},
+		steps: []plan.Planned{
+			done(opened(number, r)), done(modifies(http(a)), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	}
+}
+
+var toHost = leads(routing.Redirect{Host: "b.test"})
+
+var redirectPromises = map[string]promise{
+	"a redirect to a host": arrives(toHost, 443, when("host", "", "b.test", forward("A"))),
+	"a redirect to a path": arrives(leads(routing.Redirect{Path: "/b"}), 443,
+		on("/b", forward("A"))),
+	"a redirect that keeps the query": arrives(redirectTo("443"), 443,
+		when("query", "q", "1", forward("A"))),
+	"a rule of one host redirects to another": {
+		from: []lb.Listener{http(fixed(404)), port(443, fixed(403))},
+		to: []lb.Listener{http(fixed(404), when("host", "", "a.test", toHost)),
+			port(443, fixed(403), when("host", "", "b.test", forward("A")))},
+		steps: []plan.Planned{
+			done(opened(443, when("host", "", "b.test", forward("A")))),
+			done(opened(80, when("host", "", "a.test", toHost)), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect leads to a second one": {
+		from: []lb.Listener{http(fixed(403)), port(81, redirectTo("82")), port(82, fixed(404))},
+		to:   []lb.Listener{http(redirectTo("81")), port(81, redirectTo("82")), port(82, forward("A"))},
+		steps: []plan.Planned{
+			done(modifies(port(82, forward("A")))), done(modifies(http(redirectTo("81"))), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect goes before the port that it leads to has changed": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A")), port(443, fixed(404))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))), done(modifies(port(443, fixed(404))), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect that changes the host goes before the port has changed": {
+		from: []lb.Listener{http(toHost), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A")), port(443, fixed(404))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))), done(modifies(port(443, fixed(404))), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect of a port that opens is there at any time": {
+		from: []lb.Listener{port(443, fixed(403))},
+		to:   []lb.Listener{http(toHost), port(443, fixed(403), on("/x", forward("A")))},
+		steps: []plan.Planned{
+			done(opened(443, on("/x", forward("A")))), done(plan.CreateListener{Listener: http(toHost)})},
+	},
+	"a redirect of a port that closes is there at any time": {
+		from: []lb.Listener{http(toHost), port(443, fixed(403))},
+		to:   []lb.Listener{port(443, fixed(403), on("/x", forward("A")))},
+		steps: []plan.Planned{
+			done(opened(443, on("/x", forward("A")))), done(plan.DeleteListener{Port: 80})},
+	},
+	"a redirect meets no rule for other paths": {
+		from: []lb.Listener{http(fixed(404)), port(82, fixed(404)), port(443, fixed(403))},
+		to: []lb.Listener{http(fixed(404), on("/x", redirectTo("443"))), port(82, fixed(404)),
+			port(443, fixed(403), on("/y", leads(routing.Redirect{Port: "82"})))},
+		steps: []plan.Planned{
+			done(opened(443, on("/y", leads(routing.Redirect{Port: "82"})))),
+			done(opened(80, on("/x", redirectTo("443"))))},
+	},
+	"a new redirect waits for the port, and not for what goes above it": {
+		from: []lb.Listener{http(fixed(404), on("/x/*", fixed(410))), port(443, fixed(403))},
+		to: []lb.Listener{http(fixed(404), on("/x/*", toHost)),
+			port(443, fixed(403), on("/x/y", forward("A")))},
+		steps: []plan.Planned{
+			done(opened(443, on("/x/y", forward("A")))),
+			done(plan.CreateRule{Port: 80, Priority: 2, Rule: on("/x/*", toHost)}, 0),
+			done(remove(1, on("/x/*", fixed(410))), 1)},
+	},
+	"a redirect moves above a rule once the port has changed": {
+		from: []lb.Listener{http(fixed(404), on("/*/y", forward("A")), on("/x/*", redirectTo("443"))),
+			port(443, fixed(404))},
+		to: []lb.Listener{http(fixed(404), on("/x/*", redirectTo("443")), on("/*/y", forward("A"))),
+			port(443, forward("B"))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(modifies(port(443, forward("B")))),
+			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}}, 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a rule above a redirect goes once the port has changed": {
+		from: []lb.Listener{http(fixed(404), on("/x/y", forward("A")), on("/x/*", redirectTo("443"))),
+			port(443, fixed(404))},
+		to: []lb.Listener{http(fixed(404), on("/x/*", redirectTo("443"))), port(443, forward("B"))},
+		steps: []plan.Planned{
+			done(modifies(port(443, forward("B")))), done(remove(1, on("/x/y", forward("A"))), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect leads to a port once that is open": {
+		from: []lb.Listener{http(fixed(404))},
+		to:   []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		steps: []plan.Planned{
+			done(plan.CreateListener{Listener: port(443, forward("A"))}),
+			done(modifies(http(redirectTo("443"))), 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a port closes once no redirect leads to it": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A"))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))), done(plan.DeleteListener{Port: 443}, 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect may lead to what is announced to come early": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A")), port(443, fixed(404))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))),
+			{Step: modifies(port(443, fixed(404))), Early: diag.DeleteFirst}},
+	},
+}
+
+func TestRedirectsFindPortsAsTheyWereOrWillBe(t *testing.T) {
+	for name, p := range redirectPromises {
+		t.Run(name, p.test)
+	}
+}
+
+// TestRedirectsThatChangeRequestsAreUndecided where the port that they lead to changes meanwhile: a
+// request that arrives there may match other rules than the one that was redirected.
+func TestRedirectsThatChangeRequestsAreUndecided(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to int32
+		action   lb.Action
+		result   proof.Result
+	}{
+		"no change":       {80, 443, redirectTo("443"), proof.Refuted},
+		"the host":        {80, 443, toHost, proof.Undecided},
+		"the path":        {80, 443, leads(routing.Redirect{Path: "/b"}), proof.Undecided},
+		"the query":       {80, 443, leads(routing.Redirect{Query: "q=1"}), proof.Undecided},
+		"a port before":   {81, 443, redirectTo("443"), proof.Undecided},
+		"a port to go to": {80, 81, redirectTo("81"), proof.Undecided},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := when("host", "", "c.test", forward("A"))
+			p := promise{
+				from:  []lb.Listener{port(c.from, fixed(404)), port(c.to, fixed(403))},
+				to:    []lb.Listener{port(c.from, c.action), port(c.to, fixed(403), r)},
+				steps: []plan.Planned{done(opened(c.to, r)), done(modifies(port(c.from, c.action)))},
+			}
+			if v := p.verdict(p.steps); v.Result != c.result {
+				t.Errorf("the plan is %s: %s", v.Result, v.Why)
+			}
+		})
+	}
+}
