@@ -81,8 +81,11 @@ func changesOf(rules []*course.Span) []int {
 	for _, u := range rules {
 		out = append(out, u.Since, u.Until)
 		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *course.Span) bool {
+			if w.Port != u.Port {
+				return false
+			}
 			some, always := w.Above(u)
-			return w.Port == u.Port && some && !always
+			return some && !always
 		}) {
 			out = append(out, u.Port.Respaces...)
 		}
