@@ -104,14 +104,33 @@ var redirectPromises = map[string]promise{
 			done(opened(443, on("/y", leads(routing.Redirect{Port: "82"})))),
 			done(opened(80, on("/x", redirectTo("443"))))},
 	},
-	"a new redirect waits for the port, and not for what goes above it": {
-		from: []lb.Listener{http(fixed(404), on("/x/*", fixed(410))), port(443, fixed(403))},
-		to: []lb.Listener{http(fixed(404), on("/x/*", toHost)),
+	"a new redirect waits for the port, and new priorities do not": {
+		from: []lb.Listener{http(fixed(404), on("/*/y", fixed(410))), port(443, fixed(403))},
+		to: []lb.Listener{http(fixed(404), on("/x/*", toHost), on("/*/y", fixed(410))),
 			port(443, fixed(403), on("/x/y", forward("A")))},
 		steps: []plan.Planned{
-			done(opened(443, on("/x/y", forward("A")))),
-			done(plan.CreateRule{Port: 80, Priority: 2, Rule: on("/x/*", toHost)}, 0),
-			done(remove(1, on("/x/*", fixed(410))), 1)},
+			done(opened(443, on("/x/y", forward("A")))), done(create(9, on("/x/*", toHost)), 0),
+			done(plan.RespaceRules{Port: 80, To: map[int]int{1: 20}})},
+	},
+	"the port waits until a redirect goes, and new priorities do not": {
+		from: []lb.Listener{http(fixed(404), on("/x/*", toHost), on("/*/y", fixed(410))),
+			port(443, fixed(403), on("/x/y", forward("A")))},
+		to:    []lb.Listener{http(fixed(404), on("/*/y", fixed(410))), port(443, fixed(403))},
+		alter: at(5, 10),
+		steps: []plan.Planned{
+			done(remove(5, on("/x/*", toHost))), done(removeTLS(1, on("/x/y", forward("A"))), 0),
+			done(plan.RespaceRules{Port: 80, To: map[int]int{10: 3}})},
+	},
+	"new priorities of ports that change no order are no change": {
+		from: []lb.Listener{http(fixed(404)), port(81, fixed(404), on("/x", redirectTo("82"))),
+			port(82, fixed(403), on("/x", forward("A")))},
+		to: []lb.Listener{http(redirectTo("81")), port(81, fixed(404), on("/x", redirectTo("82"))),
+			port(82, fixed(403), on("/x", forward("A")))},
+		steps: []plan.Planned{
+			done(plan.RespaceRules{Port: 81, To: map[int]int{1: 5}}),
+			done(plan.RespaceRules{Port: 82, To: map[int]int{1: 5}}),
+			done(plan.RespaceRules{Port: 82, To: map[int]int{5: 7}}, 1),
+			done(modifies(http(redirectTo("81"))))},
 	},
 	"a redirect moves above a rule once the port has changed": {
 		from: []lb.Listener{http(fixed(404), on("/*/y", forward("A")), on("/x/*", redirectTo("443"))),
@@ -147,12 +166,27 @@ var redirectPromises = map[string]promise{
 			done(modifies(http(forward("A")))), done(plan.DeleteListener{Port: 443}, 0)},
 		breaks: []breach{{1, 0, "a redirected request"}},
 	},
-	"a redirect may lead to what is announced to come early": {
-		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
-		to:   []lb.Listener{http(forward("A")), port(443, fixed(404))},
+	"a redirect goes before a rule of some of its requests has changed": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"), on("/y", fixed(403)))},
+		to:   []lb.Listener{http(forward("A")), port(443, forward("A"), on("/y", forward("B")))},
 		steps: []plan.Planned{
 			done(modifies(http(forward("A")))),
-			{Step: modifies(port(443, fixed(404))), Early: diag.DeleteFirst}},
+			done(plan.ModifyRule{Port: 443, Priority: 1, Rule: on("/y", forward("B"))}, 0)},
+		breaks: []breach{{1, 0, "a redirected request"}},
+	},
+	"a redirect may lead to a port that is announced to close early": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A"))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))),
+			{Step: plan.DeleteListener{Port: 443}, Early: diag.DeleteFirst}},
+	},
+	"a redirect may lead to a rule that is announced to come early": {
+		from: []lb.Listener{http(redirectTo("443")), port(443, forward("A"))},
+		to:   []lb.Listener{http(forward("A")), port(443, forward("A"), on("/x", fixed(404)))},
+		steps: []plan.Planned{
+			done(modifies(http(forward("A")))),
+			{Step: opened(443, on("/x", fixed(404))), Early: diag.DeleteFirst}},
 	},
 }
 
@@ -185,6 +219,29 @@ func TestRedirectsThatChangeRequestsAreUndecided(t *testing.T) {
 				steps: []plan.Planned{done(opened(c.to, r)), done(modifies(port(c.from, c.action)))},
 			}
 			if v := p.verdict(p.steps); v.Result != c.result {
+				t.Errorf("the plan is %s: %s", v.Result, v.Why)
+			}
+		})
+	}
+}
+
+// TestARedirectedRequestIsAnother on the port that it arrives at: a rule there with the conditions
+// of the rule that redirects does not match it, and what that rule does is not said of it.
+func TestARedirectedRequestIsAnother(t *testing.T) {
+	query := leads(routing.Redirect{Query: "p=1"})
+	for name, c := range map[string]struct{ from, to lb.Rule }{
+		"its host has the port": {when("host", "", "c.test", redirectTo("81")),
+			when("host", "", "c.test", forward("A"))},
+		"it has another query": {when("query", "q", "1", query), when("query", "q", "1", forward("A"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			number := c.from.Action.Redirect.Target(80, routing.HTTP)
+			p := promise{
+				from: []lb.Listener{http(fixed(404)), port(number, fixed(403))},
+				to:   []lb.Listener{http(fixed(404), c.from), port(number, fixed(403), c.to)},
+			}
+			p.steps = []plan.Planned{done(opened(80, c.from)), done(opened(number, c.to), 0)}
+			if v := p.verdict(p.steps); v.Result != proof.Undecided {
 				t.Errorf("the plan is %s: %s", v.Result, v.Why)
 			}
 		})
