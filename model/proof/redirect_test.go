@@ -247,3 +247,19 @@ func TestARedirectedRequestIsAnother(t *testing.T) {
 		})
 	}
 }
+
+// TestARedirectWithinAPortIsFollowedNoFurther: a limit of the check. The rule for /b changes at any
+// time, so that requests for /x of port 80 may get 410, as neither before the plan nor after it.
+func TestARedirectWithinAPortIsFollowedNoFurther(t *testing.T) {
+	within := on("/x", leads(routing.Redirect{Path: "/b"}))
+	to := on("/x", redirectTo("443"))
+	p := promise{
+		from: []lb.Listener{http(fixed(404)), port(443, fixed(403), within, on("/b", fixed(410)))},
+		to:   []lb.Listener{http(fixed(404), to), port(443, fixed(403), within, on("/b", forward("A")))},
+		steps: []plan.Planned{done(opened(80, to)),
+			done(plan.ModifyRule{Port: 443, Priority: 2, Rule: on("/b", forward("A"))})},
+	}
+	if v := p.verdict(p.steps); v.Result != proof.Proven {
+		t.Errorf("the limit that decision 0034 tells is gone: the plan is %s: %s", v.Result, v.Why)
+	}
+}
