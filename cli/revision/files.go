@@ -1,23 +1,14 @@
 package revision
 
 import (
-	"bufio"
 	"errors"
-	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
 )
 
-// This file writes the files of a revision.
-
-// An entry is a file or a symbolic link of a revision.
-type entry struct {
-	path string
-	link bool
-}
+// This file turns what git has written for symbolic links into links.
 
 // The modes of entries (https://git-scm.com/docs/git-fast-import#_filemodify).
 const (
@@ -25,51 +16,41 @@ const (
 	submoduleMode = "160000"
 )
 
-// entries returns the entries in the output of git ls-tree -r -z, and the input with which git
-// cat-file --batch --filters returns their contents. Submodules have none here, and a path with a
-// newline cannot be asked for.
-func entries(list []byte) (all []entry, asked []byte) {
+// special returns the paths of symbolic links, and of submodules, in the output of git ls-tree -r -z.
+func special(list []byte) (links, submodules []string) {
 	for line := range strings.SplitSeq(string(list), "\x00") {
-		about, path, found := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, kind and object
-		if !found || len(fields) != 3 || fields[0] == submoduleMode || strings.Contains(path, "\n") {
-			continue
+		about, path, _ := strings.Cut(line, "\t")
+		switch mode, _, _ := strings.Cut(about, " "); mode {
+		case linkMode:
+			links = append(links, path)
+		case submoduleMode:
+			submodules = append(submodules, filepath.FromSlash(path))
 		}
-		all = append(all, entry{path, fields[0] == linkMode})
-		asked = fmt.Appendf(asked, "%s %s\n", fields[2], path)
 	}
-	return all, asked
+	return links, submodules
 }
 
-// extract writes entries with their contents, as git cat-file --batch prints them. Links are
-// written last, and only those that cannot lead to files outside.
-func extract(dir string, all []entry, contents io.Reader) error {
+// makeLinks replaces files, whose content is where a link leads to, by the links. One that could
+// lead to a file outside of the directory is removed.
+func makeLinks(dir string, links []string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	from := bufio.NewReader(contents)
-	links := map[string]string{}
-	for _, e := range all {
-		content, err := next(from)
-		if err != nil {
-			return fmt.Errorf("%s: %w", e.path, err)
-		}
-		name := filepath.Clean(filepath.FromSlash(e.path))
-		switch {
-		case !e.link:
-			err = write(root, name, content)
-		case staysInside(e.path, string(content)):
-			links[name] = filepath.FromSlash(string(content))
-		}
-		if err != nil {
+	targets := map[string]string{}
+	for _, link := range links {
+		name := filepath.FromSlash(link)
+		target, err := root.ReadFile(name)
+		if err = errors.Join(err, root.Remove(name)); err != nil {
 			return err
 		}
+		if staysInside(link, string(target)) {
+			targets[name] = filepath.FromSlash(string(target))
+		}
 	}
-	for name, target := range links {
-		err := root.MkdirAll(filepath.Dir(name), 0o700)
-		if err = errors.Join(err, root.Symlink(target, name)); err != nil {
+	for name, target := range targets {
+		if err := root.Symlink(target, name); err != nil {
 			return err
 		}
 	}
@@ -87,35 +68,4 @@ func staysInside(from, target string) bool {
 		down = strings.TrimPrefix(down, "/..")
 	}
 	return !strings.Contains(down, "/../")
-}
-
-var errUnreadable = errors.New("git cat-file does not have it")
-
-// next returns the content of the next object.
-func next(from *bufio.Reader) ([]byte, error) {
-	head, err := from.ReadString('\n')
-	if err != nil {
-		return nil, err
-	}
-	fields := strings.Fields(head) // object, kind and size
-	size := 0
-	if len(fields) != 3 || fields[1] != "blob" {
-		return nil, errUnreadable
-	}
-	if _, err := fmt.Sscanf(fields[2], "%d", &size); err != nil || size < 0 {
-		return nil, errUnreadable
-	}
-	content := make([]byte, size+1) // and a newline
-	if _, err := io.ReadFull(from, content); err != nil {
-		return nil, err
-	}
-	return content[:size], nil
-}
-
-// write writes one file.
-func write(root *os.Root, name string, content []byte) error {
-	if err := root.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
-	}
-	return root.WriteFile(name, content, 0o600)
 }

@@ -14,15 +14,19 @@ import (
 
 // A Tree is a temporary directory with all files of a repository at a revision.
 type Tree struct {
-	top string // of the repository
-	dir string
+	top        string // of the repository
+	dir        string
+	files      string   // the directory in it that has the files
+	submodules []string // paths, of which the files are in another repository
 }
 
-// Checkout writes the files of a revision into a temporary directory. The repository is that of the
-// working directory, which stays as it is.
+// Checkout writes the files of a revision into a temporary directory, as git writes them into a
+// working tree, with the filters for line ends and others. The repository is that of the working
+// directory, which stays as it is.
 //
 // It does not use git archive, which leaves out files with the attribute export-ignore
-// (https://git-scm.com/docs/git-archive#ATTRIBUTES).
+// (https://git-scm.com/docs/git-archive#ATTRIBUTES), nor git cat-file --filters, which prints the
+// size that a file has before the filters.
 func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	if strings.HasPrefix(revision, "-") {
 		return nil, fmt.Errorf("%q is not a git revision", revision)
@@ -36,18 +40,34 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	if err != nil {
 		return nil, errors.Join(err, shallow(ctx, revision))
 	}
-	files, asked := entries(list)
-	contents, err := git(ctx, asked, "-C", t.top, "cat-file", "--batch", "--filters")
-	if err != nil {
-		return nil, err
-	}
 	if t.dir, err = os.MkdirTemp("", "fairlead-revision-"); err != nil {
 		return nil, fmt.Errorf("making a directory for %s: %w", revision, err)
 	}
-	if err := extract(t.dir, files, bytes.NewReader(contents)); err != nil {
+	t.files = filepath.Join(t.dir, "files")
+	if err := t.write(ctx, revision, list); err != nil {
 		return nil, errors.Join(fmt.Errorf("reading %s: %w", revision, err), t.Remove())
 	}
 	return t, nil
+}
+
+// write writes the files of a revision, by an index of its own
+// (https://git-scm.com/docs/git-checkout-index).
+func (t *Tree) write(ctx context.Context, revision string, list []byte) error {
+	if err := os.Mkdir(t.files, 0o700); err != nil {
+		return err
+	}
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.dir, "index")}
+	if _, err := git(ctx, index, "-C", t.top, "read-tree", revision); err != nil {
+		return err
+	}
+	_, err := git(ctx, index, "-C", t.top, "-c", "core.symlinks=false",
+		"checkout-index", "--all", "--quiet", "--prefix="+t.files+string(filepath.Separator))
+	if err != nil {
+		return err
+	}
+	links, submodules := special(list)
+	t.submodules = submodules
+	return makeLinks(t.files, links)
 }
 
 // shallow returns an error that says why a clone may not have a revision, if it is a shallow one.
@@ -78,9 +98,20 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	if err != nil || !filepath.IsLocal(inside) {
 		return "", false, fmt.Errorf("%s is not in the git repository %s", path, t.top)
 	}
-	there := filepath.Join(t.dir, inside)
+	for _, submodule := range t.submodules {
+		if within(submodule, inside) || within(inside, submodule) {
+			return "", false, fmt.Errorf("%s is a submodule, whose files are not in the revision", submodule)
+		}
+	}
+	there := filepath.Join(t.files, inside)
 	_, err = os.Lstat(there)
 	return there, err == nil, nil
+}
+
+// within reports whether a path is another one, or is inside it.
+func within(path, other string) bool {
+	inside, err := filepath.Rel(other, path)
+	return err == nil && filepath.IsLocal(inside)
 }
 
 // resolved returns a path without symbolic links, as git prints the top. A file that does not exist
@@ -96,11 +127,11 @@ func resolved(path string) string {
 	return filepath.Join(resolved(dir), filepath.Base(path))
 }
 
-// git returns the output of a git command with an input.
-func git(ctx context.Context, input []byte, args ...string) ([]byte, error) {
+// git returns the output of a git command, with some variables besides those of this process.
+func git(ctx context.Context, variables []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the revision cannot be a flag
 	var out, wrong bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &wrong
+	cmd.Env, cmd.Stdout, cmd.Stderr = append(os.Environ(), variables...), &out, &wrong
 	if err := cmd.Run(); err != nil {
 		said, _, _ := strings.Cut(strings.TrimSpace(wrong.String()), "\n")
 		if said == "" {

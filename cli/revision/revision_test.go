@@ -1,7 +1,6 @@
 package revision
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,36 +10,29 @@ import (
 
 // This file tests that a revision is read with all its files, and stays inside its directory.
 
+// A tree that git would not make itself: its file is in the parent directory.
 func TestFilesStayInsideTheirDirectory(t *testing.T) {
-	outside := t.TempDir()
-	for name, c := range map[string]struct {
-		files    []entry
-		contents []string
-	}{
-		"a path upwards":     {[]entry{{path: "../evil"}}, []string{"evil"}},
-		"an absolute path":   {[]entry{{path: outside + "/evil"}}, []string{"evil"}},
-		"behind a link":      {[]entry{{"link", true}, {path: "link/evil"}}, []string{outside, "evil"}},
-		"a link to the file": {[]entry{{"evil", true}, {path: "evil"}}, []string{outside + "/evil", "evil"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			var contents strings.Builder
-			for _, text := range c.contents {
-				fmt.Fprintf(&contents, "0 blob %d\n%s\n", len(text), text)
-			}
-			top := t.TempDir()
-			dir := filepath.Join(top, "tree")
-			if err := os.Mkdir(dir, 0o700); err != nil {
-				t.Fatal(err)
-			}
-			// An error is as good as a file inside.
-			err := extract(dir, c.files, strings.NewReader(contents.String()))
-			for _, place := range []string{filepath.Join(outside, "evil"), filepath.Join(top, "evil")} {
-				if _, found := os.Lstat(place); found == nil {
-					t.Errorf("%s was written, with the error %v", place, err)
-				}
-			}
-		})
+	t.Chdir(t.TempDir())
+	command(t, "init", "-q", "-b", "trunk")
+	input(t, "evil", "hash-object", "-w", "--stdin")
+	blob := input(t, "evil", "hash-object", "--stdin")
+	inner := input(t, "100644 blob "+blob+"\tevil\n", "mktree")
+	outer := input(t, "040000 tree "+inner+"\t..\n", "mktree")
+	if _, err := Checkout(t.Context(), outer); err == nil || !strings.Contains(err.Error(), "invalid path") {
+		t.Errorf("the error is %v", err)
 	}
+}
+
+// input returns what a git command prints that has an input.
+func input(t *testing.T, text string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Stdin = strings.NewReader(text)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git %q: %v", args, err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func TestLinksThatStayInside(t *testing.T) {
@@ -104,6 +96,63 @@ func TestARevisionHasAllFiles(t *testing.T) {
 	}
 	if _, found, _ := tree.Path("outside"); found {
 		t.Error("a link to a file outside is there")
+	}
+}
+
+// A file is as git checks it out, whatever size it has in the repository.
+func TestARevisionIsAsItIsCheckedOut(t *testing.T) {
+	t.Chdir(t.TempDir())
+	files := map[string]string{
+		".gitattributes": "*.yaml text eol=crlf\nid.txt ident\n", "a.yaml": "a: 1\nb: 2\n", "two\nlines.yaml": "c: 3\n",
+		"id.txt": "$Id$\n", "z.yaml": "d: 4\n",
+	}
+	command(t, "init", "-q", "-b", "trunk")
+	for name, text := range files {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, "add", "-A")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first")
+	command(t, "rm", "-q", "-r", "--cached", ".")
+	command(t, "reset", "-q", "--hard") // and so they are converted here, too
+	tree, err := Checkout(t.Context(), "trunk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tree.Remove() })
+	for name := range files {
+		want, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, _, err := tree.Path(name)
+		if got, wrong := os.ReadFile(at); wrong != nil || err != nil || string(got) != string(want) {
+			t.Errorf("%s is %q, want %q, errors %v and %v", name, got, want, err, wrong)
+		}
+	}
+	command(t, "diff", "--quiet") // the index of the working directory is as before
+}
+
+// A submodule has its files in another repository.
+func TestASubmoduleIsNotRead(t *testing.T) {
+	t.Chdir(t.TempDir())
+	command(t, "init", "-q", "-b", "trunk")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first")
+	command(t, "update-index", "--add", "--cacheinfo", "160000", input(t, "", "rev-parse", "HEAD"), "manifests/team")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "second")
+	tree, err := Checkout(t.Context(), "trunk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tree.Remove() })
+	for path, refused := range map[string]bool{
+		"manifests": true, "manifests/team": true, "manifests/team/a.yaml": true, ".": true,
+		"manifests/teams": false, "other": false,
+	} {
+		if _, _, err := tree.Path(path); (err != nil) != refused {
+			t.Errorf("%s: %v, want an error: %t", path, err, refused)
+		}
 	}
 }
 
