@@ -212,6 +212,8 @@ func (r replayed) verdict(report traffic.Report, left []error) error {
 			"--load-balancer says which name one has in logs")
 	case report.Summary.Lines == 0 && report.Summary.Untimely > 0:
 		return errors.New("no line is of the time between --since and --until")
+	case report.Summary.Lines == 0:
+		return errors.New("the logs have no line")
 	case report.Summary.Disagreements > 0:
 		return errToDo
 	}
