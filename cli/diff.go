@@ -193,8 +193,11 @@ func (o opposite) readThere(cmd *cobra.Command, in source.Input) (side, error) {
 // readOne reads a configuration: the saved state in a file, or files.
 func (o opposite) readOne(cmd *cobra.Command, in source.Input) (side, error) {
 	state, err := saved.Load(in.Files[0])
-	if state != nil || err != nil {
-		return side{state: state}, err
+	if err != nil {
+		return side{}, err
+	}
+	if state != nil {
+		return side{state: state, problems: state.Problems}, nil
 	}
 	return o.read(cmd, in)
 }

@@ -83,6 +83,22 @@ func TestASavedStateIsComparedAsItsFiles(t *testing.T) {
 	}
 }
 
+// An object that was left out of the plan is left out of the comparison, too.
+func TestASavedStateSaysWhatItLeftOut(t *testing.T) {
+	whole := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})
+	broken := directory(t, map[string]string{
+		"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML,
+		"b.yaml": strings.Replace(ingressYAML("api", "b.example.com", "/"), "pathType: Prefix", "pathType: Prefx", 1),
+	})
+	state := savedPlan(t, "json", broken)
+	for _, sides := range [][]string{{state, whole}, {whole, state}} {
+		got := fairlead(t, append([]string{"diff", "--provider", "aws"}, sides...)...)
+		if got.code != exitFail || !strings.Contains(got.out, "not read") || !strings.Contains(got.out, "b.yaml") {
+			t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+		}
+	}
+}
+
 // TestASavedStateOfAnOlderVersion says what to do.
 func TestASavedStateOfAnOlderVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "saved.json")

@@ -149,7 +149,7 @@ var layers = map[string][]string{
 	"cli/output":                 {"cli/flagvalue", "model/check", "model/diag", "model/printable"},
 	"cli/configuration":          {"cli/flagvalue", "cli/manifests"},
 	"cli/access":                 {"controllers/scheme", "model/endpoints", "providers/clouds"},
-	"cli/saved":                  {"model/diag", "model/routing", "model/routing/precedence"},
+	"cli/saved":                  {"cli/manifests", "model/diag", "model/routing", "model/routing/precedence"},
 	"cli/selection":              {"cli/flagvalue", "model/lb", "providers", "providers/clouds", "providers/remote"},
 	"cli/revision":               {},
 	"cli/placeholder":            {"model/ingress/objects", "model/secrets", "providers/selfsigned"},

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"sigs.k8s.io/yaml"
+
+	"fairlead.dev/fairlead/cli/manifests"
 )
 
 // This file reads what plan -o json or -o yaml has printed.
@@ -28,9 +30,10 @@ func Load(file string) (*State, error) {
 		return nil, nil //nolint:nilerr // likewise: it may have several documents
 	}
 	var printed struct {
-		LoadBalancers json.RawMessage `json:"loadBalancers"`
-		Steps         json.RawMessage `json:"steps"`
-		Routing       *State          `json:"routing"`
+		LoadBalancers json.RawMessage    `json:"loadBalancers"`
+		Steps         json.RawMessage    `json:"steps"`
+		Routing       *State             `json:"routing"`
+		Problems      manifests.Problems `json:"problems"`
 	}
 	err = json.Unmarshal(text, &printed)
 	switch {
@@ -41,6 +44,7 @@ func Load(file string) (*State, error) {
 	case printed.Routing == nil:
 		return nil, fmt.Errorf("%s: %w", file, errOlder)
 	}
+	printed.Routing.Problems = printed.Problems
 	return printed.Routing, nil
 }
 

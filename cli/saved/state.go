@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 
+	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -19,6 +20,8 @@ type State struct {
 	Assumed []string `json:"assumed"`
 	// Unassumed are the tables as they are made without those; left out where all Secrets were there.
 	Unassumed []Table `json:"unassumed,omitempty"`
+	// Problems are the objects and files that the plan left out. They are printed beside the state.
+	Problems manifests.Problems `json:"-"`
 }
 
 // StateOf returns a state without tables.
