@@ -134,7 +134,7 @@ func TestExplainNamesWhoAskedForTheHost(t *testing.T) {
 	for name, c := range cases {
 		got := explainJSON(t, "http://a.example.com/", "-f", directory(t,
 			map[string]string{"a.yaml": c.text}))
-		if got.Outcome.Status != 404 || !strings.HasSuffix(got.Why, c.because) ||
+		if got.Outcome.Kind != "none" || !strings.HasSuffix(got.Why, c.because) ||
 			len(got.Refused) != 1 || string(got.Refused[0].Reason) != c.reason {
 			t.Errorf("%s: %+v", name, got)
 		}

@@ -175,7 +175,7 @@ func TestWhereNoListenerIs(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})
 	got := fairlead(t, "explain", "https://a.example.com/", "-f", dir)
 	for _, want := range []string{
-		"  answered by  nothing: the load balancer accepts no such connection\n",
+		"  answered by  nothing: no load balancer accepts such a connection\n",
 		"  because      there is no listener on port 443\n",
 		"\nSummary: 1 request: 0 to Services, 0 redirected, 0 with a fixed response, 1 not answered; 0 Ingresses",
 	} {

@@ -64,7 +64,7 @@ type beaten struct {
 func (o Outcome) String() string {
 	switch o.Kind {
 	case unanswered:
-		return "nothing: the load balancer accepts no such connection"
+		return "nothing: no load balancer accepts such a connection"
 	case "fixed":
 		return fmt.Sprintf("fixed response %d", o.Status)
 	case "redirect":
@@ -106,7 +106,7 @@ func Explain(programs []program.Program, q Question) (Explanation, error) {
 	e := Explanation{URL: q.Asked, LoadBalancers: []lb.Key{}, Over: []beaten{}}
 	claimants := claims(programs, q.Request.Hostname())
 	if len(claimants) == 0 {
-		e.Outcome = Outcome{Kind: "fixed", Status: 404}
+		e.Outcome = Outcome{Kind: unanswered}
 		e.Why = "no load balancer has anything for this host"
 		return e, nil
 	}
