@@ -150,7 +150,8 @@ func TestExplainChoosesTheOldestClaim(t *testing.T) {
 func TestExplainWithoutAnyClaim(t *testing.T) {
 	dir := directory(t, map[string]string{"a.yaml": ingressYAML("a", "www.example.com", "/")})
 	got := explainJSON(t, "http://example.org/", "-f", dir)
-	if got.Outcome.Kind != "none" || got.LoadBalancer != "" || got.LoadBalancers == nil || got.Ingress != "" {
+	if got.Outcome.Kind != "none" || got.LoadBalancer != "" || got.LoadBalancers == nil ||
+		got.Ingress != "" {
 		t.Errorf("%+v", got)
 	}
 }

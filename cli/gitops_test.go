@@ -111,7 +111,8 @@ func TestThePipelinesOfThePageCommentWhatChanges(t *testing.T) {
 		comment string // a part of the last comment; none where nothing is commented
 	}
 	inbound := func(ranges string) string {
-		return strings.Replace(shop, "namespace: shop", `namespace: shop, annotations: {fairlead.dev/inbound: "`+ranges+`"}`, 1)
+		annotated := `namespace: shop, annotations: {fairlead.dev/inbound: "` + ranges + `"}`
+		return strings.Replace(shop, "namespace: shop", annotated, 1)
 	}
 	changed := ingressYAML("web", "a.example.com", "/x")
 	for name, pushes := range map[string][]push{
@@ -124,8 +125,10 @@ func TestThePipelinesOfThePageCommentWhatChanges(t *testing.T) {
 			ingressYAML("other", "b.example.com", "/"), false, "`curl http://b.example.com/`"}},
 		"the next push takes it back": {{facing, false, "**less protected**"}, {shop, true, "no request is answered differently"}},
 		"the next push differs":       {{facing, false, "**less protected**"}, {changed, true, "`curl http://a.example.com/`"}},
-		"fewer addresses may connect": {{inbound("10.1.0.0/16"), true, "**more protected**"}, {shop, true, "no request is"}},
-		"nothing changes at first":    {{shop, true, ""}, {facing, false, "**less protected**"}},
+		"fewer addresses may connect": {
+			{inbound("10.1.0.0/16"), true, "**more protected**"}, {shop, true, "no request is"},
+		},
+		"nothing changes at first": {{shop, true, ""}, {facing, false, "**less protected**"}},
 	} {
 		for pipeline, script := range map[string]string{"GitHub": github, "GitLab": gitlab} {
 			t.Run(name+" on "+pipeline, func(t *testing.T) {

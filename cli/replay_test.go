@@ -91,7 +91,9 @@ func TestLogsAreReadFromFilesDirectoriesPatternsAndStandardInput(t *testing.T) {
 
 // TestALineThatCannotBeReadCostsItself: it is told with file and number, and the others are counted.
 func TestLogsWithoutALineAreAnError(t *testing.T) {
-	for name, stdin := range map[string]string{"empty": "", "compressed": compressed(t, ""), "an empty line": "\n"} {
+	for name, stdin := range map[string]string{
+		"empty": "", "compressed": compressed(t, ""), "an empty line": "\n",
+	} {
 		_, said := replayJSON(t, stdin, "--logs", "-", shop(t))
 		if said.code != 1 || !strings.Contains(said.err, "the logs have no line") {
 			t.Errorf("%s: exit code %d: %s", name, said.code, said.err)

@@ -103,7 +103,8 @@ func TestARevisionHasAllFiles(t *testing.T) {
 func TestARevisionIsAsItIsCheckedOut(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{
-		".gitattributes": "*.yaml text eol=crlf\nid.txt ident\n", "a.yaml": "a: 1\nb: 2\n", "two\nlines.yaml": "c: 3\n",
+		".gitattributes": "*.yaml text eol=crlf\nid.txt ident\n",
+		"a.yaml":         "a: 1\nb: 2\n", "two\nlines.yaml": "c: 3\n",
 		"id.txt": "$Id$\n", "z.yaml": "d: 4\n",
 	}
 	command(t, "init", "-q", "-b", "trunk")
