@@ -5,9 +5,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -43,5 +45,41 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 		if n := opened.Load(); n > steps+1 { // and one that asked for the capabilities
 			t.Errorf("%d connections are opened for %d times %d steps at once", n, round+1, steps)
 		}
+	}
+}
+
+// TestCloseClosesConnections counts the connections that are left.
+func TestCloseClosesConnections(t *testing.T) {
+	closed := make(chan struct{}, 10)
+	server := httptest.NewUnstartedServer(serve.New(newCounting(t), serve.Options{}))
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	open(t, server.URL).Close()
+	select {
+	case <-closed:
+	case <-time.After(5 * time.Second):
+		t.Error("the connection is still open")
+	}
+}
+
+// TestASocket makes one call.
+func TestASocket(t *testing.T) {
+	at := filepath.Join(t.TempDir(), "p.sock")
+	socket, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(serve.New(newCounting(t), serve.Options{}))
+	server.Listener.Close()
+	server.Listener = socket
+	server.Start()
+	t.Cleanup(server.Close)
+	if keys, err := open(t, "unix://"+at).List(t.Context()); err != nil || len(keys) > 0 {
+		t.Errorf("listed %v, %v", keys, err)
 	}
 }

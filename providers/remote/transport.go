@@ -81,6 +81,13 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
+// CloseIdleConnections is for http.Client, which asks its transport to.
+func (a *attempts) CloseIdleConnections() {
+	if idle, ok := a.next.(interface{ CloseIdleConnections() }); ok {
+		idle.CloseIdleConnections()
+	}
+}
+
 // resultOf returns the result of an attempt as a label of metrics.
 func resultOf(r *http.Response, err error) string {
 	switch {
