@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -55,7 +57,6 @@ func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(nothing{})
 	if err := c.AddResource("schema.json", document); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
@@ -70,8 +71,8 @@ func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error
 // nothing refuses to load referenced schemas.
 type nothing struct{}
 
-func (nothing) Load(url string) (any, error) {
-	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(url, 200))
+func (nothing) Load(from string) (any, error) {
+	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(from, 200))
 }
 
 // An expansion counts the parts of a schema with its references replaced. A schema that refers to
@@ -86,8 +87,8 @@ func (e *expansion) count(value any) (int, error) {
 	n := 1
 	add := func(inner any) error {
 		more, err := e.count(inner)
-		if n += more; err == nil && n > mostSubschema {
-			err = fmt.Errorf("it has more than %d parts with its references written out", mostSubschema)
+		if n += more; n > mostSubschema {
+			return fmt.Errorf("it has more than %d parts with its references written out", mostSubschema)
 		}
 		return err
 	}
@@ -103,12 +104,16 @@ func (e *expansion) count(value any) (int, error) {
 			switch name {
 			case "$dynamicRef", "$recursiveRef", "$id", "$anchor", "$dynamicAnchor":
 				return n, fmt.Errorf("it has %s, which is not read", name)
+			case "$schema":
+				// In draft 4, "id" says where references begin, as "$id" does later.
+				if draft, _ := inner.(string); strings.Contains(draft, "draft-04") {
+					return n, errors.New("it is of draft 4, which is not read")
+				}
 			case "$ref":
 				more, err := e.follow(inner)
 				if n += more; err != nil {
 					return n, err
 				}
-				continue
 			}
 			if err := add(inner); err != nil {
 				return n, err
@@ -120,8 +125,8 @@ func (e *expansion) count(value any) (int, error) {
 
 // follow counts the parts behind a reference.
 func (e *expansion) follow(reference any) (int, error) {
-	text, ok := reference.(string)
-	if !ok || !strings.HasPrefix(text, "#") {
+	text, _ := reference.(string)
+	if !strings.HasPrefix(text, "#") {
 		return 0, errors.New("references lead within a schema only")
 	}
 	if n, known := e.counted[text]; known {
@@ -130,24 +135,39 @@ func (e *expansion) follow(reference any) (int, error) {
 	if e.within[text] {
 		return 0, fmt.Errorf("%s refers to itself", clip(text, 100))
 	}
+	to, found := pointed(e.document, text[1:])
+	if !found {
+		return 0, fmt.Errorf("it refers to %s, which it does not have", clip(text, 100))
+	}
 	e.within[text] = true
 	defer delete(e.within, text)
-	n, err := e.count(pointed(e.document, text))
+	n, err := e.count(to)
 	e.counted[text] = n
 	return n, err
 }
 
-// pointed returns the value at a JSON pointer, or nil.
-func pointed(document any, pointer string) any {
-	for _, name := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(pointer, "#"), "/"),
-		"/") {
-		if name == "" {
-			continue
-		}
-		object, _ := document.(map[string]any)
-		document = object[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+// pointed returns the value at a JSON pointer in the fragment of a URL (RFC 6901, section 6).
+func pointed(document any, fragment string) (any, bool) {
+	pointer, err := url.PathUnescape(fragment)
+	names := strings.Split(pointer, "/")
+	if err != nil || names[0] != "" {
+		return nil, false
 	}
-	return document
+	for _, name := range names[1:] {
+		found := false
+		switch v := document.(type) {
+		case map[string]any:
+			document, found = v[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+		case []any:
+			if at, err := strconv.Atoi(name); err == nil && at >= 0 && at < len(v) {
+				document, found = v[at], true
+			}
+		}
+		if !found {
+			return nil, false
+		}
+	}
+	return document, true
 }
 
 // refuse returns the settings that violate the schemas, with the reasons.
