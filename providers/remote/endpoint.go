@@ -83,8 +83,8 @@ func parse(text string) (*url.URL, error) {
 }
 
 func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && address.IsLoopback()
+	address, _ := netip.ParseAddr(host)
+	return host == "localhost" || address.IsLoopback()
 }
 
 // connections returns the URL for calls, the credentials and the transport.
@@ -156,7 +156,7 @@ func (c credentials) tls() (*tls.Config, error) {
 		}
 	}
 	certificate, err := c.file("tls.crt")
-	if err != nil || len(certificate) == 0 {
+	if len(certificate) == 0 {
 		return config, err
 	}
 	key, err := c.file("tls.key")

@@ -101,7 +101,6 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 
 // Observe is for the Provider interface. If the answer has not changed, it is not sent again.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	ctx = providers.About(ctx, key)
 	query := url.Values{"key": {string(key)}}
 	if deep {
 		query.Set("deep", "true")
@@ -127,7 +126,6 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 
 // Active is for the Provider interface.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	ctx = providers.About(ctx, seen.Key)
 	var told v1.Activity
 	err := p.call(ctx, call{operation: "Active", method: http.MethodGet, at: v1.PathActive,
 		query: url.Values{"key": {string(seen.Key)}}, into: &told})
@@ -138,14 +136,13 @@ func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) 
 func (p *Provider) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
-	return p.steps.apply(providers.About(ctx, seen.Key), seen.Key, step)
+	return p.steps.apply(ctx, seen.Key, step)
 }
 
 // Targets is for the Provider interface.
 func (p *Provider) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	ctx = providers.About(ctx, key)
 	var told v1.TargetList
 	err := p.call(ctx, call{operation: "Targets", method: http.MethodGet, at: v1.PathTargets,
 		query: member(key, group), into: &told})
@@ -156,7 +153,6 @@ func (p *Provider) Targets(
 func (p *Provider) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
-	ctx = providers.About(ctx, key)
 	return p.call(ctx, call{operation: "SetTargets", method: http.MethodPut, at: v1.PathTargets,
 		query: member(key, group), body: wire.EncodeTargets(want), changes: true})
 }

@@ -33,11 +33,7 @@ func newHTTPClient(e Endpoint, base *url.URL, b *breaker) (*url.URL, *retryableh
 		if f, ok := errors.AsType[final](err); ok {
 			return false, f.error
 		}
-		again, why := retryablehttp.ErrorPropagatedRetryPolicy(ctx, response, err)
-		if again && err != nil {
-			why = err
-		}
-		return again, why
+		return retryablehttp.ErrorPropagatedRetryPolicy(ctx, response, err)
 	}
 	c.Backoff = func(least, most time.Duration, attempt int, response *http.Response) time.Duration {
 		return min(retryablehttp.DefaultBackoff(least, most, attempt, response), most)
