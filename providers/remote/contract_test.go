@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr"
-
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -77,7 +75,7 @@ func open(t testing.TB, url string) *Provider {
 
 func opened(t testing.TB, e Endpoint) *Provider {
 	t.Helper()
-	e.Name, e.Log = "edge", logr.Discard()
+	e.Name = "edge"
 	e.LeastWait, e.MostWait = time.Millisecond, 20*time.Millisecond
 	p, err := Open(context.Background(), e)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -161,10 +162,69 @@ func TestURLs(t *testing.T) {
 	for url, want := range map[string]string{
 		"https://lb.example.com:8443/x": "", "http://127.0.0.1:9000": "", "http://localhost": "", "http://[::1]:80": "", "unix:///run/p.sock": "",
 		"http://lb.example.com": "it has to be https", "https://me:secret@a": "a user", "https://a?token=b": "a query", "unix://run/p.sock": "no URL of a provider",
+		"https://a#b": "a fragment", "unix:run/p.sock": "no URL of a provider",
+		"https:///a":      "no URL of a provider",
+		"ftp://127.0.0.1": "no URL of a provider", "http://10.0.0.1": "it has to be https",
 		"ftp://a": "no URL of a provider", "://": "reading its URL", "https://": "no URL of a provider",
 	} {
 		if _, err := parse(url); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: told %v, want %q", url, err, want)
+		}
+	}
+}
+
+func TestTheConfigurationOfConnections(t *testing.T) {
+	a := newAuthority(t)
+	certificate, key := a.sign(t, time.Now().Add(time.Hour))
+	for name, c := range map[string]struct {
+		files        map[string][]byte
+		ca           bool
+		certificates int
+		want         string
+	}{
+		"nothing":     {},
+		"empty files": {files: map[string][]byte{"ca.crt": {}, "tls.crt": {}, "tls.key": {}}},
+		"a CA":        {files: map[string][]byte{"ca.crt": a.pem()}, ca: true},
+		"a certificate": {
+			files: map[string][]byte{"tls.crt": certificate, "tls.key": key}, certificates: 1,
+		},
+		"a key alone": {files: map[string][]byte{"tls.key": key}},
+		"a certificate alone": {
+			files: map[string][]byte{"tls.crt": certificate},
+			want:  "reading the credentials: tls.crt and tls.key: ",
+		},
+		"a CA that is no certificate": {
+			files: map[string][]byte{"ca.crt": key},
+			want:  "reading the credentials: ca.crt has no certificate in PEM",
+		},
+	} {
+		directory := t.TempDir()
+		put(t, directory, c.files)
+		got, err := credentials{directory}.tls()
+		if c.want != "" {
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("%s: told %v, want %q", name, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if (got.RootCAs != nil) != c.ca || len(got.Certificates) != c.certificates {
+			t.Errorf("%s: a CA is %v, %d certificates", name, got.RootCAs != nil, len(got.Certificates))
+		}
+	}
+	for _, file := range []string{"ca.crt", "tls.crt", "tls.key"} {
+		directory := t.TempDir()
+		put(t, directory, map[string][]byte{"tls.crt": certificate})
+		_ = os.Remove(filepath.Join(directory, file))
+		if err := os.Mkdir(filepath.Join(directory, file), 0o700); err != nil { // it cannot be read
+			t.Fatal(err)
+		}
+		_, err := credentials{directory}.tls()
+		if !errors.Is(err, syscall.EISDIR) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s cannot be read: told %v", file, err)
 		}
 	}
 }

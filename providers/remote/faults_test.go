@@ -83,6 +83,7 @@ func TestAStepIsCarriedOutOnce(t *testing.T) {
 			w.Header().Set("Content-Type", v1.MediaType)
 			w.Header().Set("Content-Length", fmt.Sprint(got.Body.Len()))
 			_, _ = w.Write(got.Body.Bytes()[:got.Body.Len()/2])
+			_ = http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		},
 		"cut off before the answer": func(w http.ResponseWriter, r *http.Request, attempt int32, next http.Handler) {
