@@ -132,6 +132,13 @@ var redirectPromises = map[string]promise{
 			done(plan.RespaceRules{Port: 82, To: map[int]int{5: 7}}, 1),
 			done(modifies(http(redirectTo("81"))))},
 	},
+	"a redirect that stays below a rule that stays waits for no port": {
+		from: []lb.Listener{http(fixed(404), on("/x/y", fixed(410)), on("/x/*", toHost)),
+			port(443, fixed(403))},
+		to: []lb.Listener{http(fixed(404), on("/x/y", fixed(410)), on("/x/*", toHost)),
+			port(443, fixed(403), on("/z", forward("A")))},
+		steps: []plan.Planned{done(opened(443, on("/z", forward("A"))))},
+	},
 	"a redirect moves above a rule once the port has changed": {
 		from: []lb.Listener{http(fixed(404), on("/*/y", forward("A")), on("/x/*", redirectTo("443"))),
 			port(443, fixed(404))},
