@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -287,5 +288,58 @@ func TestAFileThatCannotBeReadIsNamed(t *testing.T) {
 	got := fairlead(t, "plan", "-f", "nowhere.yaml")
 	if got.code != exitFail || got.err != "error: nowhere.yaml: "+os.ErrNotExist.Error()+"\n" && !strings.HasPrefix(got.err, "error: nowhere.yaml: no such file") {
 		t.Errorf("%+v", got)
+	}
+}
+
+// unreadable adds a directory that cannot be read, by root neither: its path is longer than 4,096
+// bytes (https://man7.org/linux/man-pages/man7/path_resolution.7.html).
+func unreadable(t *testing.T, dir string) {
+	t.Helper()
+	at, err := os.OpenRoot(dir)
+	for range 17 {
+		if err == nil {
+			name := strings.Repeat("d", 255)
+			err = at.Mkdir(name, 0o700)
+			inner, wrong := at.OpenRoot(name)
+			err = errors.Join(err, wrong, at.Close())
+			at = inner
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := at.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A directory that cannot be read costs itself, as a file does.
+func TestADirectoryThatCannotBeReadCostsItself(t *testing.T) {
+	dir := shop(t)
+	unreadable(t, dir)
+	for _, command := range []string{"validate", "plan"} {
+		got := fairlead(t, command, "-R", dir)
+		if got.code != exitFail || !strings.Contains(got.out+got.err, "file name too long") ||
+			!strings.Contains(got.out, "shop/web") && command == "plan" {
+			t.Errorf("%s: exit code %d\n%s%s", command, got.code, got.out, got.err)
+		}
+	}
+	logs := directory(t, map[string]string{"a.log": accessLine("http://a.example.com:80/")})
+	unreadable(t, logs)
+	report, got := replayJSON(t, "", shop(t), "--logs", logs)
+	if report.Summary.Compared != 1 || got.code != exitFail || !strings.Contains(got.err, "file name too long") {
+		t.Errorf("%d lines; exit code %d\n%s", report.Summary.Compared, got.code, got.err)
+	}
+}
+
+// A link to a directory is followed if it is named.
+func TestALinkToADirectoryIsFollowed(t *testing.T) {
+	manifests, logs := filepath.Join(t.TempDir(), "manifests"), filepath.Join(t.TempDir(), "logs")
+	to := directory(t, map[string]string{"a.log": accessLine("http://a.example.com:80/")})
+	if err := errors.Join(os.Symlink(shop(t), manifests), os.Symlink(to, logs)); err != nil {
+		t.Fatal(err)
+	}
+	if report, got := replayJSON(t, "", manifests, "--logs", logs); report.Summary.Compared != 1 || got.code != exitDone {
+		t.Errorf("%d lines; exit code %d\n%s", report.Summary.Compared, got.code, got.err)
 	}
 }

@@ -78,14 +78,19 @@ func (f Files) list() ([]string, error) {
 	return once, nil
 }
 
-// inside returns the manifests of a directory by name. Hidden directories are not searched.
+// inside returns the manifests of a directory by name. Hidden directories are not searched. A
+// directory inside it that cannot be read is returned like a file, so that it is told as one.
 func (f Files) inside(dir string) ([]string, error) {
 	var files []string
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+	root := dir + string(filepath.Separator) // which follows a link
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
+		case err != nil && path == root:
+			return fmt.Errorf("%s: %w", dir, withoutPath(err))
 		case err != nil:
-			return fmt.Errorf("%s: %w", path, withoutPath(err))
-		case entry.IsDir() && path != dir && (!f.Recursive || strings.HasPrefix(entry.Name(), ".")):
+			files = append(files, filepath.Clean(path))
+			return fs.SkipDir
+		case entry.IsDir() && path != root && (!f.Recursive || strings.HasPrefix(entry.Name(), ".")):
 			return fs.SkipDir
 		case !entry.IsDir() && IsManifest(entry.Name()):
 			files = append(files, filepath.Clean(path))

@@ -64,16 +64,26 @@ func unique(files []string) []string {
 	return out
 }
 
+// filesIn returns a file, or the files in a directory. A directory inside it that cannot be read is
+// returned like a file, so that it is told as one.
 func filesIn(path string) ([]string, error) {
-	if path == Stdin {
+	about, err := os.Stat(path)
+	if path == Stdin || err == nil && !about.IsDir() {
 		return []string{path}, nil
 	}
+	root := path + string(filepath.Separator) // which follows a link
 	var out []string
-	err := filepath.WalkDir(path, func(file string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			out = append(out, file)
+	err = filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
+		switch {
+		case err != nil && file == root:
+			return err
+		case err != nil:
+			out = append(out, filepath.Clean(file))
+			return fs.SkipDir
+		case !e.IsDir():
+			out = append(out, filepath.Clean(file))
 		}
-		return err
+		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("reading logs: %w", err)
