@@ -31,7 +31,9 @@ The answer is computed twice: from the Ingress specification, and from the rules
 the two differ, Fairlead has a defect, and explain fails.
 
 With --all, explain lists errors, conflicts and routes that no request can reach. Exit code 0:
-every Ingress is served as asked; 2: one is not, by the severity of --fail-on; 1: error.
+every Ingress is served as asked; 2: one is not, by the severity of --fail-on; 1: error. With
+-o json, one URL is printed as an object, and several as a list. Files without an Ingress are an
+error.
 
 An object that cannot be read is reported with its file and line, and explain answers from the rest,
 with exit code 1. An object that is merely not among the files is no error: it may be in the

@@ -35,8 +35,8 @@ An object that cannot be read, or a file without Kubernetes objects, is reported
 line, and the rest is planned. An object that is merely not among the files is no error: it may be
 in the cluster.
 
-Exit code 0: nothing to do; 2: something to do; 1: something could not be read, or there is a
-diagnostic of the severity of --fail-on.`
+Exit code 0: nothing to do; 2: something to do; 1: something could not be read, no file has an
+Ingress and --observed is unset, or there is a diagnostic of the severity of --fail-on.`
 
 const planExamples = `  # The steps that create everything for these manifests
   fairlead plan config/samples
