@@ -290,6 +290,8 @@ func (s *side) standIn(other *side) error {
 	there := namesOf(other.objects.Secrets)
 	if other.state != nil {
 		there = append(there, other.state.Secrets...)
+	} else if err := s.state.For(other.input.Provider.Names); err != nil {
+		return err
 	}
 	state, err := s.state.Beside(there)
 	if err != nil {
@@ -372,6 +374,7 @@ func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, err
 	}
 	saved.MakeAlike(assumed, tables)
 	out := saved.StateOf(s.named(), assumed)
+	out.Providers = s.input.Provider.Names
 	if out.Tables = saved.All(tables); len(assumed) == 0 {
 		return out, nil
 	}

@@ -83,6 +83,22 @@ func TestASavedStateIsComparedAsItsFiles(t *testing.T) {
 	}
 }
 
+// A state is of its provider: compiled for another one, the same files may be refused.
+func TestASavedStateIsOfItsProvider(t *testing.T) {
+	dir := shop(t)
+	state := savedPlan(t, "json", dir)
+	for _, sides := range [][]string{{state, dir}, {dir, state}} {
+		got := fairlead(t, append([]string{"diff"}, sides...)...)
+		if got.code != exitFail || !strings.Contains(got.err, "compiled for aws, and it is to be compared "+
+			"with files for fake: give --provider aws") {
+			t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+		}
+	}
+	if got := fairlead(t, "diff", state, state); got.code != exitDone {
+		t.Errorf("two states: exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}
+
 // An object that was left out of the plan is left out of the comparison, too.
 func TestASavedStateSaysWhatItLeftOut(t *testing.T) {
 	whole := directory(t, map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML})

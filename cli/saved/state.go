@@ -2,7 +2,9 @@ package saved
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -12,6 +14,8 @@ import (
 
 // A State is what requests get from all load balancers.
 type State struct {
+	// Providers are those that the tables were compiled for; absent in states of older versions.
+	Providers []string `json:"providers,omitempty"`
 	// Tables are made with the assumed Secrets.
 	Tables []Table `json:"tables"`
 	// Secrets are those that were there and that something names, by namespace/name.
@@ -51,6 +55,16 @@ func (s State) Beside(secrets []string) (State, error) {
 		return s, errMixed
 	}
 	return State{Tables: s.Unassumed, Secrets: s.Secrets}, nil
+}
+
+// For returns an error if the state is of other providers than those.
+func (s State) For(providers []string) error {
+	if len(s.Providers) == 0 || slices.Equal(s.Providers, providers) {
+		return nil
+	}
+	return fmt.Errorf("the saved state was compiled for %[1]s, and it is to be compared with files "+
+		"for %[2]s: give --provider %[1]s, or plan again",
+		strings.Join(s.Providers, ","), strings.Join(providers, ","))
 }
 
 var errMixed = errors.New("of the Secrets that a saved state lacks, the other configuration has " +
