@@ -391,8 +391,8 @@ func TestWhatALookTeaches(t *testing.T) {
 	})
 }
 
-// A port of the nodes that somebody closed is opened again for the next target, once a deep look
-// has doubted it.
+// A port of the nodes that is closed from outside is opened again for the next target after a deep
+// look.
 func TestADeepLookDoubtsOpenPorts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServed(t, albsim.Options{})

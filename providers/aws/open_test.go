@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/awscalls"
 )
 
 // This file opens AWS with settings of a process.
@@ -29,18 +29,7 @@ func environment(t *testing.T) *albsim.Sim {
 	sim := albsim.New(albsim.Options{})
 	server := httptest.NewServer(sim)
 	t.Cleanup(server.Close)
-	for _, setting := range os.Environ() {
-		if name, _, _ := strings.Cut(setting, "="); strings.HasPrefix(name, "AWS_") {
-			t.Setenv(name, "")
-		}
-	}
-	for name, value := range map[string]string{
-		"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKIDSIMULATED", "AWS_SECRET_ACCESS_KEY": "secret",
-		"AWS_EC2_METADATA_DISABLED": "true",
-		"AWS_CONFIG_FILE":           "none", "AWS_SHARED_CREDENTIALS_FILE": "none", "AWS_MAX_ATTEMPTS": "1",
-	} {
-		t.Setenv(name, value)
-	}
+	awscalls.Environment(t, server.URL)
 	return sim
 }
 
