@@ -110,7 +110,7 @@ func soon() prove.Options {
 // What is there is never said to be deleted, whatever AWS answers to deletes and to lists.
 func TestProveSaysWhatIsLeft(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it waits until untrue answers are told, which takes 20 s and more")
+		t.Skip("it takes more than 20 s")
 	}
 	for name, answer := range map[string]untrue{
 		"deletes are answered and not made": func(w http.ResponseWriter, r request) bool {
@@ -326,7 +326,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 // no success: a scenario that needed it is said to have failed, and the run ends in its time.
 func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it waits until untrue answers are told, which takes 20 s and more")
+		t.Skip("it takes more than 20 s")
 	}
 	arn := func(kind string) string { return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:" + kind }
 	forged := map[string]string{
