@@ -2,7 +2,6 @@ package ingresses
 
 import (
 	"encoding/json"
-	"fmt"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,16 +14,24 @@ import (
 // This file makes patches by hand: comparing whole objects, as client.MergeFrom does, costs more than
 // all else that is done for an Ingress.
 
-// A patch is a JSON merge patch of an Ingress (RFC 7386). What is nil stays as it is.
+// A patch changes a part of an Ingress. One of the status is a JSON merge patch (RFC 7386), another
+// one a strategic merge patch
+// (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/).
 type patch struct {
 	Metadata metadata     `json:"metadata,omitzero"`
 	Status   *statusPatch `json:"status,omitempty"`
 }
 
+// metadata has the API server refuse the patch if the Ingress has another UID or resource version.
 type metadata struct {
-	// ResourceVersion has the API server refuse the patch if the Ingress has another one.
+	UID             types.UID `json:"uid,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
-	Finalizers      *[]string `json:"finalizers,omitempty"`
+
+	// Finalizers are added, and WithoutFinalizers removed, by a strategic merge patch: the list has
+	// the patch strategy "merge"
+	// (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/object-meta/).
+	Finalizers        []string `json:"finalizers,omitempty"`
+	WithoutFinalizers []string `json:"$deleteFromPrimitiveList/finalizers,omitempty"`
 }
 
 type statusPatch struct {
@@ -33,19 +40,23 @@ type statusPatch struct {
 	} `json:"loadBalancer"`
 }
 
-// mergePatch returns a patch of the metadata, and of the entries of the status if they are not nil.
-func mergePatch(of metadata, entries *[]networkingv1.IngressLoadBalancerIngress) (client.Patch, error) {
-	p := patch{Metadata: of}
-	if entries != nil {
-		p.Status = &statusPatch{}
-		p.Status.LoadBalancer.Ingress = *entries
-	}
-	text, err := json.Marshal(p)
-	if err != nil {
-		return nil, fmt.Errorf("making a patch of an Ingress: %w", err)
-	}
-	return client.RawPatch(types.MergePatchType, text), nil
+// entriesOf returns the part of a patch that replaces the entries of the status.
+func entriesOf(entries []networkingv1.IngressLoadBalancerIngress) *statusPatch {
+	s := &statusPatch{}
+	s.LoadBalancer.Ingress = entries
+	return s
 }
+
+// Type returns the type that a request has.
+func (p patch) Type() types.PatchType {
+	if p.Status != nil {
+		return types.MergePatchType
+	}
+	return types.StrategicMergePatchType
+}
+
+// Data returns the text that a request has.
+func (p patch) Data(client.Object) ([]byte, error) { return json.Marshal(p) }
 
 // named returns a metadata object with the name of an Ingress, for the answer of the API server,
 // which then has the metadata alone

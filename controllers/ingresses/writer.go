@@ -9,6 +9,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -32,34 +33,40 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
-	held := append(slices.Clip(ing.Finalizers), v1alpha1.IngressFinalizer)
+	held := metadata{UID: ing.UID, Finalizers: []string{v1alpha1.IngressFinalizer}}
 	if err := w.patchFinalizers(ctx, ing, held); err != nil {
 		return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }
 
-// RemoveFinalizer removes the finalizer from an Ingress, if it is there.
+// RemoveFinalizer removes the finalizer from an Ingress, if it is there. An Ingress that is not being
+// deleted and has changed since it was read may belong to a load balancer again: that is refused.
 func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
 	w.published.forget(nameOf(ing))
 	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
-	free := slices.DeleteFunc(slices.Clone(ing.Finalizers), func(f string) bool { return f == v1alpha1.IngressFinalizer })
+	free := metadata{UID: ing.UID, WithoutFinalizers: []string{v1alpha1.IngressFinalizer}}
+	if ing.DeletionTimestamp.IsZero() {
+		free.ResourceVersion = ing.ResourceVersion
+	}
 	if err := w.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }
 
-// patchFinalizers replaces the list of finalizers. With the resource version it fails where another
-// writer has changed the object since it was read, whose finalizer would be lost.
-func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress, finalizers []string) error {
-	patch, err := mergePatch(metadata{ResourceVersion: ing.ResourceVersion, Finalizers: &finalizers}, nil)
-	if err != nil {
-		return err
+// patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name is
+// refused by its UID. One that is being deleted by now takes no finalizer: that is a conflict, too.
+// Without a resource version the patch is made on the newest version, so that another writer that
+// updates the Ingress all the time does not keep it from being served or deleted.
+func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress, of metadata) error {
+	err := w.client.Patch(ctx, named(ing), patch{Metadata: of})
+	if apierrors.IsInvalid(err) {
+		return apierrors.NewConflict(networkingv1.Resource("ingresses"), ing.Name, err)
 	}
-	return w.client.Patch(ctx, named(ing), patch)
+	return err
 }
 
 // Publish makes entries the status of an Ingress. Where another writer changes the status as often
@@ -77,11 +84,8 @@ func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries
 	if right {
 		return nil
 	}
-	patch, err := mergePatch(metadata{}, &entries)
-	if err != nil {
-		return err
-	}
-	if err := w.client.Status().Patch(ctx, named(ing), patch); client.IgnoreNotFound(err) != nil {
+	write := patch{Status: entriesOf(entries)}
+	if err := w.client.Status().Patch(ctx, named(ing), write); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	w.published.wrote(name, ing.ResourceVersion)
@@ -97,13 +101,8 @@ func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress, addre
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil
 	}
-	patch, err := mergePatch(metadata{ResourceVersion: ing.ResourceVersion}, &left)
-	if err != nil {
-		return err
-	}
-	to := named(ing)
-	err = w.client.Status().Patch(ctx, to, patch)
-	if client.IgnoreNotFound(err) != nil {
+	to, write := named(ing), patch{Metadata: metadata{ResourceVersion: ing.ResourceVersion}, Status: entriesOf(left)}
+	if err := w.client.Status().Patch(ctx, to, write); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
