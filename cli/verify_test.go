@@ -127,6 +127,15 @@ func TestVerifyComplainsWithFileAndLine(t *testing.T) {
 		"expectations:\n- name: a\n  requests: {paths: [{exact: /a}]}\n  except: [{paths: [{prefix: /}]}]\n  must: {answered: true}":         `e.yaml:2: expectation "a" is about nothing: no request is in its set`,
 		"kind: ConfigMap\ndata:\n  a: |\n    expectations:\n    - must: {answered: true}":                                                    "e.yaml:5: expectations: an expectation needs a name",
 		"kind: ConfigMap\ndata:\n  a: |\n    urls: [{url: 'http://a/', service: a/b}]\n  b: |\n    urls: [{url: 'http://a/', service: a/b}]": `e.yaml:6: name "http://a/" is used in `,
+		"kind: Ingress\nmetadata: {name: a}":                           "e.yaml:1: it is no ConfigMap, and no list of expectations",
+		"kind: ConfigMap":                                              "e.yaml:1: the ConfigMap has no data",
+		"kind: ConfigMap\ndata: [a]":                                   "e.yaml:1: the ConfigMap has no data",
+		oneConfigMap + "---\nkind: Secret":                             "e.yaml:8: it is no ConfigMap, and no list of expectations",
+		oneConfigMap + "---\nexpectations: []":                         "e.yaml:8: it is no ConfigMap, and no list of expectations",
+		oneConfigMap + "---\n" + oneConfigMap:                          `e.yaml:13: name "none" is used in `,
+		oneConfigMap + "---\nkind: ConfigMap\ndata: {a: 'urls: [{}]'}": "e.yaml:9: urls: ",
+		oneConfigMap + "---\nkind: [":                                  "e.yaml: yaml: line ",
+		"expectations: []\n---\nexpectations: []":                      "it has more than one document",
 		"": "e.yaml:1: it is empty",
 	} {
 		file := filepath.Join(t.TempDir(), "e.yaml")
@@ -139,6 +148,26 @@ func TestVerifyComplainsWithFileAndLine(t *testing.T) {
 	for _, args := range [][]string{{"--expect", "gone.yaml", verifyManifests}, {verifyManifests}, {"--expect", "-"}} {
 		if got := fairlead(t, append([]string{"verify"}, args...)...); got.code != exitFail || got.out != "" {
 			t.Errorf("verify %q ends with %d: %s%s", args, got.code, got.out, got.err)
+		}
+	}
+}
+
+// oneConfigMap has an expectation that does not hold.
+const oneConfigMap = `---
+kind: ConfigMap
+data:
+  a: |
+    expectations:
+    - {name: none, requests: {hosts: [shop.example.com], paths: [{exact: /search}]}, must: {answered: false}}
+`
+
+// All ConfigMaps of a file count: in the last one of them may be the expectation that is violated.
+func TestVerifyReadsEachConfigMapOfAFile(t *testing.T) {
+	holds := strings.NewReplacer("none", "all", "shop.example.com", "unknown.example").Replace(oneConfigMap)
+	for name, text := range map[string]string{"first": oneConfigMap + holds, "last": holds + "---\n" + oneConfigMap + "---\n"} {
+		_, got := verify(t, text, verifyManifests)
+		if got.code != exitToDo || !strings.Contains(got.out, "1 of 2 expectations") {
+			t.Errorf("%s: exit code %d: %s%s", name, got.code, got.out, got.err)
 		}
 	}
 }

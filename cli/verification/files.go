@@ -2,6 +2,7 @@
 package verification
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -82,17 +83,40 @@ func placed(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// expectationsIn reads the expectations of a file.
+// expectationsIn reads the expectations of a file: a list of its own, or one or more ConfigMaps.
 func expectationsIn(text []byte) ([]expect.Expectation, error) {
-	var document yaml.Node
-	if err := yaml.Unmarshal(text, &document); err != nil || len(document.Content) == 0 {
-		return expect.Read(string(text)) // which says what is wrong
-	}
-	data := dataOf(document.Content[0])
-	if data == nil {
-		return expect.Read(string(text))
-	}
 	var out []expect.Expectation
+	documents := yaml.NewDecoder(bytes.NewReader(text))
+	for found := false; ; {
+		var document yaml.Node
+		err := documents.Decode(&document)
+		switch {
+		case !found && (err != nil || kindOf(&document) == ""):
+			return expect.Read(string(text)) // which says what is wrong
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
+			return nil, err
+		case document.Content[0].Tag == "!!null": // between two separators
+			continue
+		}
+		more, err := expectationsOf(&document)
+		if err != nil {
+			return nil, err
+		}
+		found, out = true, append(out, more...)
+	}
+}
+
+// expectationsOf reads the expectations of a ConfigMap.
+func expectationsOf(document *yaml.Node) (out []expect.Expectation, err error) {
+	data := fieldOf(document, "data")
+	switch line := document.Content[0].Line; {
+	case kindOf(document) != "ConfigMap":
+		return nil, expect.Error{Line: line, Text: "it is no ConfigMap, and no list of expectations"}
+	case data.Kind != yaml.MappingNode || len(data.Content) == 0:
+		return nil, expect.Error{Line: line, Text: "the ConfigMap has no data"}
+	}
 	for pair := range slices.Chunk(data.Content, 2) {
 		before := pair[1].Line - 1
 		if pair[1].Style&(yaml.LiteralStyle|yaml.FoldedStyle) != 0 {
@@ -111,17 +135,15 @@ func expectationsIn(text []byte) ([]expect.Expectation, error) {
 	return out, nil
 }
 
-// dataOf is the data of a ConfigMap; nil for another document.
-func dataOf(root *yaml.Node) *yaml.Node {
-	if root.Kind != yaml.MappingNode {
-		return nil
+// kindOf returns the kind of the object in a document; empty if there is none.
+func kindOf(document *yaml.Node) string { return fieldOf(document, "kind").Value }
+
+// fieldOf returns a field of the object in a document; an empty node if it is missing.
+func fieldOf(document *yaml.Node, name string) *yaml.Node {
+	for pair := range slices.Chunk(document.Content[0].Content, 2) {
+		if pair[0].Value == name && document.Content[0].Kind == yaml.MappingNode {
+			return pair[1]
+		}
 	}
-	fields := map[string]*yaml.Node{}
-	for pair := range slices.Chunk(root.Content, 2) {
-		fields[pair[0].Value] = pair[1]
-	}
-	if kind := fields["kind"]; kind == nil || kind.Value != "ConfigMap" {
-		return nil
-	}
-	return fields["data"]
+	return &yaml.Node{}
 }
