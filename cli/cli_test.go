@@ -137,6 +137,10 @@ func TestWrongUseIsSaidInOneLine(t *testing.T) {
 		want string
 	}{
 		"a command that is not there":  {[]string{"pln"}, `error: unknown command "pln" for "fairlead"`},
+		"help about no command":        {[]string{"help", "pln"}, `error: unknown command "pln" for "fairlead"`},
+		"help about none below one":    {[]string{"help", "provider", "chek"}, `error: unknown command "chek" for "fairlead provider"`},
+		"completion of another shell":  {[]string{"completion", "tcsh"}, `error: unknown command "tcsh" for "fairlead completion"`},
+		"no command below another":     {[]string{"provider", "chek"}, `error: unknown command "chek" for "fairlead provider"`},
 		"a flag that is not there":     {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean filename?"},
 		"a plan of nothing":            {[]string{"plan"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
 		"an answer about nothing":      {[]string{"explain", "http://a.example/"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},

@@ -82,9 +82,7 @@ func makes(arg string) bool {
 
 // Command returns the command line, for what documents it.
 func Command(with Providers) *cobra.Command {
-	root := newRoot(with)
-	root.InitDefaultCompletionCmd()
-	return root
+	return newRoot(with)
 }
 
 func newRoot(with Providers) *cobra.Command {
@@ -114,7 +112,38 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		newValidate(with.Clouds), newCheck(with.Clouds, with.Apart), newServeProvider(with.Clouds),
 		newProvider(), newVersion(),
 	)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "help":
+			cmd.Args, cmd.Example = commandOf(root), "  fairlead help plan"
+		case "completion":
+			cmd.Example = "  source <(fairlead completion bash)"
+			needsCommand(cmd)
+		case "provider":
+			needsCommand(cmd)
+		}
+	}
 	return root
+}
+
+// commandOf returns a check that arguments name a command.
+func commandOf(root *cobra.Command) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		found, rest, err := root.Find(args)
+		if err == nil && found.HasSubCommands() {
+			err = cobra.NoArgs(found, rest)
+		}
+		return err
+	}
+}
+
+// needsCommand has a command that only has commands below it refuse an argument that names none of
+// them. Cobra prints the help then, and ends with 0.
+func needsCommand(cmd *cobra.Command) {
+	cmd.Args, cmd.DisableFlagsInUseLine = cobra.NoArgs, true
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 
 func newVersion() *cobra.Command {
