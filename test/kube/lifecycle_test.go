@@ -86,6 +86,7 @@ func TestAProcessDiesWithTheTest(t *testing.T) {
 }
 
 func TestACommandFindsItsCluster(t *testing.T) {
+	skipShort(t)
 	for command, want := range map[string]int{
 		`grep -q "server: https://127.0.0.1:" "$KUBECONFIG"`: 0,
 		`exit 3`: 3,
@@ -97,6 +98,7 @@ func TestACommandFindsItsCluster(t *testing.T) {
 }
 
 func TestAFailureIsExplained(t *testing.T) {
+	skipShort(t)
 	_, err := start(Options{Flags: []string{"--no-such-flag"}})
 	if err == nil || !strings.Contains(err.Error(), "unknown flag: --no-such-flag") {
 		t.Errorf("an API server that cannot start: %v, want what it says itself", err)
