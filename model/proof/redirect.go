@@ -2,6 +2,7 @@ package proof
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -44,7 +45,9 @@ func arriving(r routing.Request, v *course.Span, to *course.Port) routing.Reques
 		next.Path = fill.Replace(d.Path)
 	}
 	if d.Query != "" {
-		next.Query = nil
+		kept := url.Values(r.Query).Encode()
+		set := strings.ReplaceAll(d.Query, "#{query}", kept)
+		next.Query, _ = url.ParseQuery(set) // a part that cannot be read matches no condition
 	}
 	return next
 }

@@ -255,6 +255,24 @@ func TestARedirectedRequestIsAnother(t *testing.T) {
 	}
 }
 
+// TestARedirectSetsTheQuery that rules of the port look at which it leads to: the default action there
+// answers none of these requests, so its change is not seen by them.
+func TestARedirectSetsTheQuery(t *testing.T) {
+	for query, result := range map[string]proof.Result{
+		"p=1": proof.Undecided, "q=2&p=1": proof.Undecided, "#{query}&p=1": proof.Undecided, "p=2": proof.Refuted,
+	} {
+		to, there := on("/", leads(routing.Redirect{Query: query})), when("query", "p", "1", forward("A"))
+		p := promise{
+			from:  []lb.Listener{http(fixed(404)), port(443, fixed(403), there)},
+			to:    []lb.Listener{http(fixed(404), to), port(443, fixed(402), there)},
+			steps: []plan.Planned{done(opened(80, to)), done(modifies(port(443, fixed(402), there)), 0)},
+		}
+		if v := p.verdict(p.steps); v.Result != result {
+			t.Errorf("with query %s the plan is %s: %s", query, v.Result, v.Why)
+		}
+	}
+}
+
 // TestARedirectWithinAPortIsFollowedNoFurther: a limit of the check. The rule for /b changes at any
 // time, so that requests for /x of port 80 may get 410, as neither before the plan nor after it.
 func TestARedirectWithinAPortIsFollowedNoFurther(t *testing.T) {
