@@ -72,7 +72,8 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 		}
 	}
 	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
-		Why: chain[0].describe() + ", no path there matches, and there is no default backend"}
+		Why: fmt.Sprintf("%s, no path there matches, and port %d has no default backend for it",
+			chain[0].describe(), r.Port)}
 }
 
 // arrival says how a request came to one of the levels that stand for its host.
