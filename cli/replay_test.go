@@ -217,6 +217,17 @@ func TestRedirectsElsewhereAreShown(t *testing.T) {
 	}
 }
 
+// TestALogWithTheNameOfAPatternIsAFile, if there is such a file.
+func TestALogWithTheNameOfAPatternIsAFile(t *testing.T) {
+	logs := directory(t, map[string]string{"a[1].log": accessLine("http://a.example.com:80/"), "a1.log": "nothing of a log\n"})
+	if report, got := replayJSON(t, "", shop(t), "--logs", filepath.Join(logs, "a[1].log")); got.code != exitDone || report.Summary.Compared != 1 {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	if _, got := replayJSON(t, "", shop(t), "--logs", filepath.Join(logs, "a[1]*.log")); !strings.Contains(got.err, "a1.log") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
 func TestWrongUsesOfReplay(t *testing.T) {
 	dir, log := shop(t), directory(t, map[string]string{"a.log": accessLine("http://a.example.com:80/")})
 	two := directory(t, map[string]string{"two.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + ingressYAML("api", "b.example.com", "/") + "---\n" + serviceYAML})

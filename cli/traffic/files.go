@@ -28,13 +28,13 @@ func nameOf(file string) string {
 }
 
 // Expand returns the files that patterns and directories stand for, in order. A directory stands
-// for all files in it and below it.
+// for all files in it and below it, and the name of a file for the file, even if it has a * or a [.
 func Expand(patterns []string) ([]string, error) {
 	var out []string
 	for _, pattern := range patterns {
 		found := []string{pattern}
-		if pattern != Stdin && strings.ContainsAny(pattern, "*?[") {
-			var err error
+		_, err := os.Stat(pattern)
+		if err != nil && pattern != Stdin && strings.ContainsAny(pattern, "*?[") {
 			if found, err = filepath.Glob(pattern); err != nil {
 				return nil, fmt.Errorf("%s: %w", pattern, err)
 			}
