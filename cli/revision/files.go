@@ -2,6 +2,7 @@ package revision
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,6 +44,9 @@ func makeLinks(dir string, links []string) error {
 	for _, link := range links {
 		name := filepath.FromSlash(link)
 		target, err := root.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) { // in a sparse checkout
+			continue
+		}
 		if err = errors.Join(err, root.Remove(name)); err != nil {
 			return err
 		}

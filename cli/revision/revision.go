@@ -21,8 +21,9 @@ type Tree struct {
 }
 
 // Checkout writes the files of a revision into a temporary directory, as git writes them into a
-// working tree, with the filters for line ends and others. The repository is that of the working
-// directory, which stays as it is.
+// working tree, with the filters for line ends and others. In a sparse checkout
+// (https://git-scm.com/docs/git-sparse-checkout) they are the same part of all. The repository is
+// that of the working directory, which stays as it is.
 //
 // It does not use git archive, which leaves out files with the attribute export-ignore
 // (https://git-scm.com/docs/git-archive#ATTRIBUTES), nor git cat-file --filters, which prints the
@@ -50,18 +51,15 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	return t, nil
 }
 
-// write writes the files of a revision, by an index of its own
-// (https://git-scm.com/docs/git-checkout-index).
+// write writes the files of a revision, by an index and into a working tree of their own
+// (https://git-scm.com/docs/git-read-tree).
 func (t *Tree) write(ctx context.Context, revision string, list []byte) error {
 	if err := os.Mkdir(t.files, 0o700); err != nil {
 		return err
 	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(t.dir, "index")}
-	if _, err := git(ctx, index, "-C", t.top, "read-tree", revision); err != nil {
-		return err
-	}
-	_, err := git(ctx, index, "-C", t.top, "-c", "core.symlinks=false",
-		"checkout-index", "--all", "--quiet", "--prefix="+t.files+string(filepath.Separator))
+	own := []string{"GIT_INDEX_FILE=" + filepath.Join(t.dir, "index"), "GIT_WORK_TREE=" + t.files}
+	_, err := git(ctx, own, "-C", t.top, "-c", "core.symlinks=false", "-c", "core.fsmonitor=false",
+		"read-tree", "--no-recurse-submodules", "-m", "-u", revision)
 	if err != nil {
 		return err
 	}

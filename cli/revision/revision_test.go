@@ -1,6 +1,7 @@
 package revision
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +134,39 @@ func TestARevisionIsAsItIsCheckedOut(t *testing.T) {
 		}
 	}
 	command(t, "diff", "--quiet") // the index of the working directory is as before
+}
+
+// A sparse checkout has the same part of the files at a revision: one that is not checked out is not
+// deleted.
+func TestASparseCheckoutHasItsPart(t *testing.T) {
+	t.Chdir(t.TempDir())
+	command(t, "init", "-q", "-b", "trunk")
+	for _, dir := range []string{"here", "left"} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.WriteFile(dir+"/a.yaml", nil, 0o600), os.Symlink("a.yaml", dir+"/link.yaml")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, "add", "-A")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first")
+	for _, part := range [][]string{{"--cone", "here"}, {"--no-cone", "/*", "!left"}} {
+		command(t, append([]string{"sparse-checkout", "set"}, part...)...)
+		tree, err := Checkout(t.Context(), "trunk")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]bool{"here/a.yaml": true, "here/link.yaml": true, "left/a.yaml": false, "left/link.yaml": false} {
+			if _, found, err := tree.Path(name); found != want || err != nil {
+				t.Errorf("with %q, %s is there: %t, %v", part, name, found, err)
+			}
+		}
+		command(t, "diff", "--quiet", "HEAD") // the index of the working directory is as before
+		if err := tree.Remove(); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // A submodule has its files in another repository.
