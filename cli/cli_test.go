@@ -180,6 +180,15 @@ func TestVersionNamesTheToolchain(t *testing.T) {
 	}
 }
 
+func TestCompletionDescribesFlags(t *testing.T) {
+	for _, of := range [][]string{{"plan", "--filen"}, {"provider", "check", "--target"}} {
+		got := fairlead(t, append([]string{"__complete"}, of...)...)
+		if strings.Contains(got.out, "`") || !strings.HasPrefix(got.out, of[len(of)-1]) || !strings.Contains(got.out, "\t") {
+			t.Errorf("completing %q prints %s", of, got.out)
+		}
+	}
+}
+
 func TestCompletionKnowsProviders(t *testing.T) {
 	got := fairlead(t, "__complete", "plan", "--provider", "")
 	for _, name := range []string{"aws", "fake"} {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"fairlead.dev/fairlead/cli/configuration"
 	"fairlead.dev/fairlead/cli/output"
@@ -41,6 +42,9 @@ type Streams struct {
 // Run runs one command line and returns the exit code. Every problem is one line.
 func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	root := newRoot(with)
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		unquoteUsages(root)
+	}
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	root.SetOut(s.Out)
@@ -58,6 +62,15 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	}
 	output.Error(s.Err, err)
 	return exitFail
+}
+
+// unquoteUsages removes the back quotes around the names of values, which the help of flags is made
+// from and a shell would show.
+func unquoteUsages(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { _, f.Usage = pflag.UnquoteUsage(f) })
+	for _, below := range cmd.Commands() {
+		unquoteUsages(below)
+	}
 }
 
 // Lasts reports whether a command line runs until it is interrupted, and then cleans up.
