@@ -73,17 +73,16 @@ func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
 // as this one, it fails.
 func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) error {
 	name := nameOf(ing)
-	right := equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries)
-	if !right && w.published.unseen(name, ing.ResourceVersion, entries) {
+	switch {
+	case equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries):
+		w.published.set(name, entries)
 		return nil
-	}
-	if !right && !w.published.mayRepair(name, entries) {
+	case w.published.unseen(name, ing.ResourceVersion, entries):
+		return nil
+	case !w.published.mayRepair(name, entries):
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, name)
 	}
 	w.published.set(name, entries)
-	if right {
-		return nil
-	}
 	write := patch{Status: entriesOf(entries)}
 	if err := w.client.Status().Patch(ctx, named(ing), write); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)

@@ -168,4 +168,23 @@ func TestAWriteThatIsNotSeenYetIsNotRepeated(t *testing.T) {
 	if err := w.Publish(t.Context(), get(t, api), ours); err != nil || writes != 3 {
 		t.Errorf("%d writes once another writer has changed it, %v", writes, err)
 	}
+	if err := w.Publish(t.Context(), get(t, api), ours); err != nil || writes != 3 {
+		t.Errorf("%d writes of a status that is right, just after it was repaired, %v", writes, err)
+	}
+}
+
+// The status of an Ingress is kept right that another process has written, as after a restart.
+func TestAStatusThatIsFoundRightIsKept(t *testing.T) {
+	api, read := written(t, false, v1alpha1.IngressFinalizer)
+	w := NewWriter(api)
+	if err := w.AddFinalizer(t.Context(), read); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Publish(t.Context(), read, read.Status.LoadBalancer.Ingress); err != nil || w.ChangedByOthers(read) {
+		t.Fatalf("a status that is right was changed by others, %v", err)
+	}
+	read.Status.LoadBalancer.Ingress = nil
+	if !w.ChangedByOthers(read) {
+		t.Error("nothing was changed by others, and the status is empty")
+	}
 }
