@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
@@ -58,12 +59,14 @@ func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress)
 }
 
 // patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name is
-// refused by its UID. One that is being deleted by now takes no finalizer: that is a conflict, too.
+// refused by its UID, and one that is being deleted by now takes no finalizer: these are conflicts.
 // Without a resource version the patch is made on the newest version, so that another writer that
 // updates the Ingress all the time does not keep it from being served or deleted.
 func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress, of metadata) error {
 	err := w.client.Patch(ctx, named(ing), patch{Metadata: of})
-	if apierrors.IsInvalid(err) {
+	deleting, _ := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
+	another, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	if deleting.Field == "metadata.finalizers" || another.Field == "metadata.uid" {
 		return apierrors.NewConflict(networkingv1.Resource("ingresses"), ing.Name, err)
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -186,5 +187,25 @@ func TestAStatusThatIsFoundRightIsKept(t *testing.T) {
 	read.Status.LoadBalancer.Ingress = nil
 	if !w.ChangedByOthers(read) {
 		t.Error("nothing was changed by others, and the status is empty")
+	}
+}
+
+// An Ingress that the API server finds invalid for another reason than an outdated read stays so
+// however often it is read again: that is reported, and no conflict.
+func TestAnIngressThatIsInvalidIsNoConflict(t *testing.T) {
+	for cause, conflict := range map[*field.Error]bool{
+		field.Forbidden(field.NewPath("metadata", "finalizers"), "it is being deleted"): true,
+		field.Invalid(field.NewPath("metadata", "uid"), "", "it is another one"):        true,
+		field.Forbidden(field.NewPath("spec", "rules"), "not now"):                      false,
+		field.Invalid(field.NewPath("spec", "rules"), "", "not so"):                     false,
+	} {
+		api, read := written(t, false)
+		invalid := apierrors.NewInvalid(networkingv1.SchemeGroupVersion.WithKind("Ingress").GroupKind(), read.Name, field.ErrorList{cause})
+		refusing := interceptor.NewClient(api.(client.WithWatch), interceptor.Funcs{Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			return invalid
+		}})
+		if err := NewWriter(refusing).AddFinalizer(t.Context(), read); err == nil || apierrors.IsConflict(err) != conflict {
+			t.Errorf("%v: it ends with %v, which has to be a conflict: %t", cause, err, conflict)
+		}
 	}
 }
