@@ -83,7 +83,8 @@ func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
 			with.Has(name)
 	})
 	cmd.Flags().Lookup("kubeconfig").Usage += "; none: check only the cloud"
-	cmd.Flags().StringVar(&as, "as", "", "`USER` whose permissions in the cluster are checked; unset: yours")
+	cmd.Flags().StringVar(&as, "as", "",
+		"`USER` whose permissions in the cluster are checked; unset: yours")
 	proof.flags(cmd)
 	output.Flag(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

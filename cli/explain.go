@@ -100,8 +100,10 @@ func newExplain(with selection.Clouds) *cobra.Command {
 	output.Flag(cmd, &format)
 	failOnFlag(cmd, &failOn, failOnError+"; only --all has diagnostics that fail it")
 	cmd.Flags().StringVarP(&method, "request", "X", http.MethodGet, "`METHOD` of the request")
-	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil, "`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
-	cmd.Flags().BoolVar(&all, "all", false, "list errors, conflicts and routes that no request can reach")
+	cmd.Flags().StringArrayVarP(&headers, "header", "H", nil,
+		"`HEADER` of the request, such as 'X-Canary: yes'; can be repeated")
+	cmd.Flags().BoolVar(&all, "all", false,
+		"list errors, conflicts and routes that no request can reach")
 	return cmd
 }
 
@@ -248,6 +250,8 @@ func namesHost(ing *networkingv1.Ingress, hosts []routing.Host) bool {
 	return anyHost || slices.ContainsFunc(ing.Spec.Rules,
 		func(r networkingv1.IngressRule) bool { return slices.Contains(hosts, routing.Host(r.Host)) }) ||
 		slices.ContainsFunc(ing.Spec.TLS, func(t networkingv1.IngressTLS) bool {
-			return slices.ContainsFunc(t.Hosts, func(h string) bool { return slices.Contains(hosts, routing.Host(h)) })
+			return slices.ContainsFunc(t.Hosts, func(h string) bool {
+				return slices.Contains(hosts, routing.Host(h))
+			})
 		})
 }

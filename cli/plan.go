@@ -84,7 +84,8 @@ func newPlan(with selection.Clouds) *cobra.Command {
 		"`FILE` with the load balancers in the cloud: "+
 			"what plan -o json has printed, or a state file of the fake provider")
 	flagvalue.Must(cmd.MarkFlagFilename("observed", "json", "yaml"))
-	cmd.Flags().BoolVar(&from.live, "live", false, "read the load balancers from the cloud; nothing is changed")
+	cmd.Flags().BoolVar(&from.live, "live", false,
+		"read the load balancers from the cloud; nothing is changed")
 	from.home.Flags(cmd.Flags())
 	with.Flags(cmd.Flags())
 	cmd.MarkFlagsMutuallyExclusive("observed", "live")

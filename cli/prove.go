@@ -38,7 +38,8 @@ const (
 )
 
 // A prover opens a cloud in the name of an installation.
-type prover func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error)
+type prover func(ctx context.Context, around clouds.Surroundings,
+	installation string) (prove.Cloud, error)
 
 // proving holds the flags of check for proofs.
 type proving struct {
@@ -49,11 +50,16 @@ type proving struct {
 
 func (p *proving) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&p.prove, "prove", false, "create internal load balancers that accept no connections, run the operator's steps on them, and delete them: this proves on the real cloud what tests prove on a simulator")
+	flags.BoolVar(&p.prove, "prove", false, "create internal load balancers that accept no "+
+		"connections, run the operator's steps on them, and delete them: this proves on the real cloud "+
+		"what tests prove on a simulator")
 	flags.BoolVar(&p.yes, "yes", false, "with --prove: do not ask first")
 	flags.BoolVar(&p.clean, "clean", false, "with --prove: only delete what earlier proofs have left")
-	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` that answers GET / and /health of the load balancers with 200, so that targets become healthy; unset: target groups are empty")
-	flags.BoolVar(&p.names, "names", false, "with --prove: do not redact account IDs, roles and IDs of networks in the output")
+	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` that answers GET / "+
+		"and /health of the load balancers with 200, so that targets become healthy; unset: target "+
+		"groups are empty")
+	flags.BoolVar(&p.names, "names", false,
+		"with --prove: do not redact account IDs, roles and IDs of networks in the output")
 }
 
 // errDeclined ends a proof that was not confirmed.

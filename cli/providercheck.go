@@ -98,13 +98,19 @@ func newProviderCheck() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&c.endpoint.Credentials, "credentials", "", "`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: no credentials")
+	flags.StringVar(&c.endpoint.Credentials, "credentials", "",
+		"`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: no credentials")
 	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to test: wire, contract; unset: both")
-	flags.StringVar(&c.settings, "settings", "", "`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
-	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` of a target that answers GET /, /health and /healthz with 200; none: target groups stay empty; unset: a target on this machine if the provider runs here and accepts it, else none")
+	flags.StringVar(&c.settings, "settings", "",
+		"`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
+	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` of a target that answers GET /, "+
+		"/health and /healthz with 200; none: target groups stay empty; unset: a target on this "+
+		"machine if the provider runs here and accepts it, else none")
 	flags.DurationVar(&c.endpoint.Attempt, "timeout", 15*time.Second, "`TIME` that an answer may take")
-	flags.DurationVar(&c.pause, "pause", time.Second, "`TIME` before a pending step is sent again, and at most before a failed call")
-	flags.DurationVar(&c.patience, "patience", 5*time.Minute, "`TIME` that a step of the contract may be pending, and that a list may lag")
+	flags.DurationVar(&c.pause, "pause", time.Second,
+		"`TIME` before a pending step is sent again, and at most before a failed call")
+	flags.DurationVar(&c.patience, "patience", 5*time.Minute,
+		"`TIME` that a step of the contract may be pending, and that a list may lag")
 	output.Flag(cmd, &c.format)
 	flagvalue.Must(cmd.MarkFlagDirname("credentials"))
 	flagvalue.Must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))

@@ -60,11 +60,12 @@ read again when they change.
 
 Settings are flags, environment variables such as FAIRLEAD_LISTEN, and a file that --config names.`,
 		Example: `  # Beside an operator that shares a volume with it
-  fairlead serve-provider --provider aws --listen unix:/run/fairlead/aws.sock --installation-id my-cluster
+  fairlead serve-provider --provider aws --listen unix:/run/fairlead/aws.sock \
+    --installation-id my-cluster
 
   # To operators elsewhere
-  fairlead serve-provider --provider aws --listen :8443 --tls-cert-file tls.crt --tls-key-file tls.key \
-    --client-ca-file ca.crt --installation-id my-cluster
+  fairlead serve-provider --provider aws --listen :8443 --tls-cert-file tls.crt \
+    --tls-key-file tls.key --client-ca-file ca.crt --installation-id my-cluster
 
   # The fake cloud, to look at the protocol
   fairlead serve-provider --provider fake --listen 127.0.0.1:8090
@@ -90,11 +91,15 @@ Settings are flags, environment variables such as FAIRLEAD_LISTEN, and a file th
 func (s *served) flags() *pflag.FlagSet {
 	flags := pflag.NewFlagSet("serve-provider", pflag.ContinueOnError)
 	flags.SortFlags = false
-	flags.StringVar(&s.listen, "listen", "127.0.0.1:8090", "`ADDRESS` to listen at, such as :8443, or a unix socket, unix:/run/fairlead.sock")
-	flags.StringVar(&s.tokenFile, "token-file", "", "`FILE` with the bearer token that requests need; unset: requests need none")
-	flags.StringVar(&s.certFile, "tls-cert-file", "", "`FILE` with the certificate, in PEM; unset: connections are not encrypted")
+	flags.StringVar(&s.listen, "listen", "127.0.0.1:8090",
+		"`ADDRESS` to listen at, such as :8443, or a unix socket, unix:/run/fairlead.sock")
+	flags.StringVar(&s.tokenFile, "token-file", "",
+		"`FILE` with the bearer token that requests need; unset: requests need none")
+	flags.StringVar(&s.certFile, "tls-cert-file", "",
+		"`FILE` with the certificate, in PEM; unset: connections are not encrypted")
 	flags.StringVar(&s.keyFile, "tls-key-file", "", "`FILE` with the key of the certificate, in PEM")
-	flags.StringVar(&s.clientCAs, "client-ca-file", "", "`FILE` with the CA certificates, in PEM, that have to have signed the certificates of clients; unset: clients need no certificate")
+	flags.StringVar(&s.clientCAs, "client-ca-file", "", "`FILE` with the CA certificates, in PEM, "+
+		"that have to have signed the certificates of clients; unset: clients need no certificate")
 	return flags
 }
 

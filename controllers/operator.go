@@ -111,7 +111,10 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	w.Expectations.Changed = func(changed cluster.Ref) {
 		balancers.Awaken(ctx, w.Directory.On(changed))
 	}
-	leftOver := &unassigned.Reconciler{Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses, Queue: w.Unassigned}
+	leftOver := &unassigned.Reconciler{
+		Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses,
+		Queue: w.Unassigned,
+	}
 	w.gauges.Balancers, w.gauges.Unassigned = balancers, leftOver
 	if err := m.Add(metrics.NewExposition(w.Metrics, w.options.Metrics)); err != nil {
 		return fmt.Errorf("adding metrics: %w", err)
@@ -122,7 +125,9 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	if err := w.addLoadBalancers(ctx, balancers); err != nil || w.ReadOnly {
 		return err
 	}
-	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass} {
+	for _, add := range []func(context.Context, *loadbalancer.Reconciler) error{
+		w.addTargets, w.addGates, w.addSweeper, w.addOrphans, w.addClass,
+	} {
 		if err := add(ctx, balancers); err != nil {
 			return err
 		}
@@ -151,7 +156,8 @@ func newWiring(ctx context.Context, m manager.Manager, o Options) (*wiring, erro
 	w := &wiring{
 		Manager: m, options: o,
 		liveness: queue.NewLiveness(cmp.Or(o.ReconcileTimeout, 10*time.Minute)),
-		caches:   cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace, m.GetScheme(), o.Logger),
+		caches: cluster.NewCatchUp(m.GetCache(), m.GetAPIReader(), o.Namespace,
+			m.GetScheme(), o.Logger),
 		Parts: loadbalancer.Parts{
 			Gatherer: newGatherer(m, o), Events: events.NewRecorder(m.GetClient(), m.GetAPIReader()),
 			Ingresses: ingresses.NewWriter(m.GetClient()), Targets: targets.NewBook(ctx.Done()),
@@ -190,7 +196,8 @@ func (o Options) withDefaults(m manager.Manager) Options {
 
 // newGatherer returns what reads the cluster, and the records.
 func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
-	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(), o.Namespace).InTerm(o.Term, o.May)
+	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(),
+		o.Namespace).InTerm(o.Term, o.May)
 	if o.ReadOnly {
 		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}
@@ -207,22 +214,25 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconciler) error {
 	return queue.Controller[lb.Key]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.BalancersLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: r, Sources: r.Sources(w.GetCache()),
-		About:  func(key lb.Key) []any { return []any{"loadBalancer", key} },
-		Gather: w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.Queued,
+		Name: queue.BalancersLoop, Parallel: cmp.Or(w.options.Workers, 4), Reconciler: r,
+		Sources: r.Sources(w.GetCache()),
+		About:   func(key lb.Key) []any { return []any{"loadBalancer", key} },
+		Gather:  w.Cloud.Capabilities(lb.Class{}).Gather, Queued: r.Queued,
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	targets := &targets.Reconciler{
-		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes, Waiting: w.Waits, Backlog: &w.gauges.Late,
+		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes,
+		Waiting: w.Waits, Backlog: &w.gauges.Late,
 		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.SetRegistered,
 		ReconcileLater: r.ReconcileOne,
 	}
 	return queue.Controller[lb.GroupKey]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: queue.TargetsLoop, Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: targets, Sources: targets.Sources(w.GetCache()),
-		About: func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
+		Name: queue.TargetsLoop, Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: targets,
+		Sources: targets.Sources(w.GetCache()),
+		About:   func(k lb.GroupKey) []any { return []any{"loadBalancer", k.Key, "targetGroup", k.ID} },
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
@@ -238,16 +248,21 @@ func (w *wiring) addGates(ctx context.Context, r *loadbalancer.Reconciler) error
 	if !w.options.ReadinessGates {
 		return nil
 	}
-	gates := &readiness.Reconciler{Gatherer: w.Gatherer, Events: w.Events, Targets: w.Targets, Writer: w.GetClient(), Cloud: w.Cloud, Limit: cmp.Or(w.options.ReadinessTimeout, 10*time.Minute)}
+	gates := &readiness.Reconciler{
+		Gatherer: w.Gatherer, Events: w.Events, Targets: w.Targets, Writer: w.GetClient(), Cloud: w.Cloud,
+		Limit: cmp.Or(w.options.ReadinessTimeout, 10*time.Minute),
+	}
 	return queue.Controller[types.NamespacedName]{
 		Liveness: w.liveness, Caches: w.caches,
-		Name: "gates", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: gates, Sources: gates.Sources(w.GetCache()),
-		About: func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
+		Name: "gates", Parallel: cmp.Or(w.options.TargetWorkers, 4), Reconciler: gates,
+		Sources: gates.Sources(w.GetCache()),
+		About:   func(name types.NamespacedName) []any { return []any{"pod", name.String()} },
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
 func (w *wiring) addSweeper(context.Context, *loadbalancer.Reconciler) error {
-	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(), w.options.Namespace)); err != nil {
+	if err := w.Add(records.NewSweeper(w.GetAPIReader(), w.GetClient(),
+		w.options.Namespace)); err != nil {
 		return fmt.Errorf("adding the sweeper of plans: %w", err)
 	}
 	return nil
@@ -273,7 +288,8 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 	if w.options.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := defaultclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(), recorder, w.Memories)
+	class, sources := defaultclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(),
+		recorder, w.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,
 		Name: "ingressclass", Parallel: 1, Reconciler: class, Sources: sources,
@@ -284,8 +300,10 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 // installed checks that the cluster has our kinds. Without them nothing starts, for reasons that do
 // not say what to do.
 func installed(known meta.RESTMapper) error {
-	for _, kind := range []string{v1alpha1.KindBackend, v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass, v1alpha1.KindLoadBalancer} {
-		if _, err := known.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(), v1alpha1.GroupVersion.Version); err != nil {
+	for _, kind := range []string{v1alpha1.KindBackend, v1alpha1.KindClusterLoadBalancerClass,
+		v1alpha1.KindLoadBalancerClass, v1alpha1.KindLoadBalancer} {
+		if _, err := known.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(),
+			v1alpha1.GroupVersion.Version); err != nil {
 			return fmt.Errorf("looking for the kinds that config/crd installs: %w", err)
 		}
 	}

@@ -39,7 +39,11 @@ func ClassOf(s snapshots.Snapshot) lb.Class {
 
 // Ask returns the questions about the cloud that compiling a snapshot needs answered.
 func Ask(s snapshots.Snapshot) lb.Questions {
-	q := lb.Questions{Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s), NamedCertificates: listeners.NamedCertificates(s), WebACLs: policies.WebACLs(s), Shield: policies.Shielded(s)}
+	q := lb.Questions{
+		Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s),
+		NamedCertificates: listeners.NamedCertificates(s), WebACLs: policies.WebACLs(s),
+		Shield: policies.Shielded(s),
+	}
 	q.Settings, q.GroupSettings = snapshots.ProviderSettings(s)
 	if len(s.Members) > 0 { // else it is to go, wherever it stands
 		q.Network = snapshots.NetworkOf(s)
@@ -76,7 +80,9 @@ func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
 // certificatesOf are the certificates that the cloud has. Where it could not be asked, they are
 // those that were chosen before.
 func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificates {
-	out := listeners.Certificates{ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now}
+	out := listeners.Certificates{
+		ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now,
+	}
 	if out.Unread != "" {
 		out.Recall(known)
 	}
@@ -106,7 +112,8 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 		balancer.Withdrawn = true
 		balancer.Wanted = balancer.Wanted || s.Class.Retains()
 	}
-	diagnostics = slices.Concat(diagnostics, translated, protected, unknown(s, f), refused, served.Diagnostics())
+	diagnostics = slices.Concat(diagnostics, translated, protected, unknown(s, f), refused,
+		served.Diagnostics())
 	for _, r := range refusals {
 		diagnostics = append(diagnostics, r.Diagnostic())
 	}
@@ -114,8 +121,8 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
 }
 
-// checkAttributes adds the attributes that Ingresses ask for to those of the class, leaves out those
-// that the cloud does not have, and says so.
+// checkAttributes adds the attributes that Ingresses ask for to those of the class, leaves out
+// those that the cloud does not have, and says so.
 func checkAttributes(
 	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
@@ -144,14 +151,17 @@ func checkAttributes(
 func unknown(s snapshots.Snapshot, f lb.Facts) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, missing := range f.Unmet {
-		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing})
+		found = append(found, diag.Diagnostic{
+			Severity: diag.Warning, Reason: diag.NetworkUnmet, Source: s.Class.Source(), Message: missing,
+		})
 	}
 	stale := f.Stale
 	if f.CertificatesUnread != "" {
 		stale = append(slices.Clip(stale), f.CertificatesUnread)
 	}
 	for _, why := range stale {
-		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
+		found = append(found, diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread,
+			Source:  diag.Source{Kind: "LoadBalancer", Name: string(s.Key)},
 			Message: "What is asked for could not be looked up, and is taken for what it was: " + why})
 	}
 	return found

@@ -42,7 +42,8 @@ func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
 		{"listeners that verify the certificates of clients", have.Verifying, most.Verifying, inUse.Verifying, ""},
 	} {
 		if q.most > 0 && q.have > max(q.most, q.inUse) {
-			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most, named(q.name)))
+			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most,
+				named(q.name)))
 		}
 	}
 	return out
@@ -110,14 +111,16 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	if len(exceeded(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
 	}
-	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it would have %s; "+
+	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it "+
+		"would have %s; "+
 		"the newest is left out first", s.Key, broken)
 	told := map[diag.Source]bool{}
 	for _, i := range made {
 		if source := possible[i].Source(); !told[source] {
 			told[source] = true
-			built.Diagnostics = append(built.Diagnostics, diag.Diagnostic{Severity: diag.Error, Reason: reason,
-				Source: source, Message: message})
+			built.Diagnostics = append(built.Diagnostics,
+				diag.Diagnostic{Severity: diag.Error, Reason: reason,
+					Source: source, Message: message})
 		}
 	}
 	return *built
@@ -246,7 +249,9 @@ func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	tell := func(groups []lb.GroupID, message string) {
 		for _, source := range l.Askers(groups) {
-			out = append(out, diag.Diagnostic{Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: source, Message: message})
+			out = append(out, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: source, Message: message,
+			})
 		}
 	}
 	all := 0
@@ -255,7 +260,8 @@ func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 		all += len(g.Targets)
 		ids = append(ids, g.ID)
 		if most := c.TargetsPerGroup; most > 0 && len(g.Targets) > most {
-			tell([]lb.GroupID{g.ID}, fmt.Sprintf("Service %s has %d targets, and a target group of %s takes %d%s: the others get no requests",
+			tell([]lb.GroupID{g.ID}, fmt.Sprintf("Service %s has %d targets, and a target group of %s "+
+				"takes %d%s: the others get no requests",
 				g.Service, len(g.Targets), c.Name, most, named(c.Quotas.TargetsPerGroup)))
 		}
 	}

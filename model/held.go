@@ -13,7 +13,8 @@ import (
 
 // Held are the certificates that the cloud has of Secrets, by the names of these: the one that was
 // compiled or, until that is there, the one that was remembered before.
-func Held(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]lb.CertificateID) map[string]lb.CertificateID {
+func Held(compiled lb.LoadBalancer, seen *lb.Observed,
+	before map[string]lb.CertificateID) map[string]lb.CertificateID {
 	held := map[string]lb.CertificateID{}
 	for _, c := range compiled.Certificates {
 		for _, secret := range c.Secrets {
@@ -30,7 +31,8 @@ func Held(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]lb.Cert
 
 // Clients are those that the cloud has users sign in with, by the Secrets that held them: the one
 // that was compiled or, until that is there, the one that was remembered before.
-func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]string) map[string]string {
+func Clients(compiled lb.LoadBalancer, seen *lb.Observed,
+	before map[string]string) map[string]string {
 	has := map[string]bool{} // clients
 	for i := range seen.Listeners {
 		l := seen.Listeners[i].Plain()
@@ -58,7 +60,9 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed, before map[string]stri
 func CloudCertificates(table *precedence.Table, seen *lb.Observed) map[lb.CertificateID][]string {
 	out := map[lb.CertificateID][]string{}
 	for _, c := range table.Certificates {
-		shown := slices.ContainsFunc(seen.Listeners, func(l lb.ObservedListener) bool { return slices.Contains(l.Certificates, c.ID) })
+		shown := slices.ContainsFunc(seen.Listeners, func(l lb.ObservedListener) bool {
+			return slices.Contains(l.Certificates, c.ID)
+		})
 		if len(c.Secrets) == 0 && shown {
 			out[c.ID] = c.Hosts
 		}

@@ -22,17 +22,21 @@ type policy struct {
 // policyChain is all of them, in order.
 func policyChain(f lb.Facts, protection policies.CloudProtection) []policy {
 	return []policy{
-		{"a name that something else in the account has", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
-			return policies.WithoutTakenName(s, f.NameTaken)
-		}},
-		{"a web ACL that does not exist, or another one than is associated", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
-			return policies.WithoutOtherWebACLs(s, protection)
-		}},
-		{"Services with annotations of other controllers that restrict", policies.WithoutForeignRestrictions},
+		{"a name that something else in the account has",
+			func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+				return policies.WithoutTakenName(s, f.NameTaken)
+			}},
+		{"a web ACL that does not exist, or another one than is associated",
+			func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+				return policies.WithoutOtherWebACLs(s, protection)
+			}},
+		{"Services with annotations of other controllers that restrict",
+			policies.WithoutForeignRestrictions},
 		{"target type instance while Nodes cannot be read", policies.WithoutUnreadNodes},
-		{"a class with settings that the provider does not take", func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
-			return policies.WithoutRefusedSettings(s, f.SettingsRefused)
-		}},
+		{"a class with settings that the provider does not take",
+			func(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+				return policies.WithoutRefusedSettings(s, f.SettingsRefused)
+			}},
 	}
 }
 

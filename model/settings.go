@@ -23,8 +23,10 @@ func refuseSettings(config *routing.Config, refused map[string]string) []diag.Di
 			}
 			if once := owner.String() + "\n" + string(b.ID); !told[once] {
 				told[once] = true
-				found = append(found, diag.Diagnostic{Severity: diag.Error, Reason: diag.SettingsRefused, Source: at,
-					Message: fmt.Sprintf("requests for Service %s are answered 503: the provider does not take spec.provider of the Backend: %s", b.Service, why)})
+				found = append(found, diag.Diagnostic{Severity: diag.Error,
+					Reason: diag.SettingsRefused, Source: at,
+					Message: fmt.Sprintf("requests for Service %s are answered 503: the provider does not take "+
+						"spec.provider of the Backend: %s", b.Service, why)})
 			}
 			*a = routing.Status(503)
 			return

@@ -14,7 +14,7 @@ import (
 // mostLines are the most lines of each folder. To raise one needs a reason, in the message of the
 // commit and in decision 0035.
 var mostLines = map[string]int{
-	"api": 2650, "cli": 11100, "controllers": 11600, "model": 36400, "providers": 24500,
+	"api": 2650, "cli": 11300, "controllers": 12200, "model": 36950, "providers": 25200,
 }
 
 // lineSlack is how many lines a folder may be below its limit before the limit has to fall.

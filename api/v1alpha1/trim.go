@@ -150,7 +150,8 @@ const (
 // weigh finds out how much each namespace takes, and what of that can be left out.
 func (t *trimming) weigh() error {
 	s := t.status
-	t.diagnostics, t.hosts, t.certificates, t.steps = map[int]bool{}, map[int]bool{}, map[int]bool{}, map[int]bool{}
+	t.diagnostics, t.hosts, t.certificates, t.steps = map[int]bool{}, map[int]bool{}, map[int]bool{},
+		map[int]bool{}
 	t.versions = map[string]int{}
 	whole := make([]int, len(s.Memory.Members))
 	for i, m := range s.Memory.Members {
@@ -247,7 +248,8 @@ func (t *trimming) weighMember(m *MemberMemory, version int) error {
 			t.lost = append(t.lost, m.Ingress)
 		}
 		t.add(namespace, entry{
-			rank: accepted, size: size, weight: version, at: m.LastAccepted.At.Time, name: m.Ingress, drop: drop,
+			rank: accepted, size: size, weight: version, at: m.LastAccepted.At.Time,
+			name: m.Ingress, drop: drop,
 		})
 	}
 	if len(m.Rejections) > 0 {
@@ -255,14 +257,20 @@ func (t *trimming) weighMember(m *MemberMemory, version int) error {
 		if err != nil {
 			return err
 		}
-		t.add(namespace, entry{rank: rejection, size: size + len(`"rejections":,`), weight: size, name: m.Ingress, drop: func() { m.Rejections = nil }})
+		t.add(namespace, entry{
+			rank: rejection, size: size + len(`"rejections":,`), weight: size, name: m.Ingress,
+			drop: func() { m.Rejections = nil },
+		})
 	}
 	if m.Previous != "" {
 		size, err := measure(append([]string{m.Previous}, m.Earlier...))
 		if err != nil {
 			return err
 		}
-		t.add(namespace, entry{rank: leaving, size: size + len(`"previous":,`) - len("[]"), weight: size, name: m.Ingress, drop: func() { m.Previous, m.Earlier = "", nil }})
+		t.add(namespace, entry{
+			rank: leaving, size: size + len(`"previous":,`) - len("[]"), weight: size, name: m.Ingress,
+			drop: func() { m.Previous, m.Earlier = "", nil },
+		})
 	}
 	return nil
 }
@@ -271,10 +279,13 @@ func (t *trimming) weighMember(m *MemberMemory, version int) error {
 // the first by name loses, so that equal statuses are cut equally. It reports whether there was
 // anything to leave out.
 func (t *trimming) trim() (some bool) {
-	namespaces := slices.SortedFunc(maps.Values(t.by), func(a, b *holder) int { return cmp.Compare(a.namespace, b.namespace) })
+	namespaces := slices.SortedFunc(maps.Values(t.by), func(a, b *holder) int {
+		return cmp.Compare(a.namespace, b.namespace)
+	})
 	for _, of := range namespaces {
 		slices.SortStableFunc(of.entries, func(a, b entry) int {
-			return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.weight, a.weight), a.at.Compare(b.at), cmp.Compare(a.name, b.name))
+			return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.weight, a.weight), a.at.Compare(b.at),
+				cmp.Compare(a.name, b.name))
 		})
 	}
 	for t.excess > 0 {
@@ -351,7 +362,9 @@ func boundHosts(hosts []HostOwner, size int) []HostOwner {
 			need[namespace] += h.size()
 		}
 	}
-	slices.SortFunc(namespaces, func(a, b string) int { return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(namespaces, func(a, b string) int {
+		return cmp.Or(cmp.Compare(need[a], need[b]), cmp.Compare(a, b))
+	})
 	var kept []HostOwner
 	for i, namespace := range namespaces {
 		share := size / (len(namespaces) - i)
@@ -370,7 +383,9 @@ func boundHosts(hosts []HostOwner, size int) []HostOwner {
 func namedFirst(hosts []HostOwner) []HostOwner {
 	reserved := func(h HostOwner) bool { return h.Until != nil }
 	named := slices.DeleteFunc(slices.Clone(hosts), reserved)
-	return append(named, slices.DeleteFunc(slices.Clone(hosts), func(h HostOwner) bool { return !reserved(h) })...)
+	return append(named, slices.DeleteFunc(slices.Clone(hosts), func(h HostOwner) bool {
+		return !reserved(h)
+	})...)
 }
 
 // size is about how many bytes of JSON an owner takes.

@@ -44,7 +44,9 @@ func (c *Cluster) ConnectionFlags(flags *pflag.FlagSet) {
 // Flags adds these flags, and the one that marks what the operator makes in the cloud.
 func (c *Cluster) Flags(flags *pflag.FlagSet) {
 	c.ConnectionFlags(flags)
-	flags.StringVar(&c.installation, "installation-id", "", "`TEXT` in the tags of the cloud's resources that marks those of this operator; unset: the UID of the namespace kube-system, and --namespace")
+	flags.StringVar(&c.installation, "installation-id", "",
+		"`TEXT` in the tags of the cloud's resources that marks those of this operator; unset: the UID "+
+			"of the namespace kube-system, and --namespace")
 }
 
 // Config returns the connection to the API server.
@@ -97,7 +99,8 @@ func (c Cluster) installationID(ctx context.Context) (string, error) {
 		return "", err
 	}
 	const system = metav1.NamespaceSystem
-	const doing = "reading the UID of " + system + ", which names this operator unless --installation-id does"
+	const doing = "reading the UID of " + system +
+		", which names this operator unless --installation-id does"
 	var found corev1.NamespaceList
 	if err := cluster.List(ctx, &found, client.MatchingFields{"metadata.name": system}); err != nil {
 		return "", fmt.Errorf("%s: %w", doing, err)

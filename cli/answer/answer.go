@@ -96,9 +96,10 @@ func (o Outcome) Short() string {
 
 // GoesTo reports whether a port of a Service gets a part of the requests.
 func (o Outcome) GoesTo(service string, port routing.ServicePort) bool {
-	return o.Service == service && o.Port == port || slices.ContainsFunc(o.Services, func(s Share) bool {
-		return s.Service == service && s.Port == port && s.Weight > 0
-	})
+	return o.Service == service && o.Port == port ||
+		slices.ContainsFunc(o.Services, func(s Share) bool {
+			return s.Service == service && s.Port == port && s.Weight > 0
+		})
 }
 
 // Explain returns the answer of the load balancer that the host belongs to.

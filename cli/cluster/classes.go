@@ -57,7 +57,9 @@ func checkOthers(ctx context.Context, c Cluster, o Options) []check.Finding {
 	case err != nil:
 		return []check.Finding{check.Unsure(id, title, err.Error(), "")}
 	case len(in) > 1:
-		return []check.Finding{check.Bad(id, title, "several hold a lease "+o.Lease+", in "+strings.Join(in, ", "), "remove all but one, or let each serve a namespace of its own with --namespace")}
+		return []check.Finding{check.Bad(id, title,
+			"several hold a lease "+o.Lease+", in "+strings.Join(in, ", "),
+			"remove all but one, or let each serve a namespace of its own with --namespace")}
 	case len(in) == 0:
 		return []check.Finding{check.Good(id, title, "none holds the lease "+o.Lease)}
 	}

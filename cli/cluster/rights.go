@@ -64,7 +64,9 @@ func needs(namespace string) ([]need, error) {
 	}
 	whole := merged(ofCluster, "")
 	inside := slices.DeleteFunc(merged(everywhere, namespace), func(n need) bool {
-		return slices.ContainsFunc(whole, func(w need) bool { return w.group == n.group && w.resource == n.resource })
+		return slices.ContainsFunc(whole, func(w need) bool {
+			return w.group == n.group && w.resource == n.resource
+		})
 	})
 	return append(whole, inside...), err
 }
@@ -90,7 +92,9 @@ func rulesIn(text []byte) ([]rbacv1.PolicyRule, error) {
 func merged(rules []rbacv1.PolicyRule, namespace string) []need {
 	var out []need
 	add := func(n need, verbs []string) {
-		at := slices.IndexFunc(out, func(o need) bool { return o.group == n.group && o.resource == n.resource && o.name == n.name })
+		at := slices.IndexFunc(out, func(o need) bool {
+			return o.group == n.group && o.resource == n.resource && o.name == n.name
+		})
 		if at < 0 {
 			at = len(out)
 			out = append(out, n)

@@ -40,10 +40,11 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 // meant reports whether a rule covers Ingresses or our own objects.
 func meant(r admissionv1.RuleWithOperations) bool {
 	group := func(g string, resources ...string) bool {
-		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) && slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
-			return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") ||
-				slices.Contains(r.Resources, name+"/status")
-		})
+		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) &&
+			slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
+				return slices.Contains(r.Resources, name) || slices.Contains(r.Resources, name+"/*") ||
+					slices.Contains(r.Resources, name+"/status")
+			})
 	}
 	return group("networking.k8s.io", "ingresses") ||
 		group(v1alpha1.GroupVersion.Group, "backends", "clusterloadbalancerclasses",
@@ -64,7 +65,8 @@ func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
 	case err != nil:
 		return check.Unsure(id, title, err.Error(), "")
 	case !there:
-		return check.Bad(id, title, "its failurePolicy is Fail and its Service "+service+" does not exist, so that writes are refused", advice)
+		return check.Bad(id, title, "its failurePolicy is Fail and its Service "+service+
+			" does not exist, so that writes are refused", advice)
 	case !ready:
 		return check.Bad(id, title, "its failurePolicy is Fail and nothing answers for its "+
 			"Service "+service+", so that writes are refused", advice)

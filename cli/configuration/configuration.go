@@ -61,7 +61,9 @@ func Resolve(
 	if err != nil {
 		return nil, err
 	}
-	if at := slices.IndexFunc(byVariable, func(g given) bool { return g.setting == "config" }); at >= 0 {
+	if at := slices.IndexFunc(byVariable, func(g given) bool {
+		return g.setting == "config"
+	}); at >= 0 {
 		if !cmd.Flags().Changed("config") {
 			file = byVariable[at].value
 		}
@@ -108,7 +110,8 @@ func Variable(setting string) string {
 }
 
 // link matches the variables that Kubernetes makes of a Service whose name begins with fairlead.
-var link = regexp.MustCompile(`^FAIRLEAD_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
+var link = regexp.MustCompile(
+	`^FAIRLEAD_(\w+_)?(SERVICE_(HOST|PORT)(_\w+)?|PORT(_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)?)$`)
 
 func variablesGiven(environ []string) (out []given) {
 	for _, v := range environ {

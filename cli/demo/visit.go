@@ -58,10 +58,12 @@ func visitOf(
 	p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string,
 ) (visit, error) {
 	authority := host
-	if usual := map[routing.Protocol]int32{routing.HTTP: 80, routing.HTTPS: 443}[listener.Protocol]; listener.Port != usual {
+	if usual := map[routing.Protocol]int32{routing.HTTP: 80,
+		routing.HTTPS: 443}[listener.Protocol]; listener.Port != usual {
 		authority = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
 	}
-	q, err := answer.Ask(strings.ToLower(string(listener.Protocol)) + "://" + authority + routing.Sendable(path))
+	q, err := answer.Ask(strings.ToLower(string(listener.Protocol)) + "://" + authority +
+		routing.Sendable(path))
 	if err != nil {
 		return visit{}, err
 	}
@@ -146,7 +148,8 @@ func (v visit) curl() string {
 
 // behindProxy reports whether curl would use a proxy.
 func behindProxy() bool {
-	return slices.ContainsFunc([]string{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}, func(name string) bool {
+	return slices.ContainsFunc([]string{"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy",
+		"ALL_PROXY"}, func(name string) bool {
 		return os.Getenv(name) != ""
 	})
 }
@@ -209,7 +212,9 @@ func (v visit) judge(response *http.Response, pods *backends) error {
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return fmt.Errorf("reading the answer: %w", err)
 	}
-	if slices.ContainsFunc(v.Outcome.Services, func(s answer.Share) bool { return s.Service == said.Service }) {
+	if slices.ContainsFunc(v.Outcome.Services, func(s answer.Share) bool {
+		return s.Service == said.Service
+	}) {
 		return nil
 	}
 	return differ("service", said.Service, v.Outcome.Service)

@@ -1,5 +1,5 @@
-// Package flagvalue holds the types of flags: each checks its value as it is set, wherever the value
-// comes from.
+// Package flagvalue holds the types of flags: each checks its value as it is set, wherever the
+// value comes from.
 package flagvalue
 
 import (

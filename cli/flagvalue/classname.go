@@ -19,7 +19,10 @@ func ClassName(value *string, yes string) pflag.Value { return className{value, 
 
 // ClassLiteral adds the flag that names the class that is served without an IngressClass.
 func ClassLiteral(flags *pflag.FlagSet, value *string) {
-	flags.Var(ClassName(value, ""), "ingress-class-literal", "serve Ingresses whose annotation kubernetes.io/ingress.class is `NAME`, without parameters, where no IngressClass has this name; unset: they are not served, for the reason ClassUnknown or ClassMissing")
+	flags.Var(ClassName(value, ""), "ingress-class-literal",
+		"serve Ingresses whose annotation kubernetes.io/ingress.class is `NAME`, without parameters, "+
+			"where no IngressClass has this name; unset: they are not served, for the reason ClassUnknown "+
+			"or ClassMissing")
 }
 
 type className struct {

@@ -40,9 +40,10 @@ var Kinds = []Kind{
 	kindOf("networking.k8s.io/v1", "Ingress", func(o *objects.Objects) *[]*networkingv1.Ingress { return &o.Ingresses }).inNamespaces().strictly(),
 	kindOf("networking.k8s.io/v1", "IngressClass", func(o *objects.Objects) *[]*networkingv1.IngressClass { return &o.IngressClasses }).strictly(),
 	kindOf(ours, "LoadBalancerClass", func(o *objects.Objects) *[]*v1alpha1.LoadBalancerClass { return &o.LoadBalancerClasses }).inNamespaces().strictly(),
-	kindOf(ours, "ClusterLoadBalancerClass", func(o *objects.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
-		return &o.ClusterLoadBalancerClasses
-	}).strictly(),
+	kindOf(ours, "ClusterLoadBalancerClass",
+		func(o *objects.Objects) *[]*v1alpha1.ClusterLoadBalancerClass {
+			return &o.ClusterLoadBalancerClasses
+		}).strictly(),
 	kindOf(ours, "Backend", func(o *objects.Objects) *[]*v1alpha1.Backend { return &o.Backends }).inNamespaces().strictly(),
 	kindOf("v1", "Service", func(o *objects.Objects) *[]*corev1.Service { return &o.Services }).inNamespaces(),
 	kindOf("v1", "Secret", func(o *objects.Objects) *[]*corev1.Secret { return &o.Secrets }).inNamespaces(),
@@ -93,7 +94,9 @@ func (i identity) String() string {
 
 // kind returns the kind of a document; ok is false if it is skipped.
 func (i identity) kind() (k Kind, ok bool, err error) {
-	at := slices.IndexFunc(Kinds, func(k Kind) bool { return k.APIVersion == i.APIVersion && k.Name == i.Kind })
+	at := slices.IndexFunc(Kinds, func(k Kind) bool {
+		return k.APIVersion == i.APIVersion && k.Name == i.Kind
+	})
 	if at >= 0 {
 		return Kinds[at], true, nil
 	}

@@ -145,9 +145,10 @@ func (t term) await(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return wait.PollUntilContextCancel(ctx, t.leaseRetried, false, func(ctx context.Context) (bool, error) {
-		return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
-	})
+	return wait.PollUntilContextCancel(ctx, t.leaseRetried, false,
+		func(ctx context.Context) (bool, error) {
+			return client.RESTClient().Get().AbsPath("/readyz").Do(ctx).Error() == nil, nil
+		})
 }
 
 func isClosed(c <-chan struct{}) bool {

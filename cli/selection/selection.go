@@ -38,8 +38,16 @@ func (s *Selection) Flags(
 ) {
 	s.Reset()
 	s.known, s.Names, s.usual = with.Names(can), with.usual(), true
-	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+", or NAME=URL of a provider that is another process, such as edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or unix:///run/edge.sock. Several are separated by commas, or the flag is repeated: spec.providerName of a class names one of them, and the first one serves the classes that name none")
-	flags.Var(flagvalue.Directory(&s.credentials), "provider-credentials", "`DIRECTORY` with a subdirectory for each provider that is another process, named as the provider is, with any of token, ca.crt, tls.crt and tls.key. The files are read again when they change")
+	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+
+		", or NAME=URL of a provider that is another process, such as "+
+		"edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or "+
+		"unix:///run/edge.sock. Several are separated by commas, or the flag is repeated: "+
+		"spec.providerName of a class names one of them, and the first one serves the classes "+
+		"that name none")
+	flags.Var(flagvalue.Directory(&s.credentials), "provider-credentials",
+		"`DIRECTORY` with a subdirectory for each provider that is another process, named as the "+
+			"provider is, with any of token, ca.crt, tls.crt and tls.key. The files are read again when "+
+			"they change")
 }
 
 var providerName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`)
@@ -95,7 +103,9 @@ func (s *Selection) First() string { return s.Names[0] }
 
 // InTree returns the selected clouds of the binary.
 func (s *Selection) InTree() []string {
-	return slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool { return s.urls[name] != "" })
+	return slices.DeleteFunc(slices.Clone(s.Names), func(name string) bool {
+		return s.urls[name] != ""
+	})
 }
 
 // Endpoint returns the connection to a provider that is another process.
@@ -147,7 +157,8 @@ func connect(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
 		return nil, err
 	}
 	if err := p.Reach(ctx); err != nil {
-		const problem = "a provider is not reached yet, and nothing is done for its load balancers until it is"
+		const problem = "a provider is not reached yet, and nothing is done for its load balancers " +
+			"until it is"
 		e.Log.Error(err, problem, "provider", e.Name)
 	}
 	return p, nil

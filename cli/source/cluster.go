@@ -84,7 +84,8 @@ func clusterObjects(ctx context.Context, h access.Cluster) (objects.Objects, err
 }
 
 // read adds the objects of a kind. Our own CRDs may be missing.
-func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string, o *objects.Objects) error {
+func read(ctx context.Context, cluster client.Reader, k manifests.Kind, namespace string,
+	o *objects.Objects) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(schema.FromAPIVersionAndKind(k.APIVersion, k.Name+"List"))
 	err := cluster.List(ctx, list, client.InNamespace(namespace))

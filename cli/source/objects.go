@@ -42,8 +42,12 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags.BoolVarP(&in.recursive, "recursive", "R", false,
 		"search the directories inside those of --filename, too")
 	in.ClassName = flagvalue.NoName
-	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name", "`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; false: none")
-	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class", "serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, or true: that of --class-name")
+	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name",
+		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; "+
+			"unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; false: none")
+	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class",
+		"serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, "+
+			"or true: that of --class-name")
 	flags.Lookup("watch-ingress-without-class").NoOptDefVal = flagvalue.NoName
 	flagvalue.ClassLiteral(flags, &in.literal)
 	flagvalue.Must(cmd.MarkFlagFilename("filename", "yaml", "yml", "json"))

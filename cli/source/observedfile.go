@@ -87,10 +87,16 @@ func stateIn(text []byte) (State, error) {
 func order(o *lb.Observed) {
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
 	for i := range o.Listeners {
-		slices.SortFunc(o.Listeners[i].Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
+		slices.SortFunc(o.Listeners[i].Rules, func(a, b lb.ObservedRule) int {
+			return a.Priority - b.Priority
+		})
 	}
-	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
+	slices.SortFunc(o.Certificates, func(a, b lb.ObservedCertificate) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 }
 
 // stateProblem returns where reading stopped, and why.

@@ -27,11 +27,15 @@ func Cache(secrets SecretsMode, namespace string) cache.Options {
 		&corev1.Node{}: {Transform: SlimNode}, &corev1.Pod{}: {Transform: podcache.Transform},
 	}
 	if secrets == SecretsLabelled {
-		o.ByObject[SecretMetadata()] = cache.ByObject{Label: labels.SelectorFromSet(labels.Set(labelledSecrets))}
+		o.ByObject[SecretMetadata()] = cache.ByObject{
+			Label: labels.SelectorFromSet(labels.Set(labelledSecrets)),
+		}
 	}
 	if namespace != "" {
 		o.DefaultNamespaces = map[string]cache.Config{namespace: {}}
-		o.ByObject[&corev1.Namespace{}] = cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespace)}
+		o.ByObject[&corev1.Namespace{}] = cache.ByObject{
+			Field: fields.OneTermEqualSelector(metav1.ObjectNameField, namespace),
+		}
 	}
 	return o
 }

@@ -31,7 +31,8 @@ import (
 
 // informers are the caches, by kind.
 type informers interface {
-	GetInformer(ctx context.Context, kind client.Object, opts ...cache.InformerGetOption) (cache.Informer, error)
+	GetInformer(ctx context.Context, kind client.Object,
+		opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
 // CatchUp waits, once, until the cache of each kind holds what the API server holds at that time.
@@ -48,8 +49,12 @@ type CatchUp struct {
 	over  chan struct{}
 }
 
-func NewCatchUp(of informers, server client.Reader, scope string, scheme *runtime.Scheme, logger logr.Logger) *CatchUp {
-	return &CatchUp{informers: of, server: server, scope: scope, scheme: scheme, logger: logger, kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{})}
+func NewCatchUp(of informers, server client.Reader, scope string, scheme *runtime.Scheme,
+	logger logr.Logger) *CatchUp {
+	return &CatchUp{
+		informers: of, server: server, scope: scope, scheme: scheme, logger: logger,
+		kinds: map[schema.GroupVersionKind]client.Object{}, over: make(chan struct{}),
+	}
 }
 
 // Add adds a kind. Kinds that are watched as metadata are left out, since records and Secrets are
@@ -100,13 +105,16 @@ const tolerated = 10 * time.Second
 // complain logs that a cache is behind, unless over is called soon.
 func complain(logger logr.Logger, kind string) (over func()) {
 	late := time.AfterFunc(tolerated, func() {
-		logger.Info("the cache does not hold what the API server has; nothing is reconciled until it does", "kind", kind)
+		logger.Info(
+			"the cache does not hold what the API server has; nothing is reconciled until it does",
+			"kind", kind)
 	})
 	return func() { late.Stop() }
 }
 
 // compare lists a kind and waits until its cache holds at least that.
-func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) error {
+func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind,
+	kind client.Object) error {
 	informer, err := c.informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("looking for the cache of %s: %w", gvk.Kind, err)
@@ -119,7 +127,8 @@ func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind
 	if err != nil {
 		return fmt.Errorf("watching the cache of %s: %w", gvk.Kind, err)
 	}
-	defer func() { _ = informer.RemoveEventHandler(registration) }() // which fails for an informer that has ended
+	// which fails for an informer that has ended
+	defer func() { _ = informer.RemoveEventHandler(registration) }()
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return context.Cause(ctx)
 	}
@@ -128,12 +137,16 @@ func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind, kind
 
 // list asks the API server for the versions of a kind.
 func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lagging, error) {
-	out := &lagging{within: c.holds, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{}, changed: make(chan struct{}, 1)}
+	out := &lagging{
+		within: c.holds, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{},
+		changed: make(chan struct{}, 1),
+	}
 	page := &metav1.PartialObjectMetadataList{}
 	for next := ""; ; next = page.Continue {
 		page = &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
-		if err := c.server.List(ctx, page, append(within(gvk.Kind, c.scope), client.Limit(500), client.Continue(next))...); err != nil {
+		if err := c.server.List(ctx, page,
+			append(within(gvk.Kind, c.scope), client.Limit(500), client.Continue(next))...); err != nil {
 			return nil, err
 		}
 		out.at = page.ResourceVersion
@@ -185,7 +198,8 @@ func (b *lagging) has(o any) {
 		switch {
 		case found && !older(object.GetResourceVersion(), listed):
 			delete(b.awaited, key)
-		case !found && !older(b.at, object.GetResourceVersion()): // the list is not older than the object, and does not have it
+		case !found && !older(b.at, object.GetResourceVersion()):
+			// the list is not older than the object, and does not have it
 			b.outdated[key] = true
 		case !found:
 			delete(b.outdated, key)
@@ -254,7 +268,8 @@ func (c CaughtUp[K]) WaitForSync(ctx context.Context) error {
 	case <-c.over:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("waiting until the caches hold what the API server has (%v): %w", slices.Collect(maps.Keys(c.kinds)), context.Cause(ctx))
+		return fmt.Errorf("waiting until the caches hold what the API server has (%v): %w",
+			slices.Collect(maps.Keys(c.kinds)), context.Cause(ctx))
 	}
 }
 

@@ -69,7 +69,8 @@ func within(kind, scope string) []client.ListOption {
 }
 
 // Get finds an object in the list of its kind.
-func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client.Object,
+	opts ...client.GetOption) error {
 	list := listOf(into)
 	if list == nil {
 		return r.Reader.Get(ctx, key, into, opts...)
@@ -98,9 +99,11 @@ func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client
 }
 
 // List lists classes and their parameters from the API server.
-func (r *FreshReader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+func (r *FreshReader) List(ctx context.Context, list client.ObjectList,
+	opts ...client.ListOption) error {
 	switch list.(type) {
-	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList, *v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
+	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList,
+		*v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
 		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
 		return r.Server.List(ctx, list, append(within(kind, r.Scope), opts...)...)
 	}

@@ -23,7 +23,8 @@ func NodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
 	defer cancel()
 	var list corev1.NodeList
 	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to watch for: %w", err)
+		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to "+
+			"watch for: %w", err)
 	}
 	return Pointers(list.Items), nil
 }
@@ -40,8 +41,11 @@ func SlimNode(o any) (any, error) {
 		return o, nil // the mark of one that was deleted
 	}
 	return &corev1.Node{
-		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, DeletionTimestamp: n.DeletionTimestamp, Labels: n.Labels},
-		Spec:       corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints},
-		Status:     corev1.NodeStatus{Conditions: n.Status.Conditions, Addresses: n.Status.Addresses},
+		ObjectMeta: metav1.ObjectMeta{
+			Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion,
+			DeletionTimestamp: n.DeletionTimestamp, Labels: n.Labels,
+		},
+		Spec:   corev1.NodeSpec{ProviderID: n.Spec.ProviderID, Taints: n.Spec.Taints},
+		Status: corev1.NodeStatus{Conditions: n.Status.Conditions, Addresses: n.Status.Addresses},
 	}, nil
 }

@@ -29,7 +29,8 @@ func NewPodReader(cache client.Reader, gates bool) PodReader {
 }
 
 // PodsOf returns the Pods of endpoints, and the claims of which the Pods may be seen later.
-func (r PodReader) PodsOf(ctx context.Context, list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
+func (r PodReader) PodsOf(ctx context.Context,
+	list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
 	refs := map[Ref]bool{}
 	for _, s := range list {
 		for c := range endpoints.Claims(s) {
@@ -68,12 +69,14 @@ func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, erro
 		return nil, err
 	}
 	var services corev1.ServiceList
-	if err := r.cache.List(ctx, &services, client.InNamespace(pod.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.cache.List(ctx, &services, client.InNamespace(pod.Namespace),
+		client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Services of %s: %w", pod.Namespace, err)
 	}
 	for i := range services.Items {
 		s := &services.Items[i]
-		if len(s.Spec.Selector) > 0 && labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
+		if len(s.Spec.Selector) > 0 &&
+			labels.SelectorFromSet(s.Spec.Selector).Matches(labels.Set(pod.Labels)) {
 			out[RefOf(KindService, s)] = true
 		}
 	}

@@ -32,7 +32,8 @@ func Get[T any, P object[T]](ctx context.Context, from client.Reader, r Ref) (P,
 }
 
 // GetAll reads those of some objects that exist, and adds them to a list.
-func GetAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[Ref]bool, objects []P) ([]P, error) {
+func GetAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[Ref]bool,
+	objects []P) ([]P, error) {
 	for r := range refs {
 		found, err := Get[T, P](ctx, from, r)
 		if err != nil {

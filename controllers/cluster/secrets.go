@@ -51,7 +51,8 @@ func (s *SecretReader) ForgetAll() { s.kept = &keptSecrets{} }
 
 // Read returns the Secrets that exist and may be served, and for those that could not be read the
 // reason, by namespace/name.
-func (s SecretReader) Read(ctx context.Context, refs map[Ref]bool) ([]*corev1.Secret, map[string]string) {
+func (s SecretReader) Read(ctx context.Context,
+	refs map[Ref]bool) ([]*corev1.Secret, map[string]string) {
 	var out []*corev1.Secret
 	unread := map[string]string{}
 	for r := range refs {
@@ -84,7 +85,8 @@ func (s SecretReader) getKept(ctx context.Context, r Ref) (*corev1.Secret, error
 		return known, nil
 	}
 	secret := &corev1.Secret{}
-	if err := s.From.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, secret); err != nil {
+	if err := s.From.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name},
+		secret); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	s.kept.put(r, secret)
@@ -94,7 +96,8 @@ func (s SecretReader) getKept(ctx context.Context, r Ref) (*corev1.Secret, error
 // version is the resource version of a Secret as it was seen last; "" where it was not.
 func (s SecretReader) version(ctx context.Context, r Ref) string {
 	metadata := SecretMetadata()
-	if err := s.watched.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name}, metadata); err != nil {
+	if err := s.watched.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name},
+		metadata); err != nil {
 		return "" // it is read
 	}
 	return metadata.ResourceVersion
@@ -155,7 +158,8 @@ func (s SecretReader) Withheld() string {
 // its name.
 func (s SecretReader) list(ctx context.Context, r Ref) (*corev1.Secret, error) {
 	var found corev1.SecretList
-	err := s.From.List(ctx, &found, client.InNamespace(r.Namespace), labelledSecrets, client.MatchingFields{metav1.ObjectNameField: r.Name})
+	err := s.From.List(ctx, &found, client.InNamespace(r.Namespace), labelledSecrets,
+		client.MatchingFields{metav1.ObjectNameField: r.Name})
 	if err != nil || len(found.Items) == 0 {
 		return nil, err
 	}

@@ -50,7 +50,9 @@ func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 		return now.Sub(since) < Lag
 	}
 	if len(u.since) >= mostUnseen {
-		maps.DeleteFunc(u.since, func(_ addressIn, since time.Time) bool { return now.Sub(since) >= doubted })
+		maps.DeleteFunc(u.since, func(_ addressIn, since time.Time) bool {
+			return now.Sub(since) >= doubted
+		})
 	}
 	if len(u.since) >= mostUnseen {
 		return false

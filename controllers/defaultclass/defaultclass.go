@@ -31,10 +31,12 @@ import (
 // spec.controller is immutable, and its parameters and whether it is the default are for the owner
 // of the cluster to say.
 type classMaker struct {
-	name     string
-	cache    client.Reader
-	writer   client.Client
-	events   events.EventRecorder // nil where the operator may not write to the namespace default, which has the events about classes
+	name   string
+	cache  client.Reader
+	writer client.Client
+	// nil where the operator may not write to the namespace default, which has the events about
+	// classes
+	events   events.EventRecorder
 	memories *records.Cache
 
 	last *networkingv1.IngressClassSpec // as it was before it was deleted
@@ -42,14 +44,16 @@ type classMaker struct {
 
 // New returns a reconciler that creates an IngressClass whenever it is missing, and the sources
 // that trigger it. With no recorder it sends no events.
-func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder, known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
+func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
+	known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
 	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
 	return maker, maker.sources(from)
 }
 
 // Reconcile creates the class, or logs that another controller has it.
 func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Result, error) {
-	there, err := cluster.Get[networkingv1.IngressClass](ctx, c.cache, cluster.RefTo("IngressClass", "", name))
+	there, err := cluster.Get[networkingv1.IngressClass](ctx, c.cache,
+		cluster.RefTo("IngressClass", "", name))
 	switch {
 	case err != nil:
 		return reconcile.Result{}, err
@@ -59,10 +63,12 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 		c.last = &there.Spec
 		return reconcile.Result{}, nil
 	}
-	taken := fmt.Sprintf("it belongs to the controller %s, so it is left as it is, and --manage-ingress-class has no effect", there.Spec.Controller)
+	taken := fmt.Sprintf("it belongs to the controller %s, so it is left as it is, and "+
+		"--manage-ingress-class has no effect", there.Spec.Controller)
 	log.FromContext(ctx).Info("cannot manage the IngressClass", "problem", taken)
 	if c.events != nil {
-		c.events.Eventf(there, nil, corev1.EventTypeWarning, string(diag.ClassTaken), "Manage", "%s", taken)
+		c.events.Eventf(there, nil, corev1.EventTypeWarning, string(diag.ClassTaken), "Manage",
+			"%s", taken)
 	}
 	return reconcile.Result{}, nil
 }
@@ -77,7 +83,9 @@ func (c *classMaker) create(ctx context.Context) error {
 	} else if lost, err := c.lostParameters(ctx); err != nil {
 		return err
 	} else if lost {
-		log.FromContext(ctx).Info("cannot manage the IngressClass", "problem", "it is missing, and what it served was under parameters that nobody knows any more; it has to be made by hand")
+		log.FromContext(ctx).Info("cannot manage the IngressClass", "problem",
+			"it is missing, and what it served was under parameters that nobody knows any more; it has to "+
+				"be made by hand")
 		return nil
 	}
 	if err := c.writer.Create(ctx, class); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -94,7 +102,8 @@ func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	}
 	for _, key := range c.memories.Keys() {
 		spec := c.memories.Get(key).Memory.Class
-		if strings.HasPrefix(string(key), c.name+"/") && spec != nil && !equality.Semantic.DeepEqual(*spec, v1alpha1.LoadBalancerClassSpec{}) {
+		if strings.HasPrefix(string(key), c.name+"/") && spec != nil &&
+			!equality.Semantic.DeepEqual(*spec, v1alpha1.LoadBalancerClassSpec{}) {
 			return true, nil
 		}
 	}
@@ -104,12 +113,13 @@ func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 // sources are the class, and one request at the start, when it may be missing.
 func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
 	return []source.TypedSource[string]{
-		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, func(_ context.Context, class *networkingv1.IngressClass) []string {
-			if class.Name != c.name {
-				return nil
-			}
-			return []string{class.Name}
-		}),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec,
+			func(_ context.Context, class *networkingv1.IngressClass) []string {
+				if class.Name != c.name {
+					return nil
+				}
+				return []string{class.Name}
+			}),
 		source.TypedFunc[string](func(_ context.Context, q queue.Queue[string]) error {
 			q.Add(c.name)
 			return nil

@@ -41,8 +41,9 @@ func OfDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 		text = d.Source.Field + ": " + text
 	}
 	about := corev1.ObjectReference{
-		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: cluster.KindIngress, ResourceVersion: ing.ResourceVersion,
-		Namespace: ing.Namespace, Name: ing.Name, UID: ing.UID,
+		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: cluster.KindIngress,
+		ResourceVersion: ing.ResourceVersion,
+		Namespace:       ing.Namespace, Name: ing.Name, UID: ing.UID,
 	}
 	return Event{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
 }
@@ -50,15 +51,18 @@ func OfDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 // GateTimedOut returns the event of a Pod whose readiness gate was opened because the time was up.
 func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 	about := corev1.ObjectReference{
-		APIVersion: corev1.SchemeGroupVersion.String(), Kind: cluster.KindPod, ResourceVersion: pod.ResourceVersion,
-		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID,
+		APIVersion: corev1.SchemeGroupVersion.String(), Kind: cluster.KindPod,
+		ResourceVersion: pod.ResourceVersion,
+		Namespace:       pod.Namespace, Name: pod.Name, UID: pod.UID,
 	}
-	return Event{about, "a Pod", diag.Warning, verdict.Reason, "the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
+	return Event{about, "a Pod", diag.Warning, verdict.Reason,
+		"the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
 }
 
 // WithIngress returns a context of which the log lines name an Ingress.
 func WithIngress(ctx context.Context, ing *networkingv1.Ingress) context.Context {
-	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress", cluster.RefOf(cluster.KindIngress, ing).String()))
+	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("ingress",
+		cluster.RefOf(cluster.KindIngress, ing).String()))
 }
 
 // Object returns the event as the API has it. Its name is a hash of its content.
@@ -68,7 +72,8 @@ func (n Event) Object() *eventsv1.Event {
 		kind = corev1.EventTypeNormal
 	}
 	sum := sha256.Sum256([]byte(strings.Join([]string{string(n.about.UID), n.reason, n.text}, "\n")))
-	readable := strings.TrimRight(n.about.Name[:min(len(n.about.Name), 200)], ".-") // a name holds 253 characters
+	// a name holds 253 characters
+	readable := strings.TrimRight(n.about.Name[:min(len(n.about.Name), 200)], ".-")
 	here, _ := os.Hostname()
 	return &eventsv1.Event{
 		ObjectMeta:          metav1.ObjectMeta{Namespace: n.about.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8])},

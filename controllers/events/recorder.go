@@ -46,7 +46,8 @@ const (
 
 // SendNew sends an event for each diagnostic of a load balancer that is new, to the Ingress that it
 // is about. The first time, those are new that no operator before this one has reported.
-func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic, reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
+func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic,
+	reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()
 	said, here := h.said[key]
 	h.mu.Unlock()
@@ -95,10 +96,12 @@ func (h *Recorder) Send(ctx context.Context, n Event) error {
 	switch {
 	case err == nil: // and events last an hour
 		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
-	case apierrors.IsForbidden(err), apierrors.IsNotFound(err): // the namespace is being deleted or is gone, or events are not permitted
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		// the namespace is being deleted or is gone, or events are not permitted
 		l.V(1).Info("sending an event", "problem", err.Error())
 	case !apierrors.IsAlreadyExists(err):
-		return fmt.Errorf("sending an event to %s %s/%s: %w", n.about.Kind, n.about.Namespace, n.about.Name, err)
+		return fmt.Errorf("sending an event to %s %s/%s: %w", n.about.Kind, n.about.Namespace,
+			n.about.Name, err)
 	}
 	h.remember(first, e.EventTime.Time)
 	return nil
@@ -117,7 +120,8 @@ func (h *Recorder) remember(name string, at time.Time) {
 
 // SentBefore reports whether a process before this one has sent the event of a diagnostic. It is
 // for Ingresses of no load balancer, which no record has.
-func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress, d diag.Diagnostic) bool {
+func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress,
+	d diag.Diagnostic) bool {
 	e := OfDiagnostic(ing, d).Object()
 	h.mu.Lock()
 	_, here := h.sent[e.Name]

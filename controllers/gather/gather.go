@@ -1,5 +1,5 @@
-// Package gather reads what a load balancer depends on: its Ingresses, their classes, the objects to
-// which they refer, and its record.
+// Package gather reads what a load balancer depends on: its Ingresses, their classes, the objects
+// to which they refer, and its record.
 package gather
 
 import (
@@ -38,7 +38,9 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	}
 	now := time.Now()
 	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)
-	out := &Snapshot{Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now}
+	out := &Snapshot{
+		Snapshot: snapshots.Snapshot{Key: key, Memory: memory}, Record: record, ReadAt: now,
+	}
 	var err error
 	if out.PausedBy, err = g.pausedBy(ctx, key, g.Cache); err != nil {
 		return nil, err
@@ -68,8 +70,8 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	return out, nil
 }
 
-// read reads the Ingresses of a load balancer, and the objects that decide where they belong and how
-// they are served. All its Ingresses are among the departed until they are known to be members.
+// read reads the Ingresses of a load balancer, and the objects that decide where they belong and
+// how they are served. All its Ingresses are among the departed until they are known to be members.
 func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects, err error) {
 	key, memory, now := of.Key, of.Memory, of.ReadAt
 	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
@@ -111,12 +113,15 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects
 func (g *Snapshot) take(split []snapshots.Snapshot, read objects.Objects, options classes.Options) {
 	key, memory := g.Key, g.Memory
 	g.Class.Name = key.Class()
-	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool { return s.Key == key }); at >= 0 {
+	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool {
+		return s.Key == key
+	}); at >= 0 {
 		g.Snapshot = split[at]
 	} else if class := classes.FindClass(read, options, g.Class.Name); class != nil {
 		g.Class = *class // the capabilities of the cloud depend on it
 	} else if memory.Class != nil {
-		g.Class.LoadBalancerClassSpec = *memory.Class // whether the load balancer is protected depends on it
+		// whether the load balancer is protected depends on it
+		g.Class.LoadBalancerClassSpec = *memory.Class
 	}
 	g.Actual = map[string]*networkingv1.Ingress{}
 	for _, ing := range slices.Concat(g.Ingresses, g.LeftOut) {
@@ -139,9 +144,10 @@ func (g *Gatherer) addSurroundings(ctx context.Context, to *Snapshot) (err error
 	return err
 }
 
-// settleDepartures takes from the departed those that stay: members, those that vanished, those that
-// wait for room, and those that are refused.
-func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Objects, options classes.Options) {
+// settleDepartures takes from the departed those that stay: members, those that vanished, those
+// that wait for room, and those that are refused.
+func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Objects,
+	options classes.Options) {
 	for _, m := range g.Members {
 		delete(g.Departed, m.Owner.String())
 	}
@@ -167,7 +173,9 @@ func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Obj
 
 // thatExist returns those of some Ingresses that exist.
 func thatExist(known map[string]*networkingv1.Ingress) []*networkingv1.Ingress {
-	return slices.DeleteFunc(slices.Collect(maps.Values(known)), func(i *networkingv1.Ingress) bool { return i == nil })
+	return slices.DeleteFunc(slices.Collect(maps.Values(known)), func(i *networkingv1.Ingress) bool {
+		return i == nil
+	})
 }
 
 // keepRefused keeps those of the departed in the directory that ask for the load balancer and are
@@ -186,11 +194,14 @@ func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
 }
 
 // disowned returns for each of some Ingresses whether none of the snapshots has it.
-func disowned(departed map[string]*networkingv1.Ingress, split []snapshots.Snapshot) map[string]bool {
+func disowned(departed map[string]*networkingv1.Ingress,
+	split []snapshots.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
 		out[name] = !slices.ContainsFunc(split, func(s snapshots.Snapshot) bool {
-			return slices.ContainsFunc(s.Members, func(m members.Member) bool { return m.Owner.String() == name })
+			return slices.ContainsFunc(s.Members, func(m members.Member) bool {
+				return m.Owner.String() == name
+			})
 		})
 	}
 	return out
@@ -206,5 +217,7 @@ func remembers(m memory.LoadBalancer, name string) bool {
 // ever served. The record keeps the refusal for as long as the Ingress stays so.
 func rejected(ing *networkingv1.Ingress, known memory.Member) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
-		slices.ContainsFunc(known.Rejections, func(r memory.Rejection) bool { return r.Version == memory.Version(ing) })
+		slices.ContainsFunc(known.Rejections, func(r memory.Rejection) bool {
+			return r.Version == memory.Version(ing)
+		})
 }

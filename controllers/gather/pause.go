@@ -23,18 +23,21 @@ func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader)
 		return "the setting --paused", nil
 	}
 	report := records.Metadata()
-	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report); client.IgnoreNotFound(err) != nil {
+	if err := from.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)},
+		report); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused: %w", key, err)
 	}
 	if pauses(report) {
 		return "the annotation " + v1alpha1.PausedAnnotation, nil
 	}
 	class := &networkingv1.IngressClass{}
-	if err := g.Cache.Get(ctx, client.ObjectKey{Name: key.Class()}, class); client.IgnoreNotFound(err) != nil {
+	if err := g.Cache.Get(ctx, client.ObjectKey{Name: key.Class()},
+		class); client.IgnoreNotFound(err) != nil {
 		return "", fmt.Errorf("reading whether %s is paused by its class: %w", key, err)
 	}
 	if pauses(class) {
-		return fmt.Sprintf("the annotation %s of IngressClass %s", v1alpha1.PausedAnnotation, class.Name), nil
+		return fmt.Sprintf("the annotation %s of IngressClass %s", v1alpha1.PausedAnnotation, class.Name),
+			nil
 	}
 	return "", nil
 }

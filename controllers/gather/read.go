@@ -17,10 +17,12 @@ import (
 // This file reads objects from the cache and, where the cache may be behind, from the API server.
 
 // ingresses returns the Ingresses of the given names; nil for one that does not exist.
-func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*networkingv1.Ingress, error) {
+func (g *Gatherer) ingresses(ctx context.Context,
+	names []string) (map[string]*networkingv1.Ingress, error) {
 	out := map[string]*networkingv1.Ingress{}
 	for _, n := range names {
-		ing, err := cluster.Get[networkingv1.Ingress](ctx, g.Cache, cluster.RefFrom(cluster.KindIngress, n))
+		ing, err := cluster.Get[networkingv1.Ingress](ctx, g.Cache,
+			cluster.RefFrom(cluster.KindIngress, n))
 		if err != nil {
 			return nil, err
 		}
@@ -39,14 +41,18 @@ func (g *Gatherer) ingresses(ctx context.Context, names []string) (map[string]*n
 // An Ingress with the finalizer that is not in the record: the record has each Ingress before the
 // Ingress gets the finalizer, and until after it has lost it. So the last leader may have removed
 // the finalizer while the watch of this cache was broken.
-func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress, memory memory.LoadBalancer) (err error) {
+func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress,
+	memory memory.LoadBalancer) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
-		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer)
+		held := ing != nil && ing.DeletionTimestamp.IsZero() && controllerutil.ContainsFinalizer(ing,
+			v1alpha1.IngressFinalizer)
 		if remembered && ing != nil || !remembered && !held {
 			continue
 		}
-		if known[n], err = cluster.Get[networkingv1.Ingress](ctx, g.Server, cluster.RefFrom(cluster.KindIngress, n)); err != nil {
+		known[n], err = cluster.Get[networkingv1.Ingress](ctx, g.Server,
+			cluster.RefFrom(cluster.KindIngress, n))
+		if err != nil {
 			return err
 		}
 	}
@@ -54,7 +60,8 @@ func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.
 }
 
 // namespaces reads the namespaces of Ingresses, and some more, as far as they exist.
-func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress, more ...string) ([]*corev1.Namespace, error) {
+func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress,
+	more ...string) ([]*corev1.Namespace, error) {
 	refs := map[cluster.Ref]bool{}
 	for _, ing := range ingresses {
 		refs[cluster.RefTo(cluster.KindNamespace, "", ing.Namespace)] = true
@@ -70,6 +77,9 @@ func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 // targets only, and come from the cache.
 func (g *Gatherer) anew() *Gatherer {
 	again := *g
-	again.Cache = &cluster.FreshReader{Reader: g.Cache, Server: g.Server, Scope: g.Scope, Read: map[reflect.Type]map[client.ObjectKey]client.Object{}}
+	again.Cache = &cluster.FreshReader{
+		Reader: g.Cache, Server: g.Server, Scope: g.Scope,
+		Read: map[reflect.Type]map[client.ObjectKey]client.Object{},
+	}
 	return &again
 }

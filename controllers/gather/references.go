@@ -19,7 +19,8 @@ import (
 
 // references reads the objects to which Ingresses refer, as they are and as they were last
 // accepted. The directory has each name before the object is read.
-func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *objects.Objects) error {
+func (g *Gatherer) references(ctx context.Context, key lb.Key,
+	ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *objects.Objects) error {
 	named := References{}
 	for n, ing := range ingresses {
 		if ing != nil {
@@ -32,14 +33,16 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key, ingresses map[str
 	named.addExpectations(o, memory.Class)
 	g.Directory.SetReferences(key, named.all())
 	var err error
-	if o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends); err != nil {
+	o.Backends, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindBackend], o.Backends)
+	if err != nil {
 		return err
 	}
 	for _, b := range o.Backends {
 		named.AddBackend(b)
 	}
 	g.Directory.SetReferences(key, named.all())
-	if o.Services, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindService], o.Services); err != nil {
+	o.Services, err = cluster.GetAll(ctx, g.Cache, named[cluster.KindService], o.Services)
+	if err != nil {
 		return err
 	}
 	for _, s := range o.Services {

@@ -17,8 +17,8 @@ import (
 
 // This file holds what is read of a load balancer.
 
-// A Snapshot is the snapshots.Snapshot of a load balancer, its record, and the Ingresses that are to
-// leave it.
+// A Snapshot is the snapshots.Snapshot of a load balancer, its record, and the Ingresses that are
+// to leave it.
 type Snapshot struct {
 	snapshots.Snapshot
 	Record records.Record // as it was before this reconcile
@@ -63,8 +63,8 @@ func (g *Snapshot) MemberNames() []string {
 }
 
 // Retained reports whether a load balancer that has no members any more stays as it is. Its class
-// decides, as it is now; one that is gone, as it was. A load balancer that served something to which
-// its class does not consent any more does not stay.
+// decides, as it is now; one that is gone, as it was. A load balancer that served something to
+// which its class does not consent any more does not stay.
 func (g *Snapshot) Retained() bool {
 	return len(g.Members) == 0 && !g.Withdrawn && g.Class.Retains()
 }

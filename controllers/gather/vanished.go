@@ -26,7 +26,8 @@ import (
 
 // vanished returns the Ingresses of a load balancer that have vanished and are still served. For
 // each of known, the API server itself has said whether it exists.
-func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress, now time.Time) (map[string]memory.Vanishing, error) {
+func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress,
+	now time.Time) (map[string]memory.Vanishing, error) {
 	if g.Grace <= 0 {
 		return nil, nil
 	}
@@ -71,7 +72,8 @@ func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Tim
 	if client.IgnoreNotFound(err) != nil {
 		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)
 	}
-	confirmed, malformed := time.Parse(time.RFC3339, report.Annotations[v1alpha1.ConfirmVanishedAnnotation])
+	confirmed, malformed := time.Parse(time.RFC3339,
+		report.Annotations[v1alpha1.ConfirmVanishedAnnotation])
 	if malformed != nil || confirmed.After(time.Now().Add(skew)) {
 		confirmed = time.Time{}
 	}
@@ -87,7 +89,10 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishi
 	if m.VanishedAt == nil {
 		return memory.Vanishing{}
 	}
-	return memory.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed, Confirmed: !m.VanishedAt.After(confirmed)}
+	return memory.Vanishing{
+		For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed,
+		Confirmed: !m.VanishedAt.After(confirmed),
+	}
 }
 
 // absence returns how many members of all load balancers have vanished. Where the cache lacks
@@ -120,7 +125,8 @@ func (g *Gatherer) absence(ctx context.Context) (memory.Absence, error) {
 
 // serveOn has the compiler serve the vanished Ingresses, and none of the others of known that had
 // vanished before.
-func serveOn(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress, memories map[lb.Key]memory.LoadBalancer) {
+func serveOn(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress,
+	memories map[lb.Key]memory.LoadBalancer) {
 	for _, memory := range memories {
 		for name, m := range memory.Members {
 			if _, asked := known[name]; !asked {
@@ -210,9 +216,11 @@ func (g *Snapshot) VanishedMessage() string {
 	if count > most {
 		names, more = names[:most], ", …"
 	}
-	told := fmt.Sprintf("%d Ingresses are gone that were not let go of, and are served as they were last accepted: %s%s", count, strings.Join(names, ", "), more)
+	told := fmt.Sprintf("%d Ingresses are gone that were not let go of, and are served as they were "+
+		"last accepted: %s%s", count, strings.Join(names, ", "), more)
 	if unconfirmed == 0 {
 		return told + "; they are let go of when the vanished grace is over"
 	}
-	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it", unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
+	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it",
+		unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
 }

@@ -25,7 +25,9 @@ func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
 			if m.LastAccepted == nil {
 				continue
 			}
-			features := memory.Accepted{Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec}.Features()
+			features := memory.Accepted{
+				Annotations: m.LastAccepted.Annotations, Spec: m.LastAccepted.Spec,
+			}.Features()
 			for _, f := range append(features, parameters...) {
 				found[use{key.Class(), f}]++
 			}

@@ -93,7 +93,8 @@ func (c *Gauges) Take(emit emitter) {
 // ofRecords counts what is remembered of load balancers.
 func (c *Gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
-	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed, v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
+	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed,
+		v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
 		for _, status := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
 			conditions[[2]string{kind, string(status)}] = 0
 		}

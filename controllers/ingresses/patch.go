@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// This file makes patches by hand: comparing whole objects, as client.MergeFrom does, costs more than
-// all else that is done for an Ingress.
+// This file makes patches by hand: comparing whole objects, as client.MergeFrom does, costs more
+// than all else that is done for an Ingress.
 
 // A patch changes a part of an Ingress. One of the status is a JSON merge patch (RFC 7386), another
 // one a strategic merge patch

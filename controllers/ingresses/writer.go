@@ -41,8 +41,9 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	return nil
 }
 
-// RemoveFinalizer removes the finalizer from an Ingress, if it is there. An Ingress that is not being
-// deleted and has changed since it was read may belong to a load balancer again: that is refused.
+// RemoveFinalizer removes the finalizer from an Ingress, if it is there. An Ingress that is not
+// being deleted and has changed since it was read may belong to a load balancer again: that is
+// refused.
 func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
 	w.published.forget(nameOf(ing))
 	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
@@ -58,11 +59,12 @@ func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress)
 	return nil
 }
 
-// patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name is
-// refused by its UID, and one that is being deleted by now takes no finalizer: these are conflicts.
-// Without a resource version the patch is made on the newest version, so that another writer that
-// updates the Ingress all the time does not keep it from being served or deleted.
-func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress, of metadata) error {
+// patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name
+// is refused by its UID, and one that is being deleted by now takes no finalizer: these are
+// conflicts. Without a resource version the patch is made on the newest version, so that another
+// writer that updates the Ingress all the time does not keep it from being served or deleted.
+func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
+	of metadata) error {
 	err := w.client.Patch(ctx, named(ing), patch{Metadata: of})
 	deleting, _ := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
 	another, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
@@ -74,7 +76,8 @@ func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
 
 // Publish makes entries the status of an Ingress. Where another writer changes the status as often
 // as this one, it fails.
-func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries []networkingv1.IngressLoadBalancerIngress) error {
+func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress,
+	entries []networkingv1.IngressLoadBalancerIngress) error {
 	name := nameOf(ing)
 	switch {
 	case equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries):
@@ -97,26 +100,32 @@ func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress, entries
 // Unpublish removes the entries with some addresses from the status of an Ingress. Another
 // controller may be writing there: what it has written since the Ingress was read stays, for the
 // API server refuses the write then.
-func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress, addresses []string) error {
+func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress,
+	addresses []string) error {
 	w.StopRepairing(nameOf(ing))
 	left := WithoutAddresses(ing.Status.LoadBalancer.Ingress, addresses)
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil
 	}
-	to, write := named(ing), patch{Metadata: metadata{ResourceVersion: ing.ResourceVersion}, Status: entriesOf(left)}
+	to, write := named(ing), patch{
+		Metadata: metadata{ResourceVersion: ing.ResourceVersion}, Status: entriesOf(left),
+	}
 	if err := w.client.Status().Patch(ctx, to, write); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace,
+			ing.Name, err)
 	}
 	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
 	return nil
 }
 
 // WithoutAddresses returns the entries that have none of some addresses.
-func WithoutAddresses(entries []networkingv1.IngressLoadBalancerIngress, addresses []string) []networkingv1.IngressLoadBalancerIngress {
-	return slices.DeleteFunc(slices.Clone(entries), func(e networkingv1.IngressLoadBalancerIngress) bool {
-		return e.Hostname != "" && slices.Contains(addresses, e.Hostname) ||
-			e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)
-	})
+func WithoutAddresses(entries []networkingv1.IngressLoadBalancerIngress,
+	addresses []string) []networkingv1.IngressLoadBalancerIngress {
+	return slices.DeleteFunc(slices.Clone(entries),
+		func(e networkingv1.IngressLoadBalancerIngress) bool {
+			return e.Hostname != "" && slices.Contains(addresses, e.Hostname) ||
+				e.Hostname == "" && e.IP != "" && slices.Contains(addresses, e.IP)
+		})
 }
 
 // StopRepairing has the status of an Ingress, by namespace/name, stay as others write it.

@@ -24,8 +24,10 @@ import (
 // routed for them any more, and removes them from the record. It returns those whose finalizer is
 // to be removed once the record is written: an Ingress that is in the record and has no finalizer
 // would be taken for one that has vanished.
-func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() && routed(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
+func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
+	next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
+	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() &&
+		routed(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
 	}
 	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
@@ -53,7 +55,8 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome, nex
 // partWith removes the address of the load balancer from the status of a departed Ingress, unless
 // another load balancer has the Ingress. It sends events where the load balancer stays, or where
 // the class does not permit any more what was served.
-func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluster.Ref, ing *networkingv1.Ingress) error {
+func (r *Reconciler) partWith(ctx context.Context, o outcome.Outcome, who cluster.Ref,
+	ing *networkingv1.Ingress) error {
 	if ing == nil || r.elsewhere(o, who) && !o.Snapshot.Disowned[who.String()] {
 		return nil
 	}
@@ -81,13 +84,15 @@ func (r *Reconciler) elsewhere(o outcome.Outcome, who cluster.Ref) bool {
 // release removes the finalizer from Ingresses that the record does not have any more, unless
 // another load balancer has them. An Ingress that cannot be released stays in the directory, and is
 // tried again.
-func (r *Reconciler) release(ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress) error {
+func (r *Reconciler) release(ctx context.Context, o outcome.Outcome,
+	free map[string]*networkingv1.Ingress) error {
 	names := slices.Sorted(maps.Keys(free))
 	return ingresses.ForEach(len(names), func(i int) error {
 		name := names[i]
 		who := cluster.RefFrom(cluster.KindIngress, name)
 		if !o.Snapshot.AwaitingRoom[name] {
-			r.Directory.Release(who, o.Snapshot.Key) // first: where two load balancers release it, the last one finds no other
+			// first: where two load balancers release it, the last one finds no other
+			r.Directory.Release(who, o.Snapshot.Key)
 		}
 		if r.elsewhere(o, who) {
 			return nil
@@ -110,7 +115,9 @@ func routed(p plan.Plan) bool {
 	waits := make([]bool, len(p.Steps))
 	for i, s := range p.Steps {
 		_, waits[i] = s.Step.(plan.AwaitTargets)
-		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool { return waits[before] })
+		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool {
+			return waits[before]
+		})
 		if takesAway(s.Step) && !waits[i] {
 			return true
 		}
@@ -120,7 +127,8 @@ func routed(p plan.Plan) bool {
 
 func takesAway(s plan.Step) bool {
 	switch s.(type) {
-	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener, plan.DeleteLoadBalancer:
+	case plan.DeleteRule, plan.ModifyRule, plan.DeleteListener, plan.ModifyListener,
+		plan.DeleteLoadBalancer:
 		return true
 	default: // creates something, or deletes what is not used any more
 		return false

@@ -55,7 +55,9 @@ func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
 		switch {
 		case m.Leaving:
 		case known == nil:
-			fresh = append(fresh, v1alpha1.MemberMemory{Ingress: name, Previous: string(m.From), Move: m.Move})
+			fresh = append(fresh, v1alpha1.MemberMemory{
+				Ingress: name, Previous: string(m.From), Move: m.Move,
+			})
 		case known.Move < m.Move:
 			known.Previous, known.Earlier, known.Move, known.PublishedAt = string(m.From), nil, m.Move, nil
 			for _, key := range m.Earlier {

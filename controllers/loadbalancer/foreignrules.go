@@ -34,7 +34,8 @@ type ruleView struct {
 
 // applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
 // load balancer that is wanted.
-func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, built *model.Built) []planner.ForeignRule {
+func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot,
+	seen *lb.Observed, built *model.Built) []planner.ForeignRule {
 	foreign, news := b.find(g, seen, built.LoadBalancer)
 	stay := g.Class.UnknownRules == v1alpha1.UnknownRulesKeep
 	for _, s := range foreign {
@@ -51,7 +52,8 @@ func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Sna
 }
 
 // find returns the foreign rules of a load balancer, and whether they were found just now.
-func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadBalancer) (found []planner.ForeignRule, news bool) {
+func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed,
+	want lb.LoadBalancer) (found []planner.ForeignRule, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	last, known := b.views[g.Key]
@@ -61,7 +63,8 @@ func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed, want lb.LoadB
 		case known:
 			ours = planner.HasDigest(outcome.OwnRules(last.seen, last.want, last.foreign))
 		case len(g.Memory.Rules) > 0:
-		case g.HasChanges() || planner.MissesRules(seen, want): // rules that are not wanted may be left over from an earlier plan
+		case g.HasChanges() || planner.MissesRules(seen, want):
+			// rules that are not wanted may be left over from an earlier plan
 			ours = func(_ int32, r lb.Rule) bool { return ownGroups(seen, r) }
 		}
 		found, news = planner.ForeignRules(seen, want, ours), true
@@ -82,5 +85,7 @@ func (b *foreignRules) forget(key lb.Key) {
 
 // ownGroups reports whether all that a rule forwards to is ours.
 func ownGroups(seen *lb.Observed, r lb.Rule) bool {
-	return !slices.ContainsFunc(r.Action.Groups(), func(id lb.GroupID) bool { return seen.TargetGroup(id) == nil })
+	return !slices.ContainsFunc(r.Action.Groups(), func(id lb.GroupID) bool {
+		return seen.TargetGroup(id) == nil
+	})
 }

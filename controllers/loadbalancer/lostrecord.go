@@ -17,9 +17,11 @@ import (
 
 // noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
 // with a write of the record, so a load balancer without a record was not created with this one.
-func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed, now time.Time) error {
+func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed,
+	now time.Time) error {
 	known := &g.Record.Memory
-	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" && g.Record.LastPlan == nil)
+	missing := r.Memories.Keeper.Missing(g.Key, g.Record.Term == "" && g.Record.Address == "" &&
+		g.Record.LastPlan == nil)
 	switch {
 	case r.Grace <= 0 || r.ReadOnly || !seen.Exists:
 		known.LostAt = nil

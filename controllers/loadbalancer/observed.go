@@ -50,7 +50,8 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 		return nil, fmt.Errorf("observing %s: %w", key, err)
 	}
 	for _, why := range seen.Unread {
-		log.FromContext(ctx).Info("settings of the load balancer could not be read, and are assumed to be as they were written", "why", why)
+		log.FromContext(ctx).Info("settings of the load balancer could not be read, and are assumed to "+
+			"be as they were written", "why", why)
 	}
 	o.mu.Lock()
 	o.keep(key, seen)
@@ -81,7 +82,8 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 		o.quiet[key] = quiet
 	}
 	if early := now.Before(quiet); early {
-		soon := min(o.jittered(), providers.ReadLag+rand.N(providers.ReadLag/2)) //nolint:gosec // nothing is guarded by it
+		//nolint:gosec // nothing is guarded by it
+		soon := min(o.jittered(), providers.ReadLag+rand.N(providers.ReadLag/2))
 		o.kept[key] = sight{seen: seen, early: true, until: now.Add(soon)}
 		return
 	}
@@ -199,5 +201,6 @@ func (o *observer) gone(key lb.Key) {
 
 // jittered spreads the observations of load balancers that were first observed together.
 func (o *observer) jittered() time.Duration {
-	return time.Duration(float64(o.every) * (0.9 + 0.2*rand.Float64())) //nolint:gosec // nothing is guarded by it
+	//nolint:gosec // nothing is guarded by it
+	return time.Duration(float64(o.every) * (0.9 + 0.2*rand.Float64()))
 }

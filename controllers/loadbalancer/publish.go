@@ -30,7 +30,9 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 			return err
 		}
 	}
-	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool { return o.Observed.Listener(port) != nil }, o.Diagnostics())
+	reach := outcome.NewReach(o.Observed.Address, o.Built.Table, func(port int32) bool {
+		return o.Observed.Listener(port) != nil
+	}, o.Diagnostics())
 	published := make([]*v1alpha1.MemberMemory, len(o.Snapshot.Members))
 	err := ingresses.ForEach(len(o.Snapshot.Members), func(i int) error {
 		m := o.Snapshot.Members[i]
@@ -41,7 +43,8 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 		ing := o.Snapshot.Actual[m.Owner.String()]
 		switch {
 		case !reach.Serves(m) && (gone || served):
-			return r.Ingresses.Unpublish(ctx, ing, slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
+			return r.Ingresses.Unpublish(ctx, ing,
+				slices.Concat(records.AddressesOf(&o.Snapshot.Record), records.AddressesOf(next)))
 		case reach.Serves(m) && (served && known.Served || refused && known.PublishedAt != nil):
 			err := r.Ingresses.Publish(ctx, ing, reach.StatusOf(m))
 			if err == nil {

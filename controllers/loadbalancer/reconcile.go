@@ -1,6 +1,6 @@
-// Package loadbalancer reconciles load balancers. Its requests are the keys of load balancers, never the
-// names of objects. Deletion is no second path: a snapshot without members compiles to the empty load
-// balancer. reconcile.go has the whole story on one screen.
+// Package loadbalancer reconciles load balancers. Its requests are the keys of load balancers,
+// never the names of objects. Deletion is no second path: a snapshot without members compiles to
+// the empty load balancer. reconcile.go has the whole story on one screen.
 package loadbalancer
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress/snapshots"
@@ -20,8 +21,8 @@ import (
 // reportFor is how long reporting may take, even where the reconcile was cancelled.
 const reportFor = time.Minute
 
-// Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back to
-// their status. It reads from top to bottom.
+// Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back
+// to their status. It reads from top to bottom.
 func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
 	ctx = r.Waits.OfCalls(ctx, key)
 	r.backlog.Begin(key)
@@ -32,54 +33,75 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	if err := r.addFinalizers(ctx, snap); err != nil { // before anything exists in the cloud
 		return reconcile.Result{}, err
 	}
-	var facts lb.Facts
-	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) }) // certificates, subnets, web ACLs
+	var facts lb.Facts // certificates, subnets, web ACLs
+	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) })
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
-	if err := r.forgetIfOvertaken(ctx, key); err != nil { // observe again where another operator has led since
+	if err := r.forgetIfOvertaken(ctx, key); err != nil { // another operator has led since
 		return reconcile.Result{}, err
 	}
 	before := r.has(key)
-	var seen *lb.Observed
-	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) }) // the load balancer in the cloud
+	var seen *lb.Observed // the load balancer in the cloud
+	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) })
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
 	if err := r.noteLostRecord(ctx, snap, seen, time.Now()); err != nil {
 		return reconcile.Result{}, err
 	}
-	r.warmups.assumeWarm(ctx, snap, seen) // target groups that were waited for long enough count as healthy
+	r.warmups.assumeWarm(ctx, snap, seen) // the wait for some target groups is over
 	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps)                             // the load balancer that is wanted, and diagnostics; cannot fail
-	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)               // rules that another writer has made
-	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps)) // the steps, in a safe order
-	o := outcome.Outcome{Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo, ForeignRules: foreign}
-	r.prove(ctx, &o) // that the order is safe
-	o.Unread = facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 || snap.NodesUnread != ""
-	undone := undoneSince(before, o)
-	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone) // steps that another writer undoes
+	built := r.compile(snap.Snapshot, facts, seen, caps) // the wanted load balancer; cannot fail
+	// Rules that another writer has made.
+	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)
+	// The steps, in a safe order.
+	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps))
+	o := outcome.Outcome{
+		Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo,
+		ForeignRules: foreign, Unread: unread(snap, facts),
+	}
+	r.prove(ctx, &o)                 // that the order is safe
+	undone := undoneSince(before, o) // steps that another writer undoes
+	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone)
 	o.Expectations = r.judge(ctx, o, facts)
 	o.Withheld = r.withheld(o)
-	r.Targets.Expect(key, r.Directory.Of(key), o.Groups()) // the target groups that there will be: Pods with a readiness gate may wait for them
-	if o.Withheld == "" && !todo.Empty() {
-		if err := r.claim(ctx, key); err != nil { // where another operator has the lease, the plan ends here
-			return reconcile.Result{}, err
-		}
-	}
+	// Pods with a readiness gate may wait for target groups that are going to be created.
+	r.Targets.Expect(key, r.Directory.Of(key), o.Groups())
 	if o.Withheld == "" {
-		r.carryOut(ctx, &o)
-		if o.Snapshot.Expectations != nil && o.Served() {
-			r.gate.Served(key, built.Table)
-		}
-		if !todo.Empty() {
-			r.wrote(key)
-			r.writes.add(key, stepsOf(todo), undone, time.Now())
+		if err := r.apply(ctx, &o, undone); err != nil {
+			return reconcile.Result{}, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
 	return r.report(ctx, o) // status, events, record, finalizers, and when to reconcile again
+}
+
+// unread reports whether something that the load balancer depends on could not be read.
+func unread(snap *gather.Snapshot, facts lb.Facts) bool {
+	return facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 ||
+		snap.NodesUnread != ""
+}
+
+// apply carries the plan out, and remembers its steps. It fails where another operator has the
+// lease: then nothing is changed.
+func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, undone []string) error {
+	key := o.Snapshot.Key
+	if !o.Plan.Empty() {
+		if err := r.claim(ctx, key); err != nil {
+			return err
+		}
+	}
+	r.carryOut(ctx, o)
+	if o.Snapshot.Expectations != nil && o.Served() {
+		r.gate.Served(key, o.Built.Table)
+	}
+	if !o.Plan.Empty() {
+		r.wrote(key)
+		r.writes.add(key, stepsOf(o.Plan), undone, time.Now())
+	}
+	return nil
 }
 
 // claim writes the record before a plan is carried out. If that fails, another operator may change
@@ -97,9 +119,13 @@ func (r *Reconciler) claim(ctx context.Context, key lb.Key) error {
 func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 	var done atomic.Int64
 	began := time.Now()
-	text := func(now time.Time) string { return untilDone(began, now, int(done.Load()), len(o.Plan.Steps)) }
+	text := func(now time.Time) string {
+		return untilDone(began, now, int(done.Load()), len(o.Plan.Steps))
+	}
 	r.reportingWait(ctx, o.Snapshot, text, func() {
-		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{Done: func() { done.Add(1) }})
+		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{Done: func() {
+			done.Add(1)
+		}})
 	})
 }
 
@@ -115,7 +141,8 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 }
 
 // compile calls model.Compile, and measures how long it takes.
-func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed, caps lb.Capabilities) model.Built {
+func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed,
+	caps lb.Capabilities) model.Built {
 	begin := time.Now()
 	facts.Know(seen)
 	built := model.Compile(snap, facts, caps)

@@ -106,7 +106,8 @@ func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
 	lost, err := next.Trim(v1alpha1.MaxSize)
 	if len(lost) > 0 {
-		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped", "ingresses", lost)
+		log.FromContext(ctx).Info("the record is full: last accepted versions were dropped",
+			"ingresses", lost)
 	}
 	return errors.Join(err, r.Memories.Save(ctx, key, records.CopyOf(next)))
 }
@@ -116,8 +117,9 @@ func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
 		who := cluster.RefFrom(cluster.KindIngress, i)
+		name := types.NamespacedName{Namespace: who.Namespace, Name: who.Name}
 		select {
-		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: types.NamespacedName{Namespace: who.Namespace, Name: who.Name}}:
+		case r.Unassigned <- event.TypedGenericEvent[types.NamespacedName]{Object: name}:
 		case <-ctx.Done():
 		case <-r.Ended: // the operator ends, and its queue is not read
 		}

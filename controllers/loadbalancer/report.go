@@ -37,7 +37,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if !queue.OnlyPending(o.Err) || unconfirmed {
 		r.forget(key) // a step may be half done
 	}
-	r.Targets.Track(ctx, key, o.Snapshot.Class.LoadBalancerClassSpec, o.Capabilities, o.Observed.TargetGroups)
+	r.Targets.Track(ctx, key, o.Snapshot.Class.LoadBalancerClassSpec, o.Capabilities,
+		o.Observed.TargetGroups)
 	next := o.Record(time.Now())
 	o.Learn(&next, time.Now())
 	waitsNow := r.waitsFor(o, &next, time.Now())
@@ -62,7 +63,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
-	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 || o.Complete() && err == nil) {
+	if !o.Observed.Exists && len(o.Snapshot.Departed) == 0 && (len(o.Snapshot.Members) == 0 ||
+		o.Complete() && err == nil) {
 		next.Address, next.IPs = "", nil // no Ingress has it in its status any more
 	}
 	forgotten := r.keep(ctx, key, &next)
@@ -79,7 +81,8 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 
 // sooner returns when something of a load balancer is due before it is looked at for drift; 0 for
 // never.
-func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record, waits []reasonToWait) time.Duration {
+func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record,
+	waits []reasonToWait) time.Duration {
 	wait := queue.Sooner(o.UntilLetGo(next, time.Now()), outcome.UntilFree(next, time.Now()))
 	wait = queue.Sooner(wait, outcome.UntilVanishedGo(next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
@@ -92,7 +95,9 @@ func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record, waits []rea
 	if o.Dispute != nil {
 		wait = queue.Sooner(wait, max(time.Until(o.Dispute.Until), queue.AfterConflict))
 	}
-	if slices.ContainsFunc(waits, func(w reasonToWait) bool { return w.reason == v1alpha1.ReasonRateLimited }) {
+	if slices.ContainsFunc(waits, func(w reasonToWait) bool {
+		return w.reason == v1alpha1.ReasonRateLimited
+	}) {
 		wait = queue.Sooner(wait, untilSeenOver)
 	}
 	return wait
@@ -151,7 +156,8 @@ func (r *Reconciler) account(o outcome.Outcome) {
 }
 
 // reportUnreadableCloud reports that the cloud could not be read.
-func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Snapshot, failure error) (reconcile.Result, error) {
+func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Snapshot,
+	failure error) (reconcile.Result, error) {
 	next := snap.Record
 	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
 		return reconcile.Result{}, failure // it was cancelled, or there is no Ingress to report to
@@ -169,7 +175,8 @@ func logPlan(ctx context.Context, o outcome.Outcome) {
 	}
 	l := log.FromContext(ctx)
 	if o.Run.Done > 0 {
-		l.Info("changed the load balancer", "plan", o.Plan.Counts(), "steps", len(o.Plan.Steps), "done", o.Run.Done)
+		l.Info("changed the load balancer", "plan", o.Plan.Counts(), "steps", len(o.Plan.Steps),
+			"done", o.Run.Done)
 	}
 	for _, s := range o.Plan.Print() {
 		l.V(1).Info("step", "op", s.Op, "id", s.ID, "detail", s.Detail)

@@ -31,14 +31,18 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 	if before == nil || before == o.Observed || o.Plan.Empty() {
 		return nil
 	}
-	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot, planner.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
-	return slices.DeleteFunc(stepsOf(o.Plan), func(s string) bool { return slices.Contains(needed, s) })
+	needed := stepsOf(outcome.PlanUnlessRetained(o.Snapshot,
+		planner.Diff(before, o.Built.LoadBalancer, o.Capabilities)))
+	return slices.DeleteFunc(stepsOf(o.Plan), func(s string) bool {
+		return slices.Contains(needed, s)
+	})
 }
 
 // judgeDispute returns the dispute about a load balancer, of which an observation has found some
 // steps undone; nil if there is none. An observation counts if there was one before it to compare
 // it with.
-func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key, undone []string) *disputes.Dispute {
+func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key,
+	undone []string) *disputes.Dispute {
 	now := time.Now()
 	if compared && d.Left(lb.GroupKey{Key: key}, now) == 0 {
 		certain := w.findable(key, undone, now)
@@ -80,7 +84,9 @@ func (w *writes) findable(key lb.Key, undone []string, now time.Time) []string {
 	defer w.mu.Unlock()
 	recent := func(s string) bool { return now.Sub(w.of[key][s]) < providers.ReadLag }
 	certain := slices.DeleteFunc(slices.Clone(undone), recent)
-	maps.DeleteFunc(w.of[key], func(s string, _ time.Time) bool { return !recent(s) && !slices.Contains(undone, s) })
+	maps.DeleteFunc(w.of[key], func(s string, _ time.Time) bool {
+		return !recent(s) && !slices.Contains(undone, s)
+	})
 	if len(w.of[key]) == 0 {
 		delete(w.of, key)
 	}

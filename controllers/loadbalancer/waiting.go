@@ -38,7 +38,8 @@ type reasonToWait struct {
 
 // reportingWait calls do for a load balancer. If its calls wait for the cloud's rate for long, that
 // is reported meanwhile.
-func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text func(now time.Time) string, do func()) {
+func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot,
+	text func(now time.Time) string, do func()) {
 	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
 		if told := end(); told != nil {
@@ -53,7 +54,9 @@ func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot, text
 // for long. The function that it returns is called when its turn has come.
 func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
-	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string { return "other load balancers are worked on" })
+	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string {
+		return "other load balancers are worked on"
+	})
 	return func() {
 		end()
 		begun()
@@ -62,7 +65,8 @@ func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 
 // tellOfWaits reports, once, that a load balancer has waited for long. The function that it returns
 // ends that, and returns the condition that was written; nil if none was.
-func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string, text func(now time.Time) string) (end func() *metav1.Condition) {
+func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
+	text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
 		timer := time.NewTimer(waits.LongWait)
@@ -89,7 +93,8 @@ func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 
 // writeWaiting writes into the record of a load balancer that it waits, and returns the condition;
 // nil if there is no record, or it could not be written.
-func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToWait) *metav1.Condition {
+func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key,
+	why reasonToWait) *metav1.Condition {
 	before := r.Memories.Get(key)
 	if r.ReadOnly || len(before.Memory.Members) == 0 {
 		return nil
@@ -107,7 +112,9 @@ func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key, why reasonToW
 // never had the condition does not get one that is false.
 func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 	before := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
-	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool { return now.Sub(w.since) < waits.LongWait })
+	why = slices.DeleteFunc(slices.Clone(why), func(w reasonToWait) bool {
+		return now.Sub(w.since) < waits.LongWait
+	})
 	if len(why) == 0 {
 		if before != nil && before.Status == metav1.ConditionTrue {
 			c := outcome.Condition(v1alpha1.ConditionWaiting, false, v1alpha1.ReasonNotWaiting, "")
@@ -117,7 +124,8 @@ func setWaiting(r *records.Record, why []reasonToWait, now time.Time) {
 		return
 	}
 	slices.SortStableFunc(why, func(a, b reasonToWait) int {
-		return cmp.Compare(slices.Index(waits.Reasons(), a.reason), slices.Index(waits.Reasons(), b.reason))
+		return cmp.Compare(slices.Index(waits.Reasons(), a.reason),
+			slices.Index(waits.Reasons(), b.reason))
 	})
 	var texts []string
 	for _, w := range why {
@@ -138,7 +146,8 @@ func putCondition(r *records.Record, c metav1.Condition) {
 }
 
 // waitsFor returns what a load balancer waits for after a reconcile, and stores it.
-func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record, now time.Time) []reasonToWait {
+func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record,
+	now time.Time) []reasonToWait {
 	key := o.Snapshot.Key
 	texts := map[string]string{
 		v1alpha1.ReasonTargetHealth: o.AwaitedTargets(r.warmups.first(key)),
@@ -159,14 +168,16 @@ func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record, now time.
 func (r *Reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Time) []reasonToWait {
 	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
 	if queue.OnlyPending(failure) {
-		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is asked again every %s", queue.LongestPending)
+		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is "+
+			"asked again every %s", queue.LongestPending)
 	}
 	return r.held(g, texts, now)
 }
 
 // held stores the waits that last from one reconcile to the next, by reason, and ends those without
 // a text.
-func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string, now time.Time) []reasonToWait {
+func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string,
+	now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
 		since := sinceFor(&g.Record, reason, r.Waits.Since(g.Key, reason), text != "", now)
@@ -183,12 +194,14 @@ func throttled(err error) string {
 	if !errors.Is(err, providers.ErrThrottled) {
 		return ""
 	}
-	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every %s at the latest", queue.LastRetry)
+	return fmt.Sprintf("the cloud refuses calls, for there are too many: they are made again every "+
+		"%s at the latest", queue.LastRetry)
 }
 
 // sinceFor returns since when there is a wait: as this process knows, or as the process before it
 // wrote.
-func sinceFor(r *records.Record, reason string, known time.Time, waits bool, now time.Time) time.Time {
+func sinceFor(r *records.Record, reason string, known time.Time, waits bool,
+	now time.Time) time.Time {
 	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
 	switch {
 	case !waits:
@@ -214,5 +227,6 @@ func untilDone(began, now time.Time, done, steps int) string {
 	}
 	left := now.Sub(began) / time.Duration(done) * time.Duration(steps-done)
 	end := now.Add(left).Truncate(time.Minute).Add(time.Minute)
-	return fmt.Sprintf("%s: of %d steps %d were done by %s, and all of them are about %s", waitsForRate, steps, done, now.UTC().Format(time.TimeOnly), end.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("%s: of %d steps %d were done by %s, and all of them are about %s",
+		waitsForRate, steps, done, now.UTC().Format(time.TimeOnly), end.UTC().Format(time.RFC3339))
 }

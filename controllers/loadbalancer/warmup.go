@@ -107,7 +107,8 @@ func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.O
 			limit = min(limit, absentTimeout)
 		}
 		if !group.Ready && w.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
-			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was waited for long enough", "group", group.ID)
+			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was "+
+				"waited for long enough", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
 	}
@@ -117,9 +118,10 @@ func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.O
 // endpoints or a selector.
 func expects(g *gather.Snapshot, group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
-		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports, func(p corev1.ServicePort) bool {
-			return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
-		}) && (len(s.Spec.Selector) > 0 || !objectsOf(g, s).HasNoEndpoints())
+		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports,
+			func(p corev1.ServicePort) bool {
+				return strconv.Itoa(int(p.Port)) == string(group.Port) || p.Name == string(group.Port)
+			}) && (len(s.Spec.Selector) > 0 || !objectsOf(g, s).HasNoEndpoints())
 	})
 }
 

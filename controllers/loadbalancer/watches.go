@@ -27,7 +27,8 @@ import (
 // changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something
 // else, or another writer has changed what this operator has written.
 func (r *Reconciler) changedIngress(before, after client.Object) bool {
-	return cluster.ChangedIngress(before, after) || r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
+	return cluster.ChangedIngress(before, after) ||
+		r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
 }
 
 // Sources are the watches of the reconciler.
@@ -35,12 +36,15 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
 		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
 		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, r.onClass)),
-		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
-			return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
-		})),
-		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
-			return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
-		})),
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec,
+			queue.Recording(&r.backlog, func(ctx context.Context, c *v1alpha1.LoadBalancerClass) []lb.Key {
+				return r.onParameters(ctx, v1alpha1.KindLoadBalancerClass, c)
+			})),
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec,
+			queue.Recording(&r.backlog, func(ctx context.Context,
+				c *v1alpha1.ClusterLoadBalancerClass) []lb.Key {
+				return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
+			})),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
 		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
 		queue.Watch(from, &corev1.Service{}, cluster.ChangedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
@@ -53,7 +57,8 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
 	}
 	if r.Secrets.Mode != cluster.SecretsNone {
-		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll, queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
+		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll,
+			queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
 }
@@ -67,7 +72,8 @@ func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key
 			if err == nil {
 				break
 			}
-			log.FromContext(ctx).Error(err, "the records of load balancers could not be read", "again", wait.String())
+			log.FromContext(ctx).Error(err, "the records of load balancers could not be read", "again",
+				wait.String())
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():
@@ -95,9 +101,11 @@ func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
 	place, err := r.placer.PlaceOf(ctx, ing)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress", client.ObjectKeyFromObject(ing))
+		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress",
+			client.ObjectKeyFromObject(ing))
 	}
-	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), slices.Concat(place.Homes, place.RefusedAt))
+	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing),
+		slices.Concat(place.Homes, place.RefusedAt))
 }
 
 // onClass returns the load balancers of a class, and those that Ingresses join or leave because of
@@ -111,7 +119,8 @@ func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Obj
 	changed := cluster.RefOf(kind, o)
 	names, err := r.ClassesOf(ctx, changed)
 	if err != nil {
-		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name", o.GetName())
+		log.FromContext(ctx).Error(err, "finding the classes of parameters", "kind", kind, "name",
+			o.GetName())
 	}
 	return r.onClasses(ctx, changed, names)
 }
@@ -165,7 +174,8 @@ func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
 		return nil
 	}
-	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache, cluster.RefOf(v1alpha1.KindLoadBalancer, o))
+	now, err := cluster.Get[v1alpha1.LoadBalancer](ctx, r.Cache,
+		cluster.RefOf(v1alpha1.KindLoadBalancer, o))
 	if err != nil {
 		return nil // the cache stops
 	}

@@ -40,7 +40,9 @@ func NewRecorder(
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.meaning}, m.labels)
 	}
 	histogram := func(m Metric, shortest float64) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{Name: m.Name, Help: m.meaning, Buckets: prometheus.ExponentialBuckets(shortest, 2, 15)}
+		return prometheus.HistogramOpts{
+			Name: m.Name, Help: m.meaning, Buckets: prometheus.ExponentialBuckets(shortest, 2, 15),
+		}
 	}
 	return &Recorder{
 		Compiles:  prometheus.NewHistogram(histogram(compileSeconds, 0.0002)),
@@ -77,10 +79,12 @@ func (m *Recorder) Collect(to chan<- prometheus.Metric) {
 	} {
 		c.Collect(to)
 	}
-	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue, m.underWay.Oldest().Seconds())
+	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue,
+		m.underWay.Oldest().Seconds())
 	read := float64(m.reads.Total())
 	to <- prometheus.MustNewConstMetric(objectsRead.desc(), prometheus.CounterValue, read)
-	to <- prometheus.MustNewConstMetric(build.desc(), prometheus.GaugeValue, 1, cmp.Or(m.version, "unknown"))
+	to <- prometheus.MustNewConstMetric(build.desc(), prometheus.GaugeValue, 1,
+		cmp.Or(m.version, "unknown"))
 	m.gauges(func(row Metric, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(row.desc(), prometheus.GaugeValue, value, labels...)
 	})
@@ -94,7 +98,9 @@ type exposition struct {
 
 // NewExposition returns a runnable that has metrics scraped for as long as the operator runs, as
 // the leader or not.
-func NewExposition(m *Recorder, to prometheus.Registerer) manager.Runnable { return exposition{m, to} }
+func NewExposition(m *Recorder, to prometheus.Registerer) manager.Runnable {
+	return exposition{m, to}
+}
 
 // Start registers the metrics until the context ends. Of two operators in one process, as tests
 // have them, only the first one's are seen.

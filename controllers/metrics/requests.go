@@ -9,7 +9,8 @@ type Requests struct{ counter *prometheus.CounterVec }
 
 // NewRequests makes a counter.
 func NewRequests() *Requests {
-	return &Requests{prometheus.NewCounterVec(prometheus.CounterOpts{Name: cloudRequests.Name, Help: cloudRequests.meaning}, cloudRequests.labels)}
+	return &Requests{prometheus.NewCounterVec(prometheus.CounterOpts{Name: cloudRequests.Name,
+		Help: cloudRequests.meaning}, cloudRequests.labels)}
 }
 
 // Count counts one request. Its result is ok, or the API's name of an error, of which there are

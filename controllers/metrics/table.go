@@ -26,25 +26,30 @@ var (
 		"Steps of plans that were tried."}
 	providerCalls = Metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
 		"Calls of the provider. Each step of a plan is one Apply."}
-	cloudRequests = Metric{"fairlead_cloud_requests_total", "counter", []string{"service", "operation", "outcome"},
-		"Requests to the cloud's API, those that are made again included. A call of the provider is one or a few, or none."}
+	cloudRequests = Metric{"fairlead_cloud_requests_total", "counter",
+		[]string{"service", "operation", "outcome"},
+		"Requests to the cloud's API, those that are made again included. A call of the provider is " +
+			"one or a few, or none."}
 	objectsRead = Metric{"fairlead_objects_read_total", "counter", nil,
 		"Objects that were read from the operator's caches. " +
 			"A reconcile of a load balancer of five Ingresses reads about 40."}
 	providerSeconds = Metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
 		"How long calls of the provider take, waiting for their turn included."}
 	plansCount = Metric{"fairlead_plans_total", "counter", []string{"result"},
-		"Plans that had something to do, by what came of them. A plan that has to wait is counted each time it is tried."}
+		"Plans that had something to do, by what came of them. A plan that has to wait is counted each " +
+			"time it is tried."}
 	proofsCount = Metric{"fairlead_plan_proofs_total", "counter", []string{"verdict"},
 		"Plans that had something to do, by what the check of them says. A plan that has to wait is " +
 			"checked each time it is tried."}
 	changeSeconds = Metric{"fairlead_change_seconds", "histogram", []string{"loop"},
-		"How long it takes from when the operator hears of a change of an object until the cloud has it, where something has to be changed there."}
+		"How long it takes from when the operator hears of a change of an object until the cloud has " +
+			"it, where something has to be changed there."}
 )
 
 // oldestCall is a gauge that every replica has.
 var oldestCall = Metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
-	"How long the oldest call of the provider that is under way has been so, waiting for its turn included; 0 without one."}
+	"How long the oldest call of the provider that is under way has been so, waiting for its turn " +
+		"included; 0 without one."}
 
 // build is a gauge that every replica has.
 var build = Metric{"fairlead_build_info", "gauge", []string{"version"},
@@ -54,36 +59,48 @@ var build = Metric{"fairlead_build_info", "gauge", []string{"version"},
 var (
 	LoadBalancersGauge = Metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
 		"Load balancers by what their conditions say."}
-	DegradedGauge = Metric{"fairlead_load_balancer_degraded", "gauge", []string{"load_balancer", "reason"},
+	DegradedGauge = Metric{"fairlead_load_balancer_degraded", "gauge",
+		[]string{"load_balancer", "reason"},
 		"1 for each load balancer that needs attention, for as long as it does."}
 	RulesGauge = Metric{"fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
 		"Rules that a load balancer has."}
 	RuleLimitGauge = Metric{"fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
 		"Rules that a load balancer can have, where the cloud sets a limit."}
-	ParkedGauge = Metric{"fairlead_load_balancer_parked_target_groups", "gauge", []string{"load_balancer"},
-		"Target groups of a load balancer that have to be healthy before they take over, where there are any."}
-	TakenOverGauge = Metric{"fairlead_load_balancer_ingresses_taken_over", "gauge", []string{"load_balancer", "by"},
+	ParkedGauge = Metric{"fairlead_load_balancer_parked_target_groups", "gauge",
+		[]string{"load_balancer"},
+		"Target groups of a load balancer that have to be healthy before they take over, where there " +
+			"are any."}
+	TakenOverGauge = Metric{"fairlead_load_balancer_ingresses_taken_over", "gauge",
+		[]string{"load_balancer", "by"},
 		"Ingresses of a load balancer that another controller works on, where there are any."}
-	VanishedGauge = Metric{"fairlead_vanished_ingresses", "gauge", []string{"load_balancer", "confirmation"},
-		"Ingresses of a load balancer that are gone without having been let go of, and are served on, where there are any."}
+	VanishedGauge = Metric{"fairlead_vanished_ingresses", "gauge",
+		[]string{"load_balancer", "confirmation"},
+		"Ingresses of a load balancer that are gone without having been let go of, and are served on, " +
+			"where there are any."}
 	ServedGauge = Metric{"fairlead_ingresses", "gauge", []string{"served"},
-		"Ingresses that have a load balancer, by whether all that they ask for has been served at some time."}
+		"Ingresses that have a load balancer, by whether all that they ask for has been served at some " +
+			"time."}
 	UnclassedGauge = Metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
-		"Ingresses that name no class and are therefore nobody's, where there are any and they are not adopted."}
-	UnclassedSinceGauge = Metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge", []string{"ingress_namespace"},
+		"Ingresses that name no class and are therefore nobody's, where there are any and they are not " +
+			"adopted."}
+	UnclassedSinceGauge = Metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge",
+		[]string{"ingress_namespace"},
 		"When the oldest Ingress without a class was created, in seconds since 1970."}
 	DiagnosticsGauge = Metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
 		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
 	WaitingGauge = Metric{"fairlead_waiting_load_balancers", "gauge", []string{"reason"},
 		"Load balancers that wait for something, by what they wait for."}
 	WaitingSecondsGauge = Metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
-		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where none waits."}
+		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where " +
+			"none waits."}
 	UnmetGauge = Metric{"fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
-		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if it has all. What is paused does not count."}
+		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if " +
+			"it has all. What is paused does not count."}
 	FeaturesGauge = Metric{"fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
 		"Ingresses that use a feature, by the class that they were served under, where there are any."}
 	OrphansGauge = Metric{"fairlead_orphans", "gauge", nil,
-		"Load balancers that the last look at the cloud found, and that no Ingress asks for and nothing remembers."}
+		"Load balancers that the last look at the cloud found, and that no Ingress asks for and " +
+			"nothing remembers."}
 	OrphansHeldGauge = Metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
 		"Those of the orphans that are not collected, by what keeps them, where there are any."}
 )
@@ -93,37 +110,51 @@ var table = []Metric{
 	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds,
 	oldestCall, build, cloudRequests, objectsRead, LoadBalancersGauge, DegradedGauge, RulesGauge,
 	RuleLimitGauge, ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge,
-	UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge, FeaturesGauge,
-	OrphansGauge, OrphansHeldGauge,
+	UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge,
+	FeaturesGauge, OrphansGauge, OrphansHeldGauge,
 }
 
 // meanings explain the labels of metrics.
 var meanings = map[string]string{
-	"by":                "what shows it: `class`, if it names a class of another controller and is not let go of yet, or `status`, if somebody else has written where it is reached",
-	"call":              "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, `SetTargets` or `List`",
-	"class":             "the name of a class",
-	"condition":         "`Accepted`, `Programmed`, `Degraded` or `Waiting`",
-	"confirmation":      "`awaited`, if they go only once the LoadBalancer's annotation confirms it, or `unneeded`, if they go when the grace is over",
-	"feature":           "an annotation of Fairlead's by its name, a part of the Ingress API such as `spec.tls` or `pathType Exact`, or a field of the class's parameters such as `parameters.inbound`",
-	"held_by":           "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and may be served by one of these, or `class`, if their IngressClass is missing or names another controller",
+	"by": "what shows it: `class`, if it names a class of another controller and is not let go of " +
+		"yet, or `status`, if somebody else has written where it is reached",
+	"call": "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, " +
+		"`SetTargets` or `List`",
+	"class":     "the name of a class",
+	"condition": "`Accepted`, `Programmed`, `Degraded` or `Waiting`",
+	"confirmation": "`awaited`, if they go only once the LoadBalancer's annotation confirms it, or " +
+		"`unneeded`, if they go when the grace is over",
+	"feature": "an annotation of Fairlead's by its name, a part of the Ingress API such as " +
+		"`spec.tls` or `pathType Exact`, or a field of the class's parameters such as " +
+		"`parameters.inbound`",
+	"held_by": "`ingress`, if an Ingress with Fairlead's finalizer belongs to no load balancer and " +
+		"may be served by one of these, or `class`, if their IngressClass is missing or names another " +
+		"controller",
 	"ingress_namespace": "a namespace; Prometheus itself says in `namespace` where the operator is",
 	"kind":              "what a step is about, such as `rule` or `target group`",
 	"load_balancer":     "the key of a load balancer, as `spec.key` of its LoadBalancer says",
-	"loop":              "`loadbalancers`, for what Ingresses and the objects that they name ask for, or `targets`, for the members of target groups",
-	"op":                "what a step does, such as `create`, `modify` or `delete`",
-	"operation":         "what is asked of the cloud's API, by its own name",
-	"outcome":           "`ok`, the API's own name of an error, or `lost` where there was no answer",
-	"reason":            "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, `RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
-	"result":            "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), `denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be confirmed, violates an expectation, or is not proven)",
-	"served":            "`true` or `false`",
-	"service":           "the API of the cloud that is asked, by its own name",
-	"severity":          "`error`, `warning` or `info`",
-	"version":           "what `fairlead version` says",
-	"status":            "`True` or `False`",
+	"loop": "`loadbalancers`, for what Ingresses and the objects that they name ask for, or " +
+		"`targets`, for the members of target groups",
+	"op":        "what a step does, such as `create`, `modify` or `delete`",
+	"operation": "what is asked of the cloud's API, by its own name",
+	"outcome":   "`ok`, the API's own name of an error, or `lost` where there was no answer",
+	"reason": "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, " +
+		"`RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
+	"result": "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), " +
+		"`denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the " +
+		"operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be " +
+		"confirmed, violates an expectation, or is not proven)",
+	"served":   "`true` or `false`",
+	"service":  "the API of the cloud that is asked, by its own name",
+	"severity": "`error`, `warning` or `info`",
+	"version":  "what `fairlead version` says",
+	"status":   "`True` or `False`",
 	"verdict": "`proven`, `serialised` (only its steps one after the other are proven, and are " +
 		"carried out so), `undecided` (the check did not come to an end; it is carried out), " +
 		"`accepted` (it is not proven, and carried out because the class says so) or `unproven` " +
 		"(it is withheld)",
 }
 
-func (m Metric) desc() *prometheus.Desc { return prometheus.NewDesc(m.Name, m.meaning, m.labels, nil) }
+func (m Metric) desc() *prometheus.Desc {
+	return prometheus.NewDesc(m.Name, m.meaning, m.labels, nil)
+}

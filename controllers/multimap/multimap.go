@@ -10,8 +10,8 @@ import (
 // A Map has a set of elements for each of its keys. No set is empty.
 type Map[A, B comparable] map[A]set[B]
 
-// few is how many elements a set has at most without a map. Most sets have one: a map of one element
-// takes 350 bytes, whatever the element is.
+// few is how many elements a set has at most without a map. Most sets have one: a map of one
+// element takes 350 bytes, whatever the element is.
 const few = 8
 
 // A set has its elements in the slice, or more than few of them in the map.

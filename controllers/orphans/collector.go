@@ -103,12 +103,14 @@ func (f found) log(ctx context.Context) {
 	const most = 10
 	few := func(keys []lb.Key) []lb.Key { return keys[:min(most, len(keys))] }
 	if keys := f.held[heldByIngress]; len(keys) > 0 {
-		l.Info("orphans are not collected: Ingresses with the finalizer "+v1alpha1.IngressFinalizer+" belong to no load balancer, and may be served by one of these; "+
+		l.Info("orphans are not collected: Ingresses with the finalizer "+v1alpha1.IngressFinalizer+
+			" belong to no load balancer, and may be served by one of these; "+
 			"the events of the Ingresses say what is wrong with them, and deleting them lets the orphans go",
 			"orphans", few(keys), "count", len(keys), "ingresses", f.lost[:min(most, len(f.lost))])
 	}
 	if keys := f.held[heldByClass]; len(keys) > 0 {
-		l.Info("orphans are not collected: their IngressClass is missing or names another controller; with the class back they are collected",
+		l.Info("orphans are not collected: their IngressClass is missing or names another controller; "+
+			"with the class back they are collected",
 			"orphans", few(keys), "count", len(keys))
 	}
 }
@@ -153,8 +155,9 @@ func (c *Collector) find(ctx context.Context) (out found, err error) {
 	return out, nil
 }
 
-// lost returns the Ingresses with the finalizer that belong to no load balancer: each is refused, and
-// no record has an accepted version of it. The load balancer that serves it looks like an orphan.
+// lost returns the Ingresses with the finalizer that belong to no load balancer: each is refused,
+// and no record has an accepted version of it. The load balancer that serves it looks like an
+// orphan.
 func (c *Collector) lost(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
@@ -162,7 +165,8 @@ func (c *Collector) lost(ctx context.Context) (names []string, err error) {
 	}
 	for i := range list.Items {
 		ref := cluster.RefOf(cluster.KindIngress, &list.Items[i])
-		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) && len(c.Directory.On(ref)) == 0 {
+		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) &&
+			len(c.Directory.On(ref)) == 0 {
 			names = append(names, ref.String())
 		}
 	}

@@ -83,9 +83,10 @@ func (s *Sightings) read(ctx context.Context) error {
 func (s *Sightings) sighting(key lb.Key) *v1alpha1.LoadBalancer {
 	return &v1alpha1.LoadBalancer{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: v1alpha1.Name(string(key), s.scope) + ".orphan", Labels: map[string]string{orphanMark: s.scope},
-			Annotations: map[string]string{orphanMark: "The cloud has it, no Ingress asks for it, and nothing is remembered of it. " +
-				"It is collected once the next look finds the same."},
+			Name:   v1alpha1.Name(string(key), s.scope) + ".orphan",
+			Labels: map[string]string{orphanMark: s.scope},
+			Annotations: map[string]string{orphanMark: "The cloud has it, no Ingress asks for it, and " +
+				"nothing is remembered of it. It is collected once the next look finds the same."},
 		},
 		Spec: v1alpha1.LoadBalancerSpec{Key: string(key)},
 	}

@@ -33,30 +33,38 @@ func (o Outcome) AwaitedTargets(since time.Time) string {
 		groups = groups[:3]
 	}
 	latest := since.Add(o.Snapshot.WarmTimeout()).UTC().Format(time.RFC3339)
-	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at %s at the latest", strings.Join(groups, ", "), more, latest)
+	return fmt.Sprintf("target groups have no healthy target yet: %s%s; the first one takes over at "+
+		"%s at the latest", strings.Join(groups, ", "), more, latest)
 }
 
 // AwaitedCloud says for what the cloud is not ready; "" for nothing.
 func (o Outcome) AwaitedCloud() string {
 	for _, s := range o.Run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
-			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked again every %s", s.Op(), s.ID(), queue.LongestPending)
+			return fmt.Sprintf("the cloud is not ready to %s %s, and does not say when it is: it is asked "+
+				"again every %s", s.Op(), s.ID(), queue.LongestPending)
 		}
 	}
 	if o.Err == nil && o.Observed.Exists && !o.Observed.Active {
-		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it takes: it is asked again every %s", queue.LongestPending)
+		return fmt.Sprintf("the cloud is setting up the load balancer, and does not say how long it "+
+			"takes: it is asked again every %s", queue.LongestPending)
 	}
 	return ""
 }
 
 // AwaitedQuota says that a quota is used up; "" if none is.
 func (o Outcome) AwaitedQuota(next *records.Record) string {
-	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
+	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool {
+		return d.Reason == diag.QuotaExceeded
+	})
 	for _, m := range next.Memory.Members {
-		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool { return x.Until != nil })
+		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool {
+			return x.Until != nil
+		})
 	}
 	if !full {
 		return ""
 	}
-	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s", queue.AfterRejected)
+	return fmt.Sprintf("a quota is used up: what does not fit is tried again every %s",
+		queue.AfterRejected)
 }

@@ -20,7 +20,8 @@ func (o Outcome) conditions() []metav1.Condition {
 	accepted := Condition(v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "")
 	for _, d := range o.Diagnostics() {
 		if d.Severity == diag.Error {
-			accepted = Condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonMembersRefused, d.String())
+			accepted = Condition(v1alpha1.ConditionAccepted, false,
+				v1alpha1.ReasonMembersRefused, d.String())
 			break
 		}
 	}
@@ -46,7 +47,8 @@ func (o Outcome) conditions() []metav1.Condition {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
 	}
 	if o.Withheld != "" {
-		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Withheld, o.Plan.Counts()+": "+o.withholding())
+		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Withheld,
+			o.Plan.Counts()+": "+o.withholding())
 	}
 	if d := o.Protected(); d != nil {
 		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)
@@ -80,7 +82,9 @@ func Condition(kind string, holds bool, reason, message string) metav1.Condition
 	if holds {
 		status = metav1.ConditionTrue
 	}
-	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: printable.Shorten(message)}
+	return metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: printable.Shorten(message),
+	}
 }
 
 // reasonOf returns the reason for the worst of several errors.

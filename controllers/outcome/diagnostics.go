@@ -19,7 +19,9 @@ func (o Outcome) Diagnostics() []diag.Diagnostic {
 // Protected returns why a load balancer stays for which no Ingress asks any more; nil if it does
 // not.
 func (o Outcome) Protected() *diag.Diagnostic {
-	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.Protected })
+	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.Protected
+	})
 	if at < 0 {
 		return nil
 	}
@@ -29,7 +31,8 @@ func (o Outcome) Protected() *diag.Diagnostic {
 // LacksCloudObjects reports whether the cloud lacks something that it may have soon.
 func (o Outcome) LacksCloudObjects() bool {
 	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
-		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing, diag.NoShield}, d.Reason)
+		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing,
+			diag.NoShield}, d.Reason)
 	})
 }
 
@@ -39,5 +42,8 @@ func (o Outcome) WasReported(d diag.Diagnostic) bool {
 }
 
 func reported(d diag.Diagnostic) v1alpha1.Diagnostic {
-	return v1alpha1.Diagnostic{Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()), Message: printable.Line(d.Message)}
+	return v1alpha1.Diagnostic{
+		Severity: string(d.Severity), Reason: string(d.Reason), Source: printable.Line(d.Source.String()),
+		Message: printable.Line(d.Message),
+	}
 }

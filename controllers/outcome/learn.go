@@ -48,10 +48,12 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 		known := records.MemberOf(next, m.Owner.String()) // addFinalizers has added it
 		o.learnRejections(m, known, now)
 		if served {
-			known.Rejections = o.lasting(known.Rejections) // those that have ended were tried again, with success
+			// those that have ended were tried again, with success
+			known.Rejections = o.lasting(known.Rejections)
 		}
 		switch {
-		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members, func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
+		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members,
+			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
 		case !o.Observed.Exists && o.Complete():
 			known.Served = false // there is no load balancer for it
@@ -67,7 +69,8 @@ func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
 	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Certificates)
 	known.Certificates = nil
 	for _, secret := range slices.Sorted(maps.Keys(held)) {
-		known.Certificates = append(known.Certificates, v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
+		known.Certificates = append(known.Certificates,
+			v1alpha1.SecretCertificate{Secret: secret, ID: string(held[secret])})
 	}
 }
 
@@ -76,7 +79,8 @@ func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 	shown := model.CloudCertificates(o.Built.Table, o.Observed)
 	known.CloudCertificates = nil
 	for _, id := range slices.Sorted(maps.Keys(shown)) {
-		known.CloudCertificates = append(known.CloudCertificates, v1alpha1.CloudCertificate{ID: string(id), Hosts: shown[id]})
+		known.CloudCertificates = append(known.CloudCertificates,
+			v1alpha1.CloudCertificate{ID: string(id), Hosts: shown[id]})
 	}
 }
 
@@ -93,8 +97,14 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 func learnVersion(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
 	version := memory.Accept(m.Ingress)
-	if known.LastAccepted == nil || !equality.Semantic.DeepEqual(memory.Accepted{Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec}, version) {
-		known.LastAccepted = &v1alpha1.AcceptedVersion{At: metav1.NewTime(now).Rfc3339Copy(), Created: m.CreationTimestamp, Annotations: version.Annotations, Spec: version.Spec}
+	if known.LastAccepted == nil ||
+		!equality.Semantic.DeepEqual(memory.Accepted{
+			Annotations: known.LastAccepted.Annotations, Spec: known.LastAccepted.Spec,
+		}, version) {
+		known.LastAccepted = &v1alpha1.AcceptedVersion{
+			At: metav1.NewTime(now).Rfc3339Copy(), Created: m.CreationTimestamp,
+			Annotations: version.Annotations, Spec: version.Spec,
+		}
 		known.Forgotten = false
 	}
 }
@@ -106,8 +116,10 @@ func (o Outcome) refused() map[diag.Source]bool {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
 			continue // it is served, by fewer targets than the Service has
 		}
-		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing, diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
-			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign, diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
+		if slices.Contains([]diag.Reason{diag.QuotaExceeded, diag.Rejected, diag.WebACLMissing,
+			diag.WebACLDiffers, diag.NameTaken, diag.SettingsRefused}, d.Reason) ||
+			d.Severity == diag.Error && slices.Contains([]diag.Reason{diag.AnnotationForeign,
+				diag.AnnotationMisplaced, diag.NodesUnread}, d.Reason) {
 			out[d.Source.At("")] = true
 		}
 	}

@@ -15,7 +15,8 @@ import (
 // EndMoves removes from the record where members came from, once clients have had the time to
 // follow. It returns the load balancers that they may leave now, and how long it is until the next
 // one. A member that has moved on from here may have been leaving others: these are returned, too.
-func (o Outcome) EndMoves(next *records.Record, now time.Time) (ended []lb.Key, wait time.Duration) {
+func (o Outcome) EndMoves(next *records.Record,
+	now time.Time) (ended []lb.Key, wait time.Duration) {
 	grace := o.Snapshot.Class.Grace()
 	for _, m := range o.Snapshot.Record.Memory.Members {
 		if m.Previous != "" && records.MemberOf(next, m.Ingress) == nil {
@@ -41,7 +42,8 @@ func (o Outcome) EndMoves(next *records.Record, now time.Time) (ended []lb.Key, 
 // classes of Fairlead; zero if there is none.
 func (o Outcome) UntilLetGo(next *records.Record, now time.Time) (wait time.Duration) {
 	for _, m := range o.Snapshot.Members {
-		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil && known.DepartedAt != nil {
+		if known := records.MemberOf(next, m.Owner.String()); m.Departing && known != nil &&
+			known.DepartedAt != nil {
 			left := known.DepartedAt.Add(o.Snapshot.Class.Grace()).Sub(now)
 			wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 		}
@@ -58,8 +60,8 @@ func left(m v1alpha1.MemberMemory) []lb.Key {
 	return out
 }
 
-// UntilVanishedGo returns how long it is until the grace of the first member ends that has vanished;
-// zero if none has a grace that ends by itself.
+// UntilVanishedGo returns how long it is until the grace of the first member ends that has
+// vanished; zero if none has a grace that ends by itself.
 func UntilVanishedGo(r *records.Record, grace time.Duration, now time.Time) (wait time.Duration) {
 	for _, m := range r.Memory.Members {
 		if m.VanishedAt != nil && !m.Unconfirmed {

@@ -1,5 +1,5 @@
-// Package outcome holds what came of a reconcile, and turns it into records, conditions and the status
-// of Ingresses. Its functions call nothing.
+// Package outcome holds what came of a reconcile, and turns it into records, conditions and the
+// status of Ingresses. Its functions call nothing.
 package outcome
 
 import (
@@ -49,7 +49,8 @@ func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
 // Served reports whether the cloud has all that was accepted. It may still have resources that are
 // not used any more: some clouds take a minute to release them.
 func (o Outcome) Served() bool {
-	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) && tidies(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
+	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) &&
+		tidies(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
 // tidies reports whether a plan only deletes resources that are not used any more.
@@ -79,8 +80,10 @@ func (o Outcome) Groups() []lb.TargetGroup {
 
 // Finished reports whether nothing is left of a load balancer, in the record or in the cloud.
 func (o Outcome) Finished(next *records.Record) bool {
-	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 && len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
-		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 && o.Observed.Firewall == ""
+	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 &&
+		len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
+		!o.Observed.Exists && len(o.Observed.TargetGroups) == 0 && len(o.Observed.Certificates) == 0 &&
+		o.Observed.Firewall == ""
 }
 
 // PlanUnlessRetained returns a plan, or an empty one for a load balancer that stays as it is though

@@ -43,9 +43,12 @@ func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 		known.Hosts = append(known.Hosts, h)
 	}
 	for i := range known.Hosts {
-		known.Hosts[i].Yields = o.Built.Table != nil && slices.Contains(o.Built.Table.Yielding, records.HostOf(known.Hosts[i]))
+		known.Hosts[i].Yields = o.Built.Table != nil && slices.Contains(o.Built.Table.Yielding,
+			records.HostOf(known.Hosts[i]))
 	}
-	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int { return cmp.Compare(a.Host, b.Host) })
+	slices.SortFunc(known.Hosts, func(a, b v1alpha1.HostOwner) int {
+		return cmp.Compare(a.Host, b.Host)
+	})
 }
 
 // UntilFree returns how long it is until the next reservation ends; zero if there is none.

@@ -14,7 +14,9 @@ import (
 func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.ForeignRule) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {
-		if !slices.ContainsFunc(foreign, func(s planner.ForeignRule) bool { return s.Port == port && s.Key() == r.Key() }) {
+		if !slices.ContainsFunc(foreign, func(s planner.ForeignRule) bool {
+			return s.Port == port && s.Key() == r.Key()
+		}) {
 			out = append(out, planner.RuleDigest(port, r))
 		}
 	}

@@ -25,7 +25,9 @@ func (o Outcome) Record(now time.Time) records.Record {
 	}
 	next.Listeners = nil
 	for _, l := range o.Observed.Listeners {
-		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{Port: l.Port, Protocol: string(l.Protocol), Rules: int32(len(l.Rules))})
+		next.Listeners = append(next.Listeners, v1alpha1.ListenerStatus{
+			Port: l.Port, Protocol: string(l.Protocol), Rules: int32(len(l.Rules)),
+		})
 	}
 	next.Rules, next.RuleLimit = int32(o.Observed.RuleCount()), int32(o.Capabilities.Rules)
 	next.Diagnostics, next.OmittedDiagnostics = nil, 0
@@ -55,9 +57,13 @@ func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	if o.Plan.Empty() {
 		return before
 	}
-	p := &v1alpha1.PlanStatus{At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.Plan.Counts(), Done: int32(o.Run.Done)}
+	p := &v1alpha1.PlanStatus{
+		At: metav1.NewTime(now).Rfc3339Copy(), Summary: o.Plan.Counts(), Done: int32(o.Run.Done),
+	}
 	for _, s := range o.Plan.Print()[:min(len(o.Plan.Steps), v1alpha1.MaxSteps)] {
-		p.Steps = append(p.Steps, v1alpha1.PlanStep{Op: s.Op, ID: printable.Line(s.ID), Detail: printable.Shorten(s.Detail)})
+		p.Steps = append(p.Steps, v1alpha1.PlanStep{
+			Op: s.Op, ID: printable.Line(s.ID), Detail: printable.Shorten(s.Detail),
+		})
 	}
 	p.OmittedSteps = int32(len(o.Plan.Steps) - len(p.Steps))
 	if before != nil {

@@ -46,7 +46,8 @@ func (o Outcome) refusals(m members.Member) []refusal {
 	for _, r := range o.Run.Rejections {
 		if source, asks := behind(r, m); asks {
 			out = append(out, refusal{
-				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())), of: o.refusable(r.Step, m),
+				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())),
+				of:     o.refusable(r.Step, m),
 				passes: errors.Is(r.Err, providers.ErrNoRoom),
 			})
 		}
@@ -70,7 +71,9 @@ func behind(r providers.Rejection, m members.Member) (diag.Source, bool) {
 		}
 		return r.Origin[at], true
 	default:
-		return m.Source(), slices.ContainsFunc(r.Origin, func(s diag.Source) bool { return s.At("") == m.Source() })
+		return m.Source(), slices.ContainsFunc(r.Origin, func(s diag.Source) bool {
+			return s.At("") == m.Source()
+		})
 	}
 }
 
@@ -78,7 +81,8 @@ func behind(r providers.Rejection, m members.Member) (diag.Source, bool) {
 // for again; "" where that would not help, or would end what is served.
 func (o Outcome) refusable(s plan.Step, m members.Member) string {
 	switch s := s.(type) {
-	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
+	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
+		plan.ModifyRule:
 		return memory.Version(m.Ingress)
 	case plan.ImportCertificate:
 		known := o.Snapshot.Memory.Members[m.Owner.String()]
@@ -98,7 +102,8 @@ func (o Outcome) refusable(s plan.Step, m members.Member) string {
 func (o Outcome) succeeds(next lb.Certificate, m members.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
-		return slices.Contains(next.Secrets, secret) && o.Observed.Certificate(o.Snapshot.Memory.Certificates[secret]) != nil
+		return slices.Contains(next.Secrets, secret) &&
+			o.Observed.Certificate(o.Snapshot.Memory.Certificates[secret]) != nil
 	})
 }
 
@@ -113,7 +118,8 @@ func secured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
 	}
 	serves := func(name string) bool {
 		return slices.ContainsFunc(hosts, func(host string) bool {
-			return routing.Host(name).Covers(routing.Host(host)) || routing.Host(host).Covers(routing.Host(name))
+			return routing.Host(name).Covers(routing.Host(host)) ||
+				routing.Host(host).Covers(routing.Host(name))
 		})
 	}
 	for _, l := range seen.Listeners {
@@ -137,7 +143,8 @@ func (o Outcome) asBefore(m members.Member, source diag.Source, message string) 
 		}
 	}
 	for _, d := range o.Snapshot.Record.Diagnostics {
-		if d.Reason == string(diag.Rejected) && d.Source == source.String() && queue.SameFailure(d.Message, message) {
+		if d.Reason == string(diag.Rejected) && d.Source == source.String() &&
+			queue.SameFailure(d.Message, message) {
 			return d.Message
 		}
 	}
@@ -152,7 +159,9 @@ func (o Outcome) unrelieved() []diag.Diagnostic {
 			continue
 		}
 		for _, r := range o.refusals(m) {
-			d := diag.Diagnostic{Severity: diag.Error, Reason: diag.Rejected, Source: r.source, Message: r.message}
+			d := diag.Diagnostic{
+				Severity: diag.Error, Reason: diag.Rejected, Source: r.source, Message: r.message,
+			}
 			if r.of == "" && !slices.Contains(out, d) {
 				out = append(out, d)
 			}
@@ -167,7 +176,11 @@ func (o Outcome) unparked() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.Run.Unparked {
 		for _, source := range r.Origin {
-			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: source, Message: printable.Shorten("requests go to targets that may not be healthy yet: " + r.Err.Error())}
+			d := diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.Unparked, Source: source,
+				Message: printable.Shorten("requests go to targets that may not be healthy yet: " +
+					r.Err.Error()),
+			}
 			if !slices.Contains(out, d) {
 				out = append(out, d)
 			}
@@ -178,16 +191,21 @@ func (o Outcome) unparked() []diag.Diagnostic {
 
 // learnRejections records what of a member was refused. A refusal that is repeated keeps its words.
 func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
-	most := 5 + len(m.Spec.TLS) // the author has seen more than five messages, and one for each certificate
+	// the author has seen more than five messages, and one for each certificate
+	most := 5 + len(m.Spec.TLS)
 	for _, r := range o.refusals(m) {
-		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool { return k.Version == r.of })
+		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool {
+			return k.Version == r.of
+		})
 		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.Snapshot.ReadAt) {
 			continue
 		}
 		if at >= 0 {
 			known.Rejections = slices.Delete(known.Rejections, at, at+1)
 		}
-		fresh := v1alpha1.Rejection{Version: r.of, Message: r.message, Capabilities: digestOf(o.Capabilities)}
+		fresh := v1alpha1.Rejection{
+			Version: r.of, Message: r.message, Capabilities: digestOf(o.Capabilities),
+		}
 		if r.passes {
 			fresh.Until = &metav1.Time{Time: now.Add(queue.AfterRejected).Truncate(time.Second)}
 		}
@@ -198,7 +216,9 @@ func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory,
 
 // lasting returns the rejections that had not ended when the snapshot was read.
 func (o Outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
-	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool { return records.HasEnded(r, o.Snapshot.ReadAt) })
+	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool {
+		return records.HasEnded(r, o.Snapshot.ReadAt)
+	})
 }
 
 // Rejected returns the members of which other things are refused than before. The next compilation
@@ -221,7 +241,8 @@ func (o Outcome) Rejected(next *records.Record) []string {
 // compilation, which knows the rejections, follows at once.
 func (o Outcome) KeepPreviousDiagnostics(next *records.Record) {
 	before := &o.Snapshot.Record
-	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics, before.OmittedDiagnostics
+	next.Conditions, next.Diagnostics, next.OmittedDiagnostics = before.Conditions, before.Diagnostics,
+		before.OmittedDiagnostics
 }
 
 // UntilTried returns how long it is until something that was rejected is tried again.

@@ -29,8 +29,12 @@ type Reach struct {
 }
 
 // NewReach returns where the members of a table are reached, on those of its ports that are open.
-func NewReach(address lb.Address, table *precedence.Table, open func(port int32) bool, found []diag.Diagnostic) Reach {
-	out := Reach{address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{}, problems: map[diag.Source][]diag.Diagnostic{}}
+func NewReach(address lb.Address, table *precedence.Table, open func(port int32) bool,
+	found []diag.Diagnostic) Reach {
+	out := Reach{
+		address: address, ports: map[routing.Owner][]int32{}, answers: map[routing.Owner]bool{},
+		problems: map[diag.Source][]diag.Diagnostic{},
+	}
 	serve := func(owner routing.Owner, ports []int32) {
 		for _, port := range ports {
 			if open(port) {
@@ -64,7 +68,9 @@ func NewReach(address lb.Address, table *precedence.Table, open func(port int32)
 // Events and the LoadBalancer say why it is not served.
 func (r Reach) Serves(m members.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
-		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool { return rule.HTTP != nil })
+		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool {
+			return rule.HTTP != nil
+		})
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 

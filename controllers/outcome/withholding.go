@@ -35,6 +35,8 @@ func (o Outcome) withholding() string {
 // lossMessage says that nothing is changed, and until when.
 func lossMessage(g *gather.Snapshot) string {
 	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
-	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, "+
-		"or until the annotation %s=%s, or a later time that is over, confirms it", v1alpha1.ConfirmVanishedAnnotation, at)
+	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with "+
+		"it: nothing is changed for --vanished-grace, "+
+		"or until the annotation %s=%s, or a later time that is over, confirms it",
+		v1alpha1.ConfirmVanishedAnnotation, at)
 }

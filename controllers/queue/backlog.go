@@ -90,7 +90,8 @@ func (b *Backlog[K]) Oldest() time.Duration {
 }
 
 // Recording returns a function that records the keys of an object as changed, and returns them.
-func Recording[T client.Object, K comparable](b *Backlog[K], leadsTo func(context.Context, T) []K) func(context.Context, T) []K {
+func Recording[T client.Object, K comparable](b *Backlog[K],
+	leadsTo func(context.Context, T) []K) func(context.Context, T) []K {
 	return func(ctx context.Context, o T) []K {
 		keys := leadsTo(ctx, o)
 		for _, k := range keys {

@@ -32,9 +32,11 @@ type burst struct {
 }
 
 // inBursts returns a function that makes such queues.
-func inBursts[K comparable](pause time.Duration) func(string, workqueue.TypedRateLimiter[K]) Queue[K] {
+func inBursts[K comparable](pause time.Duration) func(string,
+	workqueue.TypedRateLimiter[K]) Queue[K] {
 	return func(name string, limiter workqueue.TypedRateLimiter[K]) Queue[K] {
-		plain := workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[K]{Name: name})
+		plain := workqueue.NewTypedRateLimitingQueueWithConfig(limiter,
+			workqueue.TypedRateLimitingQueueConfig[K]{Name: name})
 		return &burstQueue[K]{Queue: plain, pause: pause, bursts: map[K]*burst{}}
 	}
 }

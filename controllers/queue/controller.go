@@ -44,10 +44,13 @@ type Controller[K comparable] struct {
 func (l Controller[K]) AddTo(ctx context.Context, m manager.Manager, logger logr.Logger) error {
 	unique := true // two operators in one process, as tests have them, share their metrics
 	options := controller.TypedOptions[K]{
-		Reconciler:              &patient[K]{TypedReconciler: NewBounded(l.Reconciler, l.Parallel, l.Liveness, l.Name, l.Queued)},
+		Reconciler: &patient[K]{
+			TypedReconciler: NewBounded(l.Reconciler, l.Parallel, l.Liveness, l.Name, l.Queued),
+		},
 		MaxConcurrentReconciles: l.Parallel + mostWaiting,
 		SkipNameValidation:      &unique,
-		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[K](FirstRetry, LastRetry),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[K](FirstRetry,
+			LastRetry),
 		LogConstructor: func(k *K) logr.Logger {
 			if k == nil { // the controller itself
 				return m.GetLogger().V(1)

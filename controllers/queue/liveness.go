@@ -72,7 +72,8 @@ type bounded[K comparable] struct {
 }
 
 // NewBounded makes a reconciler of one that works on so many keys at a time. Queued may be nil.
-func NewBounded[K comparable](r reconcile.TypedReconciler[K], most int, l *Liveness, name string, queued func(context.Context, K) func()) reconcile.TypedReconciler[K] {
+func NewBounded[K comparable](r reconcile.TypedReconciler[K], most int, l *Liveness, name string,
+	queued func(context.Context, K) func()) reconcile.TypedReconciler[K] {
 	return bounded[K]{r, &slots{limit: most}, l, name, queued}
 }
 

@@ -134,7 +134,9 @@ func Sooner(a, b time.Duration) time.Duration {
 // OnlyPending reports whether every error is one of waiting for the cloud. What was observed is
 // still true then.
 func OnlyPending(err error) bool {
-	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool { return !errors.Is(e, providers.ErrPending) })
+	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool {
+		return !errors.Is(e, providers.ErrPending)
+	})
 }
 
 // askedFor returns how long a provider asks to wait after an error; zero if it does not.

@@ -13,7 +13,8 @@ import (
 // balancers, the others are reconciled all the same.
 
 const (
-	slowCall    = 5 * time.Second  // a call that takes longer frees the slot of the work that waits for it
+	// a call that takes longer frees the slot of the work that waits for it
+	slowCall    = 5 * time.Second
 	tellOfCall  = 30 * time.Second // a call that takes longer is logged
 	mostWaiting = 16               // how much work may wait for slow calls, in each loop
 )
@@ -140,7 +141,8 @@ func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
 		}
 	})
 	told := time.AfterFunc(tellOfCall, func() {
-		log.FromContext(ctx).Info("waits for an answer of the cloud, or for its turn to ask", append([]any{"call", name, "for", tellOfCall.String()}, about...)...)
+		log.FromContext(ctx).Info("waits for an answer of the cloud, or for its turn to ask",
+			append([]any{"call", name, "for", tellOfCall.String()}, about...)...)
 	})
 	return func() {
 		slow.Stop()

@@ -41,17 +41,29 @@ func (w watched[K]) String() string { return fmt.Sprintf("%T", w.kind) }
 
 // Watch enqueues the keys of an object when it is created or deleted, or changes in a way that
 // matters.
-func Watch[T client.Object, K comparable](from cache.Cache, kind T, matters func(before, after client.Object) bool, leadsTo func(context.Context, T) []K) source.TypedSource[K] {
+func Watch[T client.Object, K comparable](from cache.Cache, kind T,
+	matters func(before, after client.Object) bool,
+	leadsTo func(context.Context, T) []K) source.TypedSource[K] {
 	enqueue := func(ctx context.Context, o T, q Queue[K]) {
 		for _, key := range leadsTo(ctx, o) {
 			q.Add(key)
 		}
 	}
 	return watched[K]{source.TypedKind(from, kind, handler.TypedFuncs[T, K]{
-		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q Queue[K]) { enqueue(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q Queue[K]) { enqueue(ctx, e.ObjectNew, q) },
-		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q Queue[K]) { enqueue(ctx, e.Object, q) },
-	}, predicate.TypedFuncs[T]{UpdateFunc: func(e event.TypedUpdateEvent[T]) bool { return matters(e.ObjectOld, e.ObjectNew) }}), kind, from}
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[T], q Queue[K]) {
+			enqueue(ctx, e.Object, q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[T], q Queue[K]) {
+			enqueue(ctx, e.ObjectNew, q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[T], q Queue[K]) {
+			enqueue(ctx, e.Object, q)
+		},
+	},
+		predicate.TypedFuncs[T]{UpdateFunc: func(
+			e event.TypedUpdateEvent[T]) bool {
+			return matters(e.ObjectOld, e.ObjectNew)
+		}}), kind, from}
 }
 
 func EnqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K], q Queue[K]) {
@@ -64,7 +76,8 @@ func ChangedAtAll(before, after client.Object) bool {
 
 // ChangedSpec reports whether the spec or an annotation of an object changed.
 func ChangedSpec(before, after client.Object) bool {
-	return before.GetGeneration() != after.GetGeneration() || !equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
+	return before.GetGeneration() != after.GetGeneration() ||
+		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())
 }
 
 func ChangedLabels(before, after client.Object) bool {

@@ -52,8 +52,10 @@ type Reconciler struct {
 
 // Reconcile writes into the condition of a Pod what it waits for, until its gate is open. An open
 // gate stays open: health is up to the load balancer from then on.
-func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
-	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache, cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
+func (g *Reconciler) Reconcile(ctx context.Context,
+	name types.NamespacedName) (reconcile.Result, error) {
+	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache,
+		cluster.RefTo(cluster.KindPod, name.Namespace, name.Name))
 	if pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}
@@ -76,7 +78,9 @@ func (g *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 }
 
 // atGate reports whether a Pod would be ready if its gate were open.
-func atGate(pod *corev1.Pod) bool { return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod) }
+func atGate(pod *corev1.Pod) bool {
+	return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod)
+}
 
 // visit finds out how healthy a Pod is as a target of each group that has it, or is going to have
 // it. The error says what could not be found out.
@@ -98,19 +102,24 @@ func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 		for _, key := range g.Directory.On(s) {
 			for _, id := range g.Targets.Expected(key, s) {
 				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
-				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}), append(errs, err)
+				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}),
+					append(errs, err)
 			}
 		}
 	}
-	slices.SortFunc(v.findings, func(a, b finding) int { return cmp.Compare(a.group.String(), b.group.String()) })
+	slices.SortFunc(v.findings, func(a, b finding) int {
+		return cmp.Compare(a.group.String(), b.group.String())
+	})
 	return v, errors.Join(errs...)
 }
 
 // settled reports whether all load balancers were compiled whose Ingresses name one of some
 // Services.
-func (g *Reconciler) settled(ctx context.Context, namespace string, services []cluster.Ref) (bool, error) {
+func (g *Reconciler) settled(ctx context.Context, namespace string,
+	services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
-	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace), client.UnsafeDisableDeepCopy); err != nil {
+	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace),
+		client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
 	}
 	for i := range list.Items {
@@ -137,7 +146,8 @@ func (g *Reconciler) settled(ctx context.Context, namespace string, services []c
 }
 
 // named returns the Services to which an Ingress sends requests, by itself or by a Backend.
-func (g *Reconciler) named(ctx context.Context, ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
+func (g *Reconciler) named(ctx context.Context,
+	ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := gather.References{}
 	named.Add(ing.Namespace, &ing.Spec)
 	backends, err := cluster.GetAll[v1alpha1.Backend](ctx, g.Cache, named[cluster.KindBackend], nil)
@@ -183,7 +193,8 @@ func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 	to := &metav1.PartialObjectMetadata{} // the answer has the metadata alone
 	to.Namespace, to.Name = pod.Namespace, pod.Name
 	to.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(cluster.KindPod))
-	if err := g.Writer.Status().Patch(ctx, to, client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+	if err := g.Writer.Status().Patch(ctx, to,
+		client.RawPatch(types.StrategicMergePatchType, patch)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
 	return nil
@@ -192,7 +203,8 @@ func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondi
 // Sources are the watches of the reconciler.
 func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		source.TypedFunc[types.NamespacedName](func(context.Context, queue.Queue[types.NamespacedName]) error {
+		source.TypedFunc[types.NamespacedName](func(context.Context,
+			queue.Queue[types.NamespacedName]) error {
 			g.since = time.Now()
 			return nil
 		}),
@@ -223,7 +235,8 @@ type inquiry struct {
 }
 
 // ask asks the cloud about a group, or returns the last answer if that is recent.
-func (i *inquiries) ask(ctx context.Context, cloud providers.Provider, k lb.GroupKey) ([]lb.TargetHealth, error) {
+func (i *inquiries) ask(ctx context.Context, cloud providers.Provider,
+	k lb.GroupKey) ([]lb.TargetHealth, error) {
 	q := i.about(k)
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -63,7 +63,8 @@ func (v visit) verdict() corev1.PodCondition {
 	case waiting == "":
 		return gate(true, v1alpha1.ReasonHealthy, "in "+v.groups())
 	case v.waited >= v.limit:
-		return gate(true, v1alpha1.ReasonTimedOut, fmt.Sprintf("it has waited for %s: %s", v.limit, waiting))
+		return gate(true, v1alpha1.ReasonTimedOut,
+			fmt.Sprintf("it has waited for %s: %s", v.limit, waiting))
 	}
 	return gate(false, v1alpha1.ReasonWaiting, waiting)
 }
@@ -98,7 +99,8 @@ func (v visit) again() time.Duration {
 func (v visit) news(pod *corev1.Pod, verdict corev1.PodCondition) bool {
 	said := endpoints.GateCondition(pod)
 	if said != nil && said.Status == verdict.Status {
-		return said.Status == corev1.ConditionFalse && (said.Reason != verdict.Reason || said.Message != verdict.Message)
+		return said.Status == corev1.ConditionFalse && (said.Reason != verdict.Reason ||
+			said.Message != verdict.Message)
 	}
 	return verdict.Status == corev1.ConditionTrue || said == nil && v.waited >= unremarkable
 }
@@ -109,7 +111,8 @@ func gate(open bool, reason, message string) corev1.PodCondition {
 		status = corev1.ConditionTrue
 	}
 	return corev1.PodCondition{
-		Type: v1alpha1.TargetHealthGate, Status: status, Reason: reason, Message: printable.Shorten(message),
+		Type: v1alpha1.TargetHealthGate, Status: status, Reason: reason,
+		Message:            printable.Shorten(message),
 		LastTransitionTime: metav1.Now().Rfc3339Copy(),
 	}
 }

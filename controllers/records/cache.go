@@ -80,7 +80,8 @@ func (m *Cache) Ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}, multimap.Map[string, lb.Key]{}
+	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{},
+		multimap.Map[string, lb.Key]{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -115,7 +116,8 @@ func (m *Cache) read(key lb.Key, now time.Time) memory.LoadBalancer {
 	changes := func(m v1alpha1.MemberMemory) bool {
 		return m.DepartedAt != nil || m.VanishedAt != nil || slices.ContainsFunc(m.Rejections, ends)
 	}
-	if slices.ContainsFunc(r.Memory.Hosts, reserved) || slices.ContainsFunc(r.Memory.Members, changes) {
+	if slices.ContainsFunc(r.Memory.Hosts, reserved) ||
+		slices.ContainsFunc(r.Memory.Members, changes) {
 		return MemoryOf(r, now)
 	}
 	return m.parsed[key]
@@ -130,7 +132,9 @@ func (m *Cache) Keys() []lb.Key {
 
 // SameName returns the other load balancers that are to have the name of one.
 func (m *Cache) SameName(key lb.Key) []lb.Key {
-	return slices.DeleteFunc(m.Keys(), func(k lb.Key) bool { return k == key || k.Name() == "" || k.Name() != key.Name() })
+	return slices.DeleteFunc(m.Keys(), func(k lb.Key) bool {
+		return k == key || k.Name() == "" || k.Name() != key.Name()
+	})
 }
 
 // All returns all records, which the caller must not change; nil before they are read.
@@ -157,7 +161,9 @@ func (m *Cache) About(members []string, now time.Time) map[lb.Key]memory.LoadBal
 		for key := range m.holders.All(member) {
 			if _, ok := known[key]; !ok {
 				known[key] = m.read(key, now)
-				out[key] = memory.LoadBalancer{Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]memory.Member{}}
+				out[key] = memory.LoadBalancer{
+					Class: known[key].Class, Hosts: known[key].Hosts, Members: map[string]memory.Member{},
+				}
 			}
 			out[key].Members[member] = known[key].Members[member]
 		}
@@ -233,7 +239,8 @@ func (m *Cache) put(key lb.Key, r Record) {
 // Remembered returns what the operator of a namespace, or of all, remembers of its load balancers:
 // with it the command line compiles as the operator does. A cluster without our CRDs has no
 // records.
-func Remembered(ctx context.Context, cluster client.Reader, namespace string) (map[lb.Key]memory.LoadBalancer, error) {
+func Remembered(ctx context.Context, cluster client.Reader,
+	namespace string) (map[lb.Key]memory.LoadBalancer, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)
 	if meta.IsNoMatchError(err) {
 		return nil, nil
@@ -251,7 +258,9 @@ func Remembered(ctx context.Context, cluster client.Reader, namespace string) (m
 // MemoryOf returns the part of a record that the compiler reads, without what had ended by a time.
 func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 	out := memory.LoadBalancer{
-		Class: r.Memory.Class, Members: map[string]memory.Member{}, Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{}, Clients: map[string]string{}, Rules: r.Memory.Rules,
+		Class: r.Memory.Class, Members: map[string]memory.Member{},
+		Certificates: map[string]lb.CertificateID{}, CloudCertificates: map[lb.CertificateID][]string{},
+		Clients: map[string]string{}, Rules: r.Memory.Rules,
 		Hosts: ownersOf(r.Memory.Hosts, now), Yielding: yieldingOf(r.Memory.Hosts),
 	}
 	for _, m := range r.Memory.Members {
@@ -260,7 +269,9 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 			known.Departed = max(0, now.Sub(m.DepartedAt.Time))
 		}
 		if m.VanishedAt != nil {
-			known.Vanished = &memory.Vanishing{For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed}
+			known.Vanished = &memory.Vanishing{
+				For: max(0, now.Sub(m.VanishedAt.Time)), Unconfirmed: m.Unconfirmed,
+			}
 		}
 		for _, key := range m.Earlier {
 			known.Earlier = append(known.Earlier, lb.Key(key))
@@ -268,14 +279,16 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 		if v := m.LastAccepted; v != nil {
 			known.LastAccepted = &memory.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 			if known.Created = v.Created.Time; known.Created.IsZero() {
-				known.Created = v.At.Time // an earlier version has not written when it was made, which was before
+				// an earlier version has not written when it was made, which was before
+				known.Created = v.At.Time
 			}
 		}
 		for _, x := range m.Rejections {
 			if HasEnded(x, now) {
 				continue
 			}
-			known.Rejections = append(known.Rejections, memory.Rejection{Version: x.Version, Message: x.Message})
+			known.Rejections = append(known.Rejections,
+				memory.Rejection{Version: x.Version, Message: x.Message})
 		}
 		out.Members[m.Ingress] = known
 	}
@@ -302,9 +315,10 @@ func AddressesOf(r *Record) []string {
 
 // MemberOf returns what a record has of an Ingress; nil for nothing.
 func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
-	at, found := slices.BinarySearchFunc(r.Memory.Members, member, func(m v1alpha1.MemberMemory, member string) int {
-		return cmp.Compare(m.Ingress, member)
-	})
+	at, found := slices.BinarySearchFunc(r.Memory.Members, member,
+		func(m v1alpha1.MemberMemory, member string) int {
+			return cmp.Compare(m.Ingress, member)
+		})
 	if !found {
 		return nil
 	}
@@ -313,13 +327,19 @@ func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 
 // SortMembers makes the members of a record ready to be searched, as those of every record are.
 func SortMembers(r *Record) {
-	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int { return cmp.Compare(a.Ingress, b.Ingress) })
+	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int {
+		return cmp.Compare(a.Ingress, b.Ingress)
+	})
 }
 
 // HasRejections reports whether a record has something that the cloud may take once it can do more.
 func HasRejections(r *Record) bool {
-	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool { return len(m.Rejections) > 0 }) ||
-		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool { return d.Reason == string(diag.QuotaExceeded) })
+	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool {
+		return len(m.Rejections) > 0
+	}) ||
+		slices.ContainsFunc(r.Diagnostics, func(d v1alpha1.Diagnostic) bool {
+			return d.Reason == string(diag.QuotaExceeded)
+		})
 }
 
 // HasEnded reports whether a rejection has ended.

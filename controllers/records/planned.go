@@ -69,7 +69,8 @@ func NewSweeper(reader client.Reader, writer client.Writer, scope string) *Sweep
 // Start deletes them once.
 func (s *Sweeper) Start(ctx context.Context) error {
 	var list v1alpha1.LoadBalancerList
-	if err := s.reader.List(ctx, &list, client.MatchingLabels{ScopeLabel: s.scope, plannedLabel: "true"}); err != nil {
+	if err := s.reader.List(ctx, &list,
+		client.MatchingLabels{ScopeLabel: s.scope, plannedLabel: "true"}); err != nil {
 		return fmt.Errorf("listing what was only planned: %w", err)
 	}
 	for i := range list.Items {

@@ -56,7 +56,8 @@ type Store struct {
 func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
 	return &Store{
 		reader: reader, Writer: writer, scope: scope, term: noTerm,
-		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{}, claimed: map[string]bool{}, gone: map[string]bool{},
+		written: map[string]*v1alpha1.LoadBalancer{}, doubted: map[string]bool{},
+		claimed: map[string]bool{}, gone: map[string]bool{},
 	}
 }
 
@@ -110,7 +111,8 @@ func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Re
 	}
 	answer := Metadata() // all that it has is known but its version
 	answer.Name = stored.Name
-	if err := a.Writer.Status().Patch(ctx, answer, client.RawPatch(types.MergePatchType, text)); err != nil {
+	if err := a.Writer.Status().Patch(ctx, answer,
+		client.RawPatch(types.MergePatchType, text)); err != nil {
 		a.doubt(stored.Name)
 		return err
 	}
@@ -286,7 +288,8 @@ func (a *Store) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) 
 	return a.written[name], a.doubted[name]
 }
 
-// remember stores what the API server has, without the fields that say which writer has written what.
+// remember stores what the API server has, without the fields that say which writer has written
+// what.
 func (a *Store) remember(o *v1alpha1.LoadBalancer) {
 	o.ManagedFields = nil
 	a.mu.Lock()

@@ -87,9 +87,10 @@ func NewBook(ended <-chan struct{}) *Book {
 }
 
 // Track sets the target groups of a load balancer. Groups that are new, or whose class allows other
-// targets than before, are reconciled at once. The class is a copy: a pointer into the snapshot of a
-// reconcile would keep all of the snapshot.
-func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec, caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
+// targets than before, are reconciled at once. The class is a copy: a pointer into the snapshot of
+// a reconcile would keep all of the snapshot.
+func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalancerClassSpec,
+	caps lb.Capabilities, groups []lb.ObservedTargetGroup) {
 	b.mu.Lock()
 	var fresh []lb.GroupKey
 	there := map[lb.GroupID]bool{}
@@ -111,7 +112,9 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		}
 		b.update(key, t, func(t *tracked) {
 			t.terms = shared
-			t.backend = routing.Backend{ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family}
+			t.backend = routing.Backend{
+				ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family,
+			}
 		})
 		b.by.Add(cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
@@ -122,7 +125,8 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		if !there[id] {
 			b.update(key, t, func(t *tracked) { t.members = nil })
 			delete(b.groups[key], id)
-			b.by.Remove(cluster.RefFrom(cluster.KindService, t.backend.Service), lb.GroupKey{Key: key, ID: id})
+			b.by.Remove(cluster.RefFrom(cluster.KindService, t.backend.Service),
+				lb.GroupKey{Key: key, ID: id})
 		}
 	}
 	if len(b.groups[key]) == 0 {

@@ -53,7 +53,8 @@ const (
 
 // due reports whether the targets of a group are to change, and how long that can wait. The last
 // addition of a burst does not wait: once all Pods are ready, all of them are registered.
-func due(have, want []lb.Target, next outlook, waiting, now time.Time) (wait time.Duration, change bool) {
+func due(have, want []lb.Target, next outlook, waiting,
+	now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })
 	}

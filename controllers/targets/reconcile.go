@@ -75,21 +75,18 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 		r.ReconcileLater(ctx, k.Key)
 	}
 	if outlook == deserted && r.Book.leaves(k) {
-		return reconcile.Result{RequeueAfter: mourning}, nil // the group is deleted as a whole, unless it is wanted again
+		// the group is deleted as a whole, unless it is wanted again
+		return reconcile.Result{RequeueAfter: mourning}, nil
 	}
 	if !t.known {
-		present, err := r.present(ctx, k)
-		if err != nil {
-			return reconcile.Result{}, err
+		left, err := r.readMembers(ctx, k, &t, found)
+		if err != nil || left > 0 {
+			return reconcile.Result{RequeueAfter: left}, err
 		}
-		if left := r.leave(ctx, k, t, present, staying(found, t.members)); left > 0 {
-			return reconcile.Result{RequeueAfter: left}, nil
-		}
-		t.members = present
-		r.Book.note(k, func(known *tracked) { known.members, known.known, known.doubted = t.members, true, false })
 	}
 	want := staying(found, t.members)
-	fits := t.caps.Within(backends.WithinPorts(want, t.members, r.Book.portsBeside(k)), t.members, r.Book.elsewhere(k))
+	fits := t.caps.Within(backends.WithinPorts(want, t.members, r.Book.portsBeside(k)), t.members,
+		r.Book.elsewhere(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.Book.note(k, func(known *tracked) { known.crowded = crowded })
@@ -121,6 +118,24 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	return later, nil
 }
 
+// readMembers reads the members of a group from the cloud, and returns for how long they stay as
+// another writer has made them.
+func (r *Reconciler) readMembers(ctx context.Context, k lb.GroupKey, t *tracked,
+	found endpoints.Found) (time.Duration, error) {
+	present, err := r.present(ctx, k)
+	if err != nil {
+		return 0, err
+	}
+	if left := r.leave(ctx, k, *t, present, staying(found, t.members)); left > 0 {
+		return left, nil
+	}
+	t.members = present
+	r.Book.note(k, func(known *tracked) {
+		known.members, known.known, known.doubted = present, true, false
+	})
+	return 0, nil
+}
+
 // set makes targets the members of a group.
 func (r *Reconciler) set(ctx context.Context, k lb.GroupKey, members, want []lb.Target) error {
 	if err := r.Cloud.SetTargets(ctx, k.Key, k.ID, want); err != nil {
@@ -141,7 +156,8 @@ func (r *Reconciler) set(ctx context.Context, k lb.GroupKey, members, want []lb.
 }
 
 // want returns the targets that the Service of a group has now, and how they are about to change.
-func (r *Reconciler) want(ctx context.Context, t tracked) (found endpoints.Found, next outlook, err error) {
+func (r *Reconciler) want(ctx context.Context,
+	t tracked) (found endpoints.Found, next outlook, err error) {
 	at := cluster.RefFrom(cluster.KindService, t.backend.Service)
 	var now endpoints.Objects
 	if now.Service, err = cluster.Get[corev1.Service](ctx, r.Cache, at); err != nil {
@@ -191,7 +207,8 @@ func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, e
 // leave returns for how long the targets of a group stay as another writer has made them: present,
 // in place of those that were set. Targets that the Service newly has are registered all the same,
 // as under a pause.
-func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, present, want []lb.Target) time.Duration {
+func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, present,
+	want []lb.Target) time.Duration {
 	now := time.Now()
 	if t.doubted && r.Disputes.Left(k, now) == 0 {
 		var undone []string
@@ -210,5 +227,7 @@ func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, presen
 }
 
 func sameTargets(a, b []lb.Target) bool {
-	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool { return !slices.Contains(b, t) })
+	return len(a) == len(b) && !slices.ContainsFunc(a, func(t lb.Target) bool {
+		return !slices.Contains(b, t)
+	})
 }

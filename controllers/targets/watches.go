@@ -24,15 +24,19 @@ import (
 // Sources are the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
 	return []source.TypedSource[lb.GroupKey]{
-		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll, queue.Recording(r.Backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
-			return r.Book.of(cluster.RefTo(cluster.KindService, s.Namespace, s.Labels[discoveryv1.LabelServiceName]))
-		})),
-		queue.Watch(from, &corev1.Service{}, cluster.ChangedServiceSpec, queue.Recording(r.Backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
-			return r.Book.of(cluster.RefOf(cluster.KindService, s))
-		})),
+		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll,
+			queue.Recording(r.Backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
+				return r.Book.of(cluster.RefTo(cluster.KindService, s.Namespace,
+					s.Labels[discoveryv1.LabelServiceName]))
+			})),
+		queue.Watch(from, &corev1.Service{}, cluster.ChangedServiceSpec,
+			queue.Recording(r.Backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
+				return r.Book.of(cluster.RefOf(cluster.KindService, s))
+			})),
 		r.watchNodes(from),
 		r.watchPods(from),
-		source.TypedChannel(r.Book.wake, &handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
+		source.TypedChannel(r.Book.wake,
+			&handler.TypedFuncs[lb.GroupKey, lb.GroupKey]{GenericFunc: queue.EnqueueItself[lb.GroupKey]}),
 	}
 }
 
@@ -41,7 +45,8 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch[client.Object](from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := podcache.Pod(before), podcache.Pod(after)
-		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) || endpoints.Ended(was) != endpoints.Ended(is) ||
+		return endpoints.WaitsForGate(was) != endpoints.WaitsForGate(is) ||
+			endpoints.Ended(was) != endpoints.Ended(is) ||
 			was.UID != is.UID || !slices.Equal(was.Status.PodIPs, is.Status.PodIPs)
 	}, queue.Recording(r.Backlog, func(ctx context.Context, pod client.Object) []lb.GroupKey {
 		services, err := r.Pods.ServicesListing(ctx, pod)
@@ -58,7 +63,10 @@ func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey]
 
 // watchNodes watches Nodes, from when a target group has Nodes for targets.
 func (r *Reconciler) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
-	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses, queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey { return r.Book.onInstances() }))
+	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses,
+		queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey {
+			return r.Book.onInstances()
+		}))
 	return source.TypedFunc[lb.GroupKey](func(ctx context.Context, q queue.Queue[lb.GroupKey]) error {
 		go func() {
 			select {

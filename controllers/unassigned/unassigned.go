@@ -40,7 +40,8 @@ type Reconciler struct {
 }
 
 // Reconcile does nothing for an Ingress of a load balancer.
-func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context,
+	name types.NamespacedName) (reconcile.Result, error) {
 	ref := cluster.RefTo(cluster.KindIngress, name.Namespace, name.Name)
 	ing, err := cluster.Get[networkingv1.Ingress](ctx, r.Cache, ref)
 	if err != nil {
@@ -64,7 +65,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, name types.NamespacedName) (
 		}
 	}
 	// While its class is missing, the cloud may have something of it.
-	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Homeless, func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
+	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Homeless,
+		func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if len(place.Homes) > 0 || len(r.Directory.On(ref)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
@@ -82,29 +84,38 @@ func (r *Reconciler) newOf(name types.NamespacedName, found []diag.Diagnostic) [
 	if r.reported[name] = found; len(found) == 0 {
 		delete(r.reported, name)
 	}
-	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool { return slices.Contains(known, d) })
+	return slices.DeleteFunc(slices.Clone(found), func(d diag.Diagnostic) bool {
+		return slices.Contains(known, d)
+	})
 }
 
 // Sources are the watches that wake the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
-		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress, func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
-			return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
-		}),
-		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec, func(ctx context.Context, c *networkingv1.IngressClass) []types.NamespacedName {
-			return r.affected(ctx, cluster.RefOf(cluster.KindIngressClass, c), []string{c.Name})
-		}),
-		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec, onParameters[*v1alpha1.LoadBalancerClass](r, v1alpha1.KindLoadBalancerClass)),
-		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec, onParameters[*v1alpha1.ClusterLoadBalancerClass](r, v1alpha1.KindClusterLoadBalancerClass)),
-		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
-			return namesOf(r.AffectedIn(ctx, n))
-		}),
-		source.TypedChannel(r.Queue, &handler.TypedFuncs[types.NamespacedName, types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
+		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress,
+			func(_ context.Context, ing *networkingv1.Ingress) []types.NamespacedName {
+				return []types.NamespacedName{client.ObjectKeyFromObject(ing)}
+			}),
+		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec,
+			func(ctx context.Context, c *networkingv1.IngressClass) []types.NamespacedName {
+				return r.affected(ctx, cluster.RefOf(cluster.KindIngressClass, c), []string{c.Name})
+			}),
+		queue.Watch(from, &v1alpha1.LoadBalancerClass{}, queue.ChangedSpec,
+			onParameters[*v1alpha1.LoadBalancerClass](r, v1alpha1.KindLoadBalancerClass)),
+		queue.Watch(from, &v1alpha1.ClusterLoadBalancerClass{}, queue.ChangedSpec,
+			onParameters[*v1alpha1.ClusterLoadBalancerClass](r, v1alpha1.KindClusterLoadBalancerClass)),
+		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels,
+			func(ctx context.Context, n *corev1.Namespace) []types.NamespacedName {
+				return namesOf(r.AffectedIn(ctx, n))
+			}),
+		source.TypedChannel(r.Queue, &handler.TypedFuncs[types.NamespacedName,
+			types.NamespacedName]{GenericFunc: queue.EnqueueItself[types.NamespacedName]}),
 	}
 }
 
 // onParameters returns the Ingresses of the classes that refer to an object of a kind.
-func onParameters[T client.Object](r *Reconciler, kind string) func(context.Context, T) []types.NamespacedName {
+func onParameters[T client.Object](r *Reconciler,
+	kind string) func(context.Context, T) []types.NamespacedName {
 	return func(ctx context.Context, o T) []types.NamespacedName {
 		changed := cluster.RefOf(kind, o)
 		classes, err := r.ClassesOf(ctx, changed)
@@ -117,7 +128,8 @@ func onParameters[T client.Object](r *Reconciler, kind string) func(context.Cont
 
 // affected returns the Ingresses that a change of classes, or of an object to which they refer, can
 // place otherwise.
-func (r *Reconciler) affected(ctx context.Context, changed cluster.Ref, classes []string) []types.NamespacedName {
+func (r *Reconciler) affected(ctx context.Context, changed cluster.Ref,
+	classes []string) []types.NamespacedName {
 	return namesOf(r.Affected(ctx, changed, classes))
 }
 

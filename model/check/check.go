@@ -27,7 +27,9 @@ type Finding struct {
 func Good(id, title, detail string) Finding { return Finding{id, title, OK, detail, ""} }
 
 // Bad is a finding of something that is wrong, and what to do about it.
-func Bad(id, title, detail, advice string) Finding { return Finding{id, title, Wrong, detail, advice} }
+func Bad(id, title, detail, advice string) Finding {
+	return Finding{id, title, Wrong, detail, advice}
+}
 
 // Unsure is a finding of something that is not known, and what to do about it.
 func Unsure(id, title, detail, advice string) Finding {

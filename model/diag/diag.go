@@ -55,7 +55,8 @@ func (s Source) At(field string) Source {
 
 // Compare orders sources by object, then by field.
 func (s Source) Compare(o Source) int {
-	return cmp.Or(cmp.Compare(s.Kind, o.Kind), cmp.Compare(s.Namespace, o.Namespace), cmp.Compare(s.Name, o.Name), cmp.Compare(s.Field, o.Field))
+	return cmp.Or(cmp.Compare(s.Kind, o.Kind), cmp.Compare(s.Namespace, o.Namespace),
+		cmp.Compare(s.Name, o.Name), cmp.Compare(s.Field, o.Field))
 }
 
 // MarshalText has JSON represent a source as a string.
@@ -75,7 +76,8 @@ type Diagnostic struct {
 
 // String returns the diagnostic as one printable line.
 func (d Diagnostic) String() string {
-	return printable.Line(string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() + ": " + d.Message)
+	return printable.Line(string(d.Severity) + " " + string(d.Reason) + " " + d.Source.String() +
+		": " + d.Message)
 }
 
 // Sort orders diagnostics by object, field, severity, reason and text, and removes duplicates, so

@@ -60,7 +60,8 @@ func limitOne(ds []Diagnostic) []Diagnostic {
 		}
 	}
 	return append(out, Diagnostic{Severity: Warning, Reason: Omitted, Source: ds[0].Source.At(""),
-		Message: fmt.Sprintf("%d more diagnostics about it are left out, %d of them errors", len(ds)-mostOfOne, errors)})
+		Message: fmt.Sprintf("%d more diagnostics about it are left out, %d of them errors",
+			len(ds)-mostOfOne, errors)})
 }
 
 // weight returns the rank of a severity; errors have the lowest.

@@ -50,7 +50,8 @@ func embedded(ip netip.Addr) netip.Addr {
 	if ip.Is4In6() {
 		return ip.Unmap()
 	}
-	if bytes := ip.As16(); ip.Is6() && (nat64.Contains(ip) || compatible.Contains(ip) && [2]byte(bytes[12:14]) != [2]byte{}) {
+	if bytes := ip.As16(); ip.Is6() &&
+		(nat64.Contains(ip) || compatible.Contains(ip) && [2]byte(bytes[12:14]) != [2]byte{}) {
 		return netip.AddrFrom4([4]byte(bytes[12:]))
 	}
 	return ip

@@ -42,7 +42,8 @@ type SliceList []*discoveryv1.EndpointSlice
 func (l SliceList) Targets(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, e := range l.usable(port, family) {
-		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number}) // further addresses have no meaning in the API
+		// further addresses have no meaning in the API
+		out = append(out, routing.Target{Address: e.Addresses[0], Port: e.number})
 	}
 	return sortedTargets(out)
 }
@@ -82,20 +83,25 @@ func (l SliceList) usable(port *corev1.ServicePort, family string) []usableEndpo
 
 func sortedTargets(targets []routing.Target) []routing.Target {
 	slices.SortFunc(targets, func(a, b routing.Target) int {
-		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port), cmp.Compare(a.Instance, b.Instance))
+		return cmp.Or(cmp.Compare(a.Address, b.Address), cmp.Compare(a.Port, b.Port),
+			cmp.Compare(a.Instance, b.Instance))
 	})
 	return slices.Compact(targets)
 }
 
 // HasNoEndpoints reports whether a Service does not exist, or has no endpoints.
 func (b Objects) HasNoEndpoints() bool {
-	return b.Service == nil || !slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool { return len(s.Endpoints) > 0 })
+	return b.Service == nil || !slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
+		return len(s.Endpoints) > 0
+	})
 }
 
 // HasUnreadyEndpoints reports whether a Service has endpoints that are not ready yet.
 func (b Objects) HasUnreadyEndpoints() bool {
 	return slices.ContainsFunc(b.Slices, func(s *discoveryv1.EndpointSlice) bool {
-		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool { return IsUnready(e) && !b.waits(s, e) })
+		return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
+			return IsUnready(e) && !b.waits(s, e)
+		})
 	})
 }
 
@@ -163,7 +169,9 @@ func Find(c *classSpec, b routing.Backend, now Objects) Found {
 		ref.PortName, ref.PortNumber = "", int32(number)
 	}
 	r := Resolve(c, ref, now)
-	out := Found{Targets: r.Backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed}
+	out := Found{
+		Targets: r.Backend.Targets, Awaited: r.awaited, Doubted: r.doubted, Disputed: r.disputed,
+	}
 	for _, p := range r.Problems {
 		if p.Reason == diag.EndpointForeign || p.Reason == diag.TargetPortNotAllowed {
 			out.Left += p.Text + "\n"

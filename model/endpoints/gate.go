@@ -41,7 +41,8 @@ func WaitsForGateSince(p *corev1.Pod) time.Time {
 
 // HasGate reports whether a Pod declares our readiness gate.
 func HasGate(p *corev1.Pod) bool {
-	return slices.Contains(p.Spec.ReadinessGates, corev1.PodReadinessGate{ConditionType: v1alpha1.TargetHealthGate})
+	return slices.Contains(p.Spec.ReadinessGates,
+		corev1.PodReadinessGate{ConditionType: v1alpha1.TargetHealthGate})
 }
 
 // GateCondition returns the condition of a Pod's gate; nil if it has none.
@@ -96,11 +97,14 @@ func (b Objects) waiting(port *corev1.ServicePort, family string) []routing.Targ
 
 // waits reports whether an endpoint is not ready, and its Pod waits for its gate.
 func (b Objects) waits(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
-	return IsUnready(e) && slices.ContainsFunc(b.Pods, func(p *corev1.Pod) bool { return IsOf(s, e, p) && WaitsForGate(p) })
+	return IsUnready(e) && slices.ContainsFunc(b.Pods, func(p *corev1.Pod) bool {
+		return IsOf(s, e, p) && WaitsForGate(p)
+	})
 }
 
 // IsOf reports whether an endpoint is that of a Pod, and not that of an earlier Pod of the same
 // name.
 func IsOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
-	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" || e.TargetRef.UID == p.UID)
+	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" ||
+		e.TargetRef.UID == p.UID)
 }

@@ -30,8 +30,9 @@ func AddressesOf(n *corev1.Node) NodeAddresses {
 	r := NodeAddresses{
 		Name:     n.Name,
 		Instance: n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:],
-		Open:     !excluded && n.DeletionTimestamp.IsZero() && !slices.ContainsFunc(n.Spec.Taints, closes),
-		Ready:    slices.ContainsFunc(n.Status.Conditions, saysReady),
+		Open: !excluded && n.DeletionTimestamp.IsZero() &&
+			!slices.ContainsFunc(n.Spec.Taints, closes),
+		Ready: slices.ContainsFunc(n.Status.Conditions, saysReady),
 	}
 	for _, a := range n.Status.Addresses {
 		ip, err := netip.ParseAddr(a.Address)
@@ -85,7 +86,8 @@ func (b Objects) nodePort(port *corev1.ServicePort, family string) []routing.Tar
 // of its instance. Nodes that are not ready are targets only if no node is ready. Then it is more
 // likely that their kubelets cannot report than that all nodes fail, and the cloud checks their
 // health.
-func nodeTargets(nodes []*corev1.Node, port int32, family string, serves func(node string) bool) []routing.Target {
+func nodeTargets(nodes []*corev1.Node, port int32, family string,
+	serves func(node string) bool) []routing.Target {
 	var ready, unready []routing.Target
 	for _, n := range nodes {
 		r := AddressesOf(n)

@@ -38,9 +38,10 @@ type Resolution struct {
 	Problems   []Problem // why some or all targets are missing
 	Unverified bool      // no Pods are known, so endpoints were not compared with them
 
-	awaited  []routing.Target // targets that stay if they are registered
-	doubted  bool             // the Pods of endpoints may become known later
-	disputed bool             // no nodes are targets: they would pass requests on to endpoints that must not be targets
+	awaited []routing.Target // targets that stay if they are registered
+	doubted bool             // the Pods of endpoints may become known later
+	// no nodes are targets: they would pass requests on to endpoints that must not be targets
+	disputed bool
 }
 
 // Tell adds a problem.
@@ -75,7 +76,8 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	service := behind.Service
 	if service == nil {
-		r.Tell(diag.Error, diag.ServiceMissing, fmt.Sprintf("there is no Service %s", diag.Cut(ref.Service)))
+		r.Tell(diag.Error, diag.ServiceMissing,
+			fmt.Sprintf("there is no Service %s", diag.Cut(ref.Service)))
 		return
 	}
 	port := portOf(service, ref)
@@ -88,11 +90,16 @@ func (r *Resolution) lookUp(c *classSpec, ref Reference, behind Objects) {
 	}
 	switch {
 	case port == nil:
-		r.Tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+		r.Tell(diag.Error, diag.ServicePortMissing,
+			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
 	case protocolOf(port) != corev1.ProtocolTCP:
-		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.Service, port.Protocol))
+		r.Tell(diag.Error, diag.ServiceUnusable,
+			fmt.Sprintf("port %d of Service %s speaks %s, and HTTP needs TCP", port.Port, ref.Service,
+				port.Protocol))
 	case ref.TargetType == v1alpha1.TargetTypeInstance && port.NodePort == 0 && !getsNodePort(service):
-		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make the Service one of type NodePort, or use target type ip", port.Port, ref.Service))
+		r.Tell(diag.Error, diag.ServiceUnusable,
+			fmt.Sprintf("port %d of Service %s has no node port, which target type instance needs: make "+
+				"the Service one of type NodePort, or use target type ip", port.Port, ref.Service))
 	default:
 		r.find(c, behind, port)
 	}
@@ -108,11 +115,15 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	r.awaited, r.doubted = sortedTargets(screened.awaited), screened.doubted
 	endpoints := behind.Slices.Targets(port, r.Backend.Family)
 	switch {
-	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 && !settings.AllowsTargetPort(c, port.NodePort):
-		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
-			port.Port, r.Backend.Service, port.NodePort, settings.TargetPortsSay(c)))
+	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && port.NodePort != 0 &&
+		!settings.AllowsTargetPort(c, port.NodePort):
+		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+			fmt.Sprintf("port %d of Service %s has node port %d, to which nothing is sent: %s",
+				port.Port, r.Backend.Service, port.NodePort, settings.TargetPortsSay(c)))
 		return
-	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && (screened.refused() > 0 || screened.doubted): // nodes pass requests on to any endpoint
+	case r.Backend.TargetType == v1alpha1.TargetTypeInstance && (screened.refused() > 0 ||
+		screened.doubted):
+		// nodes pass requests on to any endpoint
 		r.disputed = true
 		return
 	case r.Backend.TargetType == v1alpha1.TargetTypeInstance:
@@ -125,9 +136,12 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 	switch {
 	case len(endpoints) == 0 && len(screened.ports) > 0: // with a problem of its own
 	case len(endpoints) == 0 && (runs || listed):
-		r.Tell(diag.Warning, diag.NoEndpoints, fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
+		r.Tell(diag.Warning, diag.NoEndpoints,
+			fmt.Sprintf("Service %s has no ready endpoint for port %d", r.Backend.Service, port.Port))
 	case len(r.Backend.Targets) == 0 && (runs || len(behind.Nodes) > 0):
-		r.Tell(diag.Warning, diag.NoNodes, fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to node port %d", port.Port, r.Backend.Service, port.NodePort))
+		r.Tell(diag.Warning, diag.NoNodes,
+			fmt.Sprintf("there is no node on which requests for port %d of Service %s may be sent to "+
+				"node port %d", port.Port, r.Backend.Service, port.NodePort))
 	}
 }
 
@@ -135,7 +149,8 @@ func (r *Resolution) find(c *classSpec, behind Objects, port *corev1.ServicePort
 // Service from a file may have none yet.
 func getsNodePort(s *corev1.Service) bool {
 	return s.Spec.Type == corev1.ServiceTypeNodePort ||
-		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil || *s.Spec.AllocateLoadBalancerNodePorts)
+		s.Spec.Type == corev1.ServiceTypeLoadBalancer && (s.Spec.AllocateLoadBalancerNodePorts == nil ||
+			*s.Spec.AllocateLoadBalancerNodePorts)
 }
 
 // lookUpExternal makes the external name of an ExternalName Service a target. The author of such a
@@ -144,15 +159,23 @@ func (r *Resolution) lookUpExternal(c *classSpec, ref Reference, service *corev1
 	number, err := strconv.ParseInt(string(r.Backend.Port), 10, 32)
 	switch {
 	case !c.AllowExternalNames:
-		r.Tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.Service))
+		r.Tell(diag.Error, diag.ExternalNameRefused,
+			fmt.Sprintf("Service %s is of type ExternalName, which the class does not allow", ref.Service))
 	case err != nil:
-		r.Tell(diag.Error, diag.ServicePortMissing, fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
+		r.Tell(diag.Error, diag.ServicePortMissing,
+			fmt.Sprintf("Service %s has no port %s", ref.Service, diag.Cut(string(r.Backend.Port))))
 	case isAddress(service.Spec.ExternalName):
-		r.Tell(diag.Error, diag.ExternalNameRefused, fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits and not as an address", ref.Service, service.Spec.ExternalName))
+		r.Tell(diag.Error, diag.ExternalNameRefused,
+			fmt.Sprintf("Service %s has the external name %s, which Kubernetes reads as a name of digits "+
+				"and not as an address", ref.Service, service.Spec.ExternalName))
 	case !settings.AllowsTargetPort(c, int32(number)):
-		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s is of type ExternalName, and nothing is sent to its port %d: %s", ref.Service, number, settings.TargetPortsSay(c)))
+		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+			fmt.Sprintf("Service %s is of type ExternalName, and nothing is sent to its port %d: %s",
+				ref.Service, number, settings.TargetPortsSay(c)))
 	case ref.TargetType == v1alpha1.TargetTypeInstance:
-		r.Tell(diag.Error, diag.ServiceUnusable, fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type instance needs", ref.Service))
+		r.Tell(diag.Error, diag.ServiceUnusable,
+			fmt.Sprintf("Service %s is of type ExternalName and has no node port, which target type "+
+				"instance needs", ref.Service))
 	default:
 		r.Backend.Targets = []routing.Target{{Address: service.Spec.ExternalName, Port: int32(number)}}
 	}
@@ -172,7 +195,8 @@ func portOf(service *corev1.Service, ref Reference) *corev1.ServicePort {
 	var found *corev1.ServicePort
 	for i := range service.Spec.Ports {
 		p := &service.Spec.Ports[i]
-		if ref.PortName != "" && p.Name != ref.PortName || ref.PortName == "" && p.Port != ref.PortNumber {
+		if ref.PortName != "" && p.Name != ref.PortName ||
+			ref.PortName == "" && p.Port != ref.PortNumber {
 			continue
 		}
 		if protocolOf(p) == corev1.ProtocolTCP {
@@ -189,7 +213,8 @@ func protocolOf(p *corev1.ServicePort) corev1.Protocol {
 
 // familyOf returns the IP family of a Service: IPv4 if it has both.
 func familyOf(service *corev1.Service) string {
-	if service != nil && len(service.Spec.IPFamilies) == 1 && service.Spec.IPFamilies[0] == corev1.IPv6Protocol {
+	if service != nil && len(service.Spec.IPFamilies) == 1 && service.Spec.IPFamilies[0] ==
+		corev1.IPv6Protocol {
 		return ipv6
 	}
 	return IPv4

@@ -36,7 +36,9 @@ type screening struct {
 
 // screen decides for each endpoint of a Service port whether it may be a target.
 func screen(c *classSpec, b Objects, port *corev1.ServicePort, backend routing.Backend) *screening {
-	s := &screening{class: c, backend: backend, behind: b, pods: make(map[string]*corev1.Pod, len(b.Pods))}
+	s := &screening{
+		class: c, backend: backend, behind: b, pods: make(map[string]*corev1.Pod, len(b.Pods)),
+	}
 	for _, p := range b.Pods {
 		s.pods[p.Name] = p
 	}
@@ -58,7 +60,8 @@ func screen(c *classSpec, b Objects, port *corev1.ServicePort, backend routing.B
 func (s *screening) onNodes() bool { return s.backend.TargetType == v1alpha1.TargetTypeInstance }
 
 // sift returns an EndpointSlice without the endpoints that must not be targets.
-func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discoveryv1.EndpointSlice {
+func (s *screening) sift(slice *discoveryv1.EndpointSlice,
+	number int32) *discoveryv1.EndpointSlice {
 	out := make([]discoveryv1.Endpoint, 0, len(slice.Endpoints))
 	for _, e := range slice.Endpoints {
 		if len(e.Addresses) > 0 && s.passes(slice, e, number) {
@@ -74,7 +77,8 @@ func (s *screening) sift(slice *discoveryv1.EndpointSlice, number int32) *discov
 }
 
 // passes reports whether an endpoint may be a target, and records why it may not.
-func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, number int32) bool {
+func (s *screening) passes(slice *discoveryv1.EndpointSlice, e discoveryv1.Endpoint,
+	number int32) bool {
 	address := e.Addresses[0]
 	if s.onNodes() && !isServing(e) { // nodes pass no requests on to it
 		return true
@@ -122,19 +126,25 @@ func (s *screening) refused() int { return len(s.never) + len(s.foreign) }
 func (s *screening) tell(r *Resolution) {
 	severity, consequence := diag.Warning, ""
 	if s.onNodes() {
-		severity, consequence = diag.Error, "; nodes would pass requests on to it, so nothing is sent to the Service"
+		severity, consequence = diag.Error,
+			"; nodes would pass requests on to it, so nothing is sent to the Service"
 	}
 	if n := len(s.never); n > 0 {
-		r.Tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are never targets%s",
-			s.backend.Service, counted(n), diag.Cut(s.never[0]), s.kind, consequence))
+		r.Tell(severity, diag.EndpointForeign,
+			fmt.Sprintf("Service %s has %s left out: %s is %s, and addresses of that kind are "+
+				"never targets%s",
+				s.backend.Service, counted(n), diag.Cut(s.never[0]), s.kind, consequence))
 	}
 	if n := len(s.foreign); n > 0 {
-		r.Tell(severity, diag.EndpointForeign, fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace (%s), and the class does not say `foreignEndpoints: true`%s",
-			s.backend.Service, counted(n), diag.Cut(s.foreign[0]), s.why, consequence))
+		r.Tell(severity, diag.EndpointForeign,
+			fmt.Sprintf("Service %s has %s left out: %s is not the address of a Pod of its namespace "+
+				"(%s), and the class does not say `foreignEndpoints: true`%s",
+				s.backend.Service, counted(n), diag.Cut(s.foreign[0]), s.why, consequence))
 	}
 	if len(s.ports) > 0 {
-		r.Tell(diag.Error, diag.TargetPortNotAllowed, fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
-			s.backend.Service, slices.Min(s.ports), settings.TargetPortsSay(s.class)))
+		r.Tell(diag.Error, diag.TargetPortNotAllowed,
+			fmt.Sprintf("Service %s has endpoints on port %d, which are left out: %s",
+				s.backend.Service, slices.Min(s.ports), settings.TargetPortsSay(s.class)))
 	}
 	r.Unverified = s.blind > 0
 }

@@ -38,9 +38,11 @@ func FromRouting(a routing.Action) Action {
 	out := Action{Auth: a.Auth, Rewrite: a.Rewrite}
 	switch {
 	case a.Fixed != nil:
-		out.Kind, out.Status, out.ContentType, out.Body = "fixed", a.Fixed.Status, a.Fixed.ContentType, a.Fixed.Body
+		out.Kind, out.Status, out.ContentType, out.Body = "fixed", a.Fixed.Status, a.Fixed.ContentType,
+			a.Fixed.Body
 	case a.Redirect != nil:
-		out.Kind, out.Status, out.Location, out.Redirect = "redirect", a.Redirect.Status, a.Redirect.Template(), a.Redirect
+		out.Kind, out.Status, out.Location, out.Redirect = "redirect", a.Redirect.Status,
+			a.Redirect.Template(), a.Redirect
 	default:
 		out.Kind, out.StickySeconds = "forward", a.StickySeconds
 		for _, w := range a.Forward {

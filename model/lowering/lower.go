@@ -75,7 +75,8 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 		}
 	}
 	out.Settings = lb.ListenerSettings{Inbound: l.Inbound, TLSPolicy: l.TLSPolicy,
-		Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags, ClientSecrets: clientSecretsDigest(&out)}
+		Attributes: l.Attributes, Mutual: l.Mutual, Tags: t.Settings.Tags,
+		ClientSecrets: clientSecretsDigest(&out)}
 	out.Verifies = l.Mutual.Verifies()
 	out.Digest = lb.DigestOf(out.Settings)
 	return out
@@ -177,7 +178,8 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener,
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
 			Version: b.Version, Family: b.Family, Digest: lb.DigestOf(lb.GroupSettings{HealthCheck: b.Health,
 				Attributes: attributes, Tags: t.Settings.Tags}),
-			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags, Targets: c.Targets(b.TargetType, b.Targets),
+			Provider: b.Provider, Health: b.Health, Attributes: attributes, Tags: t.Settings.Tags,
+			Targets: c.Targets(b.TargetType, b.Targets),
 		})
 	}
 	return groups, refusals
@@ -195,7 +197,8 @@ func certificates(t *precedence.Table, listeners []lb.Listener) []lb.Certificate
 	for _, c := range t.Certificates {
 		if used[c.ID] && len(c.Secrets) > 0 {
 			out = append(out, lb.Certificate{
-				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind, Digest: lb.CertificateSettings{Tags: t.Settings.Tags}.Digest(), Tags: t.Settings.Tags,
+				ID: c.ID, Hosts: c.Hosts, Kind: c.Kind,
+				Digest: lb.CertificateSettings{Tags: t.Settings.Tags}.Digest(), Tags: t.Settings.Tags,
 				Secrets: c.Secrets, Pair: c.Pair, Origin: c.Origin,
 			})
 		}

@@ -179,10 +179,10 @@ func (r *refuser) defaults() []routing.Default {
 			r.refusals = append(r.refusals,
 				Refusal{Owner: d.Owner, Source: d.Source, Reason: diag.TooComplex,
 					Why: fmt.Sprintf(
-						"the class lets requests that miss the paths of a host go on to the paths of less specific "+
-							"hosts before its default backend, "+
-							"and for the hosts that this one is to answer for these are more than %d in all: name fewer "+
-							"hosts, or write fewer paths without a host", mostRepeated)})
+						"the class lets requests that miss the paths of a host go on to the paths of "+
+							"less specific hosts before its default backend, and for the hosts that this one is "+
+							"to answer for these are more than %d in all: name fewer hosts, or write fewer paths "+
+							"without a host", mostRepeated)})
 			continue
 		}
 		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
@@ -223,8 +223,8 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 	return out
 }
 
-// cannot says why a route has no rule on this port, its host apart, or "". WildcardsOfHosts is how many
-// wildcards the hosts have that it is repeated for if it is for any host.
+// cannot says why a route has no rule on this port, its host apart, or "". WildcardsOfHosts is how
+// many wildcards the hosts have that it is repeated for if it is for any host.
 func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
 	if why := cannotDo(s.caps, r.Action); why != "" {
 		return why
@@ -239,7 +239,8 @@ func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
 	further := mostWildcards(s.caps, r.When)
 	if !allowsWildcards(s.caps, hosts+further) {
 		return fmt.Sprintf(
-			"its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts", s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
+			"its conditions have too many wildcards: a rule of %s has room for %d besides the %d of hosts",
+			s.caps.Name, s.caps.WildcardsPerRule-hosts, hosts)
 	}
 	if r.Path != routing.Root {
 		switch said := s.path(r.Path); {
@@ -352,7 +353,8 @@ func cannotReach(c lb.Capabilities, t *precedence.Table, a routing.Action) strin
 		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != lb.InstanceTarget &&
 			slices.ContainsFunc(b.Targets, lb.IsNamed) {
 			return fmt.Sprintf(
-				"Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service, c.Name, unanswered)
+				"Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service,
+				c.Name, unanswered)
 		}
 	}
 	return ""

@@ -125,7 +125,8 @@ func cannotSplit(c lb.Capabilities, when routing.Conditions) string {
 			}
 			if part.Field == "source" && slices.Contains(c.SourcesRefused, v) {
 				return fmt.Sprintf(
-					"%s takes no condition on the source %s: leave it out, for no request comes from it", c.Name, v)
+					"%s takes no condition on the source %s: leave it out, for no request comes from it", c.Name,
+					v)
 			}
 		}
 	}

@@ -11,8 +11,8 @@ import (
 // This file lists the annotations and fields that an Ingress uses, so that their use can be
 // counted.
 
-// Features returns what an accepted version uses: annotations of the table by their names, and fields
-// of the API. There are as many as there are annotations and a few more, whatever its author
+// Features returns what an accepted version uses: annotations of the table by their names, and
+// fields of the API. There are as many as there are annotations and a few more, whatever its author
 // writes.
 func (a Accepted) Features() []string {
 	var out []string
@@ -42,7 +42,8 @@ func (a Accepted) Features() []string {
 				continue
 			}
 			switch *p.PathType {
-			case networkingv1.PathTypeExact, networkingv1.PathTypePrefix, networkingv1.PathTypeImplementationSpecific:
+			case networkingv1.PathTypeExact, networkingv1.PathTypePrefix,
+				networkingv1.PathTypeImplementationSpecific:
 				uses["pathType "+string(*p.PathType)] = true
 			}
 		}

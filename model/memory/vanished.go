@@ -46,5 +46,9 @@ func (r Member) Memorable() bool { return r.Served && r.LastAccepted != nil }
 // Ingress returns an Ingress that has vanished, as its record has it.
 func (r Member) Ingress(ingress string) *networkingv1.Ingress {
 	namespace, name, _ := strings.Cut(ingress, "/")
-	return &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(r.Created)}}
+	return &networkingv1.Ingress{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: namespace, Name: name, CreationTimestamp: metav1.NewTime(r.Created),
+		},
+	}
 }

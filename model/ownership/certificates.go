@@ -44,7 +44,8 @@ func (o *Owners) Overlaps(c Certificate) iter.Seq[Overlap] {
 		for _, name := range c.Names {
 			for _, host := range o.meet(c.By.Namespace, name) {
 				is := o.of[host]
-				if !yield(Overlap{Name: name, Host: host, Owner: is.namespace, Claim: is.claim, First: is.before(host, name, c)}) {
+				if !yield(Overlap{Name: name, Host: host, Owner: is.namespace, Claim: is.claim,
+					First: is.before(host, name, c)}) {
 					return
 				}
 			}
@@ -61,7 +62,8 @@ func (o *Owners) meet(namespace string, name routing.Host) []routing.Host {
 	if owned && is.namespace != namespace {
 		out = append(out, name)
 	}
-	if above, covered := o.above(name); covered && above.namespace != namespace && (!owned || is.namespace != namespace && is.claim == nil) {
+	if above, covered := o.above(name); covered && above.namespace != namespace &&
+		(!owned || is.namespace != namespace && is.claim == nil) {
 		parent, _ := name.Parent()
 		out = append(out, parent)
 	}

@@ -39,7 +39,8 @@ type Holding struct {
 type Owners struct {
 	claims []Claim
 	of     map[routing.Host]owner
-	below  map[routing.Host][]routing.Host // the precise hosts that are owned, by the wildcards above them
+	// the precise hosts that are owned, by the wildcards above them
+	below map[routing.Host][]routing.Host
 }
 
 // An owner is the namespace that a host belongs to.
@@ -84,7 +85,9 @@ func candidatesOf(claims []Claim, held []Holding) map[routing.Host]map[string]ca
 		return all[h]
 	}
 	for _, h := range held {
-		of(h.Host)[h.Namespace] = candidate{granted: h.Granted, held: true, settled: h.Settled, from: h.From}
+		of(h.Host)[h.Namespace] = candidate{
+			granted: h.Granted, held: true, settled: h.Settled, from: h.From,
+		}
 	}
 	for i := range claims {
 		claim := &claims[i]
@@ -104,7 +107,9 @@ func (o *Owners) decide(host routing.Host, among map[string]candidate) {
 	for namespace, c := range among {
 		all = append(all, owner{c, namespace})
 	}
-	slices.SortFunc(all, func(a, b owner) int { return cmp.Or(first(b.granted, a.granted), compareAge(a.candidate, b.candidate)) })
+	slices.SortFunc(all, func(a, b owner) int {
+		return cmp.Or(first(b.granted, a.granted), compareAge(a.candidate, b.candidate))
+	})
 	above, covered := o.above(host)
 	for _, c := range all {
 		if !covered || above.namespace == c.namespace || c.granted || c.precedes(above.candidate) {

@@ -224,9 +224,11 @@ const (
 
 func markOf(s Step) mark {
 	switch s.(type) {
-	case CreateLoadBalancer, ImportCertificate, CreateTargetGroup, CreateListener, AttachCertificate, CreateRule:
+	case CreateLoadBalancer, ImportCertificate, CreateTargetGroup, CreateListener,
+		AttachCertificate, CreateRule:
 		return created
-	case DeleteLoadBalancer, DeleteCertificate, DeleteTargetGroup, DeleteListener, DetachCertificate, DeleteRule:
+	case DeleteLoadBalancer, DeleteCertificate, DeleteTargetGroup, DeleteListener,
+		DetachCertificate, DeleteRule:
 		return deleted
 	default:
 		return changed

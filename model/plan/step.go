@@ -267,9 +267,10 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 		return
 	}
 	seen := lb.ObservedListener{
-		Port: s.Listener.Port, Protocol: s.Listener.Protocol, Certificates: slices.Clone(s.Listener.Certificates),
-		Verifies: s.Listener.Verifies, Digest: s.Listener.Digest, ClientSecrets: s.Listener.Settings.ClientSecrets,
-		Default: s.Listener.Default, Handle: r.Handle,
+		Port: s.Listener.Port, Protocol: s.Listener.Protocol,
+		Certificates: slices.Clone(s.Listener.Certificates),
+		Verifies:     s.Listener.Verifies, Digest: s.Listener.Digest,
+		ClientSecrets: s.Listener.Settings.ClientSecrets, Default: s.Listener.Default, Handle: r.Handle,
 	}
 	at, _ := slices.BinarySearchFunc(o.Listeners, s.Listener.Port,
 		func(l lb.ObservedListener, port int32) int {
@@ -286,7 +287,8 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	if l == nil {
 		return
 	}
-	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies, s.Listener.Digest, s.Listener.Default
+	l.Protocol, l.Verifies, l.Digest, l.Default = s.Listener.Protocol, s.Listener.Verifies,
+		s.Listener.Digest, s.Listener.Default
 	l.ClientSecrets = s.Listener.Settings.ClientSecrets
 	if s.Listener.Protocol != routing.HTTPS || len(s.Listener.Certificates) == 0 {
 		l.Certificates = nil

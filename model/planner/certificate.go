@@ -23,7 +23,9 @@ func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
 	})
 	unwanted := slices.DeleteFunc(slices.Clone(seen.Certificates),
 		func(c lb.ObservedCertificate) bool {
-			return slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool { return w.ID == c.ID })
+			return slices.ContainsFunc(want.Certificates, func(w lb.Certificate) bool {
+				return w.ID == c.ID
+			})
 		})
 	after := seen
 	var renewed []plan.ReplaceCertificate
@@ -159,7 +161,8 @@ func (d *difference) removeCertificates(ch *change) {
 		}) && d.hasRoom(schedule.Certificates):
 			both := d.tasks[t].Step.(plan.ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
-			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both}, 1
+			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both},
+				1
 			t = d.detach(ch, id)
 			d.tasks[t].After = append(d.tasks[t].After, ch.settingsFirst)
 		}

@@ -138,9 +138,11 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	known *overlapCache, renewed []plan.ReplaceCertificate, parking parkingMode) *difference {
 	d := &difference{
 		seen: seen, want: want, caps: c, overlaps: known, inUse: plan.GroupsInUse(seen), loadBalancerReady: absent, webACLReady: absent, firewallUnused: absent,
-		imported: map[lb.CertificateID]int{}, registered: map[lb.GroupID]int{}, healthy: map[lb.GroupID]int{},
-		sticky: map[lb.GroupID]int{}, notSticky: map[lb.GroupID]int{},
-		stopNaming: map[lb.GroupID][]int{}, startNaming: map[lb.GroupID][]int{}, parkedHealthy: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
+		imported: map[lb.CertificateID]int{}, registered: map[lb.GroupID]int{},
+		healthy: map[lb.GroupID]int{},
+		sticky:  map[lb.GroupID]int{}, notSticky: map[lb.GroupID]int{},
+		stopNaming: map[lb.GroupID][]int{}, startNaming: map[lb.GroupID][]int{},
+		parkedHealthy: map[lb.GroupID]int{}, detached: map[lb.CertificateID][]int{},
 	}
 	if want.Empty() {
 		d.deleteAll()
@@ -185,7 +187,9 @@ func (d *difference) deleteAll() {
 	taken := schedule.InUse(d.seen)
 	t := d.add(plan.DeleteLoadBalancer{Key: d.seen.Key},
 		schedule.Places{schedule.Rules: -taken[schedule.Rules],
-			schedule.Certificates: -taken[schedule.Certificates], schedule.Listeners: -taken[schedule.Listeners], schedule.Verifying: -taken[schedule.Verifying]})
+			schedule.Certificates: -taken[schedule.Certificates],
+			schedule.Listeners:    -taken[schedule.Listeners],
+			schedule.Verifying:    -taken[schedule.Verifying]})
 	d.firewallUnused = t
 	for _, g := range d.seen.TargetGroups {
 		d.stopNaming[g.ID] = []int{t}

@@ -131,7 +131,8 @@ func deleteRuleEarly(key lb.Key, port int32, r lb.ObservedRule, because string) 
 	step := plan.DeleteRule{Port: port, Priority: r.Priority, Rule: r.Rule}
 	return earlyDeletion{step, deleteFirst(key, fmt.Sprintf(
 		"%s, so the rule %s (%s) is deleted before its successor exists. Until then its requests get "+
-			"the answer of what is left below it, which may be the default.", because, step.ID(), r.MatchKey()))}
+			"the answer of what is left below it, which may be the default.", because, step.ID(),
+		r.MatchKey()))}
 }
 
 func deleteFirst(key lb.Key, message string) diag.Diagnostic {
@@ -142,9 +143,9 @@ func deleteFirst(key lb.Key, message string) diag.Diagnostic {
 // targetsUnchecked says that target groups take over requests though their health is not known.
 func targetsUnchecked(key lb.Key) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: plan.SourceOf(key),
-		Message: "There is no room for a rule " +
-			"that has targets checked before requests are sent to them. Requests that other targets answer " +
-			"now may be answered 503 until the first check is over."}
+		Message: "There is no room for a rule that has targets checked before requests are sent to " +
+			"them. Requests that other targets answer now may be answered 503 until the first check " +
+			"is over."}
 }
 
 // settingsUnread says that settings could not be compared with the wanted ones.
@@ -164,5 +165,6 @@ func stepComesEarly(key lb.Key, s plan.Step) diag.Diagnostic {
 		Source: plan.SourceOf(key), Message: fmt.Sprintf(
 			"Ports that redirect to each other change in ways that depend on each other. From %q %s until "+
 				"the plan is done, "+
-				"a redirected request may arrive at a port that has changed already, or has yet to change.", s.Op(), s.ID())}
+				"a redirected request may arrive at a port that has changed already, or has yet to change.",
+			s.Op(), s.ID())}
 }

@@ -116,7 +116,8 @@ func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Pl
 func (d *difference) closePort(ch *change) {
 	t := d.add(plan.DeleteListener{Port: ch.port},
 		schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1,
-			schedule.Certificates: -further(ch.seen.Certificates), schedule.Verifying: -one(ch.seen.Verifies)})
+			schedule.Certificates: -further(ch.seen.Certificates),
+			schedule.Verifying:    -one(ch.seen.Verifies)})
 	d.removeNaming(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.removeNaming(t, r.Action)

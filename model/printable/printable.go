@@ -16,7 +16,8 @@ import (
 // nothing. The tables are those of
 // https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other characters are not
 // printable to Go.
-var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point,
+	unicode.Variation_Selector}
 
 // Line returns the text as a part of one line. Every character that does not show as itself is
 // replaced by its escape in Go's syntax: controls (line breaks and tabs too), format characters

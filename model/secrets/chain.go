@@ -117,8 +117,8 @@ func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time
 	}, pair.Leaf.NotAfter, nil
 }
 
-// certificatesIn returns the certificates of a chain in PEM, the leaf first, with keys of sizes that
-// are taken. It skips other blocks.
+// certificatesIn returns the certificates of a chain in PEM, the leaf first, with keys of sizes
+// that are taken. It skips other blocks.
 func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for blocks := 1; ; blocks++ {
@@ -156,7 +156,8 @@ func checkKey(c *x509.Certificate, leaf bool) error {
 	case *rsa.PublicKey:
 		switch size := key.N.BitLen(); {
 		case !leaf && size > mostAuthorityBits:
-			return fmt.Errorf("a certificate of its chain has an RSA key of %d bits, and %d are the most", size, mostAuthorityBits)
+			return fmt.Errorf("a certificate of its chain has an RSA key of %d bits, and %d are the most",
+				size, mostAuthorityBits)
 		case leaf && size < leastBits:
 			return fmt.Errorf("its RSA key has %d bits, and %d are the least that is safe", size, leastBits)
 		case leaf && size > mostBits:
@@ -170,8 +171,9 @@ func checkKey(c *x509.Certificate, leaf bool) error {
 	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", c.PublicKeyAlgorithm)
 }
 
-// ordered returns a chain in PEM in which each certificate is signed by the next, in whichever order
-// the Secret has those behind the first. It leaves out certificates that are not of the chain.
+// ordered returns a chain in PEM in which each certificate is signed by the next, in whichever
+// order the Secret has those behind the first. It leaves out certificates that are not of the
+// chain.
 func ordered(certificates []*x509.Certificate) ([]byte, error) {
 	others := slices.Clone(certificates[1:])
 	var chain []byte
@@ -181,7 +183,8 @@ func ordered(certificates []*x509.Certificate) ([]byte, error) {
 		// Of several with the name of the issuer, the one with the key that the certificate names is
 		// tried first.
 		slices.SortStableFunc(others, func(a, b *x509.Certificate) int {
-			return compareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId), !bytes.Equal(b.SubjectKeyId, last.AuthorityKeyId))
+			return compareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId),
+				!bytes.Equal(b.SubjectKeyId, last.AuthorityKeyId))
 		})
 		at := slices.IndexFunc(others, func(c *x509.Certificate) bool {
 			if !bytes.Equal(c.RawSubject, last.RawIssuer) || checks == mostSignatures {
@@ -196,7 +199,8 @@ func ordered(certificates []*x509.Certificate) ([]byte, error) {
 		}
 	}
 	if checks == mostSignatures && len(others) > 0 {
-		return nil, fmt.Errorf("several certificates of its chain have one name, and %d signatures do not tell their order: put each behind the one that it has signed", mostSignatures)
+		return nil, fmt.Errorf("several certificates of its chain have one name, and %d signatures do "+
+			"not tell their order: put each behind the one that it has signed", mostSignatures)
 	}
 	if len(others) > 0 && len(others) == len(certificates)-1 {
 		return nil, errors.New("none of the certificates behind the first has signed it")

@@ -13,7 +13,8 @@ import (
 // This file reads ARNs of certificates.
 
 // certificateARN matches the ARNs of certificates.
-var certificateARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+|iam::[0-9]{12}:server-certificate/[A-Za-z0-9+=,.@_/-]+)$`)
+var certificateARN = regexp.MustCompile(
+	`^arn:[a-z0-9-]+:(acm:[a-z0-9-]+:[0-9]{12}:certificate/[A-Za-z0-9-]+|iam::[0-9]{12}:server-certificate/[A-Za-z0-9+=,.@_/-]+)$`)
 
 // parseARNs reads a list of ARNs of certificates.
 func parseARNs(text string) ([]routing.CertificateID, error) {

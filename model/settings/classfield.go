@@ -36,13 +36,15 @@ func ValidateClass(c *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Erro
 		}
 	}
 	if err := CheckHealth(nil, c); err != nil && len(errs) == 0 {
-		errs = append(errs, field.Invalid(at.Child("healthCheck", "timeoutSeconds"), c.HealthCheck.TimeoutSeconds, err.Error()))
+		errs = append(errs, field.Invalid(at.Child("healthCheck", "timeoutSeconds"),
+			c.HealthCheck.TimeoutSeconds, err.Error()))
 	}
 	return errs
 }
 
 // fieldOf reads a field that says nothing if it is empty.
-func fieldOf(of func(*v1alpha1.LoadBalancerClassSpec) string) func(*v1alpha1.LoadBalancerClassSpec) (string, bool) {
+func fieldOf(of func(*v1alpha1.LoadBalancerClassSpec) string) func(
+	*v1alpha1.LoadBalancerClassSpec) (string, bool) {
 	return func(c *v1alpha1.LoadBalancerClassSpec) (string, bool) {
 		value := of(c)
 		return value, value != ""

@@ -116,13 +116,15 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	}
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(e.header)) {
-		errs = append(errs, checkHeaderName(name), add("header", strings.ToLower(name), e.header[name], headerValue))
+		errs = append(errs, checkHeaderName(name),
+			add("header", strings.ToLower(name), e.header[name], headerValue))
 	}
 	if e.method != nil {
 		errs = append(errs, add("method", "", e.method, methodValue))
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.query)) {
-		errs = append(errs, checkQueryName(name), add("query", strings.ToLower(name), e.query[name], queryValue))
+		errs = append(errs, checkQueryName(name),
+			add("query", strings.ToLower(name), e.query[name], queryValue))
 	}
 	if e.source != nil {
 		errs = append(errs, add("source", "", e.source, sourceValue))
@@ -158,21 +160,24 @@ func checkHeaderName(name string) error {
 
 func checkQueryName(name string) error {
 	if !queryText.MatchString(name) || strings.ContainsAny(name, "*?") {
-		return fmt.Errorf("%s is not the name of a parameter that every client sends as it is", diag.Quote(name))
+		return fmt.Errorf("%s is not the name of a parameter that every client sends as it is",
+			diag.Quote(name))
 	}
 	return nil
 }
 
 func headerValue(v string) (string, error) {
 	if !headerText.MatchString(v) || strings.Contains(v, `\`) || len(v) > longestValue {
-		return "", fmt.Errorf("%s is not 1 to %d visible characters, the backslash not among them", diag.Quote(v), longestValue)
+		return "", fmt.Errorf("%s is not 1 to %d visible characters, the backslash not among them",
+			diag.Quote(v), longestValue)
 	}
 	return strings.ToLower(v), nil
 }
 
 func queryValue(v string) (string, error) {
 	if !queryText.MatchString(v) || len(v) > longestValue {
-		return "", fmt.Errorf("%s is not 1 to %d characters that every client sends as they are", diag.Quote(v), longestValue)
+		return "", fmt.Errorf("%s is not 1 to %d characters that every client sends as they are",
+			diag.Quote(v), longestValue)
 	}
 	return strings.ToLower(v), nil
 }
@@ -211,7 +216,8 @@ func checkOnce(sorted routing.Conditions) error {
 
 // narrows reports whether the narrowing is about a path.
 func (n narrowing) narrows(p *networkingv1.HTTPIngressPath) bool {
-	return (n.backend == "" || n.backend == backendName(&p.Backend)) && (n.path == "" || n.path == p.Path)
+	return (n.backend == "" || n.backend == backendName(&p.Backend)) &&
+		(n.path == "" || n.path == p.Path)
 }
 
 func backendName(b *networkingv1.IngressBackend) string {
@@ -262,8 +268,10 @@ func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
 		switch {
 		case !about[i]:
 			return fmt.Errorf("entry %d is about no path of this Ingress", i+1)
-		case spec.DefaultBackend != nil && n.path == "" && (n.backend == "" || n.backend == backendName(spec.DefaultBackend)):
-			return fmt.Errorf("entry %d would not hold for spec.defaultBackend, which answers whatever no path matches: give it a path, or another backend", i+1)
+		case spec.DefaultBackend != nil && n.path == "" &&
+			(n.backend == "" || n.backend == backendName(spec.DefaultBackend)):
+			return fmt.Errorf("entry %d would not hold for spec.defaultBackend, which answers whatever no "+
+				"path matches: give it a path, or another backend", i+1)
 		}
 	}
 	return nil

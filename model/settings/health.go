@@ -21,7 +21,8 @@ const trafficPort = "traffic-port"
 
 // HealthCheck returns the health check of targets that speak a protocol and a version of HTTP, as
 // annotations say under a class. Codes of another version are passed over.
-func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, protocol routing.Protocol, version routing.Version) routing.HealthCheck {
+func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec,
+	protocol routing.Protocol, version routing.Version) routing.HealthCheck {
 	var v Values
 	for i := range Table {
 		s := &Table[i]
@@ -31,7 +32,9 @@ func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, prot
 		byClass, _ := s.ofClass(c)
 		values := []string{said[s.Annotation], byClass, s.usual(protocol, version)}
 		if s.Annotation == HealthCodes {
-			values = slices.DeleteFunc(values, func(codes string) bool { return !AreCodesOf(version, codes) })
+			values = slices.DeleteFunc(values, func(codes string) bool {
+				return !AreCodesOf(version, codes)
+			})
 		}
 		_ = s.put(&v, first(values...)) // every value has been checked
 	}
@@ -42,7 +45,8 @@ func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec, prot
 func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) error {
 	h := HealthCheck(said, c, "", "")
 	if h.TimeoutSeconds >= h.IntervalSeconds {
-		return fmt.Errorf("health checks every %d seconds cannot wait %d seconds for an answer: the timeout has to be shorter", h.IntervalSeconds, h.TimeoutSeconds)
+		return fmt.Errorf("health checks every %d seconds cannot wait %d seconds for an answer: the "+
+			"timeout has to be shorter", h.IntervalSeconds, h.TimeoutSeconds)
 	}
 	return nil
 }
@@ -87,8 +91,9 @@ var healthPort = Type{
 var successCodes = Type{
 	words: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", check: checkCodes,
 	Bound: fields.Bound{Longest: 255,
-		Pattern: regexp.MustCompile(`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`),
-		Unlike:  "it is not a list of statuses and ranges of them"},
+		Pattern: regexp.MustCompile(
+			`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`),
+		Unlike: "it is not a list of statuses and ranges of them"},
 }
 
 func checkHealthPort(port string) error {
@@ -117,7 +122,8 @@ func checkRanges(list string, least, most int) error {
 		low, err := integer(from, least, most)
 		high, err2 := integer(to, low, most)
 		if err := errors.Join(err, err2); err != nil || high < low {
-			return fmt.Errorf("%s is neither a status from %d to %d nor a range of them", diag.Quote(item), least, most)
+			return fmt.Errorf("%s is neither a status from %d to %d nor a range of them", diag.Quote(item),
+				least, most)
 		}
 	}
 	return nil

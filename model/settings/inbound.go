@@ -47,9 +47,11 @@ func checkInbound(sources []string) error {
 		}
 		switch p, err := netip.ParsePrefix(s); {
 		case err != nil:
-			return fmt.Errorf("%s is neither a range of addresses, as in 10.0.0.0/8, nor a list of them, as in pl-0123456789abcdef0", diag.Quote(s))
+			return fmt.Errorf("%s is neither a range of addresses, as in 10.0.0.0/8, nor a list of them, "+
+				"as in pl-0123456789abcdef0", diag.Quote(s))
 		case p.Addr().Is4In6():
-			return fmt.Errorf("%s is a range of IPv4 addresses in the form of IPv6, in which none arrive; write it as one of IPv4", s)
+			return fmt.Errorf("%s is a range of IPv4 addresses in the form of IPv6, in which none arrive; "+
+				"write it as one of IPv4", s)
 		case p != p.Masked():
 			return fmt.Errorf("%s has more than a range of addresses; it would be %s", s, p.Masked())
 		}
@@ -58,7 +60,8 @@ func checkInbound(sources []string) error {
 	case len(sources) == 0:
 		return errors.New("no range is listed")
 	case len(sources) > mostSources:
-		return fmt.Errorf("%d ranges are listed, and %d are the most that there can be", len(sources), mostSources)
+		return fmt.Errorf("%d ranges are listed, and %d are the most that there can be", len(sources),
+			mostSources)
 	}
 	return nil
 }
@@ -109,7 +112,8 @@ func setOf(sources []string) sourceSet {
 			set.lists = append(set.lists, s)
 		}
 	}
-	slices.SortFunc(set.spans, func(a, b span) int { return a.first.Compare(b.first) }) // IPv4 before IPv6
+	// IPv4 before IPv6
+	slices.SortFunc(set.spans, func(a, b span) int { return a.first.Compare(b.first) })
 	merged := set.spans[:0]
 	for _, s := range set.spans {
 		if n := len(merged); n > 0 && merged[n-1].reaches(s) {
@@ -152,13 +156,16 @@ func (s sourceSet) contains(o sourceSet) bool {
 	if s.everything() {
 		return true
 	}
-	return s.containsSpans(o) && !slices.ContainsFunc(o.lists, func(list string) bool { return !slices.Contains(s.lists, list) })
+	return s.containsSpans(o) && !slices.ContainsFunc(o.lists, func(list string) bool {
+		return !slices.Contains(s.lists, list)
+	})
 }
 
 func (s sourceSet) containsSpans(o sourceSet) bool {
 	for _, inner := range o.spans {
 		if !slices.ContainsFunc(s.spans, func(outer span) bool {
-			return outer.first.BitLen() == inner.first.BitLen() && !inner.first.Less(outer.first) && !outer.last.Less(inner.last)
+			return outer.first.BitLen() == inner.first.BitLen() && !inner.first.Less(outer.first) &&
+				!outer.last.Less(inner.last)
 		}) {
 			return false
 		}

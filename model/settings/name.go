@@ -22,8 +22,10 @@ var loadBalancerName = Type{
 			"dash at either end",
 	},
 	check: func(name string) error {
-		if lower := strings.ToLower(name); strings.HasPrefix(lower, "fl-") || strings.HasPrefix(lower, "internal-") {
-			return errors.New("names that begin with fl- are those that Fairlead gives, and with internal- AWS lets names of its own begin")
+		if lower := strings.ToLower(name); strings.HasPrefix(lower, "fl-") ||
+			strings.HasPrefix(lower, "internal-") {
+			return errors.New("names that begin with fl- are those that Fairlead gives, and with " +
+				"internal- AWS lets names of its own begin")
 		}
 		return nil
 	},
@@ -42,8 +44,9 @@ var tlsPolicy = Type{
 var webACL = Type{
 	words: "name or ARN of a web ACL of the load balancer's region, or `none`",
 	Bound: fields.Bound{Longest: 256,
-		Pattern: regexp.MustCompile(`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`),
-		Unlike:  "it is neither the name nor the ARN of a regional web ACL, nor none"},
+		Pattern: regexp.MustCompile(
+			`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`),
+		Unlike: "it is neither the name nor the ARN of a regional web ACL, nor none"},
 }
 
 // IsWebACL reports whether a value names a web ACL.

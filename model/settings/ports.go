@@ -87,7 +87,8 @@ func parseJSONPorts(text string) ([]v1alpha1.ListenPort, error) {
 			return nil, wrong
 		}
 	}
-	if next() != json.Delim(']') || next() != nil || decoder.InputOffset() != int64(len(strings.TrimRight(text, " \t\r\n"))) {
+	if next() != json.Delim(']') || next() != nil ||
+		decoder.InputOffset() != int64(len(strings.TrimRight(text, " \t\r\n"))) {
 		return nil, wrong
 	}
 	slices.SortFunc(ports, func(a, b v1alpha1.ListenPort) int {
@@ -124,7 +125,8 @@ func checkPorts(ports []v1alpha1.ListenPort) error {
 		return errors.New("no port is listed")
 	}
 	if len(ports) > mostPorts {
-		return fmt.Errorf("%d ports are listed, and %d are the most that there can be", len(ports), mostPorts)
+		return fmt.Errorf("%d ports are listed, and %d are the most that there can be",
+			len(ports), mostPorts)
 	}
 	seen := map[int32]bool{}
 	for _, p := range ports {

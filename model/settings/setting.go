@@ -14,11 +14,12 @@ import (
 // A Setting is one row of the table.
 type Setting struct {
 	Annotation string // its full name on an Ingress; "" if Ingresses have no such annotation
-	Class      string // the field of a class that says the same, as in "healthCheck.path"; "" if there is none
-	Attribute  string // the attribute of load balancers that it sets; "" if it sets none
-	Type       Type
-	Default    string // the value that holds where neither says anything; "" if there is none
-	Without    string // what holds then, in words; "" where Default says it
+	// the field of a class that says the same, as in "healthCheck.path"; "" if there is none
+	Class     string
+	Attribute string // the attribute of load balancers that it sets; "" if it sets none
+	Type      Type
+	Default   string // the value that holds where neither says anything; "" if there is none
+	Without   string // what holds then, in words; "" where Default says it
 
 	About   Subject
 	Merge   Merge
@@ -116,7 +117,9 @@ func (s *Setting) Allows(c *v1alpha1.LoadBalancerClassSpec, value string) bool {
 			return false
 		}
 	}
-	return c.Annotations == nil || slices.ContainsFunc(*c.Annotations, func(n string) bool { return Full(n) == s.Annotation })
+	return c.Annotations == nil || slices.ContainsFunc(*c.Annotations, func(n string) bool {
+		return Full(n) == s.Annotation
+	})
 }
 
 // Exposes reports whether an Ingress whose annotation the class forbids could be exposed more

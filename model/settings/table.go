@@ -86,33 +86,44 @@ var Table = []Setting{
 	{
 		Annotation: IngressClass, Type: text("name of a class", nil), Without: "`spec.ingressClassName`",
 		About: Placement, Merge: Own, Example: "fairlead",
-		Doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the field. " +
-			"It means the IngressClass of that name, with its parameters. Where there is none the Ingress is told `ClassMissing` if the value is `fairlead`, a name that a setting of the operator has, or what Fairlead served it under, and what is served stays as it was last accepted; any other value is left to other controllers. " +
-			"Only with [`--ingress-class-literal`](run.md) does a value stand for a class without parameters where no IngressClass has that name. " +
-			"A class cannot forbid the annotation: it leads to no more than the field does.",
+		Doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the " +
+			"field. It means the IngressClass of that name, with its parameters. Where there is none the " +
+			"Ingress is told `ClassMissing` if the value is `fairlead`, a name that a setting of the " +
+			"operator has, or what Fairlead served it under, and what is served stays as it was last " +
+			"accepted; any other value is left to other controllers. Only with " +
+			"[`--ingress-class-literal`](run.md) does a value stand for a class without parameters where " +
+			"no IngressClass has that name. A class cannot forbid the annotation: it leads to no more " +
+			"than the field does.",
 	},
 	{
-		Annotation: Group, Type: text("name: lower-case letters, digits and dashes, at most 63", checkLabel), Without: "a load balancer of its own",
+		Annotation: Group, Type: text("name: lower-case letters, digits and dashes, at most 63",
+			checkLabel), Without: "a load balancer of its own",
 		About: Placement, Merge: Own, Example: "shop",
 		Doc: "Ingresses of one namespace and class that name the same group share a load balancer. " +
-			"Across namespaces they do so where the class lists the group and its selector selects the namespace.",
+			"Across namespaces they do so where the class lists the group and its selector selects the " +
+			"namespace.",
 		Good: []string{"a", "shop-1"}, Bad: []string{"", "Shop", "a.b", "@a", "a/b", "-a"},
 		put: func(v *Values, text string) error { v.Group = text; return nil },
 	},
 	{
 		Annotation: Order, Type: number(-1000, 1000), Default: "0",
 		About: Ingress, Merge: Own, Example: "-10",
-		Doc: "Which Ingress comes first where several claim the same requests or settings: the lower order, before age is looked at. " +
-			"It never changes which path is more specific. The class has to permit it with `order: true`.",
+		Doc: "Which Ingress comes first where several claim the same requests or settings: the lower " +
+			"order, before age is looked at. It never changes which path is more specific. The class has " +
+			"to permit it with `order: true`.",
 		Good: []string{"0", "-1000", "1000"}, Bad: []string{"", "1001", "1.5", "first"},
-		put:       func(v *Values, text string) (err error) { v.Order, err = strconv.Atoi(text); return err },
+		put: func(v *Values, text string) (err error) {
+			v.Order, err = strconv.Atoi(text)
+			return err
+		},
 		forbidden: func(c *class) bool { return !c.Order },
 	},
 	{
 		Annotation: Scheme, Class: "scheme", Type: oneOf(v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing), Default: v1alpha1.SchemeInternal,
-		About: Placement, Merge: OwnLoadBalancer, Decides: ClassDecides, Example: v1alpha1.SchemeInternetFacing,
-		Doc: "Where the load balancer can be reached from. Where the class sets a scheme, no other can be asked for. " +
-			"A change is a move to another load balancer.",
+		About: Placement, Merge: OwnLoadBalancer, Decides: ClassDecides,
+		Example: v1alpha1.SchemeInternetFacing,
+		Doc: "Where the load balancer can be reached from. Where the class sets a scheme, no other can " +
+			"be asked for. A change is a move to another load balancer.",
 		Good: []string{"internal", "internet-facing"}, Bad: []string{"", "public", "Internal"},
 		Restricts: true, OtherNames: []string{"loadbalancerscheme", "visibility", "exposure", "networktype", "loadbalancertype"},
 		put:     func(v *Values, text string) error { v.Scheme = text; return nil },
@@ -122,11 +133,14 @@ var Table = []Setting{
 		},
 	},
 	{
-		Annotation: LoadBalancerName, Class: "loadBalancerName", Type: loadBalancerName, Without: "one that is made of its key",
-		About: Placement, Merge: OwnLoadBalancer, Decides: ClassDecides, Example: "shop-edge",
-		Doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, nor `internal-`. " +
-			"Nothing else in the account may have it: an Ingress that asks for a name that is taken is told so, and is served once it is free. " +
-			"A change is a move to another load balancer, and so is a change of the group or the scheme, with which the name has to change.",
+		Annotation: LoadBalancerName, Class: "loadBalancerName", Type: loadBalancerName,
+		Without: "one that is made of its key", About: Placement, Merge: OwnLoadBalancer,
+		Decides: ClassDecides, Example: "shop-edge",
+		Doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can " +
+			"be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, " +
+			"nor `internal-`. Nothing else in the account may have it: an Ingress that asks for a name " +
+			"that is taken is told so, and is served once it is free. A change is a move to another load " +
+			"balancer, and so is a change of the group or the scheme, with which the name has to change.",
 		Good: []string{"Shop-1", "a"},
 		Bad: []string{"", "shop-", "-shop", "shop_edge", "Internal-1", "fl-shop", "a b",
 			"a-name-of-thirty-three-characters"},
@@ -134,47 +148,67 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return c.LoadBalancerName }),
 	},
 	{
-		Annotation: TargetType, Class: "targetType", Type: oneOf(v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance), Default: v1alpha1.TargetTypeIP,
-		About: ServicePorts, Merge: OwnTargets, Needs: "targets of that type", Example: v1alpha1.TargetTypeIP,
-		Doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type NodePort or LoadBalancer, on every node that is ready; " +
-			"with `externalTrafficPolicy: Local`, on those that run a ready pod of the Service. " +
-			"Nodes that are being removed or shut down, or carry the label `node.kubernetes.io/exclude-from-external-load-balancers`, are left out; cordoned ones are not.",
+		Annotation: TargetType, Class: "targetType",
+		Type: oneOf(v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance), Default: v1alpha1.TargetTypeIP,
+		About: ServicePorts, Merge: OwnTargets, Needs: "targets of that type",
+		Example: v1alpha1.TargetTypeIP,
+		Doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type " +
+			"NodePort or LoadBalancer, on every node that is ready; with `externalTrafficPolicy: Local`, " +
+			"on those that run a ready pod of the Service. Nodes that are being removed or shut down, or " +
+			"carry the label `node.kubernetes.io/exclude-from-external-load-balancers`, are left out; " +
+			"cordoned ones are not.",
 		Good: []string{"ip", "instance"}, Bad: []string{"", "IP", "lambda"},
 		put:     func(v *Values, text string) error { v.TargetType = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.TargetType }),
 	},
 	{
-		Annotation: BackendProtocol, Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS), Without: "what `appProtocol` of the Service's port says, else `HTTP`",
-		About: ServicePorts, Merge: OwnTargets, Example: v1alpha1.ProtocolHTTPS,
-		Doc: "Whether targets are spoken to in the clear or over TLS. Their certificates are not verified. " +
-			"Of `appProtocol`, `https` and `kubernetes.io/wss` say HTTPS.",
+		Annotation: BackendProtocol, Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS),
+		Without: "what `appProtocol` of the Service's port says, else `HTTP`",
+		About:   ServicePorts, Merge: OwnTargets, Example: v1alpha1.ProtocolHTTPS,
+		Doc: "Whether targets are spoken to in the clear or over TLS. Their certificates are not " +
+			"verified. Of `appProtocol`, `https` and `kubernetes.io/wss` say HTTPS.",
 		Good: []string{"HTTP", "HTTPS"}, Bad: []string{"", "http", "TCP"},
 		put: func(v *Values, text string) error { v.Protocol = routing.Protocol(text); return nil },
 	},
 	{
-		Annotation: BackendVersion, Type: oneOf(routing.VersionHTTP1, routing.VersionHTTP2, routing.VersionGRPC), Without: "what `appProtocol` of the Service's port says, else `HTTP1`",
-		About: ServicePorts, Merge: OwnTargets, Needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port", Example: string(routing.VersionGRPC),
-		Doc: "The version of HTTP that targets speak. Of `appProtocol`, `kubernetes.io/h2c` says HTTP2 and `grpc` says GRPC. " +
-			"Where the cloud cannot serve them on a port, they are refused there, by name.",
+		Annotation: BackendVersion, Type: oneOf(routing.VersionHTTP1, routing.VersionHTTP2,
+			routing.VersionGRPC), Without: "what `appProtocol` of the Service's port says, else `HTTP1`",
+		About: ServicePorts, Merge: OwnTargets, Needs: "`HTTP2` and `GRPC`: on AWS, an HTTPS port",
+		Example: string(routing.VersionGRPC),
+		Doc: "The version of HTTP that targets speak. Of `appProtocol`, `kubernetes.io/h2c` says HTTP2 " +
+			"and `grpc` says GRPC. Where the cloud cannot serve them on a port, they are refused there, " +
+			"by name.",
 		Good: []string{"HTTP1", "HTTP2", "GRPC"}, Bad: []string{"", "HTTP/2", "grpc"},
 		put: func(v *Values, text string) error { v.Version = routing.Version(text); return nil },
 	},
 	{
-		Annotation: GroupAttributes, Type: list("list of `name=value`", 0, mostAttributes, nil), Without: "the cloud's defaults",
-		About: ServicePorts, Merge: OldestPerTargets, Needs: "attributes of target groups of these names, which AWS has",
+		Annotation: GroupAttributes, Type: list("list of `name=value`", 0, mostAttributes, nil),
+		Without: "the cloud's defaults",
+		About:   ServicePorts, Merge: OldestPerTargets,
+		Needs:   "attributes of target groups of these names, which AWS has",
 		Example: "deregistration_delay.timeout_seconds=30,stickiness.enabled=true",
-		Doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one that is removed goes back to the cloud's default. " +
-			"One that the cloud does not have, or not with that value, is left out, and its author is told.",
-		Good: []string{"a=b", "deregistration_delay.timeout_seconds=30, stickiness.enabled=true"}, Bad: []string{"", "a", "a=", "=b", "a=b,a=c"},
-		put: func(v *Values, text string) (err error) { v.Attributes, err = parseAttributes(text); return err },
+		Doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one " +
+			"that is removed goes back to the cloud's default. One that the cloud does not have, or not " +
+			"with that value, is left out, and its author is told.",
+		Good: []string{"a=b", "deregistration_delay.timeout_seconds=30, stickiness.enabled=true"},
+		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
+		put: func(v *Values, text string) (err error) {
+			v.Attributes, err = parseAttributes(text)
+			return err
+		},
 	},
 	{
-		Annotation: ListenPorts, Class: "listenPorts", Type: list("list of `HTTP:port` and `HTTPS:port`, or the same as JSON", 1, mostPorts, checkPortsText), Default: "HTTP:80",
-		About: Ingress, Merge: Own, Merged: "each Ingress is served on its own; where two want different protocols on a port, the oldest decides, and the other is not served there",
+		Annotation: ListenPorts, Class: "listenPorts",
+		Type: list("list of `HTTP:port` and `HTTPS:port`, or the same as JSON", 1, mostPorts,
+			checkPortsText), Default: "HTTP:80",
+		About: Ingress, Merge: Own, Merged: "each Ingress is served on its own; where two want " +
+			"different protocols on a port, the oldest decides, and the other is not served there",
 		Example: "HTTP:80,HTTPS:443",
-		Doc: "The ports that serve the Ingress, at most 50. Hosts that `spec.tls` covers are served on the HTTPS ports besides, on 443 if none is listed. " +
-			"`[{\"HTTP\":80},{\"HTTPS\":443}]` says the same as the example. " +
-			"In a group across namespaces there are HTTP on 80 and HTTPS on 443, the `listenPorts` of the class, and what Ingresses of the group's owner ask for; an Ingress chooses among them, and is not served on any other port.",
+		Doc: "The ports that serve the Ingress, at most 50. Hosts that `spec.tls` covers are served on " +
+			"the HTTPS ports besides, on 443 if none is listed. `[{\"HTTP\":80},{\"HTTPS\":443}]` says " +
+			"the same as the example. In a group across namespaces there are HTTP on 80 and HTTPS on 443, " +
+			"the `listenPorts` of the class, and what Ingresses of the group's owner ask for; an Ingress " +
+			"chooses among them, and is not served on any other port.",
 		Good:    []string{"HTTP:80", "HTTP:80,HTTPS:443"},
 		Bad:     []string{"", "80", "http:80", "HTTP:0", "HTTP:65536", "HTTP:80,HTTPS:80", "TCP:80"},
 		put:     func(v *Values, text string) (err error) { v.Ports, err = ParsePorts(text); return err },
@@ -182,35 +216,61 @@ var Table = []Setting{
 		exposes: func(value string, given Values) bool { return opensOtherPorts(value, given.Ports) },
 	},
 	{
-		Annotation: RequestConditions, Type: text("list of entries, in YAML or JSON", nil), Without: "host and path decide alone",
-		About: Ingress, Merge: Own, Example: `[{"backend": "canary", "header": {"X-Canary": ["always"]}}]`,
-		Doc: "What requests have to fulfil besides host and path. An entry is about the paths of a `backend`, which is the name of a Service or Backend, " +
-			"about a `path` as it is spelt in the spec, about both, or about all paths of the Ingress. " +
-			"It has `header` and `query`, each a name with its values, `method` and `source`, each a list. " +
-			"A request fulfils all of them, each by one of its values, and those of every entry that is about the path. " +
-			"In the values of headers and of query parameters `*` stands for any text and `?` for one character, and case makes no difference. Sources are ranges of addresses. " +
-			"Of two routes with one host and path the one with more conditions goes first; what fulfils none goes on as if the path were not there. " +
-			"A default backend has no conditions, so an entry that would be about it too is refused.",
-		Good: []string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]"}, Bad: []string{"", "[]", "{}", "[{}]", `[{"method": ["get"]}]`},
+		Annotation: RequestConditions, Type: text("list of entries, in YAML or JSON", nil),
+		Without: "host and path decide alone",
+		About:   Ingress, Merge: Own, Example: `[{"backend": "canary", "header": {"X-Canary": ` +
+			`["always"]}}]`,
+		Doc: "What requests have to fulfil besides host and path. An entry is about the paths of a " +
+			"`backend`, which is the name of a Service or Backend, about a `path` as it is spelt in the " +
+			"spec, about both, or about all paths of the Ingress. It has `header` and `query`, each a " +
+			"name with its values, `method` and `source`, each a list. A request fulfils all of them, " +
+			"each by one of its values, and those of every entry that is about the path. In the values of " +
+			"headers and of query parameters `*` stands for any text and `?` for one character, and case " +
+			"makes no difference. Sources are ranges of addresses. Of two routes with one host and path " +
+			"the one with more conditions goes first; what fulfils none goes on as if the path were not " +
+			"there. A default backend has no conditions, so an entry that would be about it too is " +
+			"refused.",
+		Good:      []string{`[{"method": ["GET"]}]`, "- path: /\n  source: [10.0.0.1]"},
+		Bad:       []string{"", "[]", "{}", "[{}]", `[{"method": ["get"]}]`},
 		Restricts: true,
-		put:       func(v *Values, text string) (err error) { v.Conditions, err = ReadConditions(text); return err },
-		exposes:   func(string, Values) bool { return true },
+		put: func(v *Values, text string) (err error) {
+			v.Conditions, err = ReadConditions(text)
+			return err
+		},
+		exposes: func(string, Values) bool { return true },
 	},
 	{
-		Annotation: CertificateARN, Type: text("list of ARNs of certificates", nil), Without: "certificates are found by host",
-		About: Ingress, Merge: Own, Needs: "certificates of ACM or IAM", Example: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
-		Doc: "The certificates for those entries of `spec.tls` that name no Secret, and where there is no entry, for all of the Ingress. " +
-			"The first counts as the certificate of each of its hosts; clients are shown the one that fits. Nothing is searched for. In a group across namespaces, and where the class has `allowedHosts`, every name in them has to be one that the namespace may serve; else none of them is served.",
-		Good: []string{"arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012", "arn:aws:iam::123456789012:server-certificate/a"},
-		Bad:  []string{"", "shop", "arn:aws:acm:eu-west-1:123456789012:certificate/a,", "arn:aws:s3:::a"},
-		put:  func(v *Values, text string) (err error) { v.Certificates, err = parseARNs(text); return err },
+		Annotation: CertificateARN, Type: text("list of ARNs of certificates", nil),
+		Without: "certificates are found by host",
+		About:   Ingress, Merge: Own, Needs: "certificates of ACM or IAM",
+		Example: "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
+		Doc: "The certificates for those entries of `spec.tls` that name no Secret, and where there is " +
+			"no entry, for all of the Ingress. The first counts as the certificate of each of its hosts; " +
+			"clients are shown the one that fits. Nothing is searched for. In a group across namespaces, " +
+			"and where the class has `allowedHosts`, every name in them has to be one that the namespace " +
+			"may serve; else none of them is served.",
+		Good: []string{
+			"arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012",
+			"arn:aws:iam::123456789012:server-certificate/a",
+		},
+		Bad: []string{"", "shop", "arn:aws:acm:eu-west-1:123456789012:certificate/a,", "arn:aws:s3:::a"},
+		put: func(v *Values, text string) (err error) {
+			v.Certificates, err = parseARNs(text)
+			return err
+		},
 	},
 	{
 		Annotation: TLSPolicy, Class: "tlsPolicy", Type: tlsPolicy, Without: "the cloud's default",
-		About: Port, Merge: OldestPerPort, Decides: ClassDecidesByPort, Example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
-		Doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken it. Where the class allows no policy and sets none, or sets one that accepts older versions of TLS than the one that is asked for, the Ingress is not served over HTTPS with less. " +
-			"An Ingress whose policy does not count in a group across namespaces is not served on HTTPS ports that have another one.",
-		Good: []string{"ELBSecurityPolicy-TLS13-1-2-2021-06", "modern"}, Bad: []string{"", "TLS 1.2", "a/b"},
+		About: Port, Merge: OldestPerPort, Decides: ClassDecidesByPort,
+		Example: "ELBSecurityPolicy-TLS13-1-2-2021-06",
+		Doc: "The protocols and ciphers that are accepted on the HTTPS ports of the Ingress. Where the " +
+			"class sets a policy, for all ports or for one, that holds instead: an Ingress cannot weaken " +
+			"it. Where the class allows no policy and sets none, or sets one that accepts older versions " +
+			"of TLS than the one that is asked for, the Ingress is not served over HTTPS with less. An " +
+			"Ingress whose policy does not count in a group across namespaces is not served on HTTPS " +
+			"ports that have another one.",
+		Good:    []string{"ELBSecurityPolicy-TLS13-1-2-2021-06", "modern"},
+		Bad:     []string{"", "TLS 1.2", "a/b"},
 		put:     func(v *Values, text string) error { v.TLSPolicy = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.TLSPolicy }),
 		exposes: func(value string, given Values) bool {
@@ -218,14 +278,26 @@ var Table = []Setting{
 		},
 	},
 	{
-		Annotation: Inbound, Class: "inbound", Type: list("list of ranges of addresses, and of lists of them that the cloud keeps", 0, mostSources, checkInboundText), Without: "all clients",
-		About: Port, Merge: OldestPerPort, Merged: "per port, the oldest Ingress first: one that asks for a part of the ranges narrows them for all, one that asks for more is told, and any other is not served on the port",
-		Decides: ClassDecides, Needs: "a firewall for each port", Example: "10.0.0.0/8, pl-0123456789abcdef0",
-		Doc: "Which clients may connect to the ports of the Ingress, at most 50 ranges and lists. An Ingress is never served on a port to which more clients may connect. " +
-			"Where the class says which may, or brings security groups of its own, nothing else can be asked for. A cloud that cannot keep clients out does not serve the port.",
-		Good: []string{"10.0.0.0/8", "0.0.0.0/0, ::/0", "pl-0123456789abcdef0,2001:db8::/32"}, Bad: []string{"", "10.0.0.1/8", "10.0.0.1", "10.0.0.0/33", "pl-x", "all", "10.0.0.0/8,"},
-		Restricts: true, OtherNames: []string{"allow", "allowfrom", "allowed", "allowedips", "allowips", "sourceip", "sourceips", "sources", "sourcecidrs"},
-		put:       func(v *Values, text string) (err error) { v.Inbound, err = parseInbound(text); return err },
+		Annotation: Inbound, Class: "inbound",
+		Type: list("list of ranges of addresses, and of lists of them that the cloud keeps", 0,
+			mostSources, checkInboundText), Without: "all clients",
+		About: Port, Merge: OldestPerPort, Merged: "per port, the oldest Ingress first: one that asks " +
+			"for a part of the ranges narrows them for all, one that asks for more is told, and any other " +
+			"is not served on the port",
+		Decides: ClassDecides, Needs: "a firewall for each port",
+		Example: "10.0.0.0/8, pl-0123456789abcdef0",
+		Doc: "Which clients may connect to the ports of the Ingress, at most 50 ranges and lists. An " +
+			"Ingress is never served on a port to which more clients may connect. Where the class says " +
+			"which may, or brings security groups of its own, nothing else can be asked for. A cloud that " +
+			"cannot keep clients out does not serve the port.",
+		Good:      []string{"10.0.0.0/8", "0.0.0.0/0, ::/0", "pl-0123456789abcdef0,2001:db8::/32"},
+		Bad:       []string{"", "10.0.0.1/8", "10.0.0.1", "10.0.0.0/33", "pl-x", "all", "10.0.0.0/8,"},
+		Restricts: true, OtherNames: []string{"allow", "allowfrom", "allowed", "allowedips", "allowips",
+			"sourceip", "sourceips", "sources", "sourcecidrs"},
+		put: func(v *Values, text string) (err error) {
+			v.Inbound, err = parseInbound(text)
+			return err
+		},
 		ofClass:   inboundOfClass,
 		forbidden: func(c *class) bool { return len(c.Inbound) > 0 || len(c.SecurityGroups) > 0 },
 		exposes: func(value string, given Values) bool {
@@ -234,25 +306,37 @@ var Table = []Setting{
 		},
 	},
 	{
-		Annotation: WAFv2ACL, Class: "wafv2ACL", Type: webACL, Without: "what another Ingress of the load balancer says",
-		About: LoadBalancer, Merge: OneForAll, Merged: "one for all, that of the oldest Ingress that names one and is served; an Ingress that names another one is not served, and `none` gives way",
-		Decides: ClassDecides, Needs: "web ACLs, which AWS WAF has", Example: "shop-edge",
-		Doc: "The web ACL that stands before the load balancer. The Ingress is not served without it, or behind another one: where there is no such web ACL it is refused, and where it is being put there its routes wait. " +
-			"Where the class names one, no other can be asked for. `none` takes away what stands there. A load balancer for which no Ingress and no class says anything is left as it is, " +
-			"and where none says anything any more, the web ACL that Fairlead associated is taken away.",
-		Good:      []string{"shop-edge_1", "none", "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/11111111-1111-1111-1111-111111111111"},
-		Bad:       []string{"", "two words", "arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
+		Annotation: WAFv2ACL, Class: "wafv2ACL", Type: webACL,
+		Without: "what another Ingress of the load balancer says", About: LoadBalancer, Merge: OneForAll,
+		Merged: "one for all, that of the oldest Ingress that names one and is served; an Ingress that " +
+			"names another one is not served, and `none` gives way", Decides: ClassDecides,
+		Needs: "web ACLs, which AWS WAF has", Example: "shop-edge",
+		Doc: "The web ACL that stands before the load balancer. The Ingress is not served without it, " +
+			"or behind another one: where there is no such web ACL it is refused, and where it is being " +
+			"put there its routes wait. Where the class names one, no other can be asked for. `none` " +
+			"takes away what stands there. A load balancer for which no Ingress and no class says " +
+			"anything is left as it is, and where none says anything any more, the web ACL that Fairlead " +
+			"associated is taken away.",
+		Good: []string{"shop-edge_1", "none",
+			"arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/edge/11111111-1111-1111-1111-111111111111"},
+		Bad: []string{"", "two words",
+			"arn:aws:wafv2:us-east-1:123456789012:global/webacl/edge/11111111-1111-1111-1111-111111111111"},
 		Restricts: true,
 		put:       func(v *Values, text string) error { v.WebACL = text; return nil },
 		ofClass:   fieldOf(func(c *class) string { return c.WAFv2ACL }),
-		exposes:   func(value string, given Values) bool { return IsWebACL(value) && !IsWebACL(given.WebACL) },
+		exposes: func(value string, given Values) bool {
+			return IsWebACL(value) && !IsWebACL(given.WebACL)
+		},
 	},
 	{
-		Annotation: ShieldAdvanced, Class: "shieldAdvanced", Type: oneOf("true", "false"), Without: "another Ingress of the load balancer decides",
-		About: LoadBalancer, Merge: OneForAll, Merged: "one for all: `true` if any Ingress says so; those that say `false` are told",
+		Annotation: ShieldAdvanced, Class: "shieldAdvanced", Type: oneOf("true", "false"),
+		Without: "another Ingress of the load balancer decides",
+		About:   LoadBalancer, Merge: OneForAll,
+		Merged:  "one for all: `true` if any Ingress says so; those that say `false` are told",
 		Decides: ClassDecides, Needs: "AWS Shield Advanced, and a subscription to it", Example: "true",
-		Doc: "Whether the load balancer has the protection of AWS Shield Advanced. Where there is none to be had, requests are served without it, and the author is told. " +
-			"`false` takes away a protection that Fairlead made, and no other.",
+		Doc: "Whether the load balancer has the protection of AWS Shield Advanced. Where there is none " +
+			"to be had, requests are served without it, and the author is told. `false` takes away a " +
+			"protection that Fairlead made, and no other.",
 		Good: []string{"true", "false"}, Bad: []string{"", "yes", "True"},
 		put:     func(v *Values, text string) error { v.Shield = text; return nil },
 		ofClass: shieldOfClass,
@@ -266,7 +350,8 @@ var Table = []Setting{
 	{
 		Annotation: HealthPath, Class: "healthCheck.path", Type: healthPath, Default: "/",
 		About: ServicePorts, Merge: OldestPerTargets, Example: "/healthz",
-		Doc:  "The path that is requested to find out whether a target can serve. For targets that speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
+		Doc: "The path that is requested to find out whether a target can serve. For targets that " +
+			"speak gRPC it is `/AWS.ALB/healthcheck` unless it is set.",
 		Good: []string{"/", "/a?b=c"}, Bad: []string{"", "a", "/a b", "/ü"},
 		put:     func(v *Values, text string) error { v.health.Path = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.Path }),
@@ -274,13 +359,15 @@ var Table = []Setting{
 	{
 		Annotation: HealthPort, Class: "healthCheck.port", Type: healthPort, Default: trafficPort,
 		About: ServicePorts, Merge: OldestPerTargets, Example: "8081",
-		Doc:  "The port that is asked: the one that serves requests, or another one of the target, which `targetPorts` of the class have to allow.",
+		Doc: "The port that is asked: the one that serves requests, or another one of the target, " +
+			"which `targetPorts` of the class have to allow.",
 		Good: []string{"traffic-port", "80", "1024", "65535"}, Bad: []string{"", "http", "0", "65536"},
 		put:     func(v *Values, text string) error { v.health.Port = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.Port }),
 	},
 	{
-		Annotation: HealthProtocol, Class: "healthCheck.protocol", Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS), Default: v1alpha1.ProtocolHTTP,
+		Annotation: HealthProtocol, Class: "healthCheck.protocol",
+		Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS), Default: v1alpha1.ProtocolHTTP,
 		About: ServicePorts, Merge: OldestPerTargets, Example: v1alpha1.ProtocolHTTPS,
 		Doc:  "What is spoken to ask. Unless it is set, it is what requests are sent with.",
 		Good: []string{"HTTP", "HTTPS"}, Bad: []string{"", "http", "TCP"},
@@ -288,8 +375,9 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.Protocol }),
 	},
 	{
-		Annotation: HealthInterval, Class: "healthCheck.intervalSeconds", Type: seconds(5, 300), Default: "15",
-		About: ServicePorts, Merge: OldestPerTargets, Example: "30",
+		Annotation: HealthInterval, Class: "healthCheck.intervalSeconds", Type: seconds(5, 300),
+		Default: "15",
+		About:   ServicePorts, Merge: OldestPerTargets, Example: "30",
 		Doc:  "How often each target is asked. It has to be longer than the timeout.",
 		Good: []string{"6", "300"}, Bad: []string{"", "4", "301", "15s", "1.5"},
 		put: func(v *Values, text string) (err error) {
@@ -299,8 +387,9 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return digits(c.HealthCheck.IntervalSeconds) }),
 	},
 	{
-		Annotation: HealthTimeout, Class: "healthCheck.timeoutSeconds", Type: seconds(2, 120), Default: "5",
-		About: ServicePorts, Merge: OldestPerTargets, Example: "10",
+		Annotation: HealthTimeout, Class: "healthCheck.timeoutSeconds", Type: seconds(2, 120),
+		Default: "5",
+		About:   ServicePorts, Merge: OldestPerTargets, Example: "10",
 		Doc:  "How long an answer may take.",
 		Good: []string{"2", "14"}, Bad: []string{"", "1", "121", "x"},
 		put: func(v *Values, text string) (err error) {
@@ -310,8 +399,9 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return digits(c.HealthCheck.TimeoutSeconds) }),
 	},
 	{
-		Annotation: HealthHealthy, Class: "healthCheck.healthyThreshold", Type: number(2, 10), Default: "2",
-		About: ServicePorts, Merge: OldestPerTargets, Example: "3",
+		Annotation: HealthHealthy, Class: "healthCheck.healthyThreshold", Type: number(2, 10),
+		Default: "2",
+		About:   ServicePorts, Merge: OldestPerTargets, Example: "3",
 		Doc:  "How many good answers in a row make a target healthy.",
 		Good: []string{"2", "10"}, Bad: []string{"", "1", "11"},
 		put: func(v *Values, text string) (err error) {
@@ -321,8 +411,9 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return digits(c.HealthCheck.HealthyThreshold) }),
 	},
 	{
-		Annotation: HealthUnhealthy, Class: "healthCheck.unhealthyThreshold", Type: number(2, 10), Default: "2",
-		About: ServicePorts, Merge: OldestPerTargets, Example: "3",
+		Annotation: HealthUnhealthy, Class: "healthCheck.unhealthyThreshold", Type: number(2, 10),
+		Default: "2",
+		About:   ServicePorts, Merge: OldestPerTargets, Example: "3",
 		Doc:  "How many bad answers in a row make a target unhealthy.",
 		Good: []string{"2", "10"}, Bad: []string{"", "1", "11"},
 		put: func(v *Values, text string) (err error) {
@@ -334,28 +425,35 @@ var Table = []Setting{
 	{
 		Annotation: HealthCodes, Class: "healthCheck.successCodes", Type: successCodes, Default: "200",
 		About: ServicePorts, Merge: OldestPerTargets, Example: "200,204,300-399",
-		Doc:  "The statuses that count as a good answer; for gRPC, 12 unless it is set.",
-		Good: []string{"200", "200,204", "200-299", "200-299,304", "12", "0-99"}, Bad: []string{"", "2xx", "199", "500", "299-200", "200-", "200,"},
+		Doc:     "The statuses that count as a good answer; for gRPC, 12 unless it is set.",
+		Good:    []string{"200", "200,204", "200-299", "200-299,304", "12", "0-99"},
+		Bad:     []string{"", "2xx", "199", "500", "299-200", "200-", "200,"},
 		put:     func(v *Values, text string) error { v.health.SuccessCodes = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.SuccessCodes }),
 	},
 
 	// The fields of the class that no annotation says.
-	{Class: "providerName", Type: providerName, Good: []string{"edge", "a"}, Bad: []string{"Edge", "edge-", "1a"},
+	{Class: "providerName", Type: providerName, Good: []string{"edge", "a"},
+		Bad:     []string{"Edge", "edge-", "1a"},
 		ofClass: fieldOf(func(c *class) string { return c.ProviderName })},
-	{Class: "ipFamily", Type: oneOf(v1alpha1.IPFamilyIPv4, v1alpha1.IPFamilyDualStack, v1alpha1.IPFamilyDualStackPrivateIPv4),
+	{Class: "ipFamily", Type: oneOf(v1alpha1.IPFamilyIPv4, v1alpha1.IPFamilyDualStack,
+		v1alpha1.IPFamilyDualStackPrivateIPv4),
 		Good: []string{"ipv4", "dualstack"}, Bad: []string{"ipv6"},
 		ofClass: fieldOf(func(c *class) string { return c.IPFamily })},
-	{Class: "hosts", Type: oneOf(v1alpha1.HostsOwned, v1alpha1.HostsShared), Default: v1alpha1.HostsOwned,
-		Good: []string{"Owned", "Shared"}, Bad: []string{"owned"},
+	{Class: "hosts", Type: oneOf(v1alpha1.HostsOwned, v1alpha1.HostsShared),
+		Default: v1alpha1.HostsOwned,
+		Good:    []string{"Owned", "Shared"}, Bad: []string{"owned"},
 		ofClass: fieldOf(func(c *class) string { return c.Hosts })},
-	{Class: "hostMiss", Type: oneOf(v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific), Default: v1alpha1.HostMissAnswer,
-		Good: []string{"Answer", "LessSpecific"}, Bad: []string{"lessSpecific"},
+	{Class: "hostMiss", Type: oneOf(v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific),
+		Default: v1alpha1.HostMissAnswer,
+		Good:    []string{"Answer", "LessSpecific"}, Bad: []string{"lessSpecific"},
 		ofClass: fieldOf(func(c *class) string { return c.HostMiss })},
-	{Class: "implementationSpecific", Type: oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob, v1alpha1.ReadRegex), Default: v1alpha1.ReadFairlead,
+	{Class: "implementationSpecific", Type: oneOf(v1alpha1.ReadFairlead, v1alpha1.ReadGlob,
+		v1alpha1.ReadRegex), Default: v1alpha1.ReadFairlead,
 		Good: []string{"Fairlead", "Glob", "Regex"}, Bad: []string{"Prefix"},
 		ofClass: fieldOf(func(c *class) string { return c.ImplementationSpecific })},
-	{Class: "foreignAnnotations", Type: oneOf(v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn, v1alpha1.ForeignIgnore), Default: v1alpha1.ForeignRefuse,
+	{Class: "foreignAnnotations", Type: oneOf(v1alpha1.ForeignRefuse, v1alpha1.ForeignWarn,
+		v1alpha1.ForeignIgnore), Default: v1alpha1.ForeignRefuse,
 		Good: []string{"Refuse", "Warn", "Ignore"}, Bad: []string{"refuse"},
 		ofClass: fieldOf(func(c *class) string { return c.ForeignAnnotations })},
 	{Class: "unknownRules", Type: oneOf(v1alpha1.UnknownRulesRemove, v1alpha1.UnknownRulesKeep),
@@ -365,12 +463,15 @@ var Table = []Setting{
 		Type: oneOf(v1alpha1.UnprovenPlansWithhold, v1alpha1.UnprovenPlansCarryOut),
 		Good: []string{"Withhold", "CarryOut"}, Bad: []string{"Ignore"},
 		ofClass: fieldOf(func(c *class) string { return c.UnprovenPlans })},
-	{Class: "deletionPolicy", Type: oneOf(v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain), Default: v1alpha1.DeletionPolicyDelete,
+	{Class: "deletionPolicy", Type: oneOf(v1alpha1.DeletionPolicyDelete,
+		v1alpha1.DeletionPolicyRetain), Default: v1alpha1.DeletionPolicyDelete,
 		Good: []string{"Delete", "Retain"}, Bad: []string{"Keep"},
 		ofClass: fieldOf(func(c *class) string { return c.DeletionPolicy })},
-	{Class: "warmTimeout", Type: duration, Default: "5m", Good: []string{"90s", "0s", "1h30m"}, Bad: []string{"-1s", "soon", "1d"},
+	{Class: "warmTimeout", Type: duration, Default: "5m", Good: []string{"90s", "0s", "1h30m"},
+		Bad:     []string{"-1s", "soon", "1d"},
 		ofClass: func(c *class) (string, bool) { return waitOfClass(c.WarmTimeout) }},
-	{Class: "moveGrace", Type: duration, Default: "10m", Good: []string{"90s", "0s", "1h30m"}, Bad: []string{"-1s", "soon", "1d"},
+	{Class: "moveGrace", Type: duration, Default: "10m", Good: []string{"90s", "0s", "1h30m"},
+		Bad:     []string{"-1s", "soon", "1d"},
 		ofClass: func(c *class) (string, bool) { return waitOfClass(c.MoveGrace) }},
 }
 

@@ -68,6 +68,7 @@ func AllowsCheckPort(c *v1alpha1.LoadBalancerClassSpec, port string) bool {
 
 // TargetPortsSay says which ports a class allows, and what to do about another one.
 func TargetPortsSay(c *v1alpha1.LoadBalancerClassSpec) string {
-	return fmt.Sprintf("the class allows %s only: use such a port, or ask the owner of the class to add it to `targetPorts`",
+	return fmt.Sprintf("the class allows %s only: use such a port, or ask the owner of the class to "+
+		"add it to `targetPorts`",
 		strings.Join(targetPorts(c), ", "))
 }

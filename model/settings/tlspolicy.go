@@ -10,7 +10,8 @@ import "regexp"
 var leastVersion = regexp.MustCompile(`^ELBSecurityPolicy-(?:TLS13|TLS|FS)-1-([0-3])-`)
 
 var policiesOfAnyVersion = map[string]bool{
-	"ELBSecurityPolicy-2015-05": true, "ELBSecurityPolicy-2016-08": true, "ELBSecurityPolicy-FS-2018-06": true,
+	"ELBSecurityPolicy-2015-05": true, "ELBSecurityPolicy-2016-08": true,
+	"ELBSecurityPolicy-FS-2018-06": true,
 }
 
 // StricterPolicy reports whether a policy is known to accept fewer versions of TLS than another

@@ -22,7 +22,8 @@ type Finding struct {
 
 // Read reads annotations under a class. Annotations that the class forbids are not read. Where
 // whole is not set, those about a whole port or load balancer do not count.
-func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec, whole bool) (Values, []Finding) {
+func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
+	whole bool) (Values, []Finding) {
 	var found []Finding
 	var forbidden []*Setting
 	var uncounted Values
@@ -49,7 +50,8 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec, whol
 		}
 		if err := s.read(to, value); err != nil {
 			delete(said, s)
-			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid, fmt.Sprintf("%s: %s", diag.Quote(value), err)})
+			found = append(found, Finding{name, diag.Error, diag.AnnotationInvalid,
+				fmt.Sprintf("%s: %s", diag.Quote(value), err)})
 		}
 	}
 	given.complete(said, c)
@@ -81,7 +83,8 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 			value = said[s] // the class sets its attributes itself
 		}
 		if value != "" {
-			_ = s.put(v, value) // every value has been checked: the class's by Validate, the default by a test
+			// every value has been checked: the class's by Validate, the default by a test
+			_ = s.put(v, value)
 		}
 	}
 }
@@ -90,9 +93,11 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 func (s *Setting) refusal(value string, given Values) Finding {
 	if s.Exposes(value, given) {
 		return Finding{s.Annotation, diag.Error, diag.AnnotationNotAllowed,
-			"the class does not allow it, and without it more could be exposed than it asks for, so the Ingress is not served as it is"}
+			"the class does not allow it, and without it more could be exposed than it asks for, so the " +
+				"Ingress is not served as it is"}
 	}
-	return Finding{s.Annotation, diag.Warning, diag.AnnotationNotAllowed, "the class does not allow it, so it is ignored"}
+	return Finding{s.Annotation, diag.Warning, diag.AnnotationNotAllowed,
+		"the class does not allow it, so it is ignored"}
 }
 
 // InboundAsked returns which clients an Ingress asks for, whether or not that counts; nil for all.

@@ -42,7 +42,8 @@ func Plug() clouds.Cloud {
 		Check: func(ctx context.Context, around clouds.Surroundings) []check.Finding {
 			return preflight.Check(ctx, s.access(around, ""))
 		},
-		Prove: func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error) {
+		Prove: func(ctx context.Context, around clouds.Surroundings,
+			installation string) (prove.Cloud, error) {
 			return Open(ctx, s.access(around, installation))
 		},
 		ProofMakes: "up to 2 internal load balancers, 5 target groups, " +
@@ -56,12 +57,21 @@ func Plug() clouds.Cloud {
 }
 
 func (s *settings) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.region, "aws-region", "", "`REGION` of AWS; unset: AWS_REGION, else that of the instance that this process runs on")
-	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS for the load balancers; unset: that of the instance, else of the cluster's nodes, else the only one of the region")
-	flags.StringVar(&s.cluster, "aws-cluster-name", "", "`NAME` in the tags kubernetes.io/cluster/NAME that AWS resources of the cluster have: the security groups of nodes with this tag are opened to load balancers; unset: no security group of nodes is changed")
+	flags.StringVar(&s.region, "aws-region", "",
+		"`REGION` of AWS; unset: AWS_REGION, else that of the instance that this process runs on")
+	flags.StringVar(&s.vpc, "aws-vpc-id", "", "`VPC` of AWS for the load balancers; unset: that of "+
+		"the instance, else of the cluster's nodes, else the only one of the region")
+	flags.StringVar(&s.cluster, "aws-cluster-name", "",
+		"`NAME` in the tags kubernetes.io/cluster/NAME that AWS resources of the cluster have: the "+
+			"security groups of nodes with this tag are opened to load balancers; unset: no security "+
+			"group of nodes is changed")
 	s.groups = managed
-	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups the operator manages: managed, those of load balancers and, with --aws-cluster-name, of nodes; or none: load balancers get the default group of the VPC")
-	flags.TextVar(&s.rates, "aws-rates", providers.Rates{}, "`RATES` of calls to AWS, by class of calls, such as write=3/20,modify=3/20 for 3 a second and 20 at once; unset: those that AWS publishes")
+	flags.Var(&s.groups, "aws-security-groups", "`WHICH` security groups the operator manages: "+
+		"managed, those of load balancers and, with --aws-cluster-name, of nodes; or none: load "+
+		"balancers get the default group of the VPC")
+	flags.TextVar(&s.rates, "aws-rates", providers.Rates{},
+		"`RATES` of calls to AWS, by class of calls, such as write=3/20,modify=3/20 for 3 a second and "+
+			"20 at once; unset: those that AWS publishes")
 }
 
 // access returns where an installation works.

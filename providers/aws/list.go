@@ -10,8 +10,11 @@ import (
 
 // List returns the keys of all resources that have the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
-	found, err := p.clients.Find(ctx, map[string]string{resource.TagInstallation: p.clients.Installation},
-		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate", "ec2:security-group")
+	found, err := p.clients.Find(ctx, map[string]string{
+		resource.TagInstallation: p.clients.Installation,
+	},
+		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate",
+		"ec2:security-group")
 	if err != nil {
 		return nil, err
 	}

@@ -37,7 +37,8 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		Attributes: map[string]map[string]string{}, Assumed: map[string]bool{},
 	}
 	if p.balancers.Unlisted.Early(string(key)) {
-		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had been made: %w",
+		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had "+
+			"been made: %w",
 			key, providers.ErrPending)
 	}
 	indexed, err := p.clients.Find(ctx, p.clients.Owned(key, nil),
@@ -56,9 +57,11 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 			return nil, err
 		}
 	}
-	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" && !l.Another {
+	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&
+		!l.Another {
 		p.balancers.Unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
-		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a moment ago: %w",
+		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a "+
+			"moment ago: %w",
 			key, missing, providers.ErrPending)
 	}
 	p.balancers.Unlisted.Forget(string(key))
@@ -156,7 +159,8 @@ func (p *Provider) readInside(
 		return err
 	}
 	for i, listener := range l.Listeners {
-		l.Rules[aws.ToString(listener.ListenerArn)], l.Served[aws.ToString(listener.ListenerArn)] = rules[i], served[i]
+		l.Rules[aws.ToString(listener.ListenerArn)],
+			l.Served[aws.ToString(listener.ListenerArn)] = rules[i], served[i]
 	}
 	for i, g := range l.Groups {
 		l.Health[aws.ToString(g.TargetGroupArn)] = health[i]
@@ -188,7 +192,8 @@ func (p *Provider) readTags(
 	found := map[string]map[string]string{}
 	for _, g := range l.Groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := indexed[arn]; l.Deep || tags[resource.TagDigest] == "" || p.targetGroups.Has(l.Key, arn) {
+		if tags := indexed[arn]; l.Deep || tags[resource.TagDigest] == "" ||
+			p.targetGroups.Has(l.Key, arn) {
 			arns = append(arns, arn)
 		} else {
 			found[arn] = tags
@@ -237,8 +242,8 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 	return o
 }
 
-// settingsOf returns the settings that a deep look read. Readers compare them with the digests. They
-// do not count where AWS was not asked, or where they were not written to the end.
+// settingsOf returns the settings that a deep look read. Readers compare them with the digests.
+// They do not count where AWS was not asked, or where they were not written to the end.
 func settingsOf(l *look.Look) *lb.ReadSettings {
 	out := &lb.ReadSettings{
 		Listeners:    map[int32]lb.ListenerSettings{},

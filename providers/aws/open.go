@@ -34,7 +34,8 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 	}
 	if sdk.Region == "" {
 		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
-			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the instance does not: %w", err)
+			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the "+
+				"instance does not: %w", err)
 		}
 	}
 	p, err := open(ctx, a, sdk, rates)
@@ -50,8 +51,10 @@ func open(
 ) (*Provider, error) {
 	if a.VPC == "" {
 		var err error
-		if a.VPC, err = access.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes); err != nil {
-			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: %w", err)
+		a.VPC, err = access.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes)
+		if err != nil {
+			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance "+
+				"nor a node tells, nor is there just one: %w", err)
 		}
 	}
 	p := New(Options{
@@ -75,7 +78,8 @@ func open(
 func withIdentity(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {
-		return fmt.Errorf("%w; %w", awserr.Explain("asking AWS in "+sdk.Region+" whose credentials these are", unknown), err)
+		return fmt.Errorf("%w; %w", awserr.Explain("asking AWS in "+sdk.Region+
+			" whose credentials these are", unknown), err)
 	}
 	return fmt.Errorf("asking AWS as %s: %w", aws.ToString(me.Arn), err)
 }

@@ -42,8 +42,12 @@ func Plug() clouds.Cloud {
 }
 
 func (s *settings) flags(flags *pflag.FlagSet) {
-	flags.StringVar(&s.state, "fake-state", "", "`FILE` with the state of the fake cloud, which outlives the operator; replicas that name the same file share the cloud")
-	flags.TextVar(&s.network, "fake-addresses", netip.Prefix{}, "`NETWORK` of this machine for the addresses of the fake cloud's load balancers, such as 192.0.2.0/24 or, for one load balancer, 192.0.2.1/32; unset: loopback")
+	flags.StringVar(&s.state, "fake-state", "", "`FILE` with the state of the fake cloud, which "+
+		"outlives the operator; replicas that name the same file share the cloud")
+	flags.TextVar(&s.network, "fake-addresses", netip.Prefix{},
+		"`NETWORK` of this machine for the addresses of the fake cloud's load balancers, such as "+
+			"192.0.2.0/24 or, for one load balancer, 192.0.2.1/32; unset: loopback")
 	flags.DurationVar(&s.latency, "fake-latency", 0, "how long each call to the fake cloud takes")
-	flags.DurationVar(&s.warmUp, "fake-warm-up", 0, "how long a new target of the fake cloud is not checked and receives no requests")
+	flags.DurationVar(&s.warmUp, "fake-warm-up", 0,
+		"how long a new target of the fake cloud is not checked and receives no requests")
 }

@@ -102,7 +102,8 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		if s.Shield == lb.ShieldOn {
 			return rejected("there is no shield")
 		}
-	case plan.CreateLoadBalancer, plan.DeleteLoadBalancer, plan.DeleteFirewall, plan.DeleteListener: // always possible
+	case plan.CreateLoadBalancer, plan.DeleteLoadBalancer, plan.DeleteFirewall, plan.DeleteListener:
+		// always possible
 	}
 	return nil
 }

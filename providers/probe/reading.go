@@ -17,7 +17,8 @@ import (
 
 // first is the first trial: if it fails, no provider answers.
 var first = trial{
-	"provider/capabilities", "GET /capabilities says what the load balancers can express", "see that the URL and the credentials are right and that the provider runs",
+	"provider/capabilities", "GET /capabilities says what the load balancers can express",
+	"see that the URL and the credentials are right and that the provider runs",
 	func(p *probe, ctx context.Context) error {
 		if err := p.get(ctx, v1.PathCapabilities, nil, &p.capabilities); err != nil {
 			return err
@@ -34,11 +35,13 @@ var first = trial{
 }
 
 var reading = []trial{
-	{"provider/capabilities-etag", "If-None-Match of the capabilities is answered with 304", "answer GET /capabilities with an ETag, and with 304 where If-None-Match has the same one",
+	{"provider/capabilities-etag", "If-None-Match of the capabilities is answered with 304",
+		"answer GET /capabilities with an ETag, and with 304 where If-None-Match has the same one",
 		func(p *probe, ctx context.Context) error {
 			return p.notModified(ctx, request{method: http.MethodGet, path: v1.PathCapabilities})
 		}},
-	{"provider/request-id", "an answer has the Request-Id of its request", "copy the header Request-Id into each answer",
+	{"provider/request-id", "an answer has the Request-Id of its request",
+		"copy the header Request-Id into each answer",
 		func(p *probe, ctx context.Context) error {
 			id := rand.Text()
 			a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathCapabilities, requestID: id})
@@ -47,7 +50,8 @@ var reading = []trial{
 			}
 			return err
 		}},
-	{"provider/lookup", "a lookup without questions is answered with facts", "answer POST /lookup with {} where there is nothing to look up",
+	{"provider/lookup", "a lookup without questions is answered with facts",
+		"answer POST /lookup with {} where there is nothing to look up",
 		func(p *probe, ctx context.Context) error {
 			a, err := p.lookup(ctx, `{}`)
 			if err == nil {
@@ -55,13 +59,17 @@ var reading = []trial{
 			}
 			return err
 		}},
-	{"provider/missing", "a load balancer that does not exist is told as not existing", "answer GET /load-balancer with 200 and exists: false",
+	{"provider/missing", "a load balancer that does not exist is told as not existing",
+		"answer GET /load-balancer with 200 and exists: false",
 		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key) }},
-	{"provider/reserved-key", "a key can have any character", "decode the query parameter key like any other text, and do not read what it says",
+	{"provider/reserved-key", "a key can have any character",
+		"decode the query parameter key like any other text, and do not read what it says",
 		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key+"/a b&c=d?e#f%2Fg+é") }},
-	{"provider/no-key", "a request without a key is refused", "refuse it with 400 and the problem malformed",
+	{"provider/no-key", "a request without a key is refused",
+		"refuse it with 400 and the problem malformed",
 		p400(request{method: http.MethodGet, path: v1.PathLoadBalancer})},
-	{"provider/unknown-call", "a call that the protocol does not have is refused", "answer with 404 and the problem malformed",
+	{"provider/unknown-call", "a call that the protocol does not have is refused",
+		"answer with 404 and the problem malformed",
 		func(p *probe, ctx context.Context) error {
 			a, err := p.send(ctx, request{method: http.MethodGet, path: "/fairlead-check"})
 			if err != nil {
@@ -69,7 +77,8 @@ var reading = []trial{
 			}
 			return refused(a, []int{404}, v1.ProblemMalformed)
 		}},
-	{"provider/unknown-operation", "an operation that is not known is refused", "answer GET /operations/ID with 404 and the problem malformed where the ID is not known",
+	{"provider/unknown-operation", "an operation that is not known is refused",
+		"answer GET /operations/ID with 404 and the problem malformed where the ID is not known",
 		func(p *probe, ctx context.Context) error {
 			a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathOperations + rand.Text()})
 			if err != nil {
@@ -77,7 +86,9 @@ var reading = []trial{
 			}
 			return refused(a, []int{404}, v1.ProblemMalformed)
 		}},
-	{"provider/unknown-field", "a field that is not known is refused, and named", "refuse it with 422 and the problem unknown, with the field in its detail: to ignore it would be to do something else",
+	{"provider/unknown-field", "a field that is not known is refused, and named",
+		"refuse it with 422 and the problem unknown, with the field in its detail: to ignore it would " +
+			"be to do something else",
 		func(p *probe, ctx context.Context) error {
 			a, err := p.lookup(ctx, `{"fairleadCheck":true}`)
 			if err != nil {
@@ -91,26 +102,42 @@ var reading = []trial{
 			}
 			return nil
 		}},
-	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":null}`)},
-	{"provider/twice", "an object that has a name twice is refused", "refuse it with 400 and the problem malformed", wrong(`{"limits":true,"limits":false}`)},
-	{"provider/trailing", "a request with something behind its JSON is refused", "refuse it with 400 and the problem malformed", wrong(`{}{}`)},
-	{"provider/deep", "JSON that is nested deeply is refused", "refuse it with 400 and the problem malformed", wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
-	{"provider/accept", "a version that the provider does not speak is refused", "answer with 406 and the problem version where Accept has no version that is spoken",
+	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed",
+		wrong(`{"certificateHosts":null}`)},
+	{"provider/twice", "an object that has a name twice is refused",
+		"refuse it with 400 and the problem malformed", wrong(`{"limits":true,"limits":false}`)},
+	{"provider/trailing", "a request with something behind its JSON is refused",
+		"refuse it with 400 and the problem malformed", wrong(`{}{}`)},
+	{"provider/deep", "JSON that is nested deeply is refused",
+		"refuse it with 400 and the problem malformed",
+		wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
+	{"provider/accept", "a version that the provider does not speak is refused",
+		"answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
 			return p.version(ctx,
 				request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
 		}},
-	{"provider/content-version", "a body in a version that the provider does not speak is refused", "answer with 415 and the problem version",
+	{"provider/content-version", "a body in a version that the provider does not speak is refused",
+		"answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: otherVersion}, 415)
+			return p.version(ctx, request{
+				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: otherVersion,
+			}, 415)
 		}},
-	{"provider/content-type", "a body of another media type is refused", "answer with 415 and the problem version",
+	{"provider/content-type", "a body of another media type is refused",
+		"answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain"}, 415)
+			return p.version(ctx, request{
+				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain",
+			}, 415)
 		}},
-	{"provider/gzip-answers", "answers are compressed for those who accept it, and for no others", "answer with Content-Encoding: gzip only where Accept-Encoding has gzip", (*probe).gzipAnswers},
-	{"provider/gzip-requests", "a compressed request is read if GET /capabilities says so, and refused otherwise", "read Content-Encoding: gzip, or leave gzip out of the Accept-Encoding of GET /capabilities; refuse other encodings with 415 or 400", (*probe).gzipRequests},
-	{"provider/too-large", "a request that is too long is refused", "refuse one that is longer than calls.requestBytes with 413 and the problem too-large",
+	{"provider/gzip-answers", "answers are compressed for those who accept it, and for no others",
+		"answer with Content-Encoding: gzip only where Accept-Encoding has gzip", (*probe).gzipAnswers},
+	{"provider/gzip-requests", "a compressed request is read if GET /capabilities says so, and " +
+		"refused otherwise", "read Content-Encoding: gzip, or leave gzip out of the Accept-Encoding of " +
+		"GET /capabilities; refuse other encodings with 415 or 400", (*probe).gzipRequests},
+	{"provider/too-large", "a request that is too long is refused",
+		"refuse one that is longer than calls.requestBytes with 413 and the problem too-large",
 		func(p *probe, ctx context.Context) error {
 			most := v1.MaxRequest
 			if n := p.capabilities.Calls.RequestBytes; n > 0 {

@@ -107,7 +107,9 @@ func (p *probe) signIn(ctx context.Context) error {
 
 // silent is the trial that fails if an answer held a secret.
 var silent = trial{
-	"provider/secrets", "no answer has the private key, or the client secret", "tell no private key and no client secret, also not in what is said about a request that is refused",
+	"provider/secrets", "no answer has the private key, or the client secret",
+	"tell no private key and no client secret, also not in what is said about a request that is " +
+		"refused",
 	func(p *probe, _ context.Context) error {
 		switch {
 		case len(p.secrets) == 0:

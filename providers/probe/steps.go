@@ -138,7 +138,9 @@ func (p *probe) tooLate(ctx context.Context) error {
 	_, err = p.send(ctx, request{
 		method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
 		length: int64(len(begins) + len(body)),
-		reader: &slow{bytes.NewReader(begins), bytes.NewReader(body), func() error { return pause(ctx, lateness) }},
+		reader: &slow{bytes.NewReader(begins), bytes.NewReader(body), func() error {
+			return pause(ctx, lateness)
+		}},
 		header: http.Header{v1.HeaderTimeout: {strconv.FormatInt(waits.Milliseconds(), 10)}},
 	})
 	if ctx.Err() != nil {
@@ -180,7 +182,9 @@ func (p *probe) changedETag(ctx context.Context) error {
 	if err := a.read(&told); err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(told.TargetGroups, func(g v1.ObservedTargetGroup) bool { return g.ID == name }) {
+	if !slices.ContainsFunc(told.TargetGroups, func(g v1.ObservedTargetGroup) bool {
+		return g.ID == name
+	}) {
 		return fmt.Errorf("the target group %s was made, and is not told", name)
 	}
 	return nil

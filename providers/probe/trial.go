@@ -121,7 +121,8 @@ func (p *probe) steps(ctx context.Context, id string, s v1.Step) (answer, error)
 
 // long is the trial that checks the answers of 202.
 var long = trial{
-	"provider/long-calls", "an answer of 202 says where and when to ask for the answer", "answer 202 with a Location below /operations/ and with Retry-After in seconds",
+	"provider/long-calls", "an answer of 202 says where and when to ask for the answer",
+	"answer 202 with a Location below /operations/ and with Retry-After in seconds",
 	func(p *probe, _ context.Context) error {
 		if p.accepted.count == 0 {
 			return noted("no call was answered with 202")
@@ -146,6 +147,11 @@ func targetGroup(id string) v1.Step {
 	return v1.Step{Op: v1.CreateTargetGroup, TargetGroup: &v1.TargetGroup{
 		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP",
 		Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
-		Settings: v1.GroupSettings{Health: v1.HealthCheck{Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}},
+		Settings: v1.GroupSettings{
+			Health: v1.HealthCheck{
+				Path: "/", Port: "traffic-port", Protocol: "HTTP", IntervalSeconds: 15, TimeoutSeconds: 5,
+				HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200",
+			},
+		},
 	}}
 }

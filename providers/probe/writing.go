@@ -22,7 +22,8 @@ import (
 const needed = "provider/twice-at-once"
 
 var writing = []trial{
-	{"provider/unknown-op", "a step of an op that is not known is refused", "refuse it with the problem unknown",
+	{"provider/unknown-op", "a step of an op that is not known is refused",
+		"refuse it with the problem unknown",
 		func(p *probe, ctx context.Context) error {
 			id := rand.Text()
 			a, err := p.steps(ctx, id, v1.Step{Op: "fairleadCheck"})
@@ -32,8 +33,11 @@ var writing = []trial{
 			return refusedStep(a, id, v1.ProblemUnknown)
 		}},
 	{"provider/cut-off", "a step whose request is cut off is not carried out", "carry out nothing of a request that is not whole", (*probe).cutOff},
-	{needed, "a step that comes twice at once is carried out once, with one result", "keep the result of each step ID for ten minutes, and let a second request of the ID wait for the first", (*probe).atOnce},
-	{"provider/other-step", "the ID of one step is refused for another one", "refuse it with the problem malformed",
+	{needed, "a step that comes twice at once is carried out once, with one result",
+		"keep the result of each step ID for ten minutes, and let a second request of the ID wait for " +
+			"the first", (*probe).atOnce},
+	{"provider/other-step", "the ID of one step is refused for another one",
+		"refuse it with the problem malformed",
 		func(p *probe, ctx context.Context) error {
 			id := rand.Text()
 			if r, err := p.once(ctx, id, p.loadBalancer()); err != nil {
@@ -48,9 +52,11 @@ var writing = []trial{
 			return refusedStep(a, id, v1.ProblemMalformed)
 		}},
 	{"provider/true-already", "a step that is true already succeeds and changes nothing", "look what there is before something is made", (*probe).trueAlready},
-	{"provider/listed", "a load balancer that exists is listed", "list the keys of all load balancers, also of those that are being deleted",
+	{"provider/listed", "a load balancer that exists is listed",
+		"list the keys of all load balancers, also of those that are being deleted",
 		func(p *probe, ctx context.Context) error { return p.listed(ctx, true) }},
-	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304", "answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
+	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304",
+		"answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
 		func(p *probe, ctx context.Context) error {
 			return p.notModified(ctx,
 				request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
@@ -58,9 +64,16 @@ var writing = []trial{
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
 	{"provider/client-secret", "a step with a client secret is carried out or rejected", "reject what the provider cannot do with the problem rejected", (*probe).signIn},
-	{"provider/observed-etag-changes", "If-None-Match of a load balancer that has changed is answered with what there is", "let the ETag be another one after each change", (*probe).changedETag},
-	{"provider/batch", "several steps of one call have a result each, and one that fails does not keep the others from being done", "carry out each step by itself; or say with calls.stepsPerApply that one is taken", (*probe).batch},
-	{"provider/timeout", "a step is not begun when its Fairlead-Timeout is over", "count the milliseconds from when the header of the request is read, and look again before each step", (*probe).tooLate},
+	{"provider/observed-etag-changes",
+		"If-None-Match of a load balancer that has changed is answered with what there is",
+		"let the ETag be another one after each change", (*probe).changedETag},
+	{"provider/batch", "several steps of one call have a result each, and one that fails does not " +
+		"keep the others from being done",
+		"carry out each step by itself; or say with calls.stepsPerApply that one is taken",
+		(*probe).batch},
+	{"provider/timeout", "a step is not begun when its Fairlead-Timeout is over",
+		"count the milliseconds from when the header of the request is read, and look again before " +
+			"each step", (*probe).tooLate},
 }
 
 // refusedStep returns an error unless a call, or its one step, is refused with a type of problem.
@@ -215,8 +228,12 @@ func (p *probe) targets(ctx context.Context) error {
 		if err := p.get(ctx, v1.PathTargets, query, &told); err != nil {
 			return err
 		}
-		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool { return t.State == "draining" })
-		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool { return a.Address == b.Address && a.Port == b.Port })
+		told.Targets = slices.DeleteFunc(told.Targets, func(t v1.TargetHealth) bool {
+			return t.State == "draining"
+		})
+		same := slices.EqualFunc(members, told.Targets, func(a, b v1.TargetHealth) bool {
+			return a.Address == b.Address && a.Port == b.Port
+		})
 		if !same {
 			return fmt.Errorf("the members that were put are %v, those that are told are %v", members,
 				told.Targets)
@@ -227,7 +244,9 @@ func (p *probe) targets(ctx context.Context) error {
 
 // last deletes everything, twice.
 var last = trial{
-	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds", "let a step that deletes what is not there succeed; delete what is left of the key by hand", (*probe).clear,
+	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds",
+	"let a step that deletes what is not there succeed; delete what is left of the key by hand",
+	(*probe).clear,
 }
 
 func (p *probe) clear(ctx context.Context) error {

@@ -64,7 +64,8 @@ func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding,
 	defer stop()
 	err := safely(func() error { return r.scenarios(work) })
 	if err != nil {
-		r.note(check.Bad("prove/cut-short", "the run", "it was cut short: "+err.Error(), "what was made is deleted"))
+		r.note(check.Bad("prove/cut-short", "the run", "it was cut short: "+err.Error(),
+			"what was made is deleted"))
 	}
 	return r.findings, Clear(ctx, cloud, o)
 }
@@ -79,7 +80,8 @@ func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 		// A provider that waits for what nothing has any more, because an answer was lost, may not take
 		// the time that sweeping up needs.
 		share, enough := context.WithTimeout(ctx, o.Clearing/4)
-		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) }) // what it leaves is swept up
+		// what it leaves is swept up
+		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) })
 		enough()
 	}
 	return r.sweep(ctx)
@@ -101,7 +103,8 @@ func (r *run) sweep(ctx context.Context) (left []string) {
 			if empty++; empty == 2 {
 				return nil
 			}
-			left = []string{"it is not known what: one look found nothing, and there was no time for another"}
+			left =
+				[]string{"it is not known what: one look found nothing, and there was no time for another"}
 		}
 		wait := r.Pause
 		if empty > 0 {
@@ -248,7 +251,8 @@ func (g guarded) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observ
 	return g.Cloud.Observe(ctx, key, deep)
 }
 
-func (g guarded) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (out plan.Result, err error) {
+func (g guarded) Apply(ctx context.Context, seen *lb.Observed,
+	step plan.Step) (out plan.Result, err error) {
 	if err := g.spent(); err != nil {
 		return plan.Result{}, err
 	}

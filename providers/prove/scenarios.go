@@ -80,9 +80,12 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 
 	home, calls := rule("/*", forward(web)), rule("/api/*", forward(api))
 	gone := rule("/old/*", lb.FromRouting(routing.Status(410)))
-	split := rule("/both/*", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}}})
+	split := rule("/both/*", lb.Action{
+		Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}},
+	})
 	moved := rule("/*", forward(late))
-	secure := rule("/*", lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}))
+	secure := rule("/*", lb.FromRouting(routing.Action{Redirect: &routing.Redirect{Status: 301,
+		Scheme: "https", Port: "443"}}))
 	webGroup, apiGroup, lateGroup := l.group(web, "/"), l.group(api, "/"), l.group(late, "/")
 	quicker := l.group(api, "/health")
 
@@ -105,22 +108,27 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 
 	made := l.balancer(first, groups(webGroup), nil, plain(home))
 	inserted := l.balancer(first, groups(apiGroup, webGroup), nil, plain(calls, gone, split, home))
-	retargeted := l.balancer(first, groups(apiGroup, lateGroup, webGroup), nil, plain(calls, gone, split, moved))
-	tls := l.balancer(first, groups(apiGroup, lateGroup), served(old), plain(secure), pair(old, calls, moved))
-	renewal := l.balancer(first, groups(apiGroup, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
-	changed := later.balancer(first, groups(quicker, lateGroup), served(renewed), plain(secure), pair(renewed, calls, moved))
+	retargeted := l.balancer(first, groups(apiGroup, lateGroup, webGroup), nil,
+		plain(calls, gone, split, moved))
+	tls := l.balancer(first, groups(apiGroup, lateGroup), served(old), plain(secure),
+		pair(old, calls, moved))
+	renewal := l.balancer(first, groups(apiGroup, lateGroup), served(renewed), plain(secure),
+		pair(renewed, calls, moved))
+	changed := later.balancer(first, groups(quicker, lateGroup), served(renewed), plain(secure),
+		pair(renewed, calls, moved))
 	again := later.balancer(first, groups(quicker, lateGroup), nil, plain(gone, calls, moved))
 	left := later.balancer(first, groups(quicker), nil, plain(calls))
 	other := l.balancer(second, groups(lateGroup), nil, plain(moved))
 
 	return []scenario{
-		{"missing", "what does not exist is observed as not existing", func(ctx context.Context) (string, error) {
-			seen, err := r.observe(ctx, first)
-			if err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0) {
-				err = fmt.Errorf("%s is there", first)
-			}
-			return "", err
-		}},
+		{"missing", "what does not exist is observed as not existing",
+			func(ctx context.Context) (string, error) {
+				seen, err := r.observe(ctx, first)
+				if err == nil && (seen.Exists || len(seen.TargetGroups)+len(seen.Certificates) > 0) {
+					err = fmt.Errorf("%s is there", first)
+				}
+				return "", err
+			}},
 		{"create", "a load balancer is created", to(made)},
 		{"insert", "rules are inserted before others", to(inserted)},
 		{"retarget", "a rule is sent to another target group", func(ctx context.Context) (string, error) {
@@ -167,7 +175,8 @@ func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
 		return err
 	}
 	if steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps; len(steps) > 0 {
-		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps), steps[0].Step.Op(), steps[0].Step.ID())
+		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps),
+			steps[0].Step.Op(), steps[0].Step.ID())
 	}
 	return nil
 }

@@ -34,14 +34,24 @@ type life struct {
 }
 
 // balancer has listeners, and what they name, in the order of the IDs.
-func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
-	settings := routing.Settings{Scheme: "internal", IPFamily: "ipv4", Subnets: l.subnets, Tags: map[string]string{"stage": l.tag}}
-	return lb.LoadBalancer{Key: key, Digest: lb.DigestOf(settings), Settings: settings, Listeners: listeners, TargetGroups: groups, Certificates: certificates}
+func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Certificate,
+	listeners ...lb.Listener) lb.LoadBalancer {
+	settings := routing.Settings{
+		Scheme: "internal", IPFamily: "ipv4", Subnets: l.subnets, Tags: map[string]string{"stage": l.tag},
+	}
+	return lb.LoadBalancer{
+		Key: key, Digest: lb.DigestOf(settings), Settings: settings, Listeners: listeners,
+		TargetGroups: groups, Certificates: certificates,
+	}
 }
 
-func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
+func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate,
+	rules ...lb.Rule) lb.Listener {
 	settings := lb.ListenerSettings{Inbound: clients}
-	l := lb.Listener{Port: port, Protocol: protocol, Default: lb.FromRouting(routing.Status(404)), Rules: rules, Settings: settings, Digest: lb.DigestOf(settings)}
+	l := lb.Listener{
+		Port: port, Protocol: protocol, Default: lb.FromRouting(routing.Status(404)), Rules: rules,
+		Settings: settings, Digest: lb.DigestOf(settings),
+	}
 	for _, c := range certificates {
 		l.Certificates = append(l.Certificates, c.ID)
 	}
@@ -49,15 +59,20 @@ func listener(port int32, protocol routing.Protocol, certificates []lb.Certifica
 }
 
 func rule(path string, action lb.Action) lb.Rule {
-	return lb.Rule{Action: action, Conditions: []lb.Condition{{Field: "host", Values: []string{Host}}, {Field: "path", Values: []string{path}}}}
+	return lb.Rule{
+		Action: action, Conditions: []lb.Condition{{Field: "host", Values: []string{Host}},
+			{Field: "path", Values: []string{path}}},
+	}
 }
 
 func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
 
 // group is a target group, with the target of the run if there is one.
 func (l life) group(id lb.GroupID, check string) lb.TargetGroup {
-	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5,
-		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
-	return lb.TargetGroup{ID: id, Service: "prove/web", Port: "80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1",
-		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: l.targets}
+	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port",
+		IntervalSeconds: 5,
+		TimeoutSeconds:  2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
+	return lb.TargetGroup{ID: id, Service: "prove/web", Port: "80", TargetType: "ip", Protocol: "HTTP",
+		Version: "HTTP1",
+		Family:  "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: l.targets}
 }

@@ -61,11 +61,13 @@ func Check(ctx context.Context, s Subject) []check.Finding {
 		}
 	}
 	if ctx.Err() != nil {
-		findings = append(findings, check.Unsure("contract/interrupted", "the rest of the contract", "skipped: the run was interrupted", "run it again"))
+		findings = append(findings, check.Unsure("contract/interrupted", "the rest of the contract",
+			"skipped: the run was interrupted", "run it again"))
 	}
 	const id, title = "contract/deleted", "what was made for the contract is deleted"
 	if len(left) > 0 {
-		return append(findings, check.Bad(id, title, strings.Join(left, "; "), "let a step that deletes succeed, also where nothing is there"))
+		return append(findings, check.Bad(id, title, strings.Join(left, "; "),
+			"let a step that deletes succeed, also where nothing is there"))
 	}
 	return append(findings, check.Good(id, title, ""))
 }
@@ -77,19 +79,26 @@ func (s Subject) world(ctx context.Context) (world, []check.Finding) {
 	facts, err := s.Provider.Lookup(ctx, lb.Questions{Network: network, Settings: s.Settings})
 	switch {
 	case err != nil:
-		return world{}, []check.Finding{check.Bad(id, title, err.Error(), "answer POST /lookup with the facts that are asked for")}
+		return world{}, []check.Finding{check.Bad(id, title, err.Error(),
+			"answer POST /lookup with the facts that are asked for")}
 	case len(facts.Unmet) > 0:
-		return world{}, []check.Finding{check.Bad(id, title, strings.Join(facts.Unmet, "; "), "give the provider what it needs")}
+		return world{}, []check.Finding{check.Bad(id, title, strings.Join(facts.Unmet, "; "),
+			"give the provider what it needs")}
 	case facts.SettingsRefused[s.Settings] != "":
-		return world{}, []check.Finding{check.Bad(id, title, facts.SettingsRefused[s.Settings], "correct the settings")}
+		return world{}, []check.Finding{check.Bad(id, title, facts.SettingsRefused[s.Settings],
+			"correct the settings")}
 	}
-	w := world{settings: routing.Settings{Subnets: facts.Subnets, Provider: s.Settings}, capabilities: s.Provider.Capabilities(lb.Class{})}
+	w := world{
+		settings:     routing.Settings{Subnets: facts.Subnets, Provider: s.Settings},
+		capabilities: s.Provider.Capabilities(lb.Class{}),
+	}
 	if s.Target != nil {
 		w.targets = []lb.Target{*s.Target}
 	}
 	findings := []check.Finding{check.Good(id, title, "")}
 	for _, what := range w.leftOut() {
-		findings = append(findings, check.Unsure("contract/left-out", what, "skipped: its capabilities say that its load balancers do not have that", ""))
+		findings = append(findings, check.Unsure("contract/left-out", what,
+			"skipped: its capabilities say that its load balancers do not have that", ""))
 	}
 	return w, findings
 }
@@ -99,7 +108,9 @@ func (s Subject) key() lb.Key { return lb.Key(s.Prefix + strings.ToLower(rand.Te
 
 func (s Subject) suite(t T, w world) suite {
 	out := suite{
-		t: t, start: func() providers.Provider { return s.Provider }, keys: func() keys { return keys{s.key(), s.key()} },
+		t: t, start: func() providers.Provider { return s.Provider }, keys: func() keys {
+			return keys{s.key(), s.key()}
+		},
 		stages: stages(t, w), patience: s.Patience, clearing: s.Clearing,
 	}
 	if len(w.targets) > 0 {
@@ -119,9 +130,11 @@ func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []c
 	a.run(func() {
 		c := s.suite(a, *w).cloud()
 		g := group(web, "/", w.targets...)
-		for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g}, plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
+		for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g},
+			plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
 			seen := c.observe(c.own)
-			if err = c.patiently(func() error { _, err := c.Apply(ctx, seen, step); return err }); err != nil {
+			err = c.patiently(func() error { _, err := c.Apply(ctx, seen, step); return err })
+			if err != nil {
 				return
 			}
 		}
@@ -130,7 +143,8 @@ func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []c
 		return a.left, nil // whatever else is wrong is found by the clauses
 	}
 	w.targets = nil
-	return a.left, []check.Finding{check.Unsure("contract/target", "a target on this machine", "skipped: "+clip(err.Error()), "give one that the provider can reach")}
+	return a.left, []check.Finding{check.Unsure("contract/target", "a target on this machine",
+		"skipped: "+clip(err.Error()), "give one that the provider can reach")}
 }
 
 // finding returns the result of a clause.

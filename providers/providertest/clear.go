@@ -22,7 +22,8 @@ func (c cloud) clear(within time.Duration) (left error) {
 	defer end()
 	for _, key := range []lb.Key{c.own, c.other} {
 		if err := c.remove(ctx, key); err != nil {
-			left = errors.Join(left, fmt.Errorf("what is left of %s has to be deleted by hand: %w", key, err))
+			left = errors.Join(left, fmt.Errorf("what is left of %s has to be deleted by hand: %w", key,
+				err))
 		}
 	}
 	return left

@@ -58,7 +58,8 @@ var clauses = []clause{
 	{"resumes", "a plan cut short and made again ends the same",
 		"let each step be carried out by itself, and let what is done be seen", suite.resumes},
 	{"twice", "a step that already holds succeeds",
-		"look what there is first: a step that is true already succeeds and changes nothing", suite.twice},
+		"look what there is first: a step that is true already succeeds and changes nothing",
+		suite.twice},
 	{"neighbours", "other keys are untouched",
 		"keep what belongs to one key apart from what belongs to another one", suite.neighbours},
 	{"targets", "targets come and go",
@@ -83,7 +84,9 @@ func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) ma
 		out[c.promise] = func(t R) {
 			first, spare := target(t), target(t)
 			c.try(suite{
-				t: t, start: func() providers.Provider { return start(t) }, keys: func() keys { return keys{"fairlead/shop/web/internal", "fairlead/shop/other/internal"} },
+				t: t, start: func() providers.Provider { return start(t) }, keys: func() keys {
+					return keys{"fairlead/shop/web/internal", "fairlead/shop/other/internal"}
+				},
 				stages: stages(t, world{targets: []lb.Target{first}}), spare: &spare, patience: patience,
 			})
 		}
@@ -100,7 +103,8 @@ type suite struct {
 	stages   []stage
 	spare    *lb.Target    // that no stage has; nil where there are no targets
 	patience time.Duration // how long the cloud may take for anything
-	clearing time.Duration // how long what was made may take to be deleted at the end; 0: it is not deleted
+	// how long what was made may take to be deleted at the end; 0: it is not deleted
+	clearing time.Duration
 }
 
 // keys are those of the load balancer of a clause, and of another one.
@@ -128,7 +132,8 @@ func (s suite) kept() {
 			if diff := cmp.Diff(seen, c.observe(c.own), canonical); diff != "" {
 				c.t.Fatalf("%s: after %s (-kept +observed):\n%s", stage.name, describe(step.Step), diff)
 			}
-			if await, ok := step.Step.(plan.AwaitTargets); ok && !c.observe(c.own).TargetGroup(await.Group).Ready {
+			if await, ok := step.Step.(plan.AwaitTargets); ok &&
+				!c.observe(c.own).TargetGroup(await.Group).Ready {
 				c.t.Errorf("%s: %s succeeded, but the group is not ready", stage.name, await.Group)
 			}
 		}
@@ -227,7 +232,9 @@ func (s suite) targets() {
 	c.members(web, registered)
 	more := append(slices.Clone(registered), *s.spare)
 	for _, want := range [][]lb.Target{more, more, more[1:], nil, registered} {
-		if err := c.patiently(func() error { return c.SetTargets(c.t.Context(), c.own, web, want) }); err != nil {
+		if err := c.patiently(func() error {
+			return c.SetTargets(c.t.Context(), c.own, web, want)
+		}); err != nil {
 			c.t.Fatalf("setting targets: %v", err)
 		}
 		c.members(web, want)
@@ -243,7 +250,8 @@ func (s suite) listed() {
 		var got []lb.Key
 		err := c.patiently(func() (err error) {
 			if got, err = c.List(c.t.Context()); err == nil && slices.Contains(got, c.own) != want {
-				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, c.own, want, providers.ErrPending) // lists may lag
+				// lists may lag
+				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, c.own, want, providers.ErrPending)
 			}
 			return err
 		})
@@ -362,7 +370,8 @@ func (c cloud) members(group lb.GroupID, want []lb.Target) {
 		got = append(got, h.Target)
 	}
 	less := func(a, b lb.Target) bool { return a.String() < b.String() }
-	if diff := cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty()); err != nil || diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.SortSlices(less), cmpopts.EquateEmpty()); err != nil ||
+		diff != "" {
 		c.t.Errorf("error %v, targets (-want +got):\n%s", err, diff)
 	}
 }

@@ -62,14 +62,17 @@ type stage struct {
 // stages are wished for in this order. Each brings a kind of change that the others do not.
 func stages(t T, w world) []stage {
 	t.Helper()
-	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"), certificate(t, "www.example.com")
+	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"),
+		certificate(t, "www.example.com")
 	webGroup, apiGroup := group(web, "/", w.targets...), group(api, "/health", w.targets...)
 	quicker := group(api, "/healthz", w.targets...)
 	empty := group("shop/late:80", "/") // of a Service that has no endpoints yet
 
 	home := rule("shop.example.com", "/*", forward(web))
 	calls := rule("shop.example.com", "/api/*", forward(api))
-	both := rule("www.example.com", "/*", lb.Action{Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}}})
+	both := rule("www.example.com", "/*", lb.Action{
+		Kind: "forward", Targets: []lb.Weighted{{Group: api, Weight: 1}, {Group: web, Weight: 3}},
+	})
 	if !w.weighted() {
 		both.Action = forward(api)
 	}
@@ -103,15 +106,21 @@ func stages(t T, w world) []stage {
 	return all
 }
 
-func (w world) loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate, listeners ...lb.Listener) lb.LoadBalancer {
+func (w world) loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate,
+	listeners ...lb.Listener) lb.LoadBalancer {
 	settings := w.settings
-	settings.Scheme, settings.IPFamily, settings.Tags = "internal", "ipv4", map[string]string{"stage": tag}
+	settings.Scheme, settings.IPFamily, settings.Tags = "internal", "ipv4",
+		map[string]string{"stage": tag}
 	return lb.LoadBalancer{Digest: lb.DigestOf(settings), Settings: settings,
 		Listeners: listeners, TargetGroups: groups, Certificates: certificates}
 }
 
-func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate, rules ...lb.Rule) lb.Listener {
-	l := lb.Listener{Port: port, Protocol: protocol, Default: fixed(404), Rules: rules, Digest: lb.DigestOf(lb.ListenerSettings{})}
+func listener(port int32, protocol routing.Protocol, certificates []lb.Certificate,
+	rules ...lb.Rule) lb.Listener {
+	l := lb.Listener{
+		Port: port, Protocol: protocol, Default: fixed(404), Rules: rules,
+		Digest: lb.DigestOf(lb.ListenerSettings{}),
+	}
 	for _, c := range certificates {
 		l.Certificates = append(l.Certificates, c.ID)
 	}
@@ -130,9 +139,11 @@ func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
 func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status)) }
 
 func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
-	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port", IntervalSeconds: 5,
-		TimeoutSeconds: 2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
-	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip", Protocol: routing.HTTP, Version: "HTTP1",
+	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port",
+		IntervalSeconds: 5,
+		TimeoutSeconds:  2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
+	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip",
+		Protocol: routing.HTTP, Version: "HTTP1",
 		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
 }
 
@@ -163,9 +174,14 @@ func Listen() (target lb.Target, stop func(), err error) {
 	if err != nil {
 		return lb.Target{}, nil, fmt.Errorf("listening as a target: %w", err)
 	}
-	server := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), ReadHeaderTimeout: time.Minute}
+	server := &http.Server{
+		Handler:           http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}),
+		ReadHeaderTimeout: time.Minute,
+	}
 	go func() { _ = server.Serve(listener) }() // until it is closed
-	return lb.Target{Address: "127.0.0.1", Port: int32(listener.Addr().(*net.TCPAddr).Port)}, func() { _ = server.Close() }, nil
+	return lb.Target{Address: "127.0.0.1", Port: int32(listener.Addr().(*net.TCPAddr).Port)}, func() {
+		_ = server.Close()
+	}, nil
 }
 
 // certificate is a new certificate for a host, with its key.
@@ -184,7 +200,8 @@ func wanted(l lb.LoadBalancer) lb.LoadBalancer {
 	if l.Empty() {
 		return l
 	}
-	l.Listeners, l.TargetGroups, l.Certificates = slices.Clone(l.Listeners), slices.Clone(l.TargetGroups), slices.Clone(l.Certificates)
+	l.Listeners, l.TargetGroups, l.Certificates = slices.Clone(l.Listeners),
+		slices.Clone(l.TargetGroups), slices.Clone(l.Certificates)
 	for i := range l.Listeners {
 		l.Listeners[i].Settings = lb.ListenerSettings{}
 	}

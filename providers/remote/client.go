@@ -20,8 +20,8 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file makes a call: it sends it, follows an answer of 202 until the call is done, and reads the
-// answer. An error names the provider.
+// This file makes a call: it sends it, follows an answer of 202 until the call is done, and reads
+// the answer. An error names the provider.
 
 // A client makes the calls of one provider.
 type client struct {

@@ -129,7 +129,9 @@ func (s *Server) list(ctx context.Context) answer {
 
 // observing returns the call that observes a load balancer.
 func (s *Server) observing(key lb.Key, deep bool) observation {
-	return func(ctx context.Context) (*lb.Observed, error) { return s.provider.Observe(ctx, key, deep) }
+	return func(ctx context.Context) (*lb.Observed, error) {
+		return s.provider.Observe(ctx, key, deep)
+	}
 }
 
 func (s *Server) observe(ctx context.Context, c call) answer {

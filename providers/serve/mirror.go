@@ -27,7 +27,8 @@ type mirror struct {
 	view     *lb.Observed // a copy of seen for steps, which is not changed; nil: none yet
 	begun    int          // steps, ever
 	underWay map[*underWay]bool
-	looking  chan struct{} // closed at the end of an observation of the server's own; nil: there is none
+	// closed at the end of an observation of the server's own; nil: there is none
+	looking chan struct{}
 }
 
 // A step that is under way.

@@ -42,7 +42,8 @@ var (
 )
 
 var routes = []route{
-	getCapabilities, postLookup, getLoadBalancers, getLoadBalancer, getActive, postSteps, getTargets, putTargets, getOperation,
+	getCapabilities, postLookup, getLoadBalancers, getLoadBalancer, getActive, postSteps, getTargets,
+	putTargets, getOperation,
 }
 
 // is reports whether two routes are the same.

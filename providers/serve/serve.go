@@ -104,7 +104,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time)
 		return problem(p)
 	}
 	if !acceptable(r.Header.Values("Accept")) {
-		return problem(notSpoken(http.StatusNotAcceptable, "the answer would be "+v1.MediaType+", and the request accepts only "+clip(strings.Join(r.Header.Values("Accept"), ", "))))
+		return problem(notSpoken(http.StatusNotAcceptable,
+			"the answer would be "+v1.MediaType+", and the request accepts only "+
+				clip(strings.Join(r.Header.Values("Accept"), ", "))))
 	}
 	call := call{route: found}
 	if call.timeout, a = timeout(r); a.status != 0 {

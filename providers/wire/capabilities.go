@@ -17,14 +17,21 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	out := v1.Capabilities{
 		Name: c.Name, Versions: []int{v1.Version},
 		Conditions: v1.ConditionCapabilities{
-			Fields: slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool { return slices.Contains(c.FieldsRefused, f) }),
-			Regex:  c.Regex, HostStarIsLabel: c.HostStarIsLabel, HostPattern: c.HostValue, PathCharacters: c.PathCharacters, SourcesRefused: c.SourcesRefused,
-			ValueLength: c.ValueLength, NameLength: c.NameLength, ValuesPerCondition: c.ValuesPerCondition, ValuesPerRule: c.ValuesPerRule,
-			WildcardsPerRule: c.WildcardsPerRule, HostPortMatched: c.Doubt.HostPort, HostCaseMatched: c.Doubt.HostCase, PathDecoded: c.Doubt.Decoding,
+			Fields: slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool {
+				return slices.Contains(c.FieldsRefused, f)
+			}),
+			Regex: c.Regex, HostStarIsLabel: c.HostStarIsLabel, HostPattern: c.HostValue,
+			PathCharacters: c.PathCharacters, SourcesRefused: c.SourcesRefused, ValueLength: c.ValueLength,
+			NameLength: c.NameLength, ValuesPerCondition: c.ValuesPerCondition,
+			ValuesPerRule: c.ValuesPerRule, WildcardsPerRule: c.WildcardsPerRule,
+			HostPortMatched: c.Doubt.HostPort, HostCaseMatched: c.Doubt.HostCase,
+			PathDecoded: c.Doubt.Decoding,
 		},
 		Actions: v1.ActionCapabilities{
-			Rewrite: c.Rewrites, Auth: c.Auth, Sticky: !c.NoStickyForward, TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
-			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx, StrictRedirects: c.StrictRedirects,
+			Rewrite: c.Rewrites, Auth: c.Auth, Sticky: !c.NoStickyForward,
+			TargetGroupsPerForward: c.TargetsPerForward, MaxWeight: c.MaxWeight,
+			BodyLength: c.BodyLength, ContentTypes: c.ContentTypes, NoFixed3xx: c.NoFixed3xx,
+			StrictRedirects: c.StrictRedirects,
 		},
 		Limits: v1.Limits{
 			Rules:                  v1.Limit{Max: c.Rules, Quota: c.Quotas.Rules},
@@ -36,14 +43,19 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			VerifyingListeners:     c.Verifying, MinPriority: c.MinPriority, MaxPriority: c.MaxPriority,
 		},
 		TargetGroups: v1.GroupCapabilities{
-			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS, AddressesOnly: c.AddressesOnly, InstanceIDs: c.InstanceIDs,
+			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS,
+			AddressesOnly: c.AddressesOnly, InstanceIDs: c.InstanceIDs,
 		},
 		Listeners: v1.ListenerCapabilities{
 			Inbound: c.Inbound, ClientCertificates: !c.NoClientCertificates, TLSPolicies: c.TLSPolicies,
 			AnyTLSPolicy: !c.NoTLSPolicies && len(c.TLSPolicies) == 0,
 		},
-		LoadBalancers: v1.BalancerCapabilities{WebACLs: c.WebACLs, Shields: c.Shields, DeletionProtection: c.DeletionProtection},
-		Calls:         v1.CallCapabilities{SettleMilliseconds: c.Settle.Milliseconds(), GatherMilliseconds: c.Gather.Milliseconds()},
+		LoadBalancers: v1.BalancerCapabilities{
+			WebACLs: c.WebACLs, Shields: c.Shields, DeletionProtection: c.DeletionProtection,
+		},
+		Calls: v1.CallCapabilities{
+			SettleMilliseconds: c.Settle.Milliseconds(), GatherMilliseconds: c.Gather.Milliseconds(),
+		},
 	}
 	for name, attribute := range c.GroupAttributes {
 		put(&out.TargetGroups.Attributes, name, v1.Attribute(attribute))
@@ -64,28 +76,45 @@ const longestWait = 10 * time.Minute
 // error.
 func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	out := lb.Capabilities{
-		Name:    c.Name,
-		Dialect: lb.Dialect{HostStarIsLabel: c.Conditions.HostStarIsLabel, Doubt: lb.Doubt{HostPort: c.Conditions.HostPortMatched, HostCase: c.Conditions.HostCaseMatched, Decoding: c.Conditions.PathDecoded}},
-		Regex:   c.Conditions.Regex, Rewrites: c.Actions.Rewrite, Auth: c.Actions.Auth,
-		HostValue: c.Conditions.HostPattern, PathCharacters: c.Conditions.PathCharacters, SourcesRefused: c.Conditions.SourcesRefused,
-		ValueLength: c.Conditions.ValueLength, NameLength: c.Conditions.NameLength, ValuesPerCondition: c.Conditions.ValuesPerCondition,
+		Name: c.Name,
+		Dialect: lb.Dialect{
+			HostStarIsLabel: c.Conditions.HostStarIsLabel, Doubt: lb.Doubt{
+				HostPort: c.Conditions.HostPortMatched, HostCase: c.Conditions.HostCaseMatched,
+				Decoding: c.Conditions.PathDecoded,
+			},
+		},
+		Regex: c.Conditions.Regex, Rewrites: c.Actions.Rewrite, Auth: c.Actions.Auth,
+		HostValue: c.Conditions.HostPattern, PathCharacters: c.Conditions.PathCharacters,
+		SourcesRefused: c.Conditions.SourcesRefused, ValueLength: c.Conditions.ValueLength,
+		NameLength: c.Conditions.NameLength, ValuesPerCondition: c.Conditions.ValuesPerCondition,
 		ValuesPerRule: c.Conditions.ValuesPerRule, WildcardsPerRule: c.Conditions.WildcardsPerRule,
-		FieldsRefused:   slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool { return slices.Contains(c.Conditions.Fields, f) }),
-		NoStickyForward: !c.Actions.Sticky, TargetsPerForward: c.Actions.TargetGroupsPerForward, MaxWeight: c.Actions.MaxWeight,
-		BodyLength: c.Actions.BodyLength, ContentTypes: c.Actions.ContentTypes, NoFixed3xx: c.Actions.NoFixed3xx, StrictRedirects: c.Actions.StrictRedirects,
-		Rules: c.Limits.Rules.Max, TargetGroups: c.Limits.TargetGroups.Max, Certificates: c.Limits.Certificates.Max, Listeners: c.Limits.Listeners.Max,
-		Verifying: c.Limits.VerifyingListeners, TargetsPerGroup: c.Limits.TargetsPerGroup.Max, TargetsPerLoadBalancer: c.Limits.TargetsPerLoadBalancer.Max,
+		FieldsRefused: slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool {
+			return slices.Contains(c.Conditions.Fields, f)
+		}),
+		NoStickyForward: !c.Actions.Sticky, TargetsPerForward: c.Actions.TargetGroupsPerForward,
+		MaxWeight:  c.Actions.MaxWeight,
+		BodyLength: c.Actions.BodyLength, ContentTypes: c.Actions.ContentTypes,
+		NoFixed3xx: c.Actions.NoFixed3xx, StrictRedirects: c.Actions.StrictRedirects,
+		Rules: c.Limits.Rules.Max, TargetGroups: c.Limits.TargetGroups.Max,
+		Certificates: c.Limits.Certificates.Max, Listeners: c.Limits.Listeners.Max,
+		Verifying: c.Limits.VerifyingListeners, TargetsPerGroup: c.Limits.TargetsPerGroup.Max,
+		TargetsPerLoadBalancer: c.Limits.TargetsPerLoadBalancer.Max,
 		Quotas: lb.Quotas{
-			Rules: c.Limits.Rules.Quota, TargetGroups: c.Limits.TargetGroups.Quota, Certificates: c.Limits.Certificates.Quota, Listeners: c.Limits.Listeners.Quota,
-			TargetsPerGroup: c.Limits.TargetsPerGroup.Quota, TargetsPerLoadBalancer: c.Limits.TargetsPerLoadBalancer.Quota,
+			Rules: c.Limits.Rules.Quota, TargetGroups: c.Limits.TargetGroups.Quota,
+			Certificates: c.Limits.Certificates.Quota, Listeners: c.Limits.Listeners.Quota,
+			TargetsPerGroup:        c.Limits.TargetsPerGroup.Quota,
+			TargetsPerLoadBalancer: c.Limits.TargetsPerLoadBalancer.Quota,
 		},
 		StickyAttribute: c.TargetGroups.StickyAttribute, HTTP2NeedsTLS: c.TargetGroups.HTTP2NeedsTLS,
 		AddressesOnly: c.TargetGroups.AddressesOnly, InstanceIDs: c.TargetGroups.InstanceIDs,
 		Inbound: c.Listeners.Inbound, NoClientCertificates: !c.Listeners.ClientCertificates,
-		TLSPolicies: c.Listeners.TLSPolicies, NoTLSPolicies: !c.Listeners.AnyTLSPolicy && len(c.Listeners.TLSPolicies) == 0,
-		WebACLs: c.LoadBalancers.WebACLs, Shields: c.LoadBalancers.Shields, DeletionProtection: c.LoadBalancers.DeletionProtection,
-		MinPriority: c.Limits.MinPriority, MaxPriority: c.Limits.MaxPriority,
-		Settle: time.Duration(c.Calls.SettleMilliseconds) * time.Millisecond, Gather: time.Duration(c.Calls.GatherMilliseconds) * time.Millisecond,
+		TLSPolicies:   c.Listeners.TLSPolicies,
+		NoTLSPolicies: !c.Listeners.AnyTLSPolicy && len(c.Listeners.TLSPolicies) == 0,
+		WebACLs:       c.LoadBalancers.WebACLs, Shields: c.LoadBalancers.Shields,
+		DeletionProtection: c.LoadBalancers.DeletionProtection, MinPriority: c.Limits.MinPriority,
+		MaxPriority: c.Limits.MaxPriority,
+		Settle:      time.Duration(c.Calls.SettleMilliseconds) * time.Millisecond,
+		Gather:      time.Duration(c.Calls.GatherMilliseconds) * time.Millisecond,
 	}
 	for name, attribute := range c.TargetGroups.Attributes {
 		put(&out.GroupAttributes, name, lb.Attribute(attribute))
@@ -111,12 +140,18 @@ func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 		}
 	}
 	for name, limit := range map[string]int{
-		"conditions.valueLength": c.ValueLength, "conditions.nameLength": c.NameLength, "conditions.valuesPerCondition": c.ValuesPerCondition,
-		"conditions.valuesPerRule": c.ValuesPerRule, "conditions.wildcardsPerRule": c.WildcardsPerRule,
-		"actions.targetGroupsPerForward": c.TargetsPerForward, "actions.maxWeight": c.MaxWeight, "actions.bodyLength": c.BodyLength,
-		"limits.rules": c.Rules, "limits.targetGroups": c.TargetGroups, "limits.certificates": c.Certificates, "limits.listeners": c.Listeners,
-		"limits.verifyingListeners": c.Verifying, "limits.targetsPerGroup": c.TargetsPerGroup, "limits.targetsPerLoadBalancer": c.TargetsPerLoadBalancer,
-		"calls.stepsPerApply": told.Calls.StepsPerApply, "calls.requestBytes": told.Calls.RequestBytes,
+		"conditions.valueLength": c.ValueLength, "conditions.nameLength": c.NameLength,
+		"conditions.valuesPerCondition":  c.ValuesPerCondition,
+		"conditions.valuesPerRule":       c.ValuesPerRule,
+		"conditions.wildcardsPerRule":    c.WildcardsPerRule,
+		"actions.targetGroupsPerForward": c.TargetsPerForward, "actions.maxWeight": c.MaxWeight,
+		"actions.bodyLength": c.BodyLength, "limits.rules": c.Rules,
+		"limits.targetGroups": c.TargetGroups, "limits.certificates": c.Certificates,
+		"limits.listeners": c.Listeners, "limits.verifyingListeners": c.Verifying,
+		"limits.targetsPerGroup":        c.TargetsPerGroup,
+		"limits.targetsPerLoadBalancer": c.TargetsPerLoadBalancer,
+		"calls.stepsPerApply":           told.Calls.StepsPerApply,
+		"calls.requestBytes":            told.Calls.RequestBytes,
 	} {
 		if limit < 0 {
 			return fmt.Errorf("%s is %d: a limit is not below zero", name, limit)
@@ -126,9 +161,11 @@ func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 	case c.Name == "":
 		return fmt.Errorf("name is empty")
 	case c.MinPriority < 0 || c.MaxPriority > 1<<30 || c.MaxPriority-c.MinPriority < 100:
-		return fmt.Errorf("limits.minPriority %d and limits.maxPriority %d leave no room for rules: there have to be 100 at least, from 0 to %d", c.MinPriority, c.MaxPriority, 1<<30)
+		return fmt.Errorf("limits.minPriority %d and limits.maxPriority %d leave no room for rules: "+
+			"there have to be 100 at least, from 0 to %d", c.MinPriority, c.MaxPriority, 1<<30)
 	case !waitable(told.Calls.SettleMilliseconds) || !waitable(told.Calls.GatherMilliseconds):
-		return fmt.Errorf("calls.settleMilliseconds and calls.gatherMilliseconds have to be from 0 to %d", longestWait.Milliseconds())
+		return fmt.Errorf("calls.settleMilliseconds and calls.gatherMilliseconds have to be from 0 to %d",
+			longestWait.Milliseconds())
 	}
 	if _, err := regexp.Compile(c.HostValue); err != nil {
 		return fmt.Errorf("reading conditions.hostPattern: %w", err)

@@ -12,10 +12,14 @@ import (
 // EncodeQuestions writes questions.
 func EncodeQuestions(q lb.Questions) v1.Questions {
 	out := v1.Questions{
-		CertificateHosts: q.CertificateHosts, NamedCertificates: texts(q.NamedCertificates), WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
+		CertificateHosts: q.CertificateHosts, NamedCertificates: texts(q.NamedCertificates),
+		WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
 	}
 	if n := q.Network; n.Key != "" {
-		out.Network = &v1.Network{Key: string(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups}
+		out.Network = &v1.Network{
+			Key: string(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags,
+			SecurityGroups: n.SecurityGroups,
+		}
 	}
 	return out
 }
@@ -23,10 +27,15 @@ func EncodeQuestions(q lb.Questions) v1.Questions {
 // DecodeQuestions reads questions.
 func DecodeQuestions(q v1.Questions) lb.Questions {
 	out := lb.Questions{
-		CertificateHosts: q.CertificateHosts, NamedCertificates: ids[lb.CertificateID](q.NamedCertificates), WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
+		CertificateHosts:  q.CertificateHosts,
+		NamedCertificates: ids[lb.CertificateID](q.NamedCertificates), WebACLs: q.WebACLs,
+		Shield: q.Shield, Limits: q.Limits,
 	}
 	if n := q.Network; n != nil {
-		out.Network = lb.Network{Key: lb.Key(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups}
+		out.Network = lb.Network{
+			Key: lb.Key(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags,
+			SecurityGroups: n.SecurityGroups,
+		}
 	}
 	return out
 }
@@ -34,8 +43,9 @@ func DecodeQuestions(q v1.Questions) lb.Questions {
 // EncodeFacts writes facts.
 func EncodeFacts(f lb.Facts) v1.Facts {
 	out := v1.Facts{
-		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
-		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs,
+		Unguarded: f.Unguarded, Unshielded: f.Unshielded, Unmet: f.Unmet,
+		CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
 		ExpiredRefused: !f.Now.IsZero(),
 	}
 	for host, certificates := range f.Certificates {
@@ -51,8 +61,9 @@ func EncodeFacts(f lb.Facts) v1.Facts {
 // it.
 func DecodeFacts(f v1.Facts) lb.Facts {
 	out := lb.Facts{
-		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs, Unguarded: f.Unguarded, Unshielded: f.Unshielded,
-		Unmet: f.Unmet, CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
+		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs,
+		Unguarded: f.Unguarded, Unshielded: f.Unshielded, Unmet: f.Unmet,
+		CertificatesUnread: f.CertificatesUnread, LimitsUnread: f.LimitsUnread, Stale: f.Stale,
 	}
 	if f.ExpiredRefused {
 		out.Now = time.Now()

@@ -12,33 +12,43 @@ import (
 
 // This file translates what a cloud has.
 
-// EncodeObserved writes what there is. Settings are told by their digests. Where they were read, they
-// are told themselves, too.
+// EncodeObserved writes what there is. Settings are told by their digests. Where they were read,
+// they are told themselves, too.
 func EncodeObserved(o *lb.Observed) v1.Observed {
 	out := v1.Observed{
-		Key: string(o.Key), Exists: o.Exists, Active: o.Active, Address: encodeAddress(o.Address), Handle: o.Handle, Digest: string(o.Digest),
-		WebACL: o.Protection.WebACL, Shield: o.Protection.Shield, Protected: o.Protected, Firewall: o.Firewall, Unread: o.Unread,
+		Key: string(o.Key), Exists: o.Exists, Active: o.Active, Address: encodeAddress(o.Address),
+		Handle: o.Handle, Digest: string(o.Digest),
+		WebACL: o.Protection.WebACL, Shield: o.Protection.Shield, Protected: o.Protected,
+		Firewall: o.Firewall, Unread: o.Unread,
 	}
 	for _, l := range o.Listeners {
 		listener := v1.ObservedListener{
-			Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates), Digest: string(l.Digest), Verifies: l.Verifies,
-			SecretsDigest: string(l.ClientSecrets), Default: withoutSecrets(encodeAction(l.Default)), Handle: l.Handle,
+			Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates),
+			Digest: string(l.Digest), Verifies: l.Verifies,
+			SecretsDigest: string(l.ClientSecrets), Default: withoutSecrets(encodeAction(l.Default)),
+			Handle: l.Handle,
 		}
 		for _, r := range l.Rules {
 			rule := encodeRule(r.Rule)
 			rule.Action = withoutSecrets(rule.Action)
-			listener.Rules = append(listener.Rules, v1.ObservedRule{Priority: r.Priority, Rule: rule, Handle: r.Handle})
+			listener.Rules = append(listener.Rules, v1.ObservedRule{
+				Priority: r.Priority, Rule: rule, Handle: r.Handle,
+			})
 		}
 		out.Listeners = append(out.Listeners, listener)
 	}
 	for _, g := range o.TargetGroups {
 		out.TargetGroups = append(out.TargetGroups, v1.ObservedTargetGroup{
-			ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: string(g.Protocol), Version: string(g.Version),
-			Family: g.Family, Digest: string(g.Digest), Ready: g.Ready, Registered: g.Registered, Handle: g.Handle,
+			ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType,
+			Protocol: string(g.Protocol), Version: string(g.Version),
+			Family: g.Family, Digest: string(g.Digest), Ready: g.Ready, Registered: g.Registered,
+			Handle: g.Handle,
 		})
 	}
 	for _, c := range o.Certificates {
-		out.Certificates = append(out.Certificates, v1.ObservedCertificate{ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle})
+		out.Certificates = append(out.Certificates, v1.ObservedCertificate{
+			ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle,
+		})
 	}
 	tellSettings(&out, o.Read)
 	return out
@@ -61,8 +71,10 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 		return nil, fmt.Errorf("the answer is about the load balancer %q, not about %q", o.Key, key)
 	}
 	out := &lb.Observed{
-		Key: key, Exists: o.Exists, Active: o.Active, Address: decodeAddress(o.Address), Handle: o.Handle, Digest: lb.Digest(o.Digest),
-		Protection: routing.Protection{WebACL: o.WebACL, Shield: o.Shield}, Protected: o.Protected, Firewall: o.Firewall, Unread: o.Unread,
+		Key: key, Exists: o.Exists, Active: o.Active, Address: decodeAddress(o.Address), Handle: o.Handle,
+		Digest:     lb.Digest(o.Digest),
+		Protection: routing.Protection{WebACL: o.WebACL, Shield: o.Shield}, Protected: o.Protected,
+		Firewall: o.Firewall, Unread: o.Unread,
 	}
 	if o.Settings != nil {
 		out.Digest = lb.DigestOf(decodeSettings(*o.Settings))
@@ -89,20 +101,27 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 
 func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) {
 	out := lb.ObservedListener{
-		Port: l.Port, Protocol: routing.Protocol(l.Protocol), Certificates: ids[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest), Verifies: l.Verifies,
+		Port: l.Port, Protocol: routing.Protocol(l.Protocol),
+		Certificates: ids[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest),
+		Verifies:      l.Verifies,
 		ClientSecrets: lb.Digest(l.SecretsDigest), Default: decodeAction(l.Default), Handle: l.Handle,
 	}
 	if l.Settings != nil {
 		settings := decodeListenerSettings(*l.Settings)
-		out.Digest, out.Verifies, out.ClientSecrets = lb.DigestOf(settings), settings.Mutual.Verifies(), settings.ClientSecrets
+		out.Digest, out.Verifies, out.ClientSecrets = lb.DigestOf(settings), settings.Mutual.Verifies(),
+			settings.ClientSecrets
 	}
 	if len(out.Certificates) > 0 {
 		slices.Sort(out.Certificates[1:])
 	}
 	for _, r := range l.Rules {
-		out.Rules = append(out.Rules, lb.ObservedRule{Rule: decodeRule(r.Rule), Priority: r.Priority, Handle: r.Handle})
+		out.Rules = append(out.Rules, lb.ObservedRule{
+			Rule: decodeRule(r.Rule), Priority: r.Priority, Handle: r.Handle,
+		})
 	}
-	slices.SortStableFunc(out.Rules, func(a, b lb.ObservedRule) int { return cmp.Compare(a.Priority, b.Priority) })
+	slices.SortStableFunc(out.Rules, func(a, b lb.ObservedRule) int {
+		return cmp.Compare(a.Priority, b.Priority)
+	})
 	for i, r := range out.Rules[min(1, len(out.Rules)):] {
 		if r.Priority == out.Rules[i].Priority {
 			return out, twice(fmt.Sprintf("on port %d, priority", l.Port), r.Priority)
@@ -114,7 +133,8 @@ func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) 
 func decodeObservedGroup(g v1.ObservedTargetGroup) lb.ObservedTargetGroup {
 	out := lb.ObservedTargetGroup{
 		TargetGroup: lb.TargetGroup{
-			ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
+			ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port),
+			TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
 			Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest),
 		},
 		Ready: g.Ready, Registered: g.Registered, Handle: g.Handle,
@@ -131,15 +151,22 @@ func decodeObservedCertificate(c v1.ObservedCertificate) lb.ObservedCertificate 
 		digest = lb.CertificateSettings{Tags: c.Tags}.Digest()
 	}
 	return lb.ObservedCertificate{
-		Certificate: lb.Certificate{ID: lb.CertificateID(c.ID), Hosts: c.Hosts, Kind: c.Kind, Digest: digest}, Handle: c.Handle,
+		Certificate: lb.Certificate{ID: lb.CertificateID(c.ID), Hosts: c.Hosts, Kind: c.Kind,
+			Digest: digest}, Handle: c.Handle,
 	}
 }
 
 // inOrder sorts listeners, target groups and certificates. One that is there twice is an error.
 func inOrder(o *lb.Observed) error {
-	slices.SortStableFunc(o.Listeners, func(a, b lb.ObservedListener) int { return cmp.Compare(a.Port, b.Port) })
-	slices.SortStableFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int { return cmp.Compare(a.ID, b.ID) })
-	slices.SortStableFunc(o.Certificates, func(a, b lb.ObservedCertificate) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(o.Listeners, func(a, b lb.ObservedListener) int {
+		return cmp.Compare(a.Port, b.Port)
+	})
+	slices.SortStableFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
+	slices.SortStableFunc(o.Certificates, func(a, b lb.ObservedCertificate) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 	for i := 1; i < len(o.Listeners); i++ {
 		if port := o.Listeners[i].Port; port == o.Listeners[i-1].Port {
 			return twice("listener", port)

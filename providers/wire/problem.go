@@ -49,7 +49,9 @@ func EncodeError(err error) *v1.Problem {
 
 // NewProblem makes a problem of a type, with the status that a call with it has.
 func NewProblem(kind v1.ProblemType, detail string) *v1.Problem {
-	p := &v1.Problem{Type: kind, Detail: detail, Status: http.StatusInternalServerError, Title: "the provider failed"}
+	p := &v1.Problem{
+		Type: kind, Detail: detail, Status: http.StatusInternalServerError, Title: "the provider failed",
+	}
 	for _, k := range kinds {
 		if k.kind == kind {
 			p.Status, p.Title = k.status, k.title

@@ -30,7 +30,9 @@ func EncodeStep(step plan.Step) v1.Step {
 	case plan.ImportCertificate:
 		return v1.Step{Op: v1.ImportCertificate, Certificate: encodeCertificate(s.Certificate)}
 	case plan.ReplaceCertificate:
-		return v1.Step{Op: v1.ReplaceCertificate, CertificateID: string(s.Old), Certificate: encodeCertificate(s.New)}
+		return v1.Step{
+			Op: v1.ReplaceCertificate, CertificateID: string(s.Old), Certificate: encodeCertificate(s.New),
+		}
 	case plan.ModifyCertificate:
 		c := encodeCertificate(s.Certificate)
 		c.Chain, c.Key = "", ""
@@ -42,7 +44,9 @@ func EncodeStep(step plan.Step) v1.Step {
 	case plan.ModifyTargetGroup:
 		return v1.Step{Op: v1.ModifyTargetGroup, TargetGroup: encodeTargetGroup(s.Group)}
 	case plan.RegisterTargets:
-		return v1.Step{Op: v1.RegisterTargets, TargetGroupID: string(s.Group), Targets: encodeMembers(s.Targets)}
+		return v1.Step{
+			Op: v1.RegisterTargets, TargetGroupID: string(s.Group), Targets: encodeMembers(s.Targets),
+		}
 	case plan.AwaitTargets:
 		return v1.Step{Op: v1.AwaitTargets, TargetGroupID: string(s.Group)}
 	case plan.DeleteTargetGroup:
@@ -70,7 +74,8 @@ func EncodeStep(step plan.Step) v1.Step {
 		}
 		return out
 	}
-	panic(fmt.Sprintf("step %T has no place in the provider protocol", step)) // the set of steps is closed
+	// the set of steps is closed
+	panic(fmt.Sprintf("step %T has no place in the provider protocol", step))
 }
 
 func ruleStep(op v1.Op, port int32, priority int, rule lb.Rule) v1.Step {
@@ -108,7 +113,9 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	case v1.ImportCertificate:
 		return plan.ImportCertificate{Certificate: decodeCertificate(*s.Certificate)}, nil
 	case v1.ReplaceCertificate:
-		return plan.ReplaceCertificate{Old: lb.CertificateID(s.CertificateID), New: decodeCertificate(*s.Certificate)}, nil
+		return plan.ReplaceCertificate{
+			Old: lb.CertificateID(s.CertificateID), New: decodeCertificate(*s.Certificate),
+		}, nil
 	case v1.ModifyCertificate:
 		return plan.ModifyCertificate{Certificate: decodeCertificate(*s.Certificate)}, nil
 	case v1.DeleteCertificate:
@@ -118,7 +125,9 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	case v1.ModifyTargetGroup:
 		return plan.ModifyTargetGroup{Group: decodeTargetGroup(*s.TargetGroup)}, nil
 	case v1.RegisterTargets:
-		return plan.RegisterTargets{Group: lb.GroupID(s.TargetGroupID), Targets: decodeMembers(s.Targets)}, nil
+		return plan.RegisterTargets{
+			Group: lb.GroupID(s.TargetGroupID), Targets: decodeMembers(s.Targets),
+		}, nil
 	case v1.AwaitTargets:
 		return plan.AwaitTargets{Group: lb.GroupID(s.TargetGroupID)}, nil
 	case v1.DeleteTargetGroup:
@@ -161,7 +170,10 @@ func decodeMembers(targets []v1.Target) []lb.Target {
 }
 
 func decodeLoadBalancer(key lb.Key, l *v1.LoadBalancer) lb.LoadBalancer {
-	return lb.LoadBalancer{Key: key, Digest: lb.Digest(l.Digest), Settings: decodeSettings(l.Settings), Protected: l.Protected}
+	return lb.LoadBalancer{
+		Key: key, Digest: lb.Digest(l.Digest), Settings: decodeSettings(l.Settings),
+		Protected: l.Protected,
+	}
 }
 
 // fieldsOf are the fields that an op needs. Those that may be empty are not among them: webACL and
@@ -194,7 +206,9 @@ var fieldsOf = map[v1.Op][]string{
 }
 
 // optionalOf are the fields that an op may have besides.
-var optionalOf = map[v1.Op]string{v1.SetWebACL: "webACL", v1.SetShield: "shield", v1.RegisterTargets: "targets"}
+var optionalOf = map[v1.Op]string{
+	v1.SetWebACL: "webACL", v1.SetShield: "shield", v1.RegisterTargets: "targets",
+}
 
 // checkFields returns a problem unless a step has the fields of its op and no others.
 func checkFields(s v1.Step) error {
@@ -235,7 +249,10 @@ func EncodeResult(id string, r plan.Result, err error) v1.Result {
 	if err != nil {
 		return v1.Result{ID: id, Problem: EncodeError(err)}
 	}
-	return v1.Result{ID: id, Handle: r.Handle, Address: encodeAddress(r.Address), Active: r.Active, Firewall: r.Firewall, ReachedAt: r.Port}
+	return v1.Result{
+		ID: id, Handle: r.Handle, Address: encodeAddress(r.Address), Active: r.Active,
+		Firewall: r.Firewall, ReachedAt: r.Port,
+	}
 }
 
 // DecodeResult reads the result of a step.
@@ -243,5 +260,8 @@ func DecodeResult(r v1.Result) (plan.Result, error) {
 	if r.Problem != nil {
 		return plan.Result{}, DecodeError(r.Problem)
 	}
-	return plan.Result{Handle: r.Handle, Address: decodeAddress(r.Address), Active: r.Active, Firewall: r.Firewall, Port: r.ReachedAt}, nil
+	return plan.Result{
+		Handle: r.Handle, Address: decodeAddress(r.Address), Active: r.Active, Firewall: r.Firewall,
+		Port: r.ReachedAt,
+	}, nil
 }

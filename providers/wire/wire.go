@@ -28,7 +28,9 @@ func encodeAction(a lb.Action) v1.Action {
 	default:
 		out.Forward = &v1.Forward{Targets: []v1.Weighted{}, StickySeconds: a.StickySeconds}
 		for _, t := range a.Targets {
-			out.Forward.Targets = append(out.Forward.Targets, v1.Weighted{TargetGroup: string(t.Group), Weight: t.Weight})
+			out.Forward.Targets = append(out.Forward.Targets, v1.Weighted{
+				TargetGroup: string(t.Group), Weight: t.Weight,
+			})
 		}
 	}
 	return out
@@ -41,7 +43,9 @@ func decodeAction(a v1.Action) lb.Action {
 	if f := a.Forward; f != nil {
 		out.StickySeconds = f.StickySeconds
 		for _, t := range f.Targets {
-			out.Targets = append(out.Targets, lb.Weighted{Group: lb.GroupID(t.TargetGroup), Weight: t.Weight})
+			out.Targets = append(out.Targets, lb.Weighted{
+				Group: lb.GroupID(t.TargetGroup), Weight: t.Weight,
+			})
 		}
 		if len(out.Targets) == 1 {
 			out.Targets[0].Weight = 1 // one group gets everything, whatever its weight
@@ -61,10 +65,13 @@ func encodeAuth(a *routing.Auth) *v1.Auth {
 		return nil
 	}
 	out := &v1.Auth{
-		Kind: a.Kind, Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationEndpoint, TokenEndpoint: a.TokenEndpoint,
-		UserInfoEndpoint: a.UserInfoEndpoint, KeysEndpoint: a.KeysEndpoint, UserPool: a.UserPool, UserPoolDomain: a.UserPoolDomain,
-		ClientID: a.ClientID, OnMissing: a.OnMissing, Scope: a.Scope, Cookie: a.Cookie, TimeoutSeconds: a.TimeoutSeconds,
-		Parameters: a.Parameters, ClientSecret: string(a.ClientSecret), KeepClientSecret: a.KeepsClientSecret,
+		Kind: a.Kind, Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationEndpoint,
+		TokenEndpoint: a.TokenEndpoint, UserInfoEndpoint: a.UserInfoEndpoint,
+		KeysEndpoint: a.KeysEndpoint, UserPool: a.UserPool, UserPoolDomain: a.UserPoolDomain,
+		ClientID: a.ClientID, OnMissing: a.OnMissing, Scope: a.Scope, Cookie: a.Cookie,
+		TimeoutSeconds: a.TimeoutSeconds,
+		Parameters:     a.Parameters, ClientSecret: string(a.ClientSecret),
+		KeepClientSecret: a.KeepsClientSecret,
 	}
 	for _, c := range a.Claims {
 		claim := v1.Claim(c)
@@ -79,10 +86,13 @@ func decodeAuth(a *v1.Auth) *routing.Auth {
 		return nil
 	}
 	out := &routing.Auth{
-		Kind: a.Kind, Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationEndpoint, TokenEndpoint: a.TokenEndpoint,
-		UserInfoEndpoint: a.UserInfoEndpoint, KeysEndpoint: a.KeysEndpoint, UserPool: a.UserPool, UserPoolDomain: a.UserPoolDomain,
-		ClientID: a.ClientID, OnMissing: a.OnMissing, Scope: a.Scope, Cookie: a.Cookie, TimeoutSeconds: a.TimeoutSeconds,
-		Parameters: a.Parameters, ClientSecret: routing.Secret(a.ClientSecret), KeepsClientSecret: a.KeepClientSecret,
+		Kind: a.Kind, Issuer: a.Issuer, AuthorizationEndpoint: a.AuthorizationEndpoint,
+		TokenEndpoint: a.TokenEndpoint, UserInfoEndpoint: a.UserInfoEndpoint,
+		KeysEndpoint: a.KeysEndpoint, UserPool: a.UserPool, UserPoolDomain: a.UserPoolDomain,
+		ClientID: a.ClientID, OnMissing: a.OnMissing, Scope: a.Scope, Cookie: a.Cookie,
+		TimeoutSeconds: a.TimeoutSeconds,
+		Parameters:     a.Parameters, ClientSecret: routing.Secret(a.ClientSecret),
+		KeepsClientSecret: a.KeepClientSecret,
 	}
 	for _, c := range a.Claims {
 		out.Claims = append(out.Claims, routing.Claim(c))
@@ -108,36 +118,41 @@ func decodeRule(r v1.Rule) lb.Rule {
 
 func encodeListenerSettings(s lb.ListenerSettings) v1.ListenerSettings {
 	return v1.ListenerSettings{
-		Inbound: s.Inbound, TLSPolicy: s.TLSPolicy, Attributes: s.Attributes, Clients: (*v1.ClientCertificate)(s.Mutual),
-		Tags: s.Tags, SecretsDigest: string(s.ClientSecrets),
+		Inbound: s.Inbound, TLSPolicy: s.TLSPolicy, Attributes: s.Attributes,
+		Clients: (*v1.ClientCertificate)(s.Mutual),
+		Tags:    s.Tags, SecretsDigest: string(s.ClientSecrets),
 	}
 }
 
 func decodeListenerSettings(s v1.ListenerSettings) lb.ListenerSettings {
 	return lb.ListenerSettings{
-		Inbound: s.Inbound, TLSPolicy: s.TLSPolicy, Attributes: s.Attributes, Mutual: (*routing.MutualAuthentication)(s.Clients),
-		Tags: s.Tags, ClientSecrets: lb.Digest(s.SecretsDigest),
+		Inbound: s.Inbound, TLSPolicy: s.TLSPolicy, Attributes: s.Attributes,
+		Mutual: (*routing.MutualAuthentication)(s.Clients),
+		Tags:   s.Tags, ClientSecrets: lb.Digest(s.SecretsDigest),
 	}
 }
 
 func encodeListener(l lb.Listener) *v1.Listener {
 	return &v1.Listener{
-		Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates), Settings: encodeListenerSettings(l.Settings),
-		Digest: string(l.Digest), Default: encodeAction(l.Default),
+		Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates),
+		Settings: encodeListenerSettings(l.Settings),
+		Digest:   string(l.Digest), Default: encodeAction(l.Default),
 	}
 }
 
 func decodeListener(l v1.Listener) lb.Listener {
 	settings := decodeListenerSettings(l.Settings)
 	return lb.Listener{
-		Port: l.Port, Protocol: routing.Protocol(l.Protocol), Certificates: ids[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
+		Port: l.Port, Protocol: routing.Protocol(l.Protocol),
+		Certificates: ids[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
 		Digest: lb.Digest(l.Digest), Default: decodeAction(l.Default), Settings: settings,
 	}
 }
 
 func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 	return &v1.TargetGroup{
-		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType, Protocol: string(g.Protocol), Version: string(g.Version),
+		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType,
+		Protocol: string(g.Protocol), Version: string(g.Version),
 		Family: g.Family, Digest: string(g.Digest), Provider: json.RawMessage(g.Provider),
 		Settings: v1.GroupSettings{Health: v1.HealthCheck(g.Health), Attributes: g.Attributes, Tags: g.Tags},
 	}
@@ -145,14 +160,18 @@ func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 
 func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 	return lb.TargetGroup{
-		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port), TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
-		Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest), Health: routing.HealthCheck(g.Settings.Health),
+		ID: lb.GroupID(g.ID), Service: g.Service, Port: routing.ServicePort(g.Port),
+		TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
+		Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest),
+		Health:     routing.HealthCheck(g.Settings.Health),
 		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: compact(g.Provider),
 	}
 }
 
 func encodeCertificate(c lb.Certificate) *v1.Certificate {
-	out := &v1.Certificate{ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest)}
+	out := &v1.Certificate{
+		ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest),
+	}
 	if c.Pair != nil {
 		out.Chain, out.Key = string(c.Pair.Chain), string(c.Pair.Key)
 	}
@@ -160,7 +179,10 @@ func encodeCertificate(c lb.Certificate) *v1.Certificate {
 }
 
 func decodeCertificate(c v1.Certificate) lb.Certificate {
-	out := lb.Certificate{ID: lb.CertificateID(c.ID), Hosts: c.Hosts, Kind: c.Kind, Tags: c.Tags, Digest: lb.Digest(c.Digest)}
+	out := lb.Certificate{
+		ID: lb.CertificateID(c.ID), Hosts: c.Hosts, Kind: c.Kind, Tags: c.Tags,
+		Digest: lb.Digest(c.Digest),
+	}
 	if c.Chain != "" || c.Key != "" {
 		out.Pair = &lb.KeyPair{Chain: []byte(c.Chain), Key: []byte(c.Key)}
 	}
@@ -168,19 +190,23 @@ func decodeCertificate(c v1.Certificate) lb.Certificate {
 }
 
 func encodeLoadBalancer(l lb.LoadBalancer) *v1.LoadBalancer {
-	return &v1.LoadBalancer{Settings: encodeSettings(l.Settings), Digest: string(l.Digest), Protected: l.Protected}
+	return &v1.LoadBalancer{
+		Settings: encodeSettings(l.Settings), Digest: string(l.Digest), Protected: l.Protected,
+	}
 }
 
 func encodeSettings(s routing.Settings) v1.Settings {
 	return v1.Settings{
-		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, Attributes: s.Attributes, Tags: s.Tags,
+		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups,
+		Attributes: s.Attributes, Tags: s.Tags,
 		Provider: json.RawMessage(s.Provider),
 	}
 }
 
 func decodeSettings(s v1.Settings) routing.Settings {
 	return routing.Settings{
-		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups, Attributes: s.Attributes, Tags: s.Tags,
+		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups,
+		Attributes: s.Attributes, Tags: s.Tags,
 		Provider: compact(s.Provider),
 	}
 }
@@ -251,7 +277,9 @@ func DecodeTargets(list v1.TargetList) []lb.Target {
 func EncodeHealth(targets []lb.TargetHealth) v1.TargetList {
 	out := v1.TargetList{Targets: []v1.TargetHealth{}}
 	for _, t := range targets {
-		out.Targets = append(out.Targets, v1.TargetHealth{Address: t.Address, Port: t.Port, State: string(t.State)})
+		out.Targets = append(out.Targets, v1.TargetHealth{
+			Address: t.Address, Port: t.Port, State: string(t.State),
+		})
 	}
 	return out
 }
@@ -269,7 +297,9 @@ func DecodeHealth(list v1.TargetList) []lb.TargetHealth {
 		if !slices.Contains(states, state) {
 			state = lb.HealthInitial
 		}
-		out = append(out, lb.TargetHealth{Target: lb.Target{Address: t.Address, Port: t.Port}, State: state})
+		out = append(out, lb.TargetHealth{
+			Target: lb.Target{Address: t.Address, Port: t.Port}, State: state,
+		})
 	}
 	return out
 }

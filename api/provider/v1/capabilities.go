@@ -72,7 +72,8 @@ type ActionCapabilities struct {
 
 // Limits are how much a load balancer can have.
 type Limits struct {
-	Rules                  Limit `json:"rules,omitzero"` // over all listeners, default actions not counted
+	// over all listeners, default actions not counted
+	Rules                  Limit `json:"rules,omitzero"`
 	TargetGroups           Limit `json:"targetGroups,omitzero"`
 	Certificates           Limit `json:"certificates,omitzero"` // default ones not counted
 	Listeners              Limit `json:"listeners,omitzero"`
@@ -96,8 +97,9 @@ type GroupCapabilities struct {
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
 	// StickyAttribute is the one that keeps clients with a target where it is "true".
 	StickyAttribute string `json:"stickyAttribute,omitempty"`
-	HTTP2NeedsTLS   bool   `json:"http2NeedsTLS,omitempty"` // HTTP2 and GRPC can be had on HTTPS listeners only
-	AddressesOnly   bool   `json:"addressesOnly,omitempty"` // targets are IP addresses, not names
+	// HTTP2 and GRPC can be had on HTTPS listeners only
+	HTTP2NeedsTLS bool `json:"http2NeedsTLS,omitempty"`
+	AddressesOnly bool `json:"addressesOnly,omitempty"` // targets are IP addresses, not names
 	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its
 	// address.
 	InstanceIDs bool `json:"instanceIDs,omitempty"`

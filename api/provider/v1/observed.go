@@ -19,9 +19,10 @@ type Observed struct {
 	TargetGroups []ObservedTargetGroup `json:"targetGroups,omitempty"`
 	Certificates []ObservedCertificate `json:"certificates,omitempty"`
 
-	WebACL    string `json:"webACL,omitempty"`
-	Shield    string `json:"shield,omitempty"`
-	Protected string `json:"protected,omitempty"` // class or others: by whose wish the cloud refuses to delete it
+	WebACL string `json:"webACL,omitempty"`
+	Shield string `json:"shield,omitempty"`
+	// class or others: by whose wish the cloud refuses to delete it
+	Protected string `json:"protected,omitempty"`
 	Firewall  string `json:"firewall,omitempty"`
 	// Unread are the reasons why settings could not be read. The operator takes these settings for
 	// what it wrote.
@@ -43,16 +44,17 @@ type PortMapped struct {
 
 // ObservedListener is a listener with its rules.
 type ObservedListener struct {
-	Port          int32             `json:"port"`
-	Protocol      string            `json:"protocol"`
-	Certificates  []string          `json:"certificates,omitempty"` // the default one first
-	Settings      *ListenerSettings `json:"settings,omitempty"`
-	Digest        string            `json:"digest,omitempty"`
-	Verifies      bool              `json:"verifies,omitempty"` // it lets in only clients whose certificate it can verify
-	SecretsDigest string            `json:"secretsDigest,omitempty"`
-	Default       Action            `json:"default"`
-	Rules         []ObservedRule    `json:"rules,omitempty"`
-	Handle        string            `json:"handle,omitempty"`
+	Port         int32             `json:"port"`
+	Protocol     string            `json:"protocol"`
+	Certificates []string          `json:"certificates,omitempty"` // the default one first
+	Settings     *ListenerSettings `json:"settings,omitempty"`
+	Digest       string            `json:"digest,omitempty"`
+	// it lets in only clients whose certificate it can verify
+	Verifies      bool           `json:"verifies,omitempty"`
+	SecretsDigest string         `json:"secretsDigest,omitempty"`
+	Default       Action         `json:"default"`
+	Rules         []ObservedRule `json:"rules,omitempty"`
+	Handle        string         `json:"handle,omitempty"`
 }
 
 // ObservedRule is a rule with its place. Lower priorities come first.

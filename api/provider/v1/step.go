@@ -51,19 +51,20 @@ const (
 type Step struct {
 	Op Op `json:"op"`
 
-	LoadBalancer  *LoadBalancer `json:"loadBalancer,omitempty"`
-	WebACL        string        `json:"webACL,omitempty"`               // its name or ID; "none" for none, "" for as it was found
-	Shield        string        `json:"shield,omitempty" enum:"on,off"` // "" for as it was found
-	Certificate   *Certificate  `json:"certificate,omitempty"`
-	CertificateID string        `json:"certificateID,omitempty"`
-	TargetGroup   *TargetGroup  `json:"targetGroup,omitempty"`
-	TargetGroupID string        `json:"targetGroupID,omitempty"`
-	Targets       []Target      `json:"targets,omitempty"`
-	Listener      *Listener     `json:"listener,omitempty"`
-	Port          int32         `json:"port,omitempty"` // of a listener
-	Priority      int           `json:"priority,omitempty"`
-	Rule          *Rule         `json:"rule,omitempty"`
-	Priorities    []Renumbered  `json:"priorities,omitempty"`
+	LoadBalancer *LoadBalancer `json:"loadBalancer,omitempty"`
+	// its name or ID; "none" for none, "" for as it was found
+	WebACL        string       `json:"webACL,omitempty"`
+	Shield        string       `json:"shield,omitempty" enum:"on,off"` // "" for as it was found
+	Certificate   *Certificate `json:"certificate,omitempty"`
+	CertificateID string       `json:"certificateID,omitempty"`
+	TargetGroup   *TargetGroup `json:"targetGroup,omitempty"`
+	TargetGroupID string       `json:"targetGroupID,omitempty"`
+	Targets       []Target     `json:"targets,omitempty"`
+	Listener      *Listener    `json:"listener,omitempty"`
+	Port          int32        `json:"port,omitempty"` // of a listener
+	Priority      int          `json:"priority,omitempty"`
+	Rule          *Rule        `json:"rule,omitempty"`
+	Priorities    []Renumbered `json:"priorities,omitempty"`
 }
 
 // Renumbered is a rule that gets another priority.

@@ -6,7 +6,8 @@ package foreign
 var citrix = controller{
 	name:     "the NetScaler Ingress Controller, which was Citrix's",
 	prefixes: []string{"ingress.citrix.com"},
-	sources:  []string{"github.com/netscaler/netscaler-k8s-ingress-controller docs/configure/annotations.md"},
+	sources: []string{"github.com/netscaler/netscaler-k8s-ingress-controller " +
+		"docs/configure/annotations.md"},
 	settings: []settings{
 		{Restricts, asMutual, nil, "ca-secret"},
 		{Restricts, nothing, nil, "rewrite-responder* ratelimit_crd csvserver appqoe* wafpolicy* waf_crd auth* bot*"},
@@ -18,7 +19,9 @@ var citrix = controller{
 		{Changes, asCheckPath, nil, "monitor"},
 		{Changes, asTargetAttributes, nil, "lbvserver servicegroup"},
 		{Changes, asTLS, nil, "secret preconfigured-certkey"},
-		{Changes, nothing, nil, "frontend-ip frontend-ipset-name frontend-httpprofile frontend-tcpprofile backend-httpprofile backend-tcpprofile ipam-range external-service topology deployment vip-name cachepolicy* udp_timeout"},
+		{Changes, nothing, nil, "frontend-ip frontend-ipset-name frontend-httpprofile " +
+			"frontend-tcpprofile backend-httpprofile backend-tcpprofile ipam-range external-service " +
+			"topology deployment vip-name cachepolicy* udp_timeout"},
 		{Harmless, nothing, nil, "analyticsprofile"},
 	},
 }
@@ -53,7 +56,9 @@ var bigIP = controller{
 var bfe = controller{
 	name:     "the BFE Ingress Controller",
 	prefixes: []string{"bfe.ingress.kubernetes.io"},
-	sources:  []string{"github.com/bfenetworks/ingress-bfe docs/en_us/annotation/annotation-indexes.md"},
+	sources: []string{
+		"github.com/bfenetworks/ingress-bfe docs/en_us/annotation/annotation-indexes.md",
+	},
 	settings: []settings{
 		{Restricts, asWhen, nil, "router.cookie router.header"},
 		{Changes, asWeights, nil, "balance.weight loadbalance"},
@@ -84,7 +89,9 @@ var vmware = controller{
 var openAppsec = controller{
 	name:     "open-appsec",
 	prefixes: []string{"openappsec.io"},
-	sources:  []string{"docs.openappsec.io/getting-started/start-with-kubernetes/configuration-using-crds-v1beta2"},
+	sources: []string{
+		"docs.openappsec.io/getting-started/start-with-kubernetes/configuration-using-crds-v1beta2",
+	},
 	settings: []settings{
 		{Restricts, asWebACL, policed, "policy"},
 	},

@@ -11,14 +11,18 @@ var awsALB = controller{
 		"github.com/kubernetes-sigs/aws-load-balancer-controller docs/guide/ingress/annotations.md",
 		"github.com/kubernetes/cloud-provider-alibaba-cloud docs",
 	},
-	onServices: `auth-* jwt-validation backend-protocol* healthcheck-* healthy-* unhealthy-* success-codes tags target-*
-		multi-cluster-target-group`,
+	onServices: `auth-* jwt-validation backend-protocol* healthcheck-* healthy-* unhealthy-*
+		success-codes tags target-* multi-cluster-target-group`,
 	settings: []settings{
 		// auth-type is none, cognito or oidc, and with any other the Ingress is not served:
 		// pkg/ingress/auth_config_builder.go.
-		{Restricts, asSignIn, &judgement{"unless it is empty or none", func(u use) Effect { return unless(u.value == "" || u.value == "none", Restricts) }}, "auth-type"},
+		{Restricts, asSignIn, &judgement{"unless it is empty or none", func(u use) Effect {
+			return unless(u.value == "" || u.value == "none", Restricts)
+		}}, "auth-type"},
 		{Restricts, asSignIn, conditional, "jwt-validation"},
-		{Restricts, asSignIn, beside("auth-type", func(value string) bool { return value == "none" }), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
+		{Restricts, asSignIn, beside("auth-type", func(value string) bool {
+			return value == "none"
+		}), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
 			auth-session-cookie auth-session-timeout`},
 		{Restricts, asInbound, albRanges, "inbound-cidrs security-group-prefix-lists"},
 		{Restricts, asGroups, grouping, "security-groups"},

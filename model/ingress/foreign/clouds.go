@@ -15,7 +15,8 @@ var ibm = controller{
 		{Restricts, asMutual, nil, "mutual-auth"},
 		{Restricts, asWebRule, nil, "global-rate-limit service-rate-limit"},
 		{Restricts, nothing, nil, "location-modifier location-snippets server-snippets"},
-		{Restricts, asInternal, &judgement{"if it names a private ALB, and the load balancer faces the internet here", func(u use) Effect {
+		{Restricts, asInternal, &judgement{"if it names a private ALB, and the load balancer faces the " +
+			"internet here", func(u use) Effect {
 			return unless(u.value == "" || u.served.Internal, Restricts)
 		}}, "alb-id"},
 		{Changes, asSecureRedirect, nil, "redirect-to-https"},
@@ -26,9 +27,11 @@ var ibm = controller{
 		{Changes, asProtocol, nil, "ssl-services"},
 		{Changes, asTimeout, nil, "proxy-read-timeout keepalive-timeout"},
 		{Changes, asDefault, nil, "custom-errors custom-error-actions"},
-		{Changes, nothing, nil, `client-max-body-size keepalive-requests large-client-header-buffers proxy-add-headers proxy-buffering proxy-buffer-size
-			proxy-buffers proxy-busy-buffers-size proxy-connect-timeout proxy-external-service proxy-next-upstream-config proxy-ssl-secret
-			upstream-fail-timeout upstream-keepalive upstream-keepalive-timeout upstream-lb-type upstream-max-fails istio-services`},
+		{Changes, nothing, nil, `client-max-body-size keepalive-requests large-client-header-buffers
+			proxy-add-headers proxy-buffering proxy-buffer-size proxy-buffers proxy-busy-buffers-size
+			proxy-connect-timeout proxy-external-service proxy-next-upstream-config proxy-ssl-secret
+			upstream-fail-timeout upstream-keepalive upstream-keepalive-timeout upstream-lb-type
+			upstream-max-fails istio-services`},
 	},
 }
 
@@ -43,7 +46,9 @@ var oracle = controller{
 		{Restricts, asWebACL, policed, "waf-policy-ocid"},
 		{Restricts, asGroups, grouping, "network-security-group-ids"},
 		{Restricts, asMutual, nil, "listener-ssl-config"}, // can ask for certificates of clients
-		{Restricts, asSecurePorts, onlySecure("if it is there without http-listener-port", func(u use) bool { return u.value != "" && u.sibling("http-listener-port") == "" }), "https-listener-port"},
+		{Restricts, asSecurePorts, onlySecure("if it is there without http-listener-port",
+			func(u use) bool { return u.value != "" && u.sibling("http-listener-port") == "" }),
+			"https-listener-port"},
 		{Changes, asPorts, nil, "http-listener-port"},
 		{Changes, asTLS, nil, "certificate-ocid"},
 		{Changes, asVersion, nil, "protocol"},
@@ -114,16 +119,21 @@ var tencent = controller{
 		{Changes, asGroups, switched, "pass-to-target"},
 		{Changes, asSecureRedirect, switched, "auto-rewrite rewrite-support"},
 		{Changes, asPorts, nil, "listen-ports"},
-		{Changes, nothing, nil, "direct-access tke-service-config tke-service-config-auto enable-grace-shutdown enable-grace-shutdown-tkex cross-region-id cross-vpc-id snat-pro-info modification-protection"},
+		{Changes, nothing, nil, "direct-access tke-service-config tke-service-config-auto " +
+			"enable-grace-shutdown enable-grace-shutdown-tkex cross-region-id cross-vpc-id snat-pro-info " +
+			"modification-protection"},
 	},
 }
 
 // tencentSettings are those under kubernetes.io.
 var tencentSettings = []settings{
-	{Restricts, asInternal, &judgement{"if the load balancer faces the internet here", func(u use) Effect {
-		return unless(u.value == "" || u.served.Internal, Restricts)
-	}}, "ingress.subnetid"},
-	{Changes, nothing, nil, "ingress.existlbid ingress.qcloud-loadbalance-id ingress.extensiveparameters ingress.http-rules ingress.https-rules ingress.rule-mix ingress.internetchargetype ingress.internetmaxbandwidthout"},
+	{Restricts, asInternal, &judgement{"if the load balancer faces the internet here",
+		func(u use) Effect {
+			return unless(u.value == "" || u.served.Internal, Restricts)
+		}}, "ingress.subnetid"},
+	{Changes, nothing, nil, "ingress.existlbid ingress.qcloud-loadbalance-id " +
+		"ingress.extensiveparameters ingress.http-rules ingress.https-rules ingress.rule-mix " +
+		"ingress.internetchargetype ingress.internetmaxbandwidthout"},
 }
 
 var volcengine = controller{
@@ -141,8 +151,9 @@ var volcengine = controller{
 }
 
 var azure = controller{
-	name:     "the Application Gateway Ingress Controller",
-	prefixes: []string{"appgw.ingress.kubernetes.io", "appgw.ingress.istio.io", "alb.networking.azure.io"},
+	name: "the Application Gateway Ingress Controller",
+	prefixes: []string{"appgw.ingress.kubernetes.io", "appgw.ingress.istio.io",
+		"alb.networking.azure.io"},
 	sources: []string{
 		"github.com/Azure/application-gateway-kubernetes-ingress pkg/annotations/ingress_annotations.go",
 		"learn.microsoft.com/azure/application-gateway/ingress-controller-annotations",
@@ -175,8 +186,9 @@ var azure = controller{
 }
 
 var google = controller{
-	name:     "the GKE Ingress controller",
-	prefixes: []string{"cloud.google.com", "beta.cloud.google.com", "networking.gke.io", "ingress.gcp.kubernetes.io"},
+	name: "the GKE Ingress controller",
+	prefixes: []string{"cloud.google.com", "beta.cloud.google.com", "networking.gke.io",
+		"ingress.gcp.kubernetes.io"},
 	sources: []string{
 		"github.com/kubernetes/ingress-gce pkg/annotations/ingress.go",
 		"github.com/kubernetes/ingress-gce pkg/annotations/service.go",
@@ -191,7 +203,9 @@ var google = controller{
 		{Changes, asTLS, nil, "managed-certificates pre-shared-cert"},
 		{Changes, asRewrite, nil, "path-prefix-rewrite"},
 		{Changes, asProtocol, nil, "app-protocols"},
-		{Changes, nothing, nil, "network-tier internal-load-balancer-subnet load-balancer-subnet internal-load-balancer-allow-global-access load-balancer-ip-addresses transparent-health-checker weighted-load-balancing"},
+		{Changes, nothing, nil, "network-tier internal-load-balancer-subnet load-balancer-subnet " +
+			"internal-load-balancer-allow-global-access load-balancer-ip-addresses " +
+			"transparent-health-checker weighted-load-balancing"},
 		{Changes, asSticky, nil, "l4-strong-session-affinity"},
 		{Harmless, nothing, nil, "neg neg-status l4-rbs suppress-firewall-xpn-error instance-groups load-balancer-name last-resource-version"},
 	},

@@ -28,14 +28,15 @@ type Port struct {
 
 // Served is how Fairlead serves an Ingress, as far as the effect of an annotation depends on it.
 type Served struct {
-	Internal       bool     // the load balancer cannot be reached from the internet
-	DualStack      bool     // it can be reached over IPv6
-	TargetType     string   // what requests are sent to, ip or instance
-	Ports          []Port   // those that the Ingress is served on whether or not it has TLS
-	TLS            bool     // hosts are served on HTTPS ports besides, since spec.tls names them
-	Wider          bool     // a path is served for more than itself, as those of type Prefix are
-	Inbound        []string // ranges of clients that may connect; nil for all clients
-	WebACL         string   // the name or the ARN of the web ACL that stands before the load balancer; "" for none
+	Internal   bool     // the load balancer cannot be reached from the internet
+	DualStack  bool     // it can be reached over IPv6
+	TargetType string   // what requests are sent to, ip or instance
+	Ports      []Port   // those that the Ingress is served on whether or not it has TLS
+	TLS        bool     // hosts are served on HTTPS ports besides, since spec.tls names them
+	Wider      bool     // a path is served for more than itself, as those of type Prefix are
+	Inbound    []string // ranges of clients that may connect; nil for all clients
+	// the name or the ARN of the web ACL that stands before the load balancer; "" for none
+	WebACL         string
 	SecurityGroups []string // those that the class brings, by ID or name
 	// Annotations are those of Fairlead that the Ingress has. What one of them says is said.
 	Annotations map[string]string

@@ -26,7 +26,9 @@ var contour = controller{
 var ambassador = controller{
 	name:     "Emissary-ingress, which was Ambassador",
 	prefixes: []string{"getambassador.io"},
-	sources:  []string{"github.com/emissary-ingress/emissary docs/topics/running/ingress-controller.md"},
+	sources: []string{
+		"github.com/emissary-ingress/emissary docs/topics/running/ingress-controller.md",
+	},
 	// On a Service it can be a Mapping, a RateLimitService or an AuthService.
 	onServices: "config",
 	settings: []settings{
@@ -55,7 +57,8 @@ var ngrok = controller{
 	sources:  []string{"github.com/ngrok/ngrok-operator internal/annotations/annotations.go"},
 	settings: []settings{
 		{Restricts, asSignIn, nil, "modules traffic-policy"},
-		{Changes, nothing, nil, "pooling-enabled mapping-strategy domain url computed-url bindings app-protocols"},
+		{Changes, nothing, nil, "pooling-enabled mapping-strategy domain url computed-url bindings " +
+			"app-protocols"},
 		{Harmless, nothing, nil, "description metadata"},
 	},
 }
@@ -68,8 +71,9 @@ var pomerium = controller{
 		"pomerium.com/docs/deploy/k8s/ingress",
 	},
 	settings: []settings{
-		{Restricts, asSignIn, guardedByPomerium, `allow_any_authenticated_user allowed_users allowed_domains allowed_groups allowed_idp_claims policy
-			idp_access_token_allowed_audiences identity_provider_secret mcp_server mcp_client mcp_server_* pass_identity_headers
+		{Restricts, asSignIn, guardedByPomerium, `allow_any_authenticated_user allowed_users
+			allowed_domains allowed_groups allowed_idp_claims policy idp_access_token_allowed_audiences
+			identity_provider_secret mcp_server mcp_client mcp_server_* pass_identity_headers
 			bearer_token_format cors_allow_preflight`},
 		{Restricts, asSignIn, guardedByPomerium, "allow_public_unauthenticated_access"},
 		{Restricts, asMutual, nil, "tls_downstream_client_ca_secret"},
@@ -79,19 +83,23 @@ var pomerium = controller{
 		{Restricts, asProtocol, changedByPomerium, "secure_upstream"},
 		{Restricts, asTimeout, changedByPomerium, "timeout idle_timeout"},
 		{Restricts, asListener, changedByPomerium, "set_response_headers set_response_headers_secret rewrite_response_headers"},
-		{Restricts, asSignIn, changedByPomerium, `allow_spdy allow_websockets set_request_headers set_request_headers_secret remove_request_headers
-			kubernetes_service_account_token_secret tls_client_secret tls_custom_ca_secret tls_server_name tls_skip_verify use_service_proxy
-			tcp_upstream udp_upstream subtle_allow_empty_host depends_on upstream_tunnel upstream_tunnel_ssh_policy health_checks healthy_panic_threshold
-			load_balancing_policy lb_config outlier_detection circuit_breaker_thresholds`},
+		{Restricts, asSignIn, changedByPomerium, `allow_spdy allow_websockets set_request_headers
+			set_request_headers_secret remove_request_headers kubernetes_service_account_token_secret
+			tls_client_secret tls_custom_ca_secret tls_server_name tls_skip_verify use_service_proxy
+			tcp_upstream udp_upstream subtle_allow_empty_host depends_on upstream_tunnel
+			upstream_tunnel_ssh_policy health_checks healthy_panic_threshold load_balancing_policy lb_config
+			outlier_detection circuit_breaker_thresholds`},
 		{Harmless, nothing, nil, "name description logo_url"},
 	},
 }
 
-// guardedByPomerium are all settings of an Ingress that Pomerium serves: it lets requests in only if
-// a policy says so, wherever that policy stands, or the Ingress is public.
+// guardedByPomerium are all settings of an Ingress that Pomerium serves: it lets requests in only
+// if a policy says so, wherever that policy stands, or the Ingress is public.
 var (
-	guardedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true", func(u use) Effect { return unless(u.public(), Restricts) }}
-	changedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true; then it is a change", func(u use) Effect {
+	guardedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true",
+		func(u use) Effect { return unless(u.public(), Restricts) }}
+	changedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true; then it is " +
+		"a change", func(u use) Effect {
 		if u.public() {
 			return Changes
 		}
@@ -100,5 +108,6 @@ var (
 )
 
 func (u use) public() bool {
-	return strings.TrimSpace(strings.ToLower(u.sibling("allow_public_unauthenticated_access"))) == "true"
+	return strings.TrimSpace(strings.ToLower(u.sibling("allow_public_unauthenticated_access"))) ==
+		"true"
 }

@@ -64,7 +64,10 @@ var (
 	asTLS         = equivalent{name: "spec.tls", of: "the Ingress", example: "tls: [{hosts: [shop.example.com], secretName: shop-tls}]"}
 	asTLSPolicy   = annotatedOr("tls-policy", "ELBSecurityPolicy-TLS13-1-2-2021-06", "tlsPolicy")
 	asMutual      = equivalent{name: "ports[].mutualAuthentication", of: theClass, example: "ports: [{port: 443, mutualAuthentication: {mode: verify, trustStore: shop}}]"}
-	asListener    = equivalent{name: "ports[].attributes", of: theClass, example: `ports: [{port: 443, attributes: {routing.http.response.strict_transport_security.header_value: "max-age=31536000"}}]`}
+	asListener    = equivalent{
+		name: "ports[].attributes", of: theClass, example: `ports: [{port: 443, attributes: ` +
+			`{routing.http.response.strict_transport_security.header_value: "max-age=31536000"}}]`,
+	}
 
 	// Access.
 	asInbound = annotatedOr("inbound", "10.0.0.0/8", "inbound")
@@ -81,16 +84,30 @@ var (
 	asAction         = equivalent{name: "redirect, fixedResponse or services", of: aBackend, example: "fixedResponse: {statusCode: 503, body: closed}"}
 	asRewrite        = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {url: {pattern: ^/api/(.*)$, replacement: /$1}}"}
 	asHostRewrite    = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {host: {pattern: ^.*$, replacement: shop.internal}}"}
-	asWeights        = equivalent{name: "services[].weight", of: aBackend, example: "services: [{name: blue, port: {number: 80}, weight: 9}, {name: green, port: {number: 80}, weight: 1}]"}
-	asSticky         = equivalent{name: "stickiness", of: aBackend, or: ", or fairlead.dev/target-group-attributes", annotation: "fairlead.dev/target-group-attributes", example: "stickiness: {durationSeconds: 3600}"}
-	asRegex          = equivalent{name: "implementationSpecific: Regex", of: theClass, example: "implementationSpecific: Regex"}
-	asExact          = equivalent{name: "pathType: Exact", of: "the Ingress", example: "pathType: Exact"}
-	asRules          = equivalent{name: "spec.rules", of: "the Ingress", example: "rules: [{host: www.example.com, …}]"}
+	asWeights        = equivalent{
+		name: "services[].weight", of: aBackend, example: "services: [{name: blue, port: {number: 80}, " +
+			"weight: 9}, {name: green, port: {number: 80}, weight: 1}]",
+	}
+	asSticky = equivalent{
+		name: "stickiness", of: aBackend, or: ", or fairlead.dev/target-group-attributes",
+		annotation: "fairlead.dev/target-group-attributes",
+		example:    "stickiness: {durationSeconds: 3600}",
+	}
+	asRegex = equivalent{name: "implementationSpecific: Regex", of: theClass, example: "implementationSpecific: Regex"}
+	asExact = equivalent{name: "pathType: Exact", of: "the Ingress", example: "pathType: Exact"}
+	asRules = equivalent{name: "spec.rules", of: "the Ingress", example: "rules: [{host: www.example.com, …}]"}
 
 	// Targets.
-	asTargetType       = annotatedOr("target-type", "instance", "targetType")
-	asProtocol         = equivalent{name: "fairlead.dev/backend-protocol", or: ", or appProtocol of the Service's port", annotation: "fairlead.dev/backend-protocol", example: "fairlead.dev/backend-protocol: HTTPS"}
-	asVersion          = equivalent{name: "fairlead.dev/backend-protocol-version", or: ", or appProtocol of the Service's port", annotation: "fairlead.dev/backend-protocol-version", example: "fairlead.dev/backend-protocol-version: GRPC"}
+	asTargetType = annotatedOr("target-type", "instance", "targetType")
+	asProtocol   = equivalent{
+		name: "fairlead.dev/backend-protocol", or: ", or appProtocol of the Service's port",
+		annotation: "fairlead.dev/backend-protocol", example: "fairlead.dev/backend-protocol: HTTPS",
+	}
+	asVersion = equivalent{
+		name: "fairlead.dev/backend-protocol-version", or: ", or appProtocol of the Service's port",
+		annotation: "fairlead.dev/backend-protocol-version",
+		example:    "fairlead.dev/backend-protocol-version: GRPC",
+	}
 	asTargetAttributes = annotated("target-group-attributes", "deregistration_delay.timeout_seconds=30")
 	asCheckPath        = annotatedOr("health-check-path", "/healthz", "healthCheck")
 	asCheckPort        = annotatedOr("health-check-port", `"8081"`, "healthCheck")

@@ -2,9 +2,9 @@
 // read them. An Ingress without an annotation that restricts access would expose more than
 // its author asked for, so Fairlead has to know these.
 //
-// The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go, clouds.go
-// ...), and functions that look annotations up in it. Each entry names the documents that its
-// annotations are taken from.
+// The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go,
+// clouds.go ...), and functions that look annotations up in it. Each entry names the documents that
+// its annotations are taken from.
 package foreign
 
 import (
@@ -40,7 +40,9 @@ func (s Setting) Key() string { return s.key }
 // OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless
 // ones.
 func OnIngress(annotations map[string]string, as Served) []Setting {
-	return read(annotations, len(annotations), func(*controller, string) bool { return true }).Settings(as)
+	return read(annotations, len(annotations), func(*controller, string) bool {
+		return true
+	}).Settings(as)
 }
 
 // MostOnService is how many annotations of other controllers are looked up on a Service. It may
@@ -66,7 +68,8 @@ func OnService(annotations map[string]string, as Served) []Setting {
 	return OfService(annotations).Settings(as)
 }
 
-func read(annotations map[string]string, most int, reads func(c *controller, name string) bool) *Annotations {
+func read(annotations map[string]string, most int,
+	reads func(c *controller, name string) bool) *Annotations {
 	a := &Annotations{all: annotations}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		c, prefix, name := controllerOf(key)
@@ -92,7 +95,10 @@ func (a *Annotations) Settings(as Served) []Setting {
 		}
 	}
 	for _, l := range a.more {
-		out = append(out, Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Effect: Restricts, More: a.rest, key: l.key})
+		out = append(out, Setting{
+			Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Effect: Restricts,
+			More: a.rest, key: l.key,
+		})
 	}
 	return out
 }
@@ -113,7 +119,8 @@ func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
 	// Nothing is exposed more widely than this.
 	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}, Wider: true}
-	return c != nil && c.lookUp(key, prefix, name, annotations[key]).setting(c.used(key, prefix, name, annotations, widest)).Effect == Restricts
+	return c != nil && c.lookUp(key, prefix, name,
+		annotations[key]).setting(c.used(key, prefix, name, annotations, widest)).Effect == Restricts
 }
 
 // Find is what an annotation of any other controller by this name does, if there is one: the one of
@@ -122,11 +129,17 @@ func Restricting(key string, annotations map[string]string) bool {
 func Find(name string) (Setting, bool) {
 	for _, c := range controllers {
 		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
-			return Setting{Prefix: c.prefixes[0], Name: name, Controller: c.name, Effect: r.effect, Instead: r.instead.String(), Known: true}, true
+			return Setting{
+				Prefix: c.prefixes[0], Name: name, Controller: c.name, Effect: r.effect,
+				Instead: r.instead.String(), Known: true,
+			}, true
 		}
 	}
 	if r := unlisted.find(strings.ToLower(name)); r != nil && r.effect == Restricts {
-		return Setting{Name: name, Controller: unlisted.name, Effect: Restricts, Instead: r.instead.String(), Known: true}, true
+		return Setting{
+			Name: name, Controller: unlisted.name, Effect: Restricts, Instead: r.instead.String(),
+			Known: true,
+		}, true
 	}
 	return Setting{}, false
 }
@@ -143,7 +156,9 @@ type looked struct {
 
 // lookUp looks up an annotation with a value.
 func (c *controller) lookUp(key, prefix, name, value string) looked {
-	l := looked{controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name))}
+	l := looked{
+		controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name)),
+	}
 	if l.row == nil && !c.others || l.row != nil && l.row.judge == byItsName {
 		l.meant = c.meant(name)
 		l.sounds = l.meant == nil && SoundsRestricting(name, value)
@@ -155,7 +170,8 @@ func (c *controller) lookUp(key, prefix, name, value string) looked {
 // setting returns the effect of the annotation.
 func (l looked) setting(u use) Setting {
 	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
-	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds || l.hides && !u.served.Internal
+	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds ||
+		l.hides && !u.served.Internal
 	if r := l.row; r != nil && !(restricts && r.judge == byItsName) {
 		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
 		return s
@@ -178,7 +194,8 @@ func (c *controller) meant(name string) *row {
 	squeezed := spelling.Squeezed(name)
 	for _, patterns := range []bool{false, true} {
 		for i := range c.rows {
-			if r := &c.rows[i]; r.effect == Restricts && r.pattern() == patterns && r.resembledBy(name, squeezed) {
+			if r := &c.rows[i]; r.effect == Restricts && r.pattern() == patterns &&
+				r.resembledBy(name, squeezed) {
 				return r
 			}
 		}

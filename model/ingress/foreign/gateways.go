@@ -9,7 +9,8 @@ var tyk = controller{
 	prefixes: []string{"tyk.io"},
 	sources:  []string{"tyk.io/docs/product-stack/tyk-operator/tyk-ingress-controller"},
 	settings: []settings{
-		{Restricts, asSignIn, nil, "template"}, // an ApiDefinition, which can have authentication and limits of rates
+		// an ApiDefinition, which can have authentication and limits of rates
+		{Restricts, asSignIn, nil, "template"},
 		{Harmless, nothing, nil, "template-kind"},
 	},
 }
@@ -28,8 +29,9 @@ var gravitee = controller{
 }
 
 var kong = controller{
-	name:     "the Kong Ingress Controller",
-	prefixes: []string{"konghq.com", "configuration.konghq.com", "plugins.konghq.com", "ingress.konghq.com"},
+	name: "the Kong Ingress Controller",
+	prefixes: []string{"konghq.com", "configuration.konghq.com", "plugins.konghq.com",
+		"ingress.konghq.com"},
 	sources: []string{
 		"github.com/Kong/kubernetes-ingress-controller internal/annotations/annotations.go",
 		"docs.konghq.com/kubernetes-ingress-controller/latest/reference/annotations",
@@ -39,10 +41,12 @@ var kong = controller{
 		{Restricts, asSignIn, nil, "plugins"},
 		{Restricts, asWhen, nil, "methods headers.* snis"},
 		{Restricts, asWhen, nil, "override"}, // a KongIngress can have methods, headers and protocols
-		{Restricts, asSecurePorts, onlySecure("if it names neither http, nor grpc without https", func(u use) bool {
-			named := u.list()
-			return u.value != "" && !slices.Contains(named, "http") && (slices.Contains(named, "https") || !slices.Contains(named, "grpc"))
-		}), "protocols"},
+		{Restricts, asSecurePorts, onlySecure("if it names neither http, nor grpc without https",
+			func(u use) bool {
+				named := u.list()
+				return u.value != "" && !slices.Contains(named, "http") && (slices.Contains(named, "https") ||
+					!slices.Contains(named, "grpc"))
+			}), "protocols"},
 
 		{Changes, nothing, nil, "upstream-policy headers-separator"},
 		{Changes, asSecureRedirect, nil, "https-redirect-status-code"},
@@ -53,7 +57,9 @@ var kong = controller{
 		{Changes, asRules, nil, "host-aliases"},
 		{Changes, asProtocol, nil, "protocol"},
 		{Changes, asTimeout, nil, "read-timeout write-timeout"},
-		{Changes, nothing, nil, "connect-timeout retries client-cert tls-verify tls-verify-depth ca-certificates-secrets ca-certificates-secret ca-certificates-configmap request-buffering response-buffering"},
+		{Changes, nothing, nil, "connect-timeout retries client-cert tls-verify tls-verify-depth " +
+			"ca-certificates-secrets ca-certificates-secret ca-certificates-configmap request-buffering " +
+			"response-buffering"},
 		{Harmless, nothing, nil, "tags publish-service gatewayclass-unmanaged"},
 	},
 }
@@ -67,8 +73,8 @@ var apisix = controller{
 	},
 	settings: []settings{
 		{Restricts, asSignIn, unlessOff, "auth-type auth-ssl-verify"},
-		{Restricts, asSignIn, nil, `auth-uri auth-request-headers auth-upstream-headers auth-client-headers plugin-config-name
-			csrf-key`},
+		{Restricts, asSignIn, nil, `auth-uri auth-request-headers auth-upstream-headers
+			auth-client-headers plugin-config-name csrf-key`},
 		{Restricts, asInbound, allowedRanges, "allowlist-source-range"},
 		{Restricts, asWebRule, nil, "blocklist-source-range"},
 		{Restricts, asWhen, nil, "http-allow-methods http-block-methods"},
@@ -90,7 +96,9 @@ var higressSettings = []settings{
 	{Restricts, asWebRule, nil, "blacklist-source-range domain-blacklist-source-range"},
 	{Restricts, asInbound, allowedRanges, "domain-whitelist-source-range"},
 	{Restricts, asWebRule, unlessOff, "route-limit-rps route-limit-rpm rate-limit-fallback-*"},
-	{Restricts, asWhen, nil, "match-method exact-match-header-* regex-match-header-* prefix-match-header-* exact-match-query-* regex-match-query-* prefix-match-query-* exact-match-pseudo-header-*"},
+	{Restricts, asWhen, nil, "match-method exact-match-header-* regex-match-header-* " +
+		"prefix-match-header-* exact-match-query-* regex-match-query-* prefix-match-query-* " +
+		"exact-match-pseudo-header-*"},
 	{Changes, nothing, nil, "route-limit-burst-multiplier destination timeout retry-on tls-min-protocol-version tls-max-protocol-version ssl-cipher enable-rewrite-* rewrite-path"},
 	{Changes, asHostRewrite, nil, "request-header-control-* response-header-control-*"},
 	{Changes, nothing, nil, "ignore-path-case mirror-percentage mirror-target-service warmup wasmplugin-* mcp-server* rpc-destination-name canary-by-header-*"},

@@ -32,8 +32,9 @@ var haproxyTechnologiesSettings = []settings{
 	{Changes, asSticky, nil, "cookie-persistence cookie-persistence-no-dynamic"},
 	{Changes, asCheckPath, nil, "check check-http check-interval"},
 	{Changes, asTimeout, nil, "timeout-client timeout-server timeout-tunnel timeout-http-keep-alive"},
-	{Changes, nothing, nil, `timeout-* pod-maxconn maxconn scale-server-slots send-proxy-protocol proxy-protocol standalone-backend ingress.class
-		cr-backend tls-alpn quic-alt-svc-max-age http-connection-mode http-keep-alive http-server-close hard-stop-after nbthread clean-certs
+	{Changes, nothing, nil, `timeout-* pod-maxconn maxconn scale-server-slots send-proxy-protocol
+		proxy-protocol standalone-backend ingress.class cr-backend tls-alpn quic-alt-svc-max-age
+		http-connection-mode http-keep-alive http-server-close hard-stop-after nbthread clean-certs
 		generate-certificates-signer backend-name`},
 	{Harmless, nothing, nil, "request-capture request-capture-len dontlognull logasap log-format log-format-tcp syslog-server stats-config-snippet"},
 }
@@ -42,15 +43,17 @@ var haproxyTechnologies = controller{
 	name:     "HAProxy Kubernetes Ingress Controller",
 	prefixes: []string{"haproxy.org", "haproxy.com"},
 	sources:  []string{"github.com/haproxytech/kubernetes-ingress documentation/annotations.md"},
-	onServices: `check check-http check-interval backend-config-snippet cookie-persistence* forwarded-for load-balance pod-maxconn
-		route-acl send-proxy-protocol server-* scale-server-slots ssl-passthrough standalone-backend timeout-check timeout-server`,
+	onServices: `check check-http check-interval backend-config-snippet cookie-persistence*
+		forwarded-for load-balance pod-maxconn route-acl send-proxy-protocol server-* scale-server-slots
+		ssl-passthrough standalone-backend timeout-check timeout-server`,
 	settings: haproxyTechnologiesSettings,
 }
 
 var haproxyIngressSettings = []settings{
 	{Restricts, asSignIn, unlessOff, "auth-type"},
-	{Restricts, asSignIn, nil, `auth-secret auth-realm auth-url auth-signin auth-method auth-headers auth-headers-request auth-headers-fail
-		auth-headers-succeed auth-proxy auth-external-placement oauth oauth-headers oauth-uri-prefix`},
+	{Restricts, asSignIn, nil, `auth-secret auth-realm auth-url auth-signin auth-method auth-headers
+		auth-headers-request auth-headers-fail auth-headers-succeed auth-proxy auth-external-placement
+		oauth oauth-headers oauth-uri-prefix`},
 	{Restricts, asMutual, unlessOff, "auth-tls-verify-client auth-tls-strict auth-tls-cert-header"},
 	{Restricts, asMutual, besideVerify, "auth-tls-secret auth-tls-error-page"},
 	{Restricts, asInbound, allowedRanges, "allowlist-source-range whitelist-source-range"},
@@ -58,8 +61,9 @@ var haproxyIngressSettings = []settings{
 	{Restricts, asWebRule, unlessOff, "limit-connections limit-rps"},
 	{Restricts, asWebACL, guarding, "waf waf-mode"},
 	{Restricts, asWhen, nil, "http-header-match http-header-match-regex"},
-	{Restricts, nothing, nil, `config-backend config-backend-early config-backend-late config-frontend config-frontend-early config-frontend-late
-		config-global config-defaults config-tcp config-tcp-service config-sections config-proxy`},
+	{Restricts, nothing, nil, `config-backend config-backend-early config-backend-late config-frontend
+		config-frontend-early config-frontend-late config-global config-defaults config-tcp
+		config-tcp-service config-sections config-proxy`},
 	{Restricts, asSecurePorts, onlySecure("if it is 443 alone", func(u use) bool { return u.value == "443" }), "http-port-match"},
 
 	{Changes, nothing, nil, "limit-whitelist source-address-intf allowlist-source-header src-ip-header"},
@@ -74,7 +78,9 @@ var haproxyIngressSettings = []settings{
 	{Changes, asSticky, nil, "affinity session-cookie-*"},
 	{Changes, asTargetAttributes, nil, "balance-algorithm slots-min-free maxconn-server maxqueue-server"},
 	{Changes, asProtocol, nil, "backend-protocol secure-backends"},
-	{Changes, nothing, nil, "secure-crt-secret secure-sni secure-verify-ca-secret secure-verify-hostname ssl-cipher-suites-backend ssl-ciphers-backend ssl-options-backend ssl-fingerprint-*"},
+	{Changes, nothing, nil, "secure-crt-secret secure-sni secure-verify-ca-secret " +
+		"secure-verify-hostname ssl-cipher-suites-backend ssl-ciphers-backend ssl-options-backend " +
+		"ssl-fingerprint-*"},
 	{Changes, nothing, switched, "ssl-passthrough"},
 	{Changes, nothing, nil, "ssl-passthrough-http-port"},
 	{Changes, asTLSPolicy, nil, "ssl-ciphers ssl-cipher-suites ssl-options-host ssl-always-add-https ssl-always-follow-redirect tls-alpn"},
@@ -87,8 +93,9 @@ var haproxyIngressSettings = []settings{
 	{Changes, nothing, nil, "health-check-addr agent-check-*"},
 	{Changes, asTimeout, nil, "timeout-server timeout-tunnel timeout-client timeout-keep-alive"},
 	{Changes, asTLS, nil, "cert-signer"},
-	{Changes, nothing, nil, `timeout-* headers proxy-body-size proxy-protocol service-upstream use-resolver dynamic-scaling backend-server-naming
-		backend-server-slots-increment var-namespace tcp-service-* assign-backend-server-id fronting-proxy-port use-forwarded-proto forwardfor
+	{Changes, nothing, nil, `timeout-* headers proxy-body-size proxy-protocol service-upstream
+		use-resolver dynamic-scaling backend-server-naming backend-server-slots-increment var-namespace
+		tcp-service-* assign-backend-server-id fronting-proxy-port use-forwarded-proto forwardfor
 		groupname username redirect-* drain-support http-log tcp-log`},
 }
 
@@ -151,7 +158,9 @@ var voyager = controller{
 	sources:    []string{"github.com/voyagermesh/voyager apis/voyager/v1beta1/annotations.go"},
 	onServices: "*",
 	settings: append([]settings{
-		{Changes, nothing, nil, "type replicas node-selector load-balancer-ip annotations-service annotations-pod health-check-nodeport daemon.nodeselector"},
-		{Harmless, nothing, nil, "stats stats-port stats-secret-name stats-service-name api-schema origin-api-schema origin-name egress-points monitoring-*"},
+		{Changes, nothing, nil, "type replicas node-selector load-balancer-ip annotations-service " +
+			"annotations-pod health-check-nodeport daemon.nodeselector"},
+		{Harmless, nothing, nil, "stats stats-port stats-secret-name stats-service-name api-schema " +
+			"origin-api-schema origin-name egress-points monitoring-*"},
 	}, voyagerSettings...),
 }

@@ -32,30 +32,35 @@ var olderControllers = controller{
 	onServices: "*",
 	settings: slices.Concat([]settings{
 		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "allow-http"},
-		{Harmless, nothing, nil, `backends forwarding-rule https-forwarding-rule target-proxy https-target-proxy url-map ssl-cert static-ip
-			redirect-url-map firewall-rule backend-service healthcheck`},
-	}, nginxSettings, haproxyTechnologiesSettings, haproxyIngressSettings, traefik1Settings, voyagerSettings),
+		{Harmless, nothing, nil, `backends forwarding-rule https-forwarding-rule target-proxy
+			https-target-proxy url-map ssl-cert static-ip redirect-url-map firewall-rule backend-service
+			healthcheck`},
+	}, nginxSettings, haproxyTechnologiesSettings, haproxyIngressSettings, traefik1Settings,
+		voyagerSettings),
 }
 
 // serviceLoadBalancers are those that are for Services of type LoadBalancer. On an Ingress they are
 // a mistake, or are handed on to such a Service by the controller.
 var serviceLoadBalancers = controller{
-	name:     "controllers of Services of type LoadBalancer",
-	prefixes: []string{"service.beta.kubernetes.io", "service.kubernetes.io", "service.alpha.kubernetes.io"},
+	name: "controllers of Services of type LoadBalancer",
+	prefixes: []string{"service.beta.kubernetes.io", "service.kubernetes.io",
+		"service.alpha.kubernetes.io"},
 	sources: []string{
 		"github.com/kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
 		"cloud-provider-azure.sigs.k8s.io/topics/loadbalancer",
 		"docs.cilium.io/en/stable/network/servicemesh/ingress, ingressLBAnnotationPrefixes",
 	},
 	settings: []settings{
-		{Restricts, asInbound, allowedRanges, `load-balancer-source-ranges aws-load-balancer-source-ranges azure-allowed-ip-ranges azure-allowed-service-tags
+		{Restricts, asInbound, allowedRanges, `load-balancer-source-ranges aws-load-balancer-source-ranges
+			azure-allowed-ip-ranges azure-allowed-service-tags
 			aws-load-balancer-security-group-prefix-lists`},
 		// docs.digitalocean.com/products/kubernetes/how-to/add-load-balancers, lists of cidr:RANGE and
 		// ip:ADDRESS; and github.com/linode/linode-cloud-controller-manager
 		// cloud/annotations/annotations.go.
 		{Restricts, asInbound, nil, "do-loadbalancer-allow-rules do-loadbalancer-deny-rules linode-loadbalancer-firewall-acl linode-loadbalancer-firewall-id"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
-		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
+		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal
+			azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
 			aws-load-balancer-scheme gce-load-balancer-type`},
 		{Harmless, nothing, nil, "topology-mode topology-aware-hints backend-service firewall-rule* healthcheck tcp-forwarding-rule* udp-forwarding-rule* l3-forwarding-rule*"},
 		{Changes, nothing, byItsName, "*"},

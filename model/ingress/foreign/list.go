@@ -24,9 +24,13 @@ type Row struct {
 func Controllers() []Controller {
 	var out []Controller
 	for _, c := range controllers {
-		entry := Controller{Name: c.name, Prefixes: c.prefixes, Sources: c.sources, OnServices: c.onServices}
+		entry := Controller{
+			Name: c.name, Prefixes: c.prefixes, Sources: c.sources, OnServices: c.onServices,
+		}
 		for _, r := range c.rows {
-			row := Row{Name: r.name, Effect: r.effect, Instead: r.instead.String(), Example: r.instead.example}
+			row := Row{
+				Name: r.name, Effect: r.effect, Instead: r.instead.String(), Example: r.instead.example,
+			}
 			switch {
 			case r.judge != nil:
 				row.When = r.judge.says
@@ -42,10 +46,11 @@ func Controllers() []Controller {
 
 // controllers are all, in the order of the reference.
 var controllers = indexed([]*controller{
-	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google, &azure, &contour, &ambassador,
-	&apisix, &higress, &skipper, &openshift, &pomerium, &voyager, &ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent,
-	&cilium, &bfe, &vmware, &volcengine, &tyk, &gravitee,
-	&openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes, &olderControllers,
+	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google,
+	&azure, &contour, &ambassador, &apisix, &higress, &skipper, &openshift, &pomerium, &voyager,
+	&ngrok, &citrix, &bigIP, &ibm, &oracle, &yandex, &tencent, &cilium, &bfe, &vmware, &volcengine,
+	&tyk, &gravitee, &openAppsec, &bunkerWeb, &tailscale, &serviceLoadBalancers, &kubernetes,
+	&olderControllers,
 })
 
 // byPrefix are the controllers by their prefixes. Several can have one.

@@ -7,15 +7,15 @@ var nginxSettings = []settings{
 	// An auth-type that is not basic or digest, and an auth-url that is none, keep everybody out,
 	// since the location is denied then: internal/ingress/annotations/auth/main.go, authreq/main.go
 	// and annotations.go.
-	{Restricts, asSignIn, nil, `auth-type auth-realm auth-secret auth-secret-type auth-url auth-signin auth-signin-redirect-param
-		auth-method auth-snippet auth-response-headers auth-request-redirect auth-proxy-set-headers auth-cache-key
-		auth-cache-duration`},
-	{Restricts, asSignIn, unlessOff, `auth-always-set-cookie auth-keepalive auth-keepalive-requests auth-keepalive-share-vars
-		auth-keepalive-timeout enable-global-auth`},
+	{Restricts, asSignIn, nil, `auth-type auth-realm auth-secret auth-secret-type auth-url auth-signin
+		auth-signin-redirect-param auth-method auth-snippet auth-response-headers auth-request-redirect
+		auth-proxy-set-headers auth-cache-key auth-cache-duration`},
+	{Restricts, asSignIn, unlessOff, `auth-always-set-cookie auth-keepalive auth-keepalive-requests
+		auth-keepalive-share-vars auth-keepalive-timeout enable-global-auth`},
 	{Restricts, asSignIn, nil, "satisfy"},
 	{Restricts, asMutual, unlessOff, "auth-tls-verify-client"},
-	{Restricts, asMutual, besideVerify, `auth-tls-secret auth-tls-verify-depth auth-tls-error-page auth-tls-match-cn
-		auth-tls-pass-certificate-to-upstream`},
+	{Restricts, asMutual, besideVerify, `auth-tls-secret auth-tls-verify-depth auth-tls-error-page
+		auth-tls-match-cn auth-tls-pass-certificate-to-upstream`},
 	{Restricts, asInbound, nginxRanges, "allowlist-source-range whitelist-source-range"},
 	{Restricts, asWebRule, always, "denylist-source-range"}, // as nginxRanges: internal/ingress/annotations/ipdenylist/main.go
 	{Restricts, asWebRule, unlessOff, `limit-connections limit-rps limit-rpm limit-rate global-rate-limit`},
@@ -27,8 +27,9 @@ var nginxSettings = []settings{
 	{Restricts, nothing, nil, "configuration-snippet server-snippet stream-snippet"},
 	{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-header-pattern canary-by-cookie"},
 
-	{Changes, nothing, nil, `limit-rate-after limit-burst-multiplier limit-allowlist limit-whitelist global-rate-limit-window global-rate-limit-key
-		global-rate-limit-ignored-cidrs modsecurity-transaction-id lua-resty-waf-*`},
+	{Changes, nothing, nil, `limit-rate-after limit-burst-multiplier limit-allowlist limit-whitelist
+		global-rate-limit-window global-rate-limit-key global-rate-limit-ignored-cidrs
+		modsecurity-transaction-id lua-resty-waf-*`},
 	{Changes, asWeights, switched, "canary"},
 	{Changes, asWeights, nil, "canary-weight canary-weight-total"},
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect"},
@@ -41,9 +42,10 @@ var nginxSettings = []settings{
 	{Changes, asRules, nil, "server-alias"},
 	{Changes, asDefault, nil, "default-backend custom-http-errors"},
 	{Changes, nothing, nil, "disable-proxy-intercept-errors"},
-	{Changes, asSticky, nil, `affinity affinity-mode affinity-canary-behavior session-cookie-name session-cookie-hash session-cookie-path
-		session-cookie-domain session-cookie-expires session-cookie-max-age session-cookie-change-on-failure
-		session-cookie-conditional-samesite-none session-cookie-samesite session-cookie-secure session-cookie-partitioned`},
+	{Changes, asSticky, nil, `affinity affinity-mode affinity-canary-behavior session-cookie-name
+		session-cookie-hash session-cookie-path session-cookie-domain session-cookie-expires
+		session-cookie-max-age session-cookie-change-on-failure session-cookie-conditional-samesite-none
+		session-cookie-samesite session-cookie-secure session-cookie-partitioned`},
 	{Changes, asTargetAttributes, nil, "load-balance upstream-hash-by upstream-hash-by-subset upstream-hash-by-subset-size"},
 	{Changes, asProtocol, nil, "backend-protocol secure-backends grpc-backend"},
 	{Changes, nothing, switched, "ssl-passthrough"},
@@ -52,14 +54,16 @@ var nginxSettings = []settings{
 	{Changes, asListener, nil, "enable-cors cors-*"},
 	{Changes, asListener, nil, "custom-headers"},
 	{Changes, asTimeout, nil, "proxy-read-timeout proxy-send-timeout"},
-	{Changes, nothing, nil, `proxy-connect-timeout proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries
-		proxy-request-buffering proxy-buffering proxy-buffers-number proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size
-		proxy-body-size client-body-buffer-size proxy-http-version proxy-redirect-from proxy-redirect-to proxy-cookie-domain
-		proxy-cookie-path proxy-add-original-uri-header connection-proxy-header x-forwarded-prefix http2-push-preload
-		fastcgi-index fastcgi-params-configmap mirror-host mirror-request-body mirror-target service-upstream
-		upstream-max-fails upstream-fail-timeout add-base-url base-url-scheme`},
-	{Harmless, nothing, nil, `enable-access-log enable-rewrite-log enable-opentelemetry opentelemetry-* enable-opentracing opentracing-*
-		enable-influxdb influxdb-*`},
+	{Changes, nothing, nil, `proxy-connect-timeout proxy-next-upstream proxy-next-upstream-timeout
+		proxy-next-upstream-tries proxy-request-buffering proxy-buffering proxy-buffers-number
+		proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size proxy-body-size
+		client-body-buffer-size proxy-http-version proxy-redirect-from proxy-redirect-to
+		proxy-cookie-domain proxy-cookie-path proxy-add-original-uri-header connection-proxy-header
+		x-forwarded-prefix http2-push-preload fastcgi-index fastcgi-params-configmap mirror-host
+		mirror-request-body mirror-target service-upstream upstream-max-fails upstream-fail-timeout
+		add-base-url base-url-scheme`},
+	{Harmless, nothing, nil, `enable-access-log enable-rewrite-log enable-opentelemetry opentelemetry-*
+		enable-opentracing opentracing-* enable-influxdb influxdb-*`},
 }
 
 var ingressNGINX = controller{
@@ -74,8 +78,9 @@ var ingressNGINX = controller{
 }
 
 var nginxInc = controller{
-	name:     "NGINX Ingress Controller of F5",
-	prefixes: []string{"nginx.org", "nginx.com", "appprotect.f5.com", "appprotectdos.f5.com", "nsm.nginx.com"},
+	name: "NGINX Ingress Controller of F5",
+	prefixes: []string{"nginx.org", "nginx.com", "appprotect.f5.com", "appprotectdos.f5.com",
+		"nsm.nginx.com"},
 	sources: []string{
 		"github.com/nginx/kubernetes-ingress internal/configs/annotations.go",
 		"docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations",
@@ -105,9 +110,10 @@ var nginxInc = controller{
 		{Changes, asListener, nil, "hsts hsts-max-age hsts-include-subdomains hsts-behind-proxy server-tokens add-header"},
 		{Changes, asTimeout, nil, "proxy-read-timeout proxy-send-timeout"},
 		{Changes, asCheckPath, nil, "health-checks health-checks-mandatory health-checks-mandatory-queue"},
-		{Changes, nothing, nil, `proxy-connect-timeout proxy-pass-headers proxy-set-headers proxy-buffering proxy-buffers
-			proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size client-max-body-size client-body-buffer-size upstream-zone-size keepalive
-			max-fails max-conns fail-timeout proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries`},
+		{Changes, nothing, nil, `proxy-connect-timeout proxy-pass-headers proxy-set-headers
+			proxy-buffering proxy-buffers proxy-buffer-size proxy-busy-buffers-size proxy-max-temp-file-size
+			client-max-body-size client-body-buffer-size upstream-zone-size keepalive max-fails max-conns
+			fail-timeout proxy-next-upstream proxy-next-upstream-timeout proxy-next-upstream-tries`},
 		{Harmless, nothing, nil, "app-protect-security-log app-protect-security-log-* app_protect_security_log app_protect_security_log_*"},
 	},
 }

@@ -49,7 +49,8 @@ func unslashed(key string) (prefix, name string) {
 		return prefix, name
 	}
 	for p := range byPrefix {
-		if len(p) > len(prefix) && len(key) > len(p)+1 && strings.Contains(p, ".") && strings.HasPrefix(lower, p) && strings.ContainsRune(".-_", rune(lower[len(p)])) {
+		if len(p) > len(prefix) && len(key) > len(p)+1 && strings.Contains(p, ".") &&
+			strings.HasPrefix(lower, p) && strings.ContainsRune(".-_", rune(lower[len(p)])) {
 			prefix, name = p, key[len(p)+1:]
 		}
 	}

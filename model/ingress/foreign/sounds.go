@@ -12,13 +12,14 @@ import (
 // restrictingWords are parts of names that tell that an annotation restricts, also of one that a
 // controller has got since the table was made.
 var restrictingWords = map[string]bool{
-	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true, "authz": true, "authentication": true, "authorization": true,
-	"blacklist": true, "block": true, "blocklist": true, "cidr": true, "cidrs": true, "denied": true, "deny": true, "denylist": true,
-	"firewall": true, "geoip": true, "iap": true, "jwt": true,
-	"ldap": true, "modsecurity": true, "mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true, "ranges": true,
-	"ratelimit": true, "ratelimiting": true, "ratelimits": true,
-	"rbac": true, "restrict": true, "restriction": true, "restrictions": true, "saml": true, "security": true, "sso": true,
-	"waf": true, "whitelist": true,
+	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true,
+	"authz": true, "authentication": true, "authorization": true, "blacklist": true, "block": true,
+	"blocklist": true, "cidr": true, "cidrs": true, "denied": true, "deny": true, "denylist": true,
+	"firewall": true, "geoip": true, "iap": true, "jwt": true, "ldap": true, "modsecurity": true,
+	"mtls": true, "oauth": true, "oauth2": true, "oidc": true, "only": true, "range": true,
+	"ranges": true, "ratelimit": true, "ratelimiting": true, "ratelimits": true, "rbac": true,
+	"restrict": true, "restriction": true, "restrictions": true, "saml": true, "security": true,
+	"sso": true, "waf": true, "whitelist": true,
 }
 
 // SoundsRestricting reports whether a word of a name says that the annotation restricts, or two
@@ -29,7 +30,8 @@ func SoundsRestricting(name, value string) bool {
 	}
 	before := ""
 	for _, word := range spelling.Words(name) {
-		if restrictingWords[word] || restrictingWords[strings.TrimRight(word, "0123456789")] || restrictingWords[before+word] {
+		if restrictingWords[word] || restrictingWords[strings.TrimRight(word, "0123456789")] ||
+			restrictingWords[before+word] {
 			return true
 		}
 		before = word
@@ -43,5 +45,7 @@ func SoundsInternal(name, value string) bool {
 	case "internal", "private", "intranet":
 		return true
 	}
-	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool { return w == "internal" || w == "private" })
+	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool {
+		return w == "internal" || w == "private"
+	})
 }

@@ -95,7 +95,8 @@ func (r *row) effectOf(u use) Effect {
 // readsOnServices reports whether the controller reads an annotation on Services.
 func (c *controller) readsOnServices(name string) bool {
 	for pattern := range strings.FieldsSeq(c.onServices) {
-		if start, all := strings.CutSuffix(pattern, "*"); name == pattern || all && strings.HasPrefix(name, start) {
+		if start, all := strings.CutSuffix(pattern, "*"); name == pattern ||
+			all && strings.HasPrefix(name, start) {
 			return true
 		}
 	}
@@ -111,7 +112,8 @@ func (c *controller) find(name string) *row {
 	var found *row
 	for i := range c.rows {
 		r := &c.rows[i]
-		if r.pattern() && strings.HasPrefix(name, strings.TrimSuffix(r.name, "*")) && (found == nil || len(r.name) > len(found.name)) {
+		if r.pattern() && strings.HasPrefix(name, strings.TrimSuffix(r.name, "*")) &&
+			(found == nil || len(r.name) > len(found.name)) {
 			found = r
 		}
 	}

@@ -6,7 +6,9 @@ import "strings"
 
 // traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and
 // http are those without TLS, websecure and https those with TLS.
-var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served on an HTTP port here; if one is called internal or private, or none has a name of these, and the load balancer faces the internet here; otherwise others are a change",
+var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served " +
+	"on an HTTP port here; if one is called internal or private, or none has a name of these, and " +
+	"the load balancer faces the internet here; otherwise others are a change",
 	func(u use) Effect {
 		if u.value == "" {
 			return Harmless
@@ -57,10 +59,12 @@ var traefik1Settings = []settings{
 	{Changes, asTargetAttributes, nil, "load-balancer-method"},
 	{Changes, asDefault, nil, "error-pages"},
 	{Changes, asProtocol, nil, "protocol"},
-	{Changes, asListener, nil, `hsts-* force-hsts custom-frame-options-value frame-deny content-type-nosniff browser-xss-filter custom-browser-xss-value
-		content-security-policy referrer-policy public-key custom-response-headers`},
-	{Changes, nothing, nil, `circuit-breaker-expression buffering preserve-host pass-client-tls-cert pass-tls-cert priority
-		custom-request-headers proxy-headers ssl-host ssl-force-host ssl-proxy-headers is-development responseforwarding-flushinterval`},
+	{Changes, asListener, nil, `hsts-* force-hsts custom-frame-options-value frame-deny
+		content-type-nosniff browser-xss-filter custom-browser-xss-value content-security-policy
+		referrer-policy public-key custom-response-headers`},
+	{Changes, nothing, nil, `circuit-breaker-expression buffering preserve-host pass-client-tls-cert
+		pass-tls-cert priority custom-request-headers proxy-headers ssl-host ssl-force-host
+		ssl-proxy-headers is-development responseforwarding-flushinterval`},
 }
 
 var traefik = controller{
@@ -71,7 +75,8 @@ var traefik = controller{
 		"doc.traefik.io/traefik/reference/routing-configuration/kubernetes/ingress",
 		"doc.traefik.io/traefik/v1.7/configuration/backends/kubernetes",
 	},
-	onServices: "service.* affinity session-cookie-name load-balancer-method max-conn-* circuit-breaker-expression buffering protocol",
+	onServices: "service.* affinity session-cookie-name load-balancer-method max-conn-* " +
+		"circuit-breaker-expression buffering protocol",
 	settings: append([]settings{
 		{Restricts, asSignIn, nil, "router.middlewares"},
 		{Restricts, asSecurePorts, traefikEntryPoints, "router.entrypoints"},

@@ -23,13 +23,15 @@ var unlistedUnderKubernetes = unlistedController("ingress.")
 func unlistedController(stem string) *controller {
 	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}
 	for _, other := range controllers {
-		if other == &pomerium || other == &serviceLoadBalancers || other == &bunkerWeb || other == &tailscale {
+		if other == &pomerium || other == &serviceLoadBalancers || other == &bunkerWeb ||
+			other == &tailscale {
 			continue
 		}
 		for _, s := range other.settings {
 			var names []string
 			for name := range strings.FieldsSeq(s.names) {
-				if start, all := strings.CutSuffix(name, "*"); !all || s.effect == Restricts && (strings.HasSuffix(start, "-") || strings.HasSuffix(start, ".")) {
+				if start, all := strings.CutSuffix(name, "*"); !all ||
+					s.effect == Restricts && (strings.HasSuffix(start, "-") || strings.HasSuffix(start, ".")) {
 					names = append(names, stem+name)
 				}
 			}
@@ -78,7 +80,8 @@ var guardingNames = func() *controller {
 // prefix.
 var distinctive = func() map[string]bool {
 	out := map[string]bool{}
-	for _, s := range slices.Concat(nginxSettings, haproxyIngressSettings, haproxyTechnologiesSettings, awsALB.settings) {
+	for _, s := range slices.Concat(nginxSettings, haproxyIngressSettings, haproxyTechnologiesSettings,
+		awsALB.settings) {
 		for name := range strings.FieldsSeq(s.names) {
 			if s.effect == Restricts && strings.Count(name, "-") > 0 && !strings.HasSuffix(name, "*") {
 				out[name] = true

@@ -27,14 +27,21 @@ func unless(harmless bool, effect Effect) Effect {
 }
 
 // switched are settings that change something where they are switched on.
-var switched = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Changes) }}
+var switched = &judgement{"unless it is off", func(u use) Effect {
+	return unless(off(u.value), Changes)
+}}
 
 // unlessOff are settings that restrict where they are switched on: booleans, modes of which one is
 // off, and limits, of which 0 is none.
-var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect { return unless(off(u.value), Restricts) }}
+var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect {
+	return unless(off(u.value), Restricts)
+}}
 
 // byItsName are the names that are left of a prefix: what they do is not in the table.
-var byItsName = &judgement{"unless it resembles a name that restricts, or a word of it says that it does; then it **restricts**", func(u use) Effect { return unless(strings.TrimSpace(u.value) == "", Changes) }}
+var byItsName = &judgement{"unless it resembles a name that restricts, or a word of it says that " +
+	"it does; then it **restricts**", func(u use) Effect {
+	return unless(strings.TrimSpace(u.value) == "", Changes)
+}}
 
 // allowedRanges reads lists of clients that may connect.
 var allowedRanges = &judgement{
@@ -59,18 +66,21 @@ var always = &judgement{"", func(use) Effect { return Restricts }}
 var albRanges = &judgement{
 	allowedRanges.says,
 	func(u use) Effect {
-		return u.allowing(u.value + "," + u.sibling("inbound-cidrs") + "," + u.sibling("security-group-prefix-lists"))
+		return u.allowing(u.value + "," + u.sibling("inbound-cidrs") + "," +
+			u.sibling("security-group-prefix-lists"))
 	},
 }
 
 // allowing returns the effect of a list of clients that may connect.
 func (u use) allowing(list string) Effect {
 	asked := listed(list)
-	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") || !u.served.DualStack)
+	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") ||
+		!u.served.DualStack)
 	if slices.ContainsFunc(asked, func(entry string) bool { return !isSource(entry) }) {
 		return Restricts // what is not understood may exclude clients, as !10.0.0.0/8 does
 	}
-	if len(asked) == 0 || everybody || len(u.served.Inbound) > 0 && !slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !within(s, asked) }) {
+	if len(asked) == 0 || everybody || len(u.served.Inbound) > 0 &&
+		!slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !within(s, asked) }) {
 		return Harmless
 	}
 	return Restricts
@@ -79,7 +89,8 @@ func (u use) allowing(list string) Effect {
 // listed are the entries of a list, however it is written.
 func listed(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool {
-		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' || r == '[' || r == ']'
+		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' ||
+			r == '[' || r == ']'
 	})
 }
 
@@ -114,12 +125,16 @@ func (s Served) plain() bool {
 // onlySecure are settings that leave no HTTP port where their value says so: requests would be
 // answered in the clear that their author wanted encrypted.
 func onlySecure(says string, of func(use) bool) *judgement {
-	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect { return unless(!of(u) || !u.served.plain(), Restricts) }}
+	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect {
+		return unless(!of(u) || !u.served.plain(), Restricts)
+	}}
 }
 
 // valued are settings that keep to HTTPS with one of some values.
 func valued(values ...string) func(use) bool {
-	return func(u use) bool { return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value))) }
+	return func(u use) bool {
+		return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value)))
+	}
 }
 
 // isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as
@@ -140,7 +155,8 @@ func isBool(want bool) func(use) bool {
 
 // private are settings that keep a load balancer from the internet with one of some values.
 func private(values ...string) *judgement {
-	return &judgement{"if it is " + strings.Join(values, " or ") + ", and the load balancer faces the internet here; otherwise it is a change, or nothing", func(u use) Effect {
+	return &judgement{"if it is " + strings.Join(values, " or ") + ", and the load balancer faces " +
+		"the internet here; otherwise it is a change, or nothing", func(u use) Effect {
 		isPrivate := valued(values...)(u) || slices.Contains(values, "true") && isBool(true)(u)
 		switch {
 		case strings.TrimSpace(u.value) == "":
@@ -154,11 +170,13 @@ func private(values ...string) *judgement {
 }
 
 // guarding are settings that switch a web application firewall on.
-var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here", func(u use) Effect { return unless(off(u.value) || u.served.WebACL != "", Restricts) }}
+var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here",
+	func(u use) Effect { return unless(off(u.value) || u.served.WebACL != "", Restricts) }}
 
 // guardedBy are settings that name a web ACL of AWS. Another one may let through what this one
 // keeps away. In an account and a region no two have the same name.
-var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load balancer here", func(u use) Effect {
+var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load " +
+	"balancer here", func(u use) Effect {
 	return unless(off(u.value) || sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
 }}
 
@@ -186,19 +204,26 @@ func namesInARN(arn string) []string {
 }
 
 // policed are settings that name a policy of a firewall that is none of AWS.
-var policed = &judgement{"unless it is off", func(u use) Effect { return unless(off(u.value), Restricts) }}
+var policed = &judgement{"unless it is off", func(u use) Effect {
+	return unless(off(u.value), Restricts)
+}}
 
 // wallarm is a mode of a firewall.
-var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
+var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or " +
+	"monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
 	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
 }}
 
 // grouping are settings that name security groups, each of which lets in more clients.
-var grouping = &judgement{"unless all security groups of the class are among those that it names", func(u use) Effect {
-	asked := listed(u.value)
-	missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool { return !slices.Contains(asked, g) })
-	return unless(strings.TrimSpace(u.value) == "" || len(u.served.SecurityGroups) > 0 && !missing, Restricts)
-}}
+var grouping = &judgement{"unless all security groups of the class are among those that it names",
+	func(u use) Effect {
+		asked := listed(u.value)
+		missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool {
+			return !slices.Contains(asked, g)
+		})
+		return unless(strings.TrimSpace(u.value) == "" || len(u.served.SecurityGroups) > 0 &&
+			!missing, Restricts)
+	}}
 
 // beside are settings that need another one to do something, which off switches off.
 func beside(name string, off func(string) bool) *judgement {
@@ -215,7 +240,9 @@ func beside(name string, off func(string) bool) *judgement {
 // defaultAuthVerifyClient). With optional a certificate that is sent is verified, and with
 // optional_no_ca it is handed to the pods, which decide. HAProxy Ingress reads them likewise
 // (pkg/converters/ingress/annotations/host.go, setAuthTLSConfig).
-var besideVerify = beside("auth-tls-verify-client", func(value string) bool { return value == "off" })
+var besideVerify = beside("auth-tls-verify-client", func(value string) bool {
+	return value == "off"
+})
 
 // list are the parts of a value that has commas between them, in lower case.
 func (u use) list() []string {
@@ -235,11 +262,14 @@ func empty(value string) bool {
 	return false
 }
 
-var conditional = &judgement{"unless it is empty", func(u use) Effect { return unless(empty(u.value), Restricts) }}
+var conditional = &judgement{"unless it is empty", func(u use) Effect {
+	return unless(empty(u.value), Restricts)
+}}
 
 // albListens are the ports of the AWS Load Balancer Controller: docs/guide/ingress/annotations.md,
 // listen-ports.
-var albListens = &judgement{"if the Ingress is served on a port here that is not listed; otherwise it is a change, or nothing", func(u use) Effect {
+var albListens = &judgement{"if the Ingress is served on a port here that is not listed; " +
+	"otherwise it is a change, or nothing", func(u use) Effect {
 	if strings.TrimSpace(u.value) == "" {
 		return Harmless
 	}
@@ -267,7 +297,8 @@ var albListens = &judgement{"if the Ingress is served on a port here that is not
 
 // exactly are settings that have paths stand for themselves alone with one of some values.
 func exactly(values ...string) *judgement {
-	return &judgement{"if it is " + strings.Join(values, " or ") + ", and a path is served for more than itself here; otherwise others are a change", func(u use) Effect {
+	return &judgement{"if it is " + strings.Join(values, " or ") + ", and a path is served for more " +
+		"than itself here; otherwise others are a change", func(u use) Effect {
 		switch {
 		case strings.TrimSpace(u.value) == "":
 			return Harmless
@@ -280,7 +311,8 @@ func exactly(values ...string) *judgement {
 
 // nginxListens are the HTTP ports of the controller of NGINX, by their numbers:
 // docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations.
-var nginxListens = &judgement{"if the Ingress is served on an HTTP port here that is not listed; otherwise it is a change, or nothing", func(u use) Effect {
+var nginxListens = &judgement{"if the Ingress is served on an HTTP port here that is not listed; " +
+	"otherwise it is a change, or nothing", func(u use) Effect {
 	asked := listed(u.value)
 	if len(asked) == 0 {
 		return Harmless
@@ -291,16 +323,21 @@ var nginxListens = &judgement{"if the Ingress is served on an HTTP port here tha
 			served = append(served, strconv.Itoa(int(p.Number)))
 		}
 	}
-	if slices.ContainsFunc(served, func(number string) bool { return !slices.Contains(asked, number) }) {
+	if slices.ContainsFunc(served, func(number string) bool {
+		return !slices.Contains(asked, number)
+	}) {
 		return Restricts
 	}
-	return unless(!slices.ContainsFunc(asked, func(number string) bool { return !slices.Contains(served, number) }), Changes)
+	return unless(!slices.ContainsFunc(asked, func(number string) bool {
+		return !slices.Contains(served, number)
+	}), Changes)
 }}
 
 // albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443
 // only: docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]'
 // depending on whether certificate-arn is specified".
-var albCertificate = &judgement{"if listen-ports is not there and the Ingress is served on an HTTP port here; otherwise it is a change", func(u use) Effect {
+var albCertificate = &judgement{"if listen-ports is not there and the Ingress is served on an " +
+	"HTTP port here; otherwise it is a change", func(u use) Effect {
 	switch {
 	case strings.TrimSpace(u.value) == "":
 		return Harmless
@@ -327,15 +364,16 @@ var albMutual = &judgement{"unless every port has the mode off", func(u use) Eff
 }}
 
 // albActions change the backend that answers. Those of Alibaba's controller can limit rates.
-var albActions = &judgement{"if it limits the rate of requests; otherwise it is a change", func(u use) Effect {
-	switch {
-	case empty(u.value):
-		return Harmless
-	case strings.Contains(strings.ToLower(u.value), "trafficlimit"):
-		return Restricts
-	}
-	return Changes
-}}
+var albActions = &judgement{"if it limits the rate of requests; otherwise it is a change",
+	func(u use) Effect {
+		switch {
+		case empty(u.value):
+			return Harmless
+		case strings.Contains(strings.ToLower(u.value), "trafficlimit"):
+			return Restricts
+		}
+		return Changes
+	}}
 
 // albTargets are the targets of requests.
 var albTargets = &judgement{"unless it is what requests are sent to here", func(u use) Effect {

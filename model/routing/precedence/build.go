@@ -21,7 +21,8 @@ func NewWith(c routing.Config, l *language.Cache) *Table {
 		comparer: language.NewComparer(l, c.Members)}
 	for _, l := range c.Listeners {
 		t.ports[l.Port] = &portTable{protocol: l.Protocol,
-			levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}}, unsaid: map[routing.Host]bool{}}
+			levels: map[routing.Host]*Level{routing.Any: {Host: routing.Any}},
+			unsaid: map[routing.Host]bool{}}
 	}
 	t.nameHosts()
 	t.nameListed()

@@ -63,7 +63,8 @@ func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
 					"wildcards of other namespaces stand for hosts of this one, and its rules without a host "+
 						"have more than %d paths for all of them: "+
 						"what misses the paths of this host and those after it is answered by their own default "+
-						"backend, or 404; write these paths under the hosts, or name fewer hosts", mostPassedOver)}] = true
+						"backend, or 404; write these paths under the hosts, or name fewer hosts", mostPassedOver)}] =
+				true
 		}
 	}
 }

@@ -61,7 +61,8 @@ func RegionOf(ctx context.Context, instance *imds.Client) (string, error) {
 
 // FindVPC returns the VPC of the instance of this process, else that of a node, else the only VPC.
 func FindVPC(
-	ctx context.Context, instance *imds.Client, cloud *ec2.Client, nodes func(context.Context) ([]string, error),
+	ctx context.Context, instance *imds.Client, cloud *ec2.Client,
+	nodes func(context.Context) ([]string, error),
 ) (string, error) {
 	vpc, silent := VPCOf(ctx, instance)
 	if silent == nil {
@@ -72,7 +73,9 @@ func FindVPC(
 		return "", err
 	}
 	// Nodes on Fargate are no instances.
-	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
+	if at := slices.IndexFunc(ids, func(id string) bool {
+		return strings.HasPrefix(id, "i-")
+	}); at >= 0 {
 		vpc, err = VPCOfNode(ctx, cloud, ids[at])
 	} else {
 		vpc, err = OnlyVPC(ctx, cloud)

@@ -115,7 +115,8 @@ func (s *ConditionSupport) adaptValues(
 		return err
 	}
 	s.fewValues.Store(true)
-	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as many from now on", FewestValues)
+	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as "+
+		"many from now on", FewestValues)
 	// Without the tag, the next operator finds out for itself.
 	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(FewestValues)})
 	return errors.Join(saidOtherwise(how, err), untagged)
@@ -123,14 +124,17 @@ func (s *ConditionSupport) adaptValues(
 
 // refusesRule reports whether AWS refuses a rule for its content.
 func refusesRule(err error) bool {
-	return awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest", "InvalidRequest",
-		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation", "MalformedQueryString")
+	return awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest",
+		"InvalidRequest",
+		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation",
+		"MalformedQueryString")
 }
 
 // namesValues reports whether a refusal mentions the values of conditions.
 func namesValues(err error) bool {
 	text := strings.ToLower(err.Error())
-	return strings.Contains(text, "value") || strings.Contains(text, "evaluation") || strings.Contains(text, "condition")
+	return strings.Contains(text, "value") || strings.Contains(text, "evaluation") ||
+		strings.Contains(text, "condition")
 }
 
 // crowdedCondition reports whether a condition has more values than the guide says.
@@ -174,7 +178,8 @@ func (s *ConditionSupport) adaptExpressions(
 		how := "regular expressions are not understood here, and rules are said without them from now on"
 		return errors.Join(saidOtherwise(how, err), untagged)
 	}
-	return fmt.Errorf("%s does not understand regular expressions, and rules are said without them from now on: %w",
+	return fmt.Errorf("%s does not understand regular expressions, and rules are said without them "+
+		"from now on: %w",
 		aws.ToString(endpoint), errors.Join(err, untagged))
 }
 

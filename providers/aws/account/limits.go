@@ -68,7 +68,8 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
-			if err = awserr.Explain("reading the account's limits", err); errors.Is(err, providers.ErrDenied) {
+			err = awserr.Explain("reading the account's limits", err)
+			if errors.Is(err, providers.ErrDenied) {
 				break // an older role, without this right, goes on with the published limits
 			} else if err != nil {
 				return nil, err

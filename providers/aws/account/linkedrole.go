@@ -25,8 +25,9 @@ import (
 
 // A LinkedRole holds since when the role may exist.
 type LinkedRole struct {
-	mu       sync.Mutex
-	answered time.Time // when AWS first created a load balancer for this process, or could not use the role
+	mu sync.Mutex
+	// when AWS first created a load balancer for this process, or could not use the role
+	answered time.Time
 	unused   retry.Backoff
 }
 
@@ -39,7 +40,9 @@ const (
 // Early returns ErrPending where it is too early to try again.
 func (r *LinkedRole) Early() error {
 	if r.unused.Early("") {
-		return fmt.Errorf("a moment ago, Elastic Load Balancing could not use its service-linked role: %w", providers.ErrPending)
+		return fmt.Errorf(
+			"a moment ago, Elastic Load Balancing could not use its service-linked role: %w",
+			providers.ErrPending)
 	}
 	return nil
 }
@@ -81,6 +84,7 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 		return err
 	}
 	r.unused.Wait("", roleWait, roleWaitMax)
-	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a moment ago, "+
+	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a "+
+		"moment ago, "+
 		"and is waited for: %w", awserr.Describe(err), providers.ErrPending)
 }

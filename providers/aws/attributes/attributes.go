@@ -1,5 +1,5 @@
-// Package attributes writes the attributes of load balancers, listeners and target groups, and reads
-// them back.
+// Package attributes writes the attributes of load balancers, listeners and target groups, and
+// reads them back.
 package attributes
 
 import (
@@ -18,8 +18,8 @@ import (
 )
 
 // This file writes the attributes of load balancers, listeners and target groups, and reads them
-// back. It sets attributes that are wanted, resets those that are no longer wanted to AWS's default,
-// and leaves those that this operator never wrote. A tag lists those that it wrote.
+// back. It sets attributes that are wanted, resets those that are no longer wanted to AWS's
+// default, and leaves those that this operator never wrote. A tag lists those that it wrote.
 
 // An Attribute is a name and a value. The SDK's types for the other resources have the same fields.
 type Attribute = elb.TargetGroupAttribute
@@ -118,7 +118,8 @@ func isAttribute(written string) bool {
 // WriteAll sets the attributes that are wanted, and resets those that the tag lists and that are no
 // longer wanted. It adds names to the tag before it sets the attributes, so that they can be reset
 // after a failure, and removes names afterwards.
-func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want map[string]string, before, after map[string]string) error {
+func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want map[string]string,
+	before, after map[string]string) error {
 	listed := resource.WrittenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
 	for _, name := range listed {

@@ -35,7 +35,9 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 	for _, g := range l.Groups {
 		of[aws.ToString(g.TargetGroupArn)] = OfTargetGroups(api)
 	}
-	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool { return !slices.ContainsFunc(resource.WrittenIn(l.Tags[arn]), isAttribute) })
+	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool {
+		return !slices.ContainsFunc(resource.WrittenIn(l.Tags[arn]), isAttribute)
+	})
 	found, failed := make([][]Attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
 	reads.SetLimit(throttle.AtOnce)

@@ -18,14 +18,15 @@ import (
 // AWS names the action that it refuses, and the resource; or it does so in an encoded message,
 // which only a role with a permission for it can decode.
 var (
-	RefusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on resource: ([^ ]+))?`)
-	encoded       = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
+	RefusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on ` +
+		`resource: ([^ ]+))?`)
+	encoded = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
 )
 
 // prefixes are the beginnings of actions in policies, by the name of the service in the SDK.
 var prefixes = map[string]string{
-	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing", "Resource Groups Tagging API": "tag",
-	"Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
+	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing",
+	"Resource Groups Tagging API": "tag", "Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
 }
 
 // permit says which action the operator's role has to be allowed: the one that AWS names, else the
@@ -44,7 +45,8 @@ func permit(err error) string {
 		return "the operator's role lacks a permission: docs/iam-policy.json has all that it needs"
 	}
 	if section := besides[action]; section != "" {
-		return fmt.Sprintf("allow the operator's role %s%s; docs/aws/iam.md says when it needs more than docs/iam-policy.json, under %q", action, on, section)
+		return fmt.Sprintf("allow the operator's role %s%s; docs/aws/iam.md says when it needs more "+
+			"than docs/iam-policy.json, under %q", action, on, section)
 	}
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
 }
@@ -64,7 +66,8 @@ var besides = map[string]string{
 
 // unusable are errors that no policy causes, with advice where the credentials are not the cause.
 var unusable = map[string]string{
-	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "", "UnrecognizedClient": "", "IncompleteSignature": "",
+	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "",
+	"UnrecognizedClient": "", "IncompleteSignature": "",
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the
 	// request reached the service more than 15 minutes after, or before, the time that it is stamped
 	// with.
@@ -79,7 +82,8 @@ func AdviseOnCredentials(code string) string {
 	if advice := unusable[code]; advice != "" {
 		return advice
 	}
-	return "the operator's credentials are not valid: see to its service account, or to the clock of its node"
+	return "the operator's credentials are not valid: see to its service account, or to the clock " +
+		"of its node"
 }
 
 // A Quota is a limit, by its name and its code in Service Quotas. Quotas that the whole account
@@ -122,7 +126,8 @@ func quotaIn(code string, err error) string {
 }
 
 // fixed are limits that AWS does not raise, and that no other user of the account can free.
-var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags", "TooManyUniqueTargetGroupsPerLoadBalancer"}
+var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags",
+	"TooManyUniqueTargetGroupsPerLoadBalancer"}
 
 // raise says which quota is used up, its size, and advice: other users of the account may free some
 // of it, and AWS may raise it, unless it is fixed.
@@ -132,10 +137,12 @@ func raise(code string, known map[string]int) (advice string, class error) {
 		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.Name, q.Code, q.most(known))
 	}
 	if slices.Contains(fixed, code) {
-		return name + ", which AWS raises for nobody: serve less from this load balancer", providers.ErrRejected
+		return name + ", which AWS raises for nobody: serve less from this load balancer",
+			providers.ErrRejected
 	}
 	if code == importsOfAYear {
-		return name + ": ask AWS to raise it; to delete certificates makes no room, and those that were imported earlier are served on", providers.ErrNoRoom
+		return name + ": ask AWS to raise it; to delete certificates makes no room, and those that " +
+			"were imported earlier are served on", providers.ErrNoRoom
 	}
 	return name + ": ask AWS to raise it, or serve less", providers.ErrNoRoom
 }
@@ -152,4 +159,6 @@ func (q Quota) most(known map[string]int) string {
 }
 
 // readable returns a message without its encoded part.
-func readable(message string) string { return strings.TrimSpace(encoded.ReplaceAllString(message, "")) }
+func readable(message string) string {
+	return strings.TrimSpace(encoded.ReplaceAllString(message, ""))
+}

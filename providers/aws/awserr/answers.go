@@ -27,4 +27,6 @@ func Required(text *string, call, what string) (string, error) {
 }
 
 // Missing returns the error of an answer that lacks a part. The next try reads the resource.
-func Missing(call, what string) error { return fmt.Errorf("AWS answered %s without %s", call, what) }
+func Missing(call, what string) error {
+	return fmt.Errorf("AWS answered %s without %s", call, what)
+}

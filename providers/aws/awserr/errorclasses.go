@@ -10,44 +10,53 @@ var premature = []string{
 	// Elastic Load Balancing
 	"ResourceInUse",
 	"CapacityReservationPending", // "There is a pending capacity reservation."
-	"HealthUnavailable",          // "The health of the specified targets could not be retrieved due to an internal error."
+	// "The health of the specified targets could not be retrieved due to an internal error."
+	"HealthUnavailable",
 	// EC2
 	"DependencyViolation",
 	// Certificate Manager
-	"Conflict",          // "a resource or configuration that is already being created or updated. Wait […] and try again."
-	"RequestInProgress", // "The certificate request is in process and the certificate […] has not yet been issued."
+	// "a resource or configuration that is already being created or updated. Wait […] and try again."
+	"Conflict",
+	// "The certificate request is in process and the certificate […] has not yet been issued."
+	"RequestInProgress",
 	// WAF
 	"WAFUnavailableEntity",
 	// Shield
 	"OptimisticLock", // "the resource state has been modified by another client"
 	// Resource Groups Tagging
-	"ConcurrentModification", // "the target of the operation is currently being modified by a different request"
+	// "the target of the operation is currently being modified by a different request"
+	"ConcurrentModification",
 }
 
 // refusing are the errors that last until the objects change that the call was made for, or the
 // resources that they name.
 var refusing = []string{
 	// Elastic Load Balancing
-	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget", "InvalidSubnet", "SubnetNotFound",
-	"InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol", "CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound",
-	"IncompatibleProtocols", "OperationNotPermitted", "AvailabilityZoneNotSupported", "TrustStoreNotFound", "TrustStoreNotReady",
+	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget",
+	"InvalidSubnet", "SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol",
+	"CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound", "IncompatibleProtocols",
+	"OperationNotPermitted", "AvailabilityZoneNotSupported", "TrustStoreNotFound",
+	"TrustStoreNotReady",
 	"DuplicateTagKeys", // "A tag key was specified more than once."
 	// EC2
-	"InvalidParameterValue", "InvalidParameterCombination", "InvalidGroup.NotFound", "InvalidSecurityGroupID.NotFound", "InvalidSubnetID.NotFound",
-	"InvalidVpcID.NotFound",
+	"InvalidParameterValue", "InvalidParameterCombination", "InvalidGroup.NotFound",
+	"InvalidSecurityGroupID.NotFound", "InvalidSubnetID.NotFound", "InvalidVpcID.NotFound",
 	// A prefix list that an Ingress names. AWS documents the first spelling and
 	// hashicorp/terraform-provider-aws has met both (internal/service/ec2/errors.go).
 	"InvalidPrefixListID.NotFound", "InvalidPrefixListId.NotFound", "InvalidPrefixListId.Malformed",
 	"InvalidPermission.Malformed", // "The specified security group rule is malformed."
 	// Certificate Manager
 	"Validation", "InvalidArn", "InvalidTag",
-	"InvalidParameter", // "An input parameter was invalid."; Shield and Resource Groups Tagging say so, too
-	"InvalidArgs",      // "One or more of request parameters specified is not valid."
-	"TagPolicy",        // "A specified tag did not comply with an existing tag policy and was rejected."
+	// "An input parameter was invalid."; Shield and Resource Groups Tagging say so, too
+	"InvalidParameter",
+	"InvalidArgs", // "One or more of request parameters specified is not valid."
+	"TagPolicy",   // "A specified tag did not comply with an existing tag policy and was rejected."
 	// WAF
 	"WAFNonexistentItem", "WAFInvalidParameter", "WAFInvalidOperation",
-	"WAFFeatureNotIncludedInPricingPlan", // "isn't supported by the CloudFront pricing plan associated with the web ACL"
+	// "isn't supported by the CloudFront pricing plan associated with the web ACL"
+	"WAFFeatureNotIncludedInPricingPlan",
 	// Shield
-	"InvalidResource",  // "You might not have access to the resource, or the resource might not exist."
+	// "You might not have access to the resource, or the resource might not exist."
+	"InvalidResource",
 	"InvalidOperation", // "the operation would not cause any change to occur"
 }

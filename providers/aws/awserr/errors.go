@@ -79,7 +79,8 @@ func classify(code string, err error, known map[string]int) (advice string, clas
 		return permit(err), providers.ErrDenied
 	case errorcode.Throttled(code):
 		return "who else works in this account shares its rates", providers.ErrThrottled
-	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"), strings.HasSuffix(code, "LimitsExceeded"),
+	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"),
+		strings.HasSuffix(code, "LimitsExceeded"),
 		code == "ServiceQuotaExceeded", code == "TargetGroupAssociationLimit":
 		return raise(quotaIn(code, err), known)
 	case slices.Contains(premature, code):

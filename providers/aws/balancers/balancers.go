@@ -51,8 +51,8 @@ type Store struct {
 	Unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
 }
 
-// portsOfTargets has the ports of the members of a load balancer's target groups, as far as they are
-// known.
+// portsOfTargets has the ports of the members of a load balancer's target groups, as far as they
+// are known.
 type portsOfTargets interface {
 	PortsOf(seen *lb.Observed) []int32
 }
@@ -67,7 +67,8 @@ type Network struct {
 
 // New returns a Store without state.
 func New(
-	api resource.API, n Network, targets portsOfTargets, protections *protection.Shields, limits *account.Limits,
+	api resource.API, n Network, targets portsOfTargets, protections *protection.Shields,
+	limits *account.Limits,
 ) *Store {
 	return &Store{
 		API: api, subnets: n.Subnets, security: n.SecurityGroups, nodes: n.Nodes, firewalls: n.Firewalls,

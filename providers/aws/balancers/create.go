@@ -56,7 +56,8 @@ func (bs *Store) Create(
 		if made, err = bs.own(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
-		if _, err = bs.firewalls.Write(ctx, made.LoadBalancer, seen, want, bs.targets.PortsOf(seen)); err == nil {
+		_, err = bs.firewalls.Write(ctx, made.LoadBalancer, seen, want, bs.targets.PortsOf(seen))
+		if err == nil {
 			err = bs.writeSettings(ctx, made, want)
 		}
 	case err != nil:
@@ -76,8 +77,8 @@ func (bs *Store) Create(
 	}, err
 }
 
-// subnetsFor returns the subnets of a load balancer. It chooses some if none fit, or if Lookup was not
-// asked for them.
+// subnetsFor returns the subnets of a load balancer. It chooses some if none fit, or if Lookup was
+// not asked for them.
 func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string, error) {
 	if len(want.Settings.Subnets) > 0 {
 		return want.Settings.Subnets, nil
@@ -105,7 +106,9 @@ func (bs *Store) created(
 // Delete deletes a load balancer that exists.
 func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	if seen.Protected == lb.ByClass { // the class no longer asks for it
-		if err := attributes.OfLoadBalancers(bs.ELB).Write(ctx, seen.Handle, []attributes.Attribute{{Key: aws.String(lb.DeletionProtection), Value: aws.String("false")}}); err != nil {
+		if err := attributes.OfLoadBalancers(bs.ELB).Write(ctx, seen.Handle,
+			[]attributes.Attribute{{Key: aws.String(lb.DeletionProtection),
+				Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}

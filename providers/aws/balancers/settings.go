@@ -25,7 +25,8 @@ import (
 // theirs: a tag lists what was written, so that what a class does not say any more goes back to
 // AWS's default.
 
-// Names of the settings of a load balancer that are not attributes, in the list of written settings.
+// Names of the settings of a load balancer that are not attributes, in the list of written
+// settings.
 const (
 	writtenSubnets = "subnets"
 	writtenFamily  = "ip-family"
@@ -118,9 +119,9 @@ func (bs *Store) writeNetwork(
 	return awserr.Explain("changing the IP family of "+b.arn(), err)
 }
 
-// DigestOf returns the digest of the settings: the one in the tag, or, with a deep look, that of the
-// live values of the settings that this operator wrote. It is "" where they were not written to the
-// end, and where the firewall does not exist.
+// DigestOf returns the digest of the settings: the one in the tag, or, with a deep look, that of
+// the live values of the settings that this operator wrote. It is "" where they were not written to
+// the end, and where the firewall does not exist.
 func DigestOf(l *look.Look) lb.Digest {
 	if l.FirewallMissing {
 		return ""
@@ -135,7 +136,11 @@ func DigestOf(l *look.Look) lb.Digest {
 // SettingsOf returns the live values of the settings that this operator wrote, of a deep look.
 func SettingsOf(l *look.Look) routing.Settings {
 	tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
-	s := routing.Settings{Scheme: string(l.Balancer.Scheme), SecurityGroups: network.WrongGroups(l), Attributes: l.Attributes[aws.ToString(l.Balancer.LoadBalancerArn)], Tags: tagsThroughout(l, resource.WrittenTags(tags))}
+	s := routing.Settings{
+		Scheme: string(l.Balancer.Scheme), SecurityGroups: network.WrongGroups(l),
+		Attributes: l.Attributes[aws.ToString(l.Balancer.LoadBalancerArn)],
+		Tags:       tagsThroughout(l, resource.WrittenTags(tags)),
+	}
 	for _, name := range resource.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:

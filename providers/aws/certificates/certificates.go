@@ -45,9 +45,11 @@ func New(
 	api resource.API, client *acm.Client, isNew func(arn string) bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
 ) *Store {
-	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused, imported: ownCertificates{
-		known: map[string]ownCertificate{}, foreign: map[string]time.Time{}, unanswered: map[string]time.Time{},
-	}}
+	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused,
+		imported: ownCertificates{
+			known: map[string]ownCertificate{}, foreign: map[string]time.Time{},
+			unanswered: map[string]time.Time{},
+		}}
 }
 
 // Observe reads the imported certificates of a load balancer, by ARN. It is given those that the
@@ -79,7 +81,8 @@ func (s *Store) Observe(
 			continue
 		}
 		if named[c.ID] {
-			c.ID = lb.CertificateID(c.Handle) // imported twice: under this ID it is not wanted, and is deleted
+			// imported twice: under this ID it is not wanted, and is deleted
+			c.ID = lb.CertificateID(c.Handle)
 		}
 		named[c.ID] = true
 		out[c.Handle] = *c
@@ -108,7 +111,9 @@ func (s *Store) observeOne(
 		}
 	}
 	s.labels.set(arn, tags[resource.TagLabel])
-	c := lb.Certificate{ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest])}
+	c := lb.Certificate{
+		ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest]),
+	}
 	if deep {
 		c.Tags = resource.WrittenTags(tags)
 		c.Digest = lb.CertificateSettings{Tags: c.Tags}.Digest()
@@ -172,7 +177,8 @@ func Tags(known map[string]string, c lb.Certificate) map[string]string {
 
 // writeTags adds tags to a certificate, and removes those that it was given before: none where it
 // has no digest.
-func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest, after map[string]string) error {
+func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest,
+	after map[string]string) error {
 	if before != "" {
 		if err := s.removeTags(ctx, arn, after); err != nil {
 			return err
@@ -199,7 +205,8 @@ func (s *Store) addTags(ctx context.Context, arn string, tags map[string]string)
 
 // readTags reads the tags of a certificate.
 func (s *Store) readTags(ctx context.Context, arn string) (map[string]string, error) {
-	out, err := s.acm.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
+	out, err := s.acm.ListTagsForCertificate(ctx,
+		&acm.ListTagsForCertificateInput{CertificateArn: aws.String(arn)})
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +253,8 @@ func (s *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.Certificate
 		return nil
 	}
 	err := s.deleteUnused(ctx, seen, c.Handle, func() error {
-		_, err := s.acm.DeleteCertificate(ctx, &acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
+		_, err := s.acm.DeleteCertificate(ctx,
+			&acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})
 	if err == nil || awserr.Is(err, "ResourceNotFound") {

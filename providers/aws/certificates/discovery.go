@@ -78,7 +78,9 @@ func (s *Store) heldSince(ctx context.Context, when time.Time) ([]held, error) {
 	if err != nil {
 		all = s.account.Last()
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c held) bool { return s.imported.has(c.arn) }), err
+	return slices.DeleteFunc(slices.Clone(all), func(c held) bool {
+		return s.imported.has(c.arn)
+	}), err
 }
 
 // readHeld reads the certificates that can be served and that no installation of Fairlead imported:
@@ -113,7 +115,8 @@ func (s *Store) list(ctx context.Context) ([]acmtypes.CertificateSummary, error)
 		// By default, AWS lists only certificates with short RSA keys.
 		Includes: &acmtypes.Filters{KeyTypes: []acmtypes.KeyAlgorithm{
 			acmtypes.KeyAlgorithmRsa2048, acmtypes.KeyAlgorithmRsa3072, acmtypes.KeyAlgorithmRsa4096,
-			acmtypes.KeyAlgorithmEcPrime256v1, acmtypes.KeyAlgorithmEcSecp384r1, acmtypes.KeyAlgorithmEcSecp521r1,
+			acmtypes.KeyAlgorithmEcPrime256v1, acmtypes.KeyAlgorithmEcSecp384r1,
+			acmtypes.KeyAlgorithmEcSecp521r1,
 		}},
 		MaxItems: aws.Int32(1000),
 	})
@@ -147,7 +150,8 @@ func (s *Store) readHosts(ctx context.Context, all []held) error {
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {
-				out, err := s.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
+				out, err := s.acm.DescribeCertificate(ctx,
+					&acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
 				if awserr.Is(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
 				}
@@ -158,7 +162,8 @@ func (s *Store) readHosts(ctx context.Context, all []held) error {
 				if d == nil {
 					return awserr.Missing("DescribeCertificate", "certificate "+c.arn)
 				}
-				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore), aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
+				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore),
+					aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
 				return nil
 			}))
 		}

@@ -82,7 +82,8 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 
 // importedBefore returns the ARN of a certificate that this process has imported, with or without
 // an answer, or "". It adds the tags that the certificate is to have by now.
-func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string, c lb.Certificate) (string, error) {
+func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string,
+	c lb.Certificate) (string, error) {
 	key, besides := seen.Key, map[string]bool{}
 	for _, other := range seen.Certificates {
 		besides[other.Handle] = true
@@ -148,7 +149,8 @@ func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string,
 	}
 	var alike []string
 	for _, summary := range all {
-		sameTime := aws.ToTime(summary.NotAfter).Equal(leaf.NotAfter) && aws.ToTime(summary.NotBefore).Equal(leaf.NotBefore)
+		sameTime := aws.ToTime(summary.NotAfter).Equal(leaf.NotAfter) &&
+			aws.ToTime(summary.NotBefore).Equal(leaf.NotBefore)
 		if summary.Type == acmtypes.CertificateTypeImported && sameTime {
 			alike = append(alike, aws.ToString(summary.CertificateArn))
 		}
@@ -183,7 +185,8 @@ func exceptQuotas(o *acm.Options) {
 
 // Replace imports a certificate in place of another one: the ARN stays, and with it the listeners
 // that serve it. That call takes no tags, so they follow, and the label is short in between.
-func (s *Store) Replace(ctx context.Context, seen *lb.Observed, step plan.ReplaceCertificate) error {
+func (s *Store) Replace(ctx context.Context, seen *lb.Observed,
+	step plan.ReplaceCertificate) error {
 	old := seen.Certificate(step.Old)
 	if old == nil {
 		if seen.Certificate(step.New.ID) != nil {
@@ -196,19 +199,22 @@ func (s *Store) Replace(ctx context.Context, seen *lb.Observed, step plan.Replac
 		return err
 	}
 	label := shortened(s.labels.of(old.Handle), known[resource.TagLabel])
-	if err := s.addTags(ctx, old.Handle, s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
+	if err := s.addTags(ctx, old.Handle,
+		s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
 	if _, err := s.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
-		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle, err)
+		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle,
+			err)
 	}
 	return s.writeTags(ctx, old.Handle, old.Digest, Tags(known, step.New))
 }
 
 // importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses one
 // that is not valid yet, so no call is made for it; expired ones are not compiled.
-func (s *Store) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
+func (s *Store) importInput(key lb.Key,
+	c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
 		return fmt.Errorf("importing certificate %s of Secret %s: %w: %w",
 			c.ID, strings.Join(c.Secrets, ", "), why, providers.ErrRejected)
@@ -221,11 +227,16 @@ func (s *Store) importInput(key lb.Key, c lb.Certificate) (*acm.ImportCertificat
 		return nil, nil, refuse(err)
 	}
 	if time.Now().Before(leaf.NotBefore) {
-		return nil, nil, refuse(fmt.Errorf("it is not valid before %s", leaf.NotBefore.Format(time.DateTime)))
+		return nil, nil, refuse(fmt.Errorf("it is not valid before %s",
+			leaf.NotBefore.Format(time.DateTime)))
 	}
 	own, above := split(c.Pair.Chain)
-	in := &acm.ImportCertificateInput{Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key}
-	return in, s.Owned(key, map[string]string{resource.TagCertificate: string(c.ID), resource.TagLabel: labelOf(leaf)}), nil
+	in := &acm.ImportCertificateInput{
+		Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key,
+	}
+	return in, s.Owned(key, map[string]string{
+		resource.TagCertificate: string(c.ID), resource.TagLabel: labelOf(leaf),
+	}), nil
 }
 
 // parseLeaf parses the first certificate of a chain.

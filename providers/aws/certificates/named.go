@@ -75,12 +75,14 @@ func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description,
 		return before, nil
 	}
 	now := time.Now()
-	out, err := s.acm.DescribeCertificate(ctx, &acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
+	out, err := s.acm.DescribeCertificate(ctx,
+		&acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
 	d := description{at: now}
 	switch {
 	case awserr.Is(err, "AccessDenied") && before.there:
 		d.there, d.names = true, before.names
-	case awserr.Is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError", "AccessDenied"):
+	case awserr.Is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError",
+		"AccessDenied"):
 	case err != nil:
 		return d, awserr.Explain("reading certificate "+string(id), err)
 	case out.Certificate == nil:
@@ -89,7 +91,8 @@ func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description,
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
 			s.imported.addForeign(string(id))
 		}
-		d.there, d.names = true, namesIn(aws.ToString(out.Certificate.DomainName), out.Certificate.SubjectAlternativeNames)
+		d.there, d.names = true, namesIn(aws.ToString(out.Certificate.DomainName),
+			out.Certificate.SubjectAlternativeNames)
 	}
 	s.named.set(id, d)
 	return d, nil

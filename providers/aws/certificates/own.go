@@ -138,7 +138,8 @@ func (o *ownCertificates) isForeign(arn string) bool {
 // ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
 // of tags lists, those that this process has imported, and those that its listeners serve. Where
 // the index lists all, no call is made.
-func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string, indexed map[string]map[string]string) (
+func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string,
+	indexed map[string]map[string]string) (
 	map[string]map[string]string, error,
 ) {
 	listed := map[string]bool{}
@@ -171,7 +172,8 @@ func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string,
 		}
 	}
 	for arn, tags := range indexed {
-		if listed[arn] && out[arn] == nil { // the index may list older tags than those that were just written
+		// the index may list older tags than those that were just written
+		if listed[arn] && out[arn] == nil {
 			out[arn] = tags
 		}
 	}
@@ -212,7 +214,8 @@ func (s *Store) confirmed(ctx context.Context, key lb.Key, besides map[string]bo
 // ownedAmong reads the tags of some certificates and returns those that belong to a load balancer.
 // A role with an earlier version of the policy may not read the tags of others: certificates whose
 // tags it may not read are not ours.
-func (s *Store) ownedAmong(ctx context.Context, key lb.Key, arns []string) (map[string]map[string]string, error) {
+func (s *Store) ownedAmong(ctx context.Context, key lb.Key,
+	arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	for _, arn := range arns {
 		tags, err := s.readTags(ctx, arn)

@@ -29,7 +29,8 @@ type Clients struct {
 }
 
 // New returns clients whose calls go through the middleware, in this order.
-func New(config aws.Config, installation, vpc string, through ...func(*middleware.Stack) error) Clients {
+func New(config aws.Config, installation, vpc string,
+	through ...func(*middleware.Stack) error) Clients {
 	config.APIOptions = append(slices.Clip(config.APIOptions), through...)
 	return Clients{
 		API: resource.API{

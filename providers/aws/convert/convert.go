@@ -34,7 +34,9 @@ func ToConditions(conditions []lb.Condition) []elb.RuleCondition {
 		case "path":
 			said.PathPatternConfig = &elb.PathPatternConditionConfig{Values: c.Values, RegexValues: c.Regex}
 		case "header":
-			said.HttpHeaderConfig = &elb.HttpHeaderConditionConfig{HttpHeaderName: aws.String(c.Name), Values: c.Values, RegexValues: c.Regex}
+			said.HttpHeaderConfig = &elb.HttpHeaderConditionConfig{
+				HttpHeaderName: aws.String(c.Name), Values: c.Values, RegexValues: c.Regex,
+			}
 		case "method":
 			said.HttpRequestMethodConfig = &elb.HttpRequestMethodConditionConfig{Values: c.Values}
 		case "query":
@@ -62,7 +64,8 @@ func FromConditions(conditions []elb.RuleCondition) []lb.Condition {
 		out = append(out, FromCondition(said))
 	}
 	slices.SortStableFunc(out, func(a, b lb.Condition) int {
-		return cmp.Or(slices.Index(lb.Fields, a.Field)-slices.Index(lb.Fields, b.Field), strings.Compare(a.Name, b.Name))
+		return cmp.Or(slices.Index(lb.Fields, a.Field)-slices.Index(lb.Fields, b.Field),
+			strings.Compare(a.Name, b.Name))
 	})
 	return out
 }
@@ -80,7 +83,8 @@ func FromCondition(said elb.RuleCondition) lb.Condition {
 	case said.PathPatternConfig != nil:
 		c.Values, c.Regex = said.PathPatternConfig.Values, said.PathPatternConfig.RegexValues
 	case said.HttpHeaderConfig != nil:
-		c.Name, c.Values, c.Regex = aws.ToString(said.HttpHeaderConfig.HttpHeaderName), said.HttpHeaderConfig.Values, said.HttpHeaderConfig.RegexValues
+		c.Name, c.Values, c.Regex = aws.ToString(said.HttpHeaderConfig.HttpHeaderName),
+			said.HttpHeaderConfig.Values, said.HttpHeaderConfig.RegexValues
 	case said.HttpRequestMethodConfig != nil:
 		c.Values = said.HttpRequestMethodConfig.Values
 	case said.QueryStringConfig != nil:
@@ -141,10 +145,14 @@ func toLast(a lb.Action, find ARNs) (elb.Action, error) {
 		if err != nil {
 			return elb.Action{}, err
 		}
-		forward.TargetGroups = append(forward.TargetGroups, elb.TargetGroupTuple{TargetGroupArn: aws.String(arn), Weight: aws.Int32(t.Weight)})
+		forward.TargetGroups = append(forward.TargetGroups, elb.TargetGroupTuple{
+			TargetGroupArn: aws.String(arn), Weight: aws.Int32(t.Weight),
+		})
 	}
 	if a.StickySeconds > 0 {
-		forward.TargetGroupStickinessConfig = &elb.TargetGroupStickinessConfig{Enabled: aws.Bool(true), DurationSeconds: aws.Int32(a.StickySeconds)}
+		forward.TargetGroupStickinessConfig = &elb.TargetGroupStickinessConfig{
+			Enabled: aws.Bool(true), DurationSeconds: aws.Int32(a.StickySeconds),
+		}
 	}
 	return elb.Action{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}, nil
 }
@@ -156,14 +164,18 @@ func ToTransforms(r *routing.Rewrite) []elb.RuleTransform {
 		return nil
 	}
 	if r.Host != "" {
-		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumHostHeaderRewrite, HostHeaderRewriteConfig: &elb.HostHeaderRewriteConfig{
-			Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.Host), Replace: aws.String(r.HostReplacement)}},
-		}})
+		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumHostHeaderRewrite,
+			HostHeaderRewriteConfig: &elb.HostHeaderRewriteConfig{
+				Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.Host),
+					Replace: aws.String(r.HostReplacement)}},
+			}})
 	}
 	if r.URL != "" {
-		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumUrlRewrite, UrlRewriteConfig: &elb.UrlRewriteConfig{
-			Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.URL), Replace: aws.String(r.URLReplacement)}},
-		}})
+		out = append(out, elb.RuleTransform{Type: elb.TransformTypeEnumUrlRewrite,
+			UrlRewriteConfig: &elb.UrlRewriteConfig{
+				Rewrites: []elb.RewriteConfig{{Regex: aws.String(r.URL),
+					Replace: aws.String(r.URLReplacement)}},
+			}})
 	}
 	return out
 }
@@ -176,10 +188,12 @@ func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
 			out = &routing.Rewrite{}
 		}
 		if c := t.HostHeaderRewriteConfig; c != nil && len(c.Rewrites) > 0 {
-			out.Host, out.HostReplacement = aws.ToString(c.Rewrites[0].Regex), aws.ToString(c.Rewrites[0].Replace)
+			out.Host, out.HostReplacement = aws.ToString(c.Rewrites[0].Regex),
+				aws.ToString(c.Rewrites[0].Replace)
 		}
 		if c := t.UrlRewriteConfig; c != nil && len(c.Rewrites) > 0 {
-			out.URL, out.URLReplacement = aws.ToString(c.Rewrites[0].Regex), aws.ToString(c.Rewrites[0].Replace)
+			out.URL, out.URLReplacement = aws.ToString(c.Rewrites[0].Regex),
+				aws.ToString(c.Rewrites[0].Replace)
 		}
 	}
 	return out
@@ -225,7 +239,9 @@ func inOrder(actions []elb.Action) []elb.Action {
 }
 
 func fromFixed(c elb.FixedResponseActionConfig) lb.Action {
-	out := lb.Action{Kind: "fixed", Status: Number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody)}
+	out := lb.Action{
+		Kind: "fixed", Status: Number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody),
+	}
 	if out.Body != "" {
 		out.ContentType = aws.ToString(c.ContentType)
 	}
@@ -238,7 +254,8 @@ func fromForward(a elb.Action, find IDs) lb.Action {
 		groups = a.ForwardConfig.TargetGroups
 	}
 	out := lb.Action{Kind: "forward"}
-	if a.ForwardConfig != nil && a.ForwardConfig.TargetGroupStickinessConfig != nil && aws.ToBool(a.ForwardConfig.TargetGroupStickinessConfig.Enabled) {
+	if a.ForwardConfig != nil && a.ForwardConfig.TargetGroupStickinessConfig != nil &&
+		aws.ToBool(a.ForwardConfig.TargetGroupStickinessConfig.Enabled) {
 		out.StickySeconds = aws.ToInt32(a.ForwardConfig.TargetGroupStickinessConfig.DurationSeconds)
 	}
 	for _, g := range groups {
@@ -246,7 +263,9 @@ func fromForward(a elb.Action, find IDs) lb.Action {
 		if g.Weight != nil && len(groups) > 1 {
 			weight = *g.Weight
 		}
-		out.Targets = append(out.Targets, lb.Weighted{Group: find(aws.ToString(g.TargetGroupArn)), Weight: weight})
+		out.Targets = append(out.Targets, lb.Weighted{
+			Group: find(aws.ToString(g.TargetGroupArn)), Weight: weight,
+		})
 	}
 	return out
 }
@@ -261,7 +280,9 @@ func Number(text string) int {
 }
 
 func toRedirect(r routing.Redirect) *elb.RedirectActionConfig {
-	out := &elb.RedirectActionConfig{StatusCode: elb.RedirectActionStatusCodeEnum(fmt.Sprintf("HTTP_%d", r.Status))}
+	out := &elb.RedirectActionConfig{
+		StatusCode: elb.RedirectActionStatusCodeEnum(fmt.Sprintf("HTTP_%d", r.Status)),
+	}
 	set := func(to **string, value string) {
 		if value != "" {
 			*to = aws.String(value)
@@ -283,8 +304,10 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 		return aws.ToString(value)
 	}
 	return routing.Redirect{
-		Status: Number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")), Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
-		Port: unless(c.Port, "#{port}"), Path: unless(c.Path, "/#{path}"), Query: unless(c.Query, "#{query}"),
+		Status: Number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")),
+		Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
+		Port: unless(c.Port, "#{port}"), Path: unless(c.Path, "/#{path}"),
+		Query: unless(c.Query, "#{query}"),
 	}
 }
 
@@ -318,9 +341,12 @@ func FromHealth(g elb.TargetGroup) routing.HealthCheck {
 		codes = aws.ToString(g.Matcher.HttpCode) + aws.ToString(g.Matcher.GrpcCode)
 	}
 	return routing.HealthCheck{
-		Path: aws.ToString(g.HealthCheckPath), Port: aws.ToString(g.HealthCheckPort), Protocol: string(g.HealthCheckProtocol),
-		IntervalSeconds: int(aws.ToInt32(g.HealthCheckIntervalSeconds)), TimeoutSeconds: int(aws.ToInt32(g.HealthCheckTimeoutSeconds)),
-		HealthyThreshold: int(aws.ToInt32(g.HealthyThresholdCount)), UnhealthyThreshold: int(aws.ToInt32(g.UnhealthyThresholdCount)),
-		SuccessCodes: codes,
+		Path: aws.ToString(g.HealthCheckPath), Port: aws.ToString(g.HealthCheckPort),
+		Protocol:           string(g.HealthCheckProtocol),
+		IntervalSeconds:    int(aws.ToInt32(g.HealthCheckIntervalSeconds)),
+		TimeoutSeconds:     int(aws.ToInt32(g.HealthCheckTimeoutSeconds)),
+		HealthyThreshold:   int(aws.ToInt32(g.HealthyThresholdCount)),
+		UnhealthyThreshold: int(aws.ToInt32(g.UnhealthyThresholdCount)),
+		SuccessCodes:       codes,
 	}
 }

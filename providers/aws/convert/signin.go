@@ -13,26 +13,34 @@ import (
 func toAuth(a routing.Auth) elb.Action {
 	switch a.Kind {
 	case routing.Cognito:
-		return elb.Action{Type: elb.ActionTypeEnumAuthenticateCognito, AuthenticateCognitoConfig: &elb.AuthenticateCognitoActionConfig{
-			UserPoolArn: aws.String(a.UserPool), UserPoolClientId: aws.String(a.ClientID), UserPoolDomain: aws.String(a.UserPoolDomain),
-			OnUnauthenticatedRequest: elb.AuthenticateCognitoActionConditionalBehaviorEnum(a.OnMissing),
-			Scope:                    aws.String(a.Scope), SessionCookieName: aws.String(a.Cookie), SessionTimeout: aws.Int64(a.TimeoutSeconds),
-			AuthenticationRequestExtraParams: a.Parameters,
-		}}
+		return elb.Action{Type: elb.ActionTypeEnumAuthenticateCognito,
+			AuthenticateCognitoConfig: &elb.AuthenticateCognitoActionConfig{
+				UserPoolArn: aws.String(a.UserPool), UserPoolClientId: aws.String(a.ClientID),
+				UserPoolDomain:           aws.String(a.UserPoolDomain),
+				OnUnauthenticatedRequest: elb.AuthenticateCognitoActionConditionalBehaviorEnum(a.OnMissing),
+				Scope:                    aws.String(a.Scope), SessionCookieName: aws.String(a.Cookie),
+				SessionTimeout:                   aws.Int64(a.TimeoutSeconds),
+				AuthenticationRequestExtraParams: a.Parameters,
+			}}
 	case routing.JWT:
-		jwt := &elb.JwtValidationActionConfig{Issuer: aws.String(a.Issuer), JwksEndpoint: aws.String(a.KeysEndpoint)}
+		jwt := &elb.JwtValidationActionConfig{
+			Issuer: aws.String(a.Issuer), JwksEndpoint: aws.String(a.KeysEndpoint),
+		}
 		for _, c := range a.Claims {
 			jwt.AdditionalClaims = append(jwt.AdditionalClaims, elb.JwtValidationActionAdditionalClaim{
-				Name: aws.String(c.Name), Format: elb.JwtValidationActionAdditionalClaimFormatEnum(c.Format), Values: c.Values,
+				Name: aws.String(c.Name), Format: elb.JwtValidationActionAdditionalClaimFormatEnum(c.Format),
+				Values: c.Values,
 			})
 		}
 		return elb.Action{Type: elb.ActionTypeEnumJwtValidation, JwtValidationConfig: jwt}
 	}
 	oidc := &elb.AuthenticateOidcActionConfig{
 		Issuer: aws.String(a.Issuer), AuthorizationEndpoint: aws.String(a.AuthorizationEndpoint),
-		TokenEndpoint: aws.String(a.TokenEndpoint), UserInfoEndpoint: aws.String(a.UserInfoEndpoint), ClientId: aws.String(a.ClientID),
+		TokenEndpoint: aws.String(a.TokenEndpoint), UserInfoEndpoint: aws.String(a.UserInfoEndpoint),
+		ClientId:                 aws.String(a.ClientID),
 		OnUnauthenticatedRequest: elb.AuthenticateOidcActionConditionalBehaviorEnum(a.OnMissing),
-		Scope:                    aws.String(a.Scope), SessionCookieName: aws.String(a.Cookie), SessionTimeout: aws.Int64(a.TimeoutSeconds),
+		Scope:                    aws.String(a.Scope), SessionCookieName: aws.String(a.Cookie),
+		SessionTimeout:                   aws.Int64(a.TimeoutSeconds),
 		AuthenticationRequestExtraParams: a.Parameters,
 	}
 	if a.ClientSecret == "" {
@@ -49,23 +57,34 @@ func fromAuth(a elb.Action) *routing.Auth {
 	case a.AuthenticateOidcConfig != nil:
 		c := a.AuthenticateOidcConfig
 		return &routing.Auth{
-			Kind: routing.OIDC, Issuer: aws.ToString(c.Issuer), AuthorizationEndpoint: aws.ToString(c.AuthorizationEndpoint),
-			TokenEndpoint: aws.ToString(c.TokenEndpoint), UserInfoEndpoint: aws.ToString(c.UserInfoEndpoint), ClientID: aws.ToString(c.ClientId),
-			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope), Cookie: aws.ToString(c.SessionCookieName),
-			TimeoutSeconds: aws.ToInt64(c.SessionTimeout), Parameters: some(c.AuthenticationRequestExtraParams),
+			Kind: routing.OIDC, Issuer: aws.ToString(c.Issuer),
+			AuthorizationEndpoint: aws.ToString(c.AuthorizationEndpoint),
+			TokenEndpoint:         aws.ToString(c.TokenEndpoint),
+			UserInfoEndpoint:      aws.ToString(c.UserInfoEndpoint), ClientID: aws.ToString(c.ClientId),
+			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope),
+			Cookie:         aws.ToString(c.SessionCookieName),
+			TimeoutSeconds: aws.ToInt64(c.SessionTimeout),
+			Parameters:     some(c.AuthenticationRequestExtraParams),
 		}
 	case a.AuthenticateCognitoConfig != nil:
 		c := a.AuthenticateCognitoConfig
 		return &routing.Auth{
-			Kind: routing.Cognito, UserPool: aws.ToString(c.UserPoolArn), ClientID: aws.ToString(c.UserPoolClientId), UserPoolDomain: aws.ToString(c.UserPoolDomain),
-			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope), Cookie: aws.ToString(c.SessionCookieName),
-			TimeoutSeconds: aws.ToInt64(c.SessionTimeout), Parameters: some(c.AuthenticationRequestExtraParams),
+			Kind: routing.Cognito, UserPool: aws.ToString(c.UserPoolArn),
+			ClientID: aws.ToString(c.UserPoolClientId), UserPoolDomain: aws.ToString(c.UserPoolDomain),
+			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope),
+			Cookie:         aws.ToString(c.SessionCookieName),
+			TimeoutSeconds: aws.ToInt64(c.SessionTimeout),
+			Parameters:     some(c.AuthenticationRequestExtraParams),
 		}
 	case a.JwtValidationConfig != nil:
 		c := a.JwtValidationConfig
-		out := &routing.Auth{Kind: routing.JWT, Issuer: aws.ToString(c.Issuer), KeysEndpoint: aws.ToString(c.JwksEndpoint)}
+		out := &routing.Auth{
+			Kind: routing.JWT, Issuer: aws.ToString(c.Issuer), KeysEndpoint: aws.ToString(c.JwksEndpoint),
+		}
 		for _, claim := range c.AdditionalClaims {
-			out.Claims = append(out.Claims, routing.Claim{Name: aws.ToString(claim.Name), Format: string(claim.Format), Values: claim.Values})
+			out.Claims = append(out.Claims, routing.Claim{
+				Name: aws.ToString(claim.Name), Format: string(claim.Format), Values: claim.Values,
+			})
 		}
 		return out
 	}

@@ -21,5 +21,7 @@ func Of(err error) string {
 
 // Throttled reports whether AWS refuses a call because there are too many.
 func Throttled(code string) bool {
-	return strings.HasPrefix(code, "Throttl") || slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled", "SlowDown"}, code)
+	return strings.HasPrefix(code, "Throttl") ||
+		slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled",
+			"SlowDown"}, code)
 }

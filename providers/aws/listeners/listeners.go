@@ -90,7 +90,8 @@ func (ls *Store) makeListener(
 	}
 	if _, err := ls.ELB.ModifyListener(ctx, &elbapi.ModifyListenerInput{
 		ListenerArn: aws.String(arn), Protocol: in.Protocol, DefaultActions: in.DefaultActions,
-		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy), MutualAuthentication: in.MutualAuthentication,
+		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy),
+		MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
 		return "", nil, awserr.Explain(
 			fmt.Sprintf("changing listener %d, which was made before", port), err,
@@ -106,7 +107,9 @@ func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) 
 	if err := ls.Read(ctx, l, nil); err != nil {
 		return "", err
 	}
-	at := slices.IndexFunc(l.Listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == port })
+	at := slices.IndexFunc(l.Listeners, func(l elb.Listener) bool {
+		return aws.ToInt32(l.Port) == port
+	})
 	if at < 0 {
 		return "", fmt.Errorf("listener %d is not there", port)
 	}
@@ -173,13 +176,14 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	return ls.writeBeside(ctx, seen, l, want, before)
 }
 
-// writeBeside writes what AWS keeps beside a listener: the clients of its port, the client secrets of
-// its rules, its attributes and its tags.
+// writeBeside writes what AWS keeps beside a listener: the clients of its port, the client secrets
+// of its rules, its attributes and its tags.
 func (ls *Store) writeBeside(
 	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
 	before map[string]string,
 ) error {
-	if err := ls.firewalls.ChangePort(ctx, seen, want.Port, grants.To(want.Port, want.Settings.Inbound)); err != nil {
+	if err := ls.firewalls.ChangePort(ctx, seen, want.Port,
+		grants.To(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
 	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {
@@ -190,9 +194,9 @@ func (ls *Store) writeBeside(
 	)
 }
 
-// formerDefault returns the default certificate of a listener that gets another one; "" if it stays.
-// It is attached by name (SNI) if the listener still wants it. If not, it is detached: it may have
-// been attached by name before it was the default.
+// formerDefault returns the default certificate of a listener that gets another one; "" if it
+// stays. It is attached by name (SNI) if the listener still wants it. If not, it is detached: it
+// may have been attached by name before it was the default.
 func formerDefault(l *lb.ObservedListener, want lb.Listener) lb.CertificateID {
 	if len(l.Certificates) == 0 || len(want.Certificates) == 0 ||
 		l.Certificates[0] == want.Certificates[0] {

@@ -51,13 +51,15 @@ func (ls *Store) CreateRule(
 		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
 	}
 	out, err := ls.createRulePatiently(ctx, in)
-	if awserr.Is(err, "PriorityInUse") { // an earlier call may have created it, and its answer was lost
+	// an earlier call may have created it, and its answer was lost
+	if awserr.Is(err, "PriorityInUse") {
 		there, findErr := ls.ruleNumbered(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
 			return plan.Result{}, findErr
 		case there == nil:
-			return plan.Result{}, fmt.Errorf("creating rule %s: AWS has a rule of this priority, and does not list it yet: %w", s.ID(), providers.ErrPending)
+			return plan.Result{}, fmt.Errorf("creating rule %s: AWS has a rule of this priority, and does "+
+				"not list it yet: %w", s.ID(), providers.ErrPending)
 		case ls.sameRule(seen.Key, *there, s.Rule):
 			return plan.Result{Handle: aws.ToString(there.RuleArn)}, nil
 		}
@@ -109,7 +111,9 @@ func (ls *Store) ruleNumbered(
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(rules, func(r elb.Rule) bool { return aws.ToString(r.Priority) == strconv.Itoa(priority) })
+	at := slices.IndexFunc(rules, func(r elb.Rule) bool {
+		return aws.ToString(r.Priority) == strconv.Itoa(priority)
+	})
 	if at < 0 {
 		return nil, nil
 	}
@@ -189,11 +193,13 @@ func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.Res
 		for _, asked := range in.RulePriorities {
 			all = append(all, *asked.RuleArn)
 		}
-		return ls.ExplainDeniedRules(ctx, seen.Key, awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+		return ls.ExplainDeniedRules(ctx, seen.Key,
+			awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {
-			return fmt.Errorf("renumbering the rules of listener %d: AWS answered SetRulePriorities without rule %s of priority %d",
+			return fmt.Errorf("renumbering the rules of listener %d: AWS answered SetRulePriorities "+
+				"without rule %s of priority %d",
 				s.Port, aws.ToString(asked.RuleArn), aws.ToInt32(asked.Priority))
 		}
 	}
@@ -202,7 +208,8 @@ func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.Res
 
 // hasPriority reports whether a rule is the one that a priority was asked for, and has it.
 func hasPriority(r elb.Rule, asked elb.RulePriorityPair) bool {
-	return aws.ToString(r.RuleArn) == aws.ToString(asked.RuleArn) && aws.ToString(r.Priority) == strconv.Itoa(int(aws.ToInt32(asked.Priority)))
+	return aws.ToString(r.RuleArn) == aws.ToString(asked.RuleArn) && aws.ToString(r.Priority) ==
+		strconv.Itoa(int(aws.ToInt32(asked.Priority)))
 }
 
 func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
@@ -212,8 +219,8 @@ func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
 	return nil
 }
 
-// writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all of
-// them, because AWS does not return client secrets, so they cannot be compared.
+// writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all
+// of them, because AWS does not return client secrets, so they cannot be compared.
 func (ls *Store) writeSecrets(
 	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
 ) error {
@@ -232,7 +239,8 @@ func (ls *Store) writeSecrets(
 		if err != nil {
 			return err
 		}
-		if _, err := ls.ELB.ModifyRule(ctx, &elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
+		if _, err := ls.ELB.ModifyRule(ctx,
+			&elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
 			return awserr.Explain(
 				fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err,
 			)

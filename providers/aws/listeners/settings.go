@@ -148,7 +148,8 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 		IgnoreExpiry:     aws.ToBool(a.IgnoreClientCertificateExpiry),
 		AdvertiseCANames: a.AdvertiseTrustStoreCaNames == elb.AdvertiseTrustStoreCaNamesEnumOn,
 	}
-	if parts := strings.Split(out.TrustStore, "/"); named && len(parts) == 3 { // arn:…:truststore/name/id
+	// arn:…:truststore/name/id
+	if parts := strings.Split(out.TrustStore, "/"); named && len(parts) == 3 {
 		out.TrustStore = parts[1]
 	}
 	return out
@@ -164,8 +165,8 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 	return ""
 }
 
-// listenerDigest returns the digest in the tag of a listener. On a deep read, it computes the digest
-// again, from the live values of the settings that this operator wrote.
+// listenerDigest returns the digest in the tag of a listener. On a deep read, it computes the
+// digest again, from the live values of the settings that this operator wrote.
 func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.Tags[arn]
@@ -181,7 +182,10 @@ func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.Tags[arn]
 	written := resource.WrittenIn(tags)
-	s := lb.ListenerSettings{Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags), ClientSecrets: writtenSecretsIn(tags)}
+	s := lb.ListenerSettings{
+		Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags),
+		ClientSecrets: writtenSecretsIn(tags),
+	}
 	if l.GroupsRight {
 		s.Inbound = network.InboundOf(l, aws.ToInt32(of.Port))
 	}

@@ -26,7 +26,8 @@ type Store struct {
 
 // New returns a Store without state.
 func New(
-	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport, r *releases.Releases,
+	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport,
+	r *releases.Releases,
 ) *Store {
 	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
 }

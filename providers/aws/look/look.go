@@ -17,15 +17,16 @@ import (
 // A Look is the load balancer of a key, as an observation reads it. A deep look computes the digest
 // of the live settings; any other look uses the digest in the tag.
 type Look struct {
-	Key             lb.Key
-	Owns            func(tags map[string]string) bool
-	Deep            bool
-	Balancer        *elb.LoadBalancer
-	Another         bool // a load balancer that is not ours has the name
-	Listeners       []elb.Listener
-	Rules           map[string][]elb.Rule             // by listener
-	Served          map[string][]elb.Certificate      // by listener
-	Groups          []elb.TargetGroup                 // those of the load balancer, and ours that it does not use
+	Key       lb.Key
+	Owns      func(tags map[string]string) bool
+	Deep      bool
+	Balancer  *elb.LoadBalancer
+	Another   bool // a load balancer that is not ours has the name
+	Listeners []elb.Listener
+	Rules     map[string][]elb.Rule        // by listener
+	Served    map[string][]elb.Certificate // by listener
+	// those of the load balancer, and ours that it does not use
+	Groups          []elb.TargetGroup
 	Health          map[string][]lb.TargetHealth      // by target group
 	Tags            map[string]map[string]string      // by ARN
 	Imported        map[string]lb.ObservedCertificate // by ARN

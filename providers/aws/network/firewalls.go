@@ -156,7 +156,8 @@ func (f *Firewalls) ExplainMissing(key lb.Key) error {
 	if f.unfenced || f.replaced[key] {
 		return nil
 	}
-	return fmt.Errorf("the security group %s, which says which clients may connect to the load balancer, is not found; "+
+	return fmt.Errorf("the security group %s, which says which clients may connect to the load "+
+		"balancer, is not found; "+
 		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
 }
 
@@ -209,7 +210,8 @@ func (f *Firewalls) Write(
 		if err := f.security.replace(ctx, firewall, admitted, ours); err != nil {
 			return firewall, err
 		}
-		if err := f.nodes.OpenPorts(ctx, want.Key, append(portsOf(want.TargetGroups), ports...)); err != nil {
+		if err := f.nodes.OpenPorts(ctx, want.Key,
+			append(portsOf(want.TargetGroups), ports...)); err != nil {
 			return firewall, err
 		}
 	}
@@ -247,7 +249,9 @@ func (f *Firewalls) ChangePort(
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.replace(ctx, seen.Firewall, admitted, func(g grants.Grant) bool { return g.Port == port })
+	return f.security.replace(ctx, seen.Firewall, admitted, func(g grants.Grant) bool {
+		return g.Port == port
+	})
 }
 
 // Delete deletes the firewall of a load balancer, once AWS does not use it any more, and with the
@@ -294,7 +298,8 @@ func (f *Firewalls) Observe(
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
 			l.Grants, l.FirewallTags = grants.In(g), TagsIn(g)
-		case aws.ToString(g.GroupName) != f.nodes.sharedName() || !tagged(g.Tags, resource.TagInstallation, f.Installation):
+		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
+			!tagged(g.Tags, resource.TagInstallation, f.Installation):
 			return nil // it has a group of others
 		default:
 			l.Shared = aws.ToString(g.GroupId)
@@ -326,7 +331,9 @@ func InboundOf(l *look.Look, port int32) []string {
 // should have, where ports without a listener are open, and where the nodes do not admit it.
 func WrongGroups(l *look.Look) []string {
 	unused := func(g grants.Grant) bool {
-		return !slices.ContainsFunc(l.Listeners, func(l elb.Listener) bool { return aws.ToInt32(l.Port) == g.Port })
+		return !slices.ContainsFunc(l.Listeners, func(l elb.Listener) bool {
+			return aws.ToInt32(l.Port) == g.Port
+		})
 	}
 	if l.Firewall != "" && (!l.GroupsRight || l.NodesClosed || slices.ContainsFunc(l.Grants, unused)) {
 		return slices.Sorted(slices.Values(l.Balancer.SecurityGroups))

@@ -33,7 +33,8 @@ func (s *SecurityGroups) add(ctx context.Context, group string, some []grants.Gr
 }
 
 // replace replaces the grants of a security group that are ours: it adds before it revokes.
-func (s *SecurityGroups) replace(ctx context.Context, group string, want []grants.Grant, ours func(grants.Grant) bool) error {
+func (s *SecurityGroups) replace(ctx context.Context, group string, want []grants.Grant,
+	ours func(grants.Grant) bool) error {
 	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
 	if err != nil {
 		return err
@@ -46,7 +47,9 @@ func (s *SecurityGroups) replace(ctx context.Context, group string, want []grant
 	missing := slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool {
 		return slices.Contains(have, g)
 	})
-	surplus := slices.DeleteFunc(have, func(g grants.Grant) bool { return !ours(g) || slices.Contains(want, g) })
+	surplus := slices.DeleteFunc(have, func(g grants.Grant) bool {
+		return !ours(g) || slices.Contains(want, g)
+	})
 	if err := s.addMissing(ctx, group, missing); err != nil {
 		return err
 	}
@@ -69,7 +72,8 @@ func (s *SecurityGroups) addMissing(
 		return nil
 	}
 	for _, g := range missing {
-		if err := s.add(ctx, group, []grants.Grant{g}); err != nil && !awserr.Is(err, "InvalidPermission.Duplicate") {
+		if err := s.add(ctx, group, []grants.Grant{g}); err != nil &&
+			!awserr.Is(err, "InvalidPermission.Duplicate") {
 			return awserr.Explain("admitting to security group "+group, err)
 		}
 	}

@@ -93,7 +93,8 @@ func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 		}
 		id, err := n.security.idOf(ctx, n.sharedName())
 		if err == nil && id == "" {
-			id, err = n.security.ensure(ctx, n.sharedName(), "Where the load balancers of Fairlead come from", "",
+			id, err = n.security.ensure(ctx, n.sharedName(),
+				"Where the load balancers of Fairlead come from", "",
 				map[string]string{resource.TagInstallation: n.Installation})
 		}
 		if err == nil {
@@ -188,7 +189,9 @@ func (n *Nodes) closedPorts(ports []int32) ([]int32, error) {
 		return nil, fmt.Errorf("port %d of the nodes is being shut: %w", ports[at], providers.ErrPending)
 	}
 	sorted := slices.Sorted(slices.Values(ports))
-	return slices.Compact(slices.DeleteFunc(sorted, func(port int32) bool { return n.ports.open[port] })), nil
+	return slices.Compact(slices.DeleteFunc(sorted, func(port int32) bool {
+		return n.ports.open[port]
+	})), nil
 }
 
 // admit has the security groups of the nodes admit the shared group on ports.
@@ -258,7 +261,8 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 		}
 	}
 	for _, g := range groups {
-		if err := n.security.revokeSpans(ctx, aws.ToString(g.GroupId), shared, spansFrom(g, shared)); err != nil {
+		if err := n.security.revokeSpans(ctx, aws.ToString(g.GroupId), shared,
+			spansFrom(g, shared)); err != nil {
 			return err
 		}
 	}

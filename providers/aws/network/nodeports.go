@@ -147,7 +147,9 @@ func (n *Nodes) closeUnused(ctx context.Context) error {
 	unused := n.beginClosing(open)
 	defer n.endClosing(unused)
 	for _, g := range groups {
-		if err := n.security.closePorts(ctx, g, shared, func(port int32) bool { return unused[port] }); err != nil {
+		if err := n.security.closePorts(ctx, g, shared, func(port int32) bool {
+			return unused[port]
+		}); err != nil {
 			return err
 		}
 	}
@@ -273,7 +275,9 @@ func (n *Nodes) RecheckUnhealthy(members []lb.TargetHealth) []int32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
-	maps.DeleteFunc(n.ports.rechecked, func(_ int32, at time.Time) bool { return now.Sub(at) >= recheckPause })
+	maps.DeleteFunc(n.ports.rechecked, func(_ int32, at time.Time) bool {
+		return now.Sub(at) >= recheckPause
+	})
 	var out []int32
 	for _, m := range members {
 		_, lately := n.ports.rechecked[m.Port]

@@ -115,7 +115,8 @@ func (s *SecurityGroups) retag(
 		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
 	}
 	if len(gone) > 0 {
-		if _, err := s.ec2.DeleteTags(ctx, &ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
+		if _, err := s.ec2.DeleteTags(ctx,
+			&ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
 			return awserr.Explain("removing tags of security group "+id, err)
 		}
 	}
@@ -146,7 +147,9 @@ func (s *SecurityGroups) idOf(ctx context.Context, name string) (string, error) 
 func (s *SecurityGroups) own(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
 	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
-		ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation}},
+		ec2types.Filter{
+			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation},
+		},
 	)})
 	if len(found) == 0 {
 		return nil, err

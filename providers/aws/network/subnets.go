@@ -94,15 +94,19 @@ func (v *Subnets) chooseSince(
 		return nil, "", err
 	}
 	unfit := func(id string) bool {
-		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool { return aws.ToString(s.SubnetId) == id && fits(s) })
+		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool {
+			return aws.ToString(s.SubnetId) == id && fits(s)
+		})
 	}
 	if len(standing) > 1 && !slices.ContainsFunc(standing, unfit) {
 		return standing, reason, nil
 	}
 	chosen = onePerZone(subnets, standing, fits)
 	if len(chosen) < 2 {
-		return nil, "", fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, and that has %d free addresses; "+
-			"AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by the class: %w",
+		return nil, "", fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, "+
+			"and that has %d free addresses; "+
+			"AWS asks for two; those of Local Zones, Wavelength Zones and Outposts have to be named by "+
+			"the class: %w",
 			v.vpc, len(chosen), reason, LeastFree, providers.ErrRejected)
 	}
 	return chosen, reason, nil
@@ -111,7 +115,9 @@ func (v *Subnets) chooseSince(
 // ofOneKind returns the subnets to choose from: those in availability zones, unless only others
 // have the tags of the class.
 func (v *Subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.Subnet {
-	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool { return !v.regional(s) })
+	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool {
+		return !v.regional(s)
+	})
 	if fits := hasTags(n.SubnetTags); len(n.SubnetTags) > 0 && !slices.ContainsFunc(out, fits) {
 		return slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool {
 			return v.regional(s)
@@ -123,7 +129,9 @@ func (v *Subnets) ofOneKind(n lb.Network, subnets []ec2types.Subnet) []ec2types.
 // hasTags returns a function that reports whether a subnet has all of some tags.
 func hasTags(tags map[string]string) func(ec2types.Subnet) bool {
 	return func(s ec2types.Subnet) bool {
-		return !slices.ContainsFunc(slices.Sorted(maps.Keys(tags)), func(key string) bool { return !tagged(s.Tags, key, tags[key]) })
+		return !slices.ContainsFunc(slices.Sorted(maps.Keys(tags)), func(key string) bool {
+			return !tagged(s.Tags, key, tags[key])
+		})
 	}
 }
 
@@ -149,7 +157,8 @@ func (v *Subnets) byName(names []string, subnets []ec2types.Subnet) ([]string, e
 			return aws.ToString(s.SubnetId) == name || tagged(s.Tags, "Name", name)
 		})
 		if at < 0 {
-			return nil, fmt.Errorf("choosing subnets of %s: none has the ID or the name %s: %w", v.vpc, name, providers.ErrRejected)
+			return nil, fmt.Errorf("choosing subnets of %s: none has the ID or the name %s: %w", v.vpc, name,
+				providers.ErrRejected)
 		}
 		out = append(out, aws.ToString(subnets[at].SubnetId))
 	}
@@ -225,7 +234,8 @@ func InVPC(vpc string) []ec2types.Filter {
 
 // onePerZone returns one of the subnets that fit in each zone: the one that the load balancer is
 // in, else the one with the lowest ID.
-func onePerZone(subnets []ec2types.Subnet, standing []string, fits func(ec2types.Subnet) bool) []string {
+func onePerZone(subnets []ec2types.Subnet, standing []string,
+	fits func(ec2types.Subnet) bool) []string {
 	best := map[string]string{}
 	for _, s := range subnets {
 		zone, id := aws.ToString(s.AvailabilityZone), aws.ToString(s.SubnetId)

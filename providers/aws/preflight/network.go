@@ -50,11 +50,14 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 		switch {
 		case !strings.HasPrefix(key, roles):
 		case key != network.TagPublicRole && key != network.TagPrivateRole:
-			i.note(check.Unsure("aws/subnet/"+id, "subnet "+id, "the tag "+key+" chooses no subnet", "the tags that do are "+network.TagPublicRole+" and "+network.TagPrivateRole))
+			i.note(check.Unsure("aws/subnet/"+id, "subnet "+id, "the tag "+key+" chooses no subnet",
+				"the tags that do are "+network.TagPublicRole+" and "+network.TagPrivateRole))
 		case value != "" && value != "1":
-			bad(fmt.Sprintf("the tag %s has the value %q, by which it is not chosen", key, value), "give the tag the value 1")
+			bad(fmt.Sprintf("the tag %s has the value %q, by which it is not chosen", key, value),
+				"give the tag the value 1")
 		case key == network.TagPublicRole && !open:
-			bad("the tag "+key+" is on a subnet without a route to an internet gateway", "tag it "+network.TagPrivateRole+" instead, or give it the route")
+			bad("the tag "+key+" is on a subnet without a route to an internet gateway",
+				"tag it "+network.TagPrivateRole+" instead, or give it the route")
 		default:
 			chosen = true
 		}
@@ -62,7 +65,8 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html,
 	// "Subnets for your load balancer": at least eight free addresses in each subnet.
 	if free := aws.ToInt32(s.AvailableIpAddressCount); chosen && free < network.LeastFree {
-		bad(fmt.Sprintf("%d addresses are free, and AWS asks for %d", free, network.LeastFree), "free some, or tag another subnet of "+aws.ToString(s.AvailabilityZone))
+		bad(fmt.Sprintf("%d addresses are free, and AWS asks for %d", free, network.LeastFree),
+			"free some, or tag another subnet of "+aws.ToString(s.AvailabilityZone))
 	}
 }
 
@@ -71,7 +75,8 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 	id, title := "aws/subnets/"+scheme, "subnets of "+scheme+" load balancers"
 	chosen, what, err := i.network.Explain(ctx, lb.Network{Scheme: scheme}, nil)
 	if errors.Is(err, providers.ErrRejected) {
-		i.note(check.Bad(id, title, strings.TrimSuffix(err.Error(), ": "+providers.ErrRejected.Error()), "tag a subnet in each of two zones, or name subnets in the class"))
+		i.note(check.Bad(id, title, strings.TrimSuffix(err.Error(), ": "+providers.ErrRejected.Error()),
+			"tag a subnet in each of two zones, or name subnets in the class"))
 		return
 	}
 	if err != nil {
@@ -79,13 +84,16 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 		return
 	}
 	if scheme == "internet-facing" && !slices.ContainsFunc(chosen, open) {
-		i.note(check.Unsure(id, title, "no subnet has a route to an internet gateway", "only internal load balancers can be made here: give the route to public subnets if others are wanted"))
+		i.note(check.Unsure(id, title, "no subnet has a route to an internet gateway",
+			"only internal load balancers can be made here: give the route to public subnets if "+
+				"others are wanted"))
 		return
 	}
 	var list []string
 	for _, s := range i.subnets {
 		if slices.Contains(chosen, aws.ToString(s.SubnetId)) {
-			list = append(list, fmt.Sprintf("%s in %s with %d free addresses", aws.ToString(s.SubnetId), aws.ToString(s.AvailabilityZone), aws.ToInt32(s.AvailableIpAddressCount)))
+			list = append(list, fmt.Sprintf("%s in %s with %d free addresses", aws.ToString(s.SubnetId),
+				aws.ToString(s.AvailabilityZone), aws.ToInt32(s.AvailableIpAddressCount)))
 		}
 	}
 	i.note(check.Good(id, title, "each "+what+": "+strings.Join(list, ", ")))
@@ -100,7 +108,8 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		i.note(check.Good(id, title, "left alone, as --aws-security-groups=none says"))
 		return
 	case a.Cluster == "":
-		i.note(check.Unsure(id, title, "without --aws-cluster-name none is changed", "name the cluster, or admit load balancers on the ports of targets by hand"))
+		i.note(check.Unsure(id, title, "without --aws-cluster-name none is changed",
+			"name the cluster, or admit load balancers on the ports of targets by hand"))
 		return
 	}
 	found, err := i.security.OfCluster(ctx, a.Cluster)
@@ -109,7 +118,8 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 		return
 	}
 	if i.nodes = found; len(found) == 0 {
-		i.note(check.Bad(id, title, "none in "+i.VPC+" has the tag "+network.TagCluster+a.Cluster, "tag the security group of the nodes, or mend --aws-cluster-name"))
+		i.note(check.Bad(id, title, "none in "+i.VPC+" has the tag "+network.TagCluster+a.Cluster,
+			"tag the security group of the nodes, or mend --aws-cluster-name"))
 		return
 	}
 	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html: 60 rules a group, and
@@ -118,9 +128,12 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 	for _, g := range found {
 		group := aws.ToString(g.GroupId)
 		used := network.RulesIn(g)
-		f := check.Good(id+"/"+group, "security group "+group, fmt.Sprintf("admits load balancers to nodes of %s; it has %d inbound rules of %d, unless AWS has raised that", a.Cluster, used, most))
+		f := check.Good(id+"/"+group, "security group "+group,
+			fmt.Sprintf("admits load balancers to nodes of %s; it has %d inbound rules of %d, unless AWS "+
+				"has raised that", a.Cluster, used, most))
 		if used >= most {
-			f.State, f.Advice = check.Unknown, "ask AWS to raise the quota "+quotaCalled("RulesPerSecurityGroupLimitExceeded")+" if it has not"
+			f.State, f.Advice = check.Unknown,
+				"ask AWS to raise the quota "+quotaCalled("RulesPerSecurityGroupLimitExceeded")+" if it has not"
 		}
 		i.note(f)
 	}

@@ -81,7 +81,9 @@ func example(patterns []string, action string, me arn.ARN, region string) string
 		kind, _, _ := strings.Cut(rest, "/")
 		return strings.ReplaceAll(kind, "-", "")
 	}
-	of := slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(strings.ToLower(action), kindOf(p)) })
+	of := slices.IndexFunc(patterns, func(p string) bool {
+		return strings.Contains(strings.ToLower(action), kindOf(p))
+	})
 	pattern := patterns[max(0, of)]
 	parts := strings.SplitN(pattern, ":", 6)
 	if len(parts) < 6 {

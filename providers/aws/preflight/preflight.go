@@ -74,7 +74,8 @@ func Check(ctx context.Context, a access.Access) []check.Finding {
 func (i *inspection) identify(ctx context.Context) bool {
 	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(i.access.Region))
 	if err != nil {
-		i.note(check.Bad("aws/region", "region", "the settings of AWS cannot be read: "+err.Error(), "mend AWS_PROFILE or ~/.aws/config"))
+		i.note(check.Bad("aws/region", "region", "the settings of AWS cannot be read: "+err.Error(),
+			"mend AWS_PROFILE or ~/.aws/config"))
 		return false
 	}
 	how := "of --aws-region, AWS_REGION or the profile"
@@ -84,7 +85,8 @@ func (i *inspection) identify(ctx context.Context) bool {
 	if sdk.Region == "" {
 		how = "of the instance around this process"
 		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
-			i.note(check.Bad("aws/region", "region", "no region is named, and no instance tells one", "name it with --aws-region or AWS_REGION"))
+			i.note(check.Bad("aws/region", "region", "no region is named, and no instance tells one",
+				"name it with --aws-region or AWS_REGION"))
 			return false
 		}
 	}
@@ -107,11 +109,14 @@ func (i *inspection) identify(ctx context.Context) bool {
 		i.me, err = arn.Parse(said)
 	}
 	if err != nil {
-		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: the answer is empty, or not of AWS", said)
+		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: "+
+			"the answer is empty, or not of AWS", said)
 		if foreign(err) {
 			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
 		}
-		i.note(check.Bad("aws/identity", "identity", detail, "see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy answers instead"))
+		i.note(check.Bad("aws/identity", "identity", detail,
+			"see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy "+
+				"answers instead"))
 		return false
 	}
 	i.note(check.Good("aws/identity", "identity", i.me.String()))
@@ -153,7 +158,8 @@ func (i *inspection) locate(ctx context.Context) bool {
 	case err != nil:
 		i.failed("aws/vpc", "VPC", err)
 	case len(i.subnets) == 0:
-		i.note(check.Bad("aws/vpc", "VPC", vpc+", "+how+", has no subnets in "+i.sdk.Region, "see whether it is in another region or account; --aws-vpc-id names another one"))
+		i.note(check.Bad("aws/vpc", "VPC", vpc+", "+how+", has no subnets in "+i.sdk.Region,
+			"see whether it is in another region or account; --aws-vpc-id names another one"))
 	default:
 		i.note(check.Good(
 			"aws/vpc", "VPC", fmt.Sprintf("%s, %s, with %d subnets", vpc, how, len(i.subnets)),
@@ -178,7 +184,9 @@ func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 			return "", "", err
 		}
 	}
-	if at := slices.IndexFunc(ids, func(id string) bool { return strings.HasPrefix(id, "i-") }); at >= 0 {
+	if at := slices.IndexFunc(ids, func(id string) bool {
+		return strings.HasPrefix(id, "i-")
+	}); at >= 0 {
 		vpc, err = access.VPCOfNode(ctx, cloud, ids[at])
 		return vpc, "that of node " + ids[at], err
 	}

@@ -29,7 +29,8 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 	if err := i.limits.Load(ctx, false); err != nil {
 		i.failed("aws/quotas", "limits of the account", err)
 	} else if i.limits.Last() == nil {
-		i.failed("aws/quotas", "limits of the account", awserr.Missing("DescribeAccountLimits", "the limits of the account, or denied it; those that AWS publishes are taken for them"))
+		i.failed("aws/quotas", "limits of the account", awserr.Missing("DescribeAccountLimits",
+			"the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
 		id, code string
@@ -66,7 +67,8 @@ const (
 // lookAtImports says how many imports of the year are known to be used. AWS tells of the
 // certificates that are there only, and those that were deleted count, too.
 func (i *inspection) lookAtImports(ctx context.Context) {
-	const id, title = "aws/quota/imports-of-the-year", `quota "Imported certificates in last 365 days" (L-3808DC70)`
+	const id, title = "aws/quota/imports-of-the-year",
+		`quota "Imported certificates in last 365 days" (L-3808DC70)`
 	found, err := i.imported(ctx)
 	if err != nil {
 		i.failed(id, title, err)
@@ -84,7 +86,8 @@ func importsOfTheYear(
 			n++
 		}
 	}
-	detail := fmt.Sprintf("at least %d are used, for deleted ones count and are not told; AWS allows %d, and some accounts %d", n, usualImports, fewImports)
+	detail := fmt.Sprintf("at least %d are used, for deleted ones count and are not told; AWS "+
+		"allows %d, and some accounts %d", n, usualImports, fewImports)
 	if n >= usualImports {
 		return check.Unsure(id, title, detail, "ask AWS to raise it, or have certificates issued by AWS")
 	}
@@ -141,7 +144,8 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 
 func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{})
-	if err == nil && len(found) == 0 { // https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
+	// https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
+	if err == nil && len(found) == 0 {
 		err = awserr.Missing("DescribeSecurityGroups", "the default group that each VPC has")
 	}
 	return len(found), err

@@ -54,8 +54,10 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 	}
 	verdicts, err := i.simulated(ctx, all)
 	if err != nil {
-		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy", "IAM does not say what the role may do: "+awserr.Describe(err),
-			"actions that no harmless call tries are not known below; run the check with credentials that may call it, to know them"))
+		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy",
+			"IAM does not say what the role may do: "+awserr.Describe(err),
+			"actions that no harmless call tries are not known below; run the check with credentials that "+
+				"may call it, to know them"))
 		verdicts = i.tried(ctx, all)
 	}
 	byAction := map[string][]int{}
@@ -86,11 +88,16 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 	}
 	switch {
 	case needed:
-		f.State, f.Detail, f.Advice = check.Wrong, refusal, fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
+		f.State, f.Detail, f.Advice = check.Wrong, refusal,
+			fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
 	case len(denied) > 0:
-		f.State, f.Detail, f.Advice = check.Unknown, refusal, fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]], strings.Join(denied, ", "))
+		f.State, f.Detail, f.Advice = check.Unknown, refusal,
+			fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]],
+				strings.Join(denied, ", "))
 	case len(unknown) > 0:
-		f.State, f.Detail = check.Unknown, "not known: "+cmp.Or(why, "no harmless call tries what is allowed in "+strings.Join(unknown, ", "))
+		f.State, f.Detail = check.Unknown,
+			"not known: "+cmp.Or(why, "no harmless call tries what is allowed in "+
+				strings.Join(unknown, ", "))
 	}
 	return f
 }
@@ -173,7 +180,8 @@ func judge(action string, err error) verdict {
 		return verdict{
 			how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does",
 		}
-	case err == nil && strings.HasPrefix(action, "ec2:"): // all that EC2 is asked here is a dry run, which ends in an error
+	case err == nil && strings.HasPrefix(action, "ec2:"):
+		// all that EC2 is asked here is a dry run, which ends in an error
 		return verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}
 	case err == nil:
 		return verdict{true, true, "as a read shows"}
@@ -181,7 +189,8 @@ func judge(action string, err error) verdict {
 	case code == "DryRunOperation":
 		return verdict{true, true, "as a dry run shows"}
 	case code == "AccessDenied", code == "UnauthorizedOperation":
-		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil && said[1] != action {
+		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil &&
+			said[1] != action {
 			return verdict{} // another action is denied that the call takes, too
 		}
 		return verdict{true, false, "as AWS says"}
@@ -200,11 +209,14 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	read := func(action string, do func(context.Context) error) { out["Read "+action] = do }
 	p, dry := i.Clients, aws.Bool(true)
 	arn := func(kind string) *string {
-		return aws.String("arn:" + i.me.Partition + ":elasticloadbalancing:" + i.sdk.Region + ":" + i.me.AccountID + ":" + kind)
+		return aws.String("arn:" + i.me.Partition + ":elasticloadbalancing:" + i.sdk.Region + ":" +
+			i.me.AccountID + ":" + kind)
 	}
 	const hex = "0123456789abcdef"
-	balancer, listener, group := arn("loadbalancer/app/fl-check/"+hex), arn("listener/app/fl-check/"+hex+"/"+hex), arn("targetgroup/fl-check/"+hex)
-	certificate := aws.String("arn:" + i.me.Partition + ":acm:" + i.sdk.Region + ":" + i.me.AccountID + ":certificate/01234567-89ab-cdef-0123-456789abcdef")
+	balancer, listener, group := arn("loadbalancer/app/fl-check/"+hex),
+		arn("listener/app/fl-check/"+hex+"/"+hex), arn("targetgroup/fl-check/"+hex)
+	certificate := aws.String("arn:" + i.me.Partition + ":acm:" + i.sdk.Region + ":" + i.me.AccountID +
+		":certificate/01234567-89ab-cdef-0123-456789abcdef")
 
 	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
 		return second(p.EC2.DescribeAccountAttributes(
@@ -332,25 +344,35 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	create := func(ctx context.Context) error {
 		return second(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
-			VpcId:             aws.String(p.VPC),
-			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: tags}},
+			VpcId: aws.String(p.VPC),
+			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup,
+				Tags: tags}},
 		}))
 	}
-	out["MakeSecurityGroups ec2:CreateSecurityGroup"], out["MakeSecurityGroupsInVPC ec2:CreateSecurityGroup"] = create, create
+	out["MakeSecurityGroups ec2:CreateSecurityGroup"],
+		out["MakeSecurityGroupsInVPC ec2:CreateSecurityGroup"] = create, create
 	out["TagSecurityGroups ec2:CreateTags"] = create
 	admit := []ec2types.IpPermission{grants.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
 	ports := func(statement, group string) {
 		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return second(p.EC2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit}))
+			return second(p.EC2.AuthorizeSecurityGroupIngress(ctx,
+				&ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
+					IpPermissions: admit}))
 		}
 		out[statement+" ec2:RevokeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return second(p.EC2.RevokeSecurityGroupIngress(ctx, &ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group), IpPermissions: admit}))
+			return second(p.EC2.RevokeSecurityGroupIngress(ctx,
+				&ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
+					IpPermissions: admit}))
 		}
 	}
 	if len(i.nodes) > 0 {
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
 	}
-	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(network.InVPC(p.VPC), ec2types.Filter{Name: aws.String("tag-key"), Values: []string{resource.TagInstallation}})})
+	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
+		Filters: append(network.InVPC(p.VPC), ec2types.Filter{
+			Name: aws.String("tag-key"), Values: []string{resource.TagInstallation},
+		}),
+	})
 	if err != nil || len(found) == 0 {
 		return // there is none of ours to ask about
 	}

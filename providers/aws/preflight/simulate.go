@@ -58,13 +58,17 @@ var iamEndpoints = map[string]struct{ url, region string }{
 }
 
 // errNoIAM says that it is not known where IAM is.
-var errNoIAM = errors.New("the endpoint of IAM in this partition is not known: AWS_ENDPOINT_URL_IAM names it")
+var errNoIAM = errors.New("the endpoint of IAM in this partition is not known: " +
+	"AWS_ENDPOINT_URL_IAM names it")
 
 // simulate asks IAM, page by page.
 func simulate(
 	ctx context.Context, sdk aws.Config, partition string, s simulation,
 ) (decisions, error) {
-	form := url.Values{"Action": {"SimulatePrincipalPolicy"}, "Version": {"2010-05-08"}, "PolicySourceArn": {s.principal}, "ResourceArns.member.1": {s.resource}}
+	form := url.Values{
+		"Action": {"SimulatePrincipalPolicy"}, "Version": {"2010-05-08"},
+		"PolicySourceArn": {s.principal}, "ResourceArns.member.1": {s.resource},
+	}
 	for n, action := range s.actions {
 		form.Set(fmt.Sprintf("ActionNames.member.%d", n+1), action)
 	}
@@ -119,20 +123,8 @@ func askIAM(
 	if endpoint.region == "" {
 		endpoint.region = sdk.Region
 	}
-	body := form.Encode()
-	address := strings.TrimSuffix(endpoint.url, "/") + "/"
-	//nolint:gosec // the endpoint is the operator's own choice
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
+	request, err := signedRequest(ctx, sdk, endpoint.url, endpoint.region, form.Encode())
 	if err != nil {
-		return fmt.Errorf("asking IAM: %w", err)
-	}
-	request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
-	credentials, err := sdk.Credentials.Retrieve(ctx)
-	if err != nil {
-		return fmt.Errorf("asking IAM: %w", err)
-	}
-	digest := sha256.Sum256([]byte(body))
-	if err := v4.NewSigner().SignHTTP(ctx, credentials, request, hex.EncodeToString(digest[:]), "iam", endpoint.region, time.Now()); err != nil {
 		return fmt.Errorf("asking IAM: %w", err)
 	}
 	client := sdk.HTTPClient
@@ -162,4 +154,23 @@ func askIAM(
 		return fmt.Errorf("reading the answer of IAM: %w", err)
 	}
 	return nil
+}
+
+// signedRequest returns a request to IAM with a form, signed with the credentials of the SDK.
+func signedRequest(ctx context.Context, sdk aws.Config, url, region, form string) (*http.Request,
+	error) {
+	address := strings.TrimSuffix(url, "/") + "/"
+	//nolint:gosec // the endpoint is the operator's own choice
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	credentials, err := sdk.Credentials.Retrieve(ctx)
+	if err != nil {
+		return nil, err
+	}
+	digest := sha256.Sum256([]byte(form))
+	return request, v4.NewSigner().SignHTTP(ctx, credentials, request,
+		hex.EncodeToString(digest[:]), "iam", region, time.Now())
 }

@@ -32,8 +32,9 @@ func (t *trial) ruleAt(
 ) (string, error) {
 	out, err := t.ELB.CreateRule(ctx, &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions,
-		Tags:    resource.ELBTags(map[string]string{resource.TagInstallation: t.Installation}),
-		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse, FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
+		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: t.Installation}),
+		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse,
+			FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
 	if err != nil {
 		return "", err
@@ -68,7 +69,9 @@ func (t *trial) described(
 		if err != nil {
 			return false, awserr.Explain("reading a rule", err)
 		}
-		if at := slices.IndexFunc(out.Rules, func(r elb.Rule) bool { return aws.ToString(r.RuleArn) == arn }); at >= 0 {
+		if at := slices.IndexFunc(out.Rules, func(r elb.Rule) bool {
+			return aws.ToString(r.RuleArn) == arn
+		}); at >= 0 {
 			rule = &out.Rules[at]
 		}
 		return rule != nil, nil
@@ -95,7 +98,8 @@ func (t *trial) ask(
 	defer t.drop(ctx, arn)
 	asked := convert.FromConditions(conditions)
 	if err != nil {
-		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") && names(err, words, asked) {
+		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") &&
+			names(err, words, asked) {
 			return answer{refused: true, detail: "refused: " + awserr.Describe(err)}, nil
 		}
 		return answer{}, err
@@ -105,7 +109,9 @@ func (t *trial) ask(
 		return answer{}, err
 	}
 	if rule == nil {
-		return answer{detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second))}, nil
+		return answer{
+			detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second)),
+		}, nil
 	}
 	there := convert.FromConditions(rule.Conditions)
 	want, got := inWords(asked, t.next), inWords(there, number32(rule.Priority))
@@ -165,16 +171,23 @@ func asItIs(a answer, err error) outcome {
 }
 
 func hosts(values ...string) elb.RuleCondition {
-	return elb.RuleCondition{Field: aws.String("host-header"), HostHeaderConfig: &elb.HostHeaderConditionConfig{Values: values}}
+	return elb.RuleCondition{
+		Field:            aws.String("host-header"),
+		HostHeaderConfig: &elb.HostHeaderConditionConfig{Values: values},
+	}
 }
 
 func paths(values ...string) elb.RuleCondition {
-	return elb.RuleCondition{Field: aws.String("path-pattern"), PathPatternConfig: &elb.PathPatternConditionConfig{Values: values}}
+	return elb.RuleCondition{
+		Field:             aws.String("path-pattern"),
+		PathPatternConfig: &elb.PathPatternConditionConfig{Values: values},
+	}
 }
 
 // until looks until something is seen, for as long as reads are believed to lag, and says how long
 // that took.
-func (t *trial) until(ctx context.Context, seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
+func (t *trial) until(ctx context.Context,
+	seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
 	most := t.lag
 	for began := time.Now(); ; {
 		found, err := seen(ctx)

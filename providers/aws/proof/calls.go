@@ -61,7 +61,8 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 	case len(again.TargetGroups) == 0:
 		return notKnown(errors.New("CreateTargetGroup is answered, and without a target group"))
 	case aws.ToString(again.TargetGroups[0].TargetGroupArn) != aws.ToString(g.TargetGroupArn):
-		return wrong(fmt.Sprintf("AWS answers with %s, and %s is there", aws.ToString(again.TargetGroups[0].TargetGroupArn), aws.ToString(g.TargetGroupArn)))
+		return wrong(fmt.Sprintf("AWS answers with %s, and %s is there",
+			aws.ToString(again.TargetGroups[0].TargetGroupArn), aws.ToString(g.TargetGroupArn)))
 	}
 	return holds("AWS answers with the one that is there")
 }
@@ -97,10 +98,11 @@ func (t *trial) swap(ctx context.Context) outcome {
 		return notKnown(err)
 	}
 	high := t.next
-	_, err = t.ELB.SetRulePriorities(ctx, &elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
-		{RuleArn: aws.String(one), Priority: aws.Int32(high)},
-		{RuleArn: aws.String(two), Priority: aws.Int32(low)},
-	}})
+	_, err = t.ELB.SetRulePriorities(ctx,
+		&elbapi.SetRulePrioritiesInput{RulePriorities: []elb.RulePriorityPair{
+			{RuleArn: aws.String(one), Priority: aws.Int32(high)},
+			{RuleArn: aws.String(two), Priority: aws.Int32(low)},
+		}})
 	if awserr.Is(err, "PriorityInUse") {
 		return wrong("refused: " + awserr.Describe(err))
 	}
@@ -119,7 +121,8 @@ func (t *trial) swap(ctx context.Context) outcome {
 	case err != nil:
 		return notKnown(err)
 	case !moved:
-		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low, at[one], at[two], took.Round(time.Second)))
+		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low,
+			at[one], at[two], took.Round(time.Second)))
 	}
 	return holds("taken")
 }
@@ -149,7 +152,8 @@ func (t *trial) lags(ctx context.Context) outcome {
 	if err != nil {
 		return notKnown(err)
 	}
-	detail := "a rule is " + seenAfter(rule != nil, ruleTook) + ", a tag is " + seenAfter(tagged, tagTook)
+	detail := "a rule is " + seenAfter(rule != nil, ruleTook) + ", a tag is " +
+		seenAfter(tagged, tagTook)
 	if rule == nil || !tagged {
 		return wrong(detail)
 	}
@@ -167,7 +171,8 @@ func seenAfter(seen bool, took time.Duration) string {
 // indexed measures when a load balancer is found by its tags. However long that takes is no fault.
 func (t *trial) indexed(ctx context.Context) outcome {
 	took, found, err := t.until(ctx, func(ctx context.Context) (bool, error) {
-		all, err := t.Find(ctx, map[string]string{resource.TagInstallation: t.Installation}, "elasticloadbalancing:loadbalancer")
+		all, err := t.Find(ctx, map[string]string{resource.TagInstallation: t.Installation},
+			"elasticloadbalancing:loadbalancer")
 		_, found := all[t.balancer]
 		return found, err
 	})

@@ -68,7 +68,9 @@ func (p *Proof) Installations(ctx context.Context) ([]string, error) {
 func (p *Proof) remnants(ctx context.Context, prefix string) ([]remnant, error) {
 	var out []remnant
 	var failed []error
-	for _, find := range []func(context.Context, string) ([]remnant, error){p.balancersLeft, p.groupsLeft, p.certificatesLeft, p.firewallsLeft} {
+	for _, find := range []func(context.Context, string) ([]remnant, error){
+		p.balancersLeft, p.groupsLeft, p.certificatesLeft, p.firewallsLeft,
+	} {
 		found, err := find(ctx, prefix)
 		out, failed = append(out, found...), append(failed, err)
 	}
@@ -120,7 +122,8 @@ func (p *Proof) groupsLeft(ctx context.Context, prefix string) ([]remnant, error
 }
 
 // marked returns the resources whose own tags name such an installation.
-func (p *Proof) marked(ctx context.Context, prefix string, arns []string, remove func(context.Context, string) error) ([]remnant, error) {
+func (p *Proof) marked(ctx context.Context, prefix string, arns []string,
+	remove func(context.Context, string) error) ([]remnant, error) {
 	tags, err := p.TagsOf(ctx, arns)
 	if err != nil {
 		return nil, err
@@ -158,7 +161,8 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 				continue // it is gone
 			}
 			if err != nil {
-				failed = append(failed, awserr.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+", which has the host of such runs", err))
+				failed = append(failed, awserr.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+
+					", which has the host of such runs", err))
 				continue
 			}
 			found := map[string]string{}
@@ -181,7 +185,11 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 // firewallsLeft returns the security groups of runs. Rules that refer to each other do not prevent
 // the deletion: the rules of a group are deleted with it.
 func (p *Proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
-	found, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(network.InVPC(p.VPC), ec2types.Filter{Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"}})})
+	found, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
+		Filters: append(network.InVPC(p.VPC), ec2types.Filter{
+			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"},
+		}),
+	})
 	if err != nil {
 		return nil, err
 	}

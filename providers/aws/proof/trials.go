@@ -44,8 +44,13 @@ func (t *trial) values(ctx context.Context) outcome {
 func (t *trial) readBack(ctx context.Context) outcome {
 	asked := []elb.RuleCondition{
 		hosts("z.Prove.invalid", "a.prove.invalid"),
-		{Field: aws.String("http-header"), HttpHeaderConfig: &elb.HttpHeaderConditionConfig{HttpHeaderName: aws.String("X-Prove"), Values: []string{"Two"}}},
-		{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{"2001:db8::/32", "192.0.2.1/32"}}},
+		{Field: aws.String("http-header"),
+			HttpHeaderConfig: &elb.HttpHeaderConditionConfig{
+				HttpHeaderName: aws.String("X-Prove"), Values: []string{"Two"},
+			}},
+		{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{
+			Values: []string{"2001:db8::/32", "192.0.2.1/32"},
+		}},
 	}
 	got, err := t.ask(ctx, nil, asked...)
 	out := asItIs(got, err)
@@ -82,7 +87,8 @@ func (t *trial) expressions(ctx context.Context) outcome {
 // documentation may have none, which is no fault.
 func expressionsIn(balancer string, got answer, err error) outcome {
 	if got.refused && !account.Commercial(balancer) {
-		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which takes more of them: " + got.detail}
+		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which " +
+			"takes more of them: " + got.detail}
 	}
 	return asItIs(got, err)
 }
@@ -93,7 +99,10 @@ func expressionsIn(balancer string, got answer, err error) outcome {
 func (t *trial) source(ctx context.Context) outcome {
 	try := func(cidr string) (answer, error) {
 		return t.ask(ctx, []string{"source-ip", "source ip", "sourceip"}, hosts("warm.invalid"),
-			elb.RuleCondition{Field: aws.String("source-ip"), SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{cidr}}})
+			elb.RuleCondition{
+				Field:          aws.String("source-ip"),
+				SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{cidr}},
+			})
 	}
 	out := asItIs(try("192.0.2.1/32"))
 	const forbidden = "255.255.255.255/32"

@@ -69,7 +69,8 @@ func (s *Shields) Set(ctx context.Context, seen *lb.Observed, want string) error
 	} else if _, err := s.shields.CreateProtection(ctx, &shield.CreateProtectionInput{
 		Name: aws.String(s.nameOf(seen.Key)), ResourceArn: aws.String(arn),
 		// The role may delete protections only where they have the tag of the installation.
-		Tags: []shieldtypes.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String(s.Installation)}},
+		Tags: []shieldtypes.Tag{{Key: aws.String(resource.TagInstallation),
+			Value: aws.String(s.Installation)}},
 	}); err != nil && !awserr.Is(err, "ResourceAlreadyExists") {
 		return awserr.Explain("shielding "+arn, err)
 	}

@@ -53,8 +53,8 @@ func NewWebACLs(api resource.API, client *wafv2.Client, released rerouted) *WebA
 	return &WebACLs{API: api, waf: client, releases: released}
 }
 
-// rerouted reports whether rules of a load balancer changed a moment ago, so that it may still serve
-// the old ones.
+// rerouted reports whether rules of a load balancer changed a moment ago, so that it may still
+// serve the old ones.
 type rerouted interface{ ReroutedLately(arn string) bool }
 
 // LookUp returns the ARNs of the web ACLs that are asked for. An ARN is not looked up. The error
@@ -122,7 +122,8 @@ func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
 // address, as in partitions that lack it, or the account is not signed up for it.
 func missing(err error) bool {
 	var unknown *net.DNSError
-	return errors.As(err, &unknown) && unknown.IsNotFound || awserr.Is(err, "OptInRequired", "UnknownEndpoint")
+	return errors.As(err, &unknown) && unknown.IsNotFound ||
+		awserr.Is(err, "OptInRequired", "UnknownEndpoint")
 }
 
 // Attach attaches a web ACL to a load balancer, in place of any other; "" detaches ours.
@@ -149,7 +150,8 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 			ResourceArn: aws.String(arn), WebACLArn: aws.String(want),
 		})
 	}
-	if awserr.Is(err, "WAFUnavailableEntity") { // its answer for load balancers that were created a moment ago
+	// its answer for load balancers that were created a moment ago
+	if awserr.Is(err, "WAFUnavailableEntity") {
 		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
 	}
 	if err != nil {

@@ -164,8 +164,8 @@ func (r *Resources) wait(operation, kind string, call any, said error) {
 	}
 }
 
-// Unfound reports whether a call did not find a resource that this process created a moment ago, and
-// will be repeated.
+// Unfound reports whether a call did not find a resource that this process created a moment ago,
+// and will be repeated.
 func (r *Resources) Unfound(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -178,23 +178,28 @@ func (r *Resources) Unfound(id string) bool {
 }
 
 // madeBy returns the ARNs or IDs of the resources that a call created. The answer may also name
-// resources that existed before: the target groups that a rule forwards to, the certificates and the
-// trust store that an Ingress names.
+// resources that existed before: the target groups that a rule forwards to, the certificates and
+// the trust store that an Ingress names.
 func madeBy(in, out any) []string {
 	var made []*string
 	switch out := out.(type) {
 	case *elb.CreateLoadBalancerOutput:
-		made = convert.Each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string { return b.LoadBalancerArn })
+		made = convert.Each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string {
+			return b.LoadBalancerArn
+		})
 	case *elb.CreateListenerOutput:
 		made = convert.Each(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
 	case *elb.CreateRuleOutput:
 		made = convert.Each(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
 	case *elb.CreateTargetGroupOutput:
-		made = convert.Each(out.TargetGroups, func(g elbtypes.TargetGroup) *string { return g.TargetGroupArn })
+		made = convert.Each(out.TargetGroups, func(g elbtypes.TargetGroup) *string {
+			return g.TargetGroupArn
+		})
 	case *ec2.CreateSecurityGroupOutput:
 		made = append(made, out.GroupId)
 	case *acm.ImportCertificateOutput:
-		if asked, is := in.(*acm.ImportCertificateInput); is && asked.CertificateArn == nil { // with an ARN, it replaces that certificate
+		// with an ARN, it replaces that certificate
+		if asked, is := in.(*acm.ImportCertificateInput); is && asked.CertificateArn == nil {
 			made = append(made, out.CertificateArn)
 		}
 	}

@@ -32,9 +32,11 @@ const (
 type Releases struct {
 	settle time.Duration // how long AWS takes at most to deploy rules
 
-	gates     retry.Gates   // of target groups, certificates, security groups and listeners, by handle
-	inherited retry.Gates   // of what was released before this process started, by load balancer and kind
-	rerouted  retry.Backoff // load balancers whose rules changed, and that may still serve the old ones
+	gates retry.Gates // of target groups, certificates, security groups and listeners, by handle
+	// of what was released before this process started, by load balancer and kind
+	inherited retry.Gates
+	// load balancers whose rules changed, and that may still serve the old ones
+	rerouted retry.Backoff
 }
 
 // New returns Releases without state.
@@ -78,8 +80,8 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 	}
 }
 
-// ReroutedLately reports whether rules of a load balancer changed a moment ago, so that it may still
-// serve the old ones.
+// ReroutedLately reports whether rules of a load balancer changed a moment ago, so that it may
+// still serve the old ones.
 func (r *Releases) ReroutedLately(arn string) bool { return r.rerouted.Early(arn) }
 
 // Forget forgets a load balancer that was deleted.
@@ -113,7 +115,8 @@ func kindOf(handle string) string {
 // DeleteUnused deletes a resource, unless it is too early or AWS says that it is in use. What
 // another process released counts as released now, if a load balancer exists that may still
 // send requests there; all things of a kind at the same time.
-func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id string, remove func() error) error {
+func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id string,
+	remove func() error) error {
 	g := r.gates.At(id, func() *retry.Gate {
 		return r.inherited.At(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
 			if seen.Exists {
@@ -133,9 +136,11 @@ func (r *Releases) DeleteListener(ctx context.Context, handle string, remove fun
 }
 
 // throughGate deletes a resource if its gate lets the call through.
-func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate, remove func() error) error {
+func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate,
+	remove func() error) error {
 	err := g.Through(ctx, func(err error) bool {
-		return errors.Is(err, providers.ErrPending) || awserr.Is(err, "ResourceInUse", "DependencyViolation")
+		return errors.Is(err, providers.ErrPending) ||
+			awserr.Is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
 	if errors.Is(err, retry.ErrShut) {
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)

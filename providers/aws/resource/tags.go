@@ -100,10 +100,13 @@ type API struct {
 
 // Find lists the resources with some tags by ARN, with all of their tags; an empty value stands for
 // any. It uses the index of tags, which may lack new resources and have deleted ones.
-func (r API) Find(ctx context.Context, tags map[string]string, types ...string) (map[string]map[string]string, error) {
+func (r API) Find(ctx context.Context, tags map[string]string,
+	types ...string) (map[string]map[string]string, error) {
 	// A page has as many tags as AWS allows. A page could have a number of resources instead; AWS does
 	// not document requests with both.
-	in := &resourcegroupstaggingapi.GetResourcesInput{ResourceTypeFilters: types, TagsPerPage: aws.Int32(500)}
+	in := &resourcegroupstaggingapi.GetResourcesInput{
+		ResourceTypeFilters: types, TagsPerPage: aws.Int32(500),
+	}
 	for _, k := range slices.Sorted(maps.Keys(tags)) {
 		filter := tagging.TagFilter{Key: aws.String(k)}
 		if tags[k] != "" {
@@ -153,7 +156,9 @@ func (r API) TagsOf(ctx context.Context, arns []string) (map[string]map[string]s
 
 // Tag adds tags to a resource of Elastic Load Balancing.
 func (r API) Tag(ctx context.Context, arn string, tags map[string]string) error {
-	_, err := r.ELB.AddTags(ctx, &elbapi.AddTagsInput{ResourceArns: []string{arn}, Tags: ELBTags(tags)})
+	_, err := r.ELB.AddTags(ctx, &elbapi.AddTagsInput{
+		ResourceArns: []string{arn}, Tags: ELBTags(tags),
+	})
 	return awserr.Explain("tagging "+arn, err)
 }
 
@@ -177,6 +182,7 @@ func Unsigned(tags map[string]string) map[string]string {
 
 // Untag removes tags from a resource of Elastic Load Balancing.
 func (r API) Untag(ctx context.Context, arn string, names []string) error {
-	_, err := r.ELB.RemoveTags(ctx, &elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
+	_, err := r.ELB.RemoveTags(ctx,
+		&elbapi.RemoveTagsInput{ResourceArns: []string{arn}, TagKeys: names})
 	return awserr.Explain("removing tags of "+arn, err)
 }

@@ -25,8 +25,10 @@ func ExplainUntagged(what, arn string, tags, ours map[string]string) error {
 	if tags[TagInstallation] != "" {
 		return fmt.Errorf("%s is somebody else's: %w", what, providers.ErrRejected)
 	}
-	return fmt.Errorf("%s has the name that this installation gives, and not its tags: it is somebody else's, or has lost them. "+
-		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what, addTags(arn, ours), providers.ErrRejected)
+	return fmt.Errorf("%s has the name that this installation gives, and not its tags: it is "+
+		"somebody else's, or has lost them. "+
+		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what,
+		addTags(arn, ours), providers.ErrRejected)
 }
 
 // ExplainDenied adds to a refusal, about a resource inside a load balancer of ours, that the
@@ -35,7 +37,8 @@ func ExplainDenied(err error, what, arn string, tags, ours map[string]string) er
 	if !errors.Is(err, providers.ErrDenied) || tags[TagInstallation] != "" {
 		return err
 	}
-	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them back: %s: %w",
+	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them "+
+		"back: %s: %w",
 		what, addTags(arn, ours), err)
 }
 

@@ -55,7 +55,9 @@ func ofClass(tags map[string]string) func(name string) bool {
 	for part := range slices.Chunk([]byte(tags[tagWrittenTags]), markLength) {
 		marks[string(part)] = true
 	}
-	return func(name string) bool { return marks[mark(name)] || slices.Contains(listed, TagWritten+name) }
+	return func(name string) bool {
+		return marks[mark(name)] || slices.Contains(listed, TagWritten+name)
+	}
 }
 
 // ListWritten adds the list of settings that were written.
@@ -121,7 +123,8 @@ func Quote(word string) string {
 	var out strings.Builder
 	for i := range len(word) {
 		switch c := word[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("_.:/+-@", c) >= 0:
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9',
+			strings.IndexByte("_.:/+-@", c) >= 0:
 			out.WriteByte(c)
 		default:
 			fmt.Fprintf(&out, "=%02X", c)

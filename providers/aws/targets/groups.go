@@ -47,8 +47,10 @@ func (gs *Store) Create(
 		tags = resource.Unsigned(tags)
 	}
 	wanted := convert.ToHealth(g)
-	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc), aws.Int32(anyPort)
-	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol), aws.String(string(g.Version))
+	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc),
+		aws.Int32(anyPort)
+	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol),
+		aws.String(string(g.Version))
 	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
 	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
 	out, err := gs.ELB.CreateTargetGroup(
@@ -88,7 +90,8 @@ func (gs *Store) Create(
 // tagsFor returns the tags of a target group after its settings were written.
 func (gs *Store) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 	tags := gs.Owned(key, g.Tags)
-	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID), g.Service, string(g.Port)
+	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID),
+		g.Service, string(g.Port)
 	resource.MarkTags(tags, g.Tags)
 	resource.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
 	tags[resource.TagDigest] = string(g.Digest)
@@ -143,7 +146,8 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	reads.SetLimit(throttle.AtOnce)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn)); awserr.Is(err, "TargetGroupNotFound") {
+			health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn))
+			if awserr.Is(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago
 			}
 			return err
@@ -154,7 +158,8 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	}
 	used := map[int32]bool{}
 	for i, g := range there {
-		for _, port := range network.CheckPort(routing.HealthCheck{Port: aws.ToString(g.HealthCheckPort)}) {
+		for _, port := range network.CheckPort(
+			routing.HealthCheck{Port: aws.ToString(g.HealthCheckPort)}) {
 			used[port] = true
 		}
 		for _, t := range health[i] {
@@ -178,7 +183,8 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 			return nil, awserr.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
-			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName), resource.NamePrefix) {
+			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName),
+				resource.NamePrefix) {
 				all = append(all, g)
 			}
 		}
@@ -188,11 +194,13 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string {
 			return aws.ToString(g.TargetGroupArn)
 		}))
-		if err != nil && !awserr.Is(err, "TargetGroupNotFound") { // one that was deleted a moment ago fails the call for all of them
+		// one that was deleted a moment ago fails the call for all of them
+		if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
 			return nil, err
 		}
 		for _, g := range part {
-			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read || found[resource.TagInstallation] == gs.Installation {
+			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read ||
+				found[resource.TagInstallation] == gs.Installation {
 				out = append(out, g)
 			}
 		}
@@ -217,7 +225,9 @@ func (gs *Store) AwaitHealthy(ctx context.Context, key lb.Key, id lb.GroupID) er
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool { return t.State == lb.HealthHealthy }) {
+		if slices.ContainsFunc(targets, func(t lb.TargetHealth) bool {
+			return t.State == lb.HealthHealthy
+		}) {
 			gs.unhealthy.Forget(arn)
 			return nil
 		}

@@ -92,8 +92,8 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 }
 
 // SetTargets makes targets the members of a group: it registers those that are missing, then
-// deregisters the others. It does not read the members where they are known. If AWS then refuses the
-// change, it reads them and tries once more: a target may have been deregistered by others.
+// deregisters the others. It does not read the members where they are known. If AWS then refuses
+// the change, it reads them and tries once more: a target may have been deregistered by others.
 func (gs *Store) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
@@ -103,7 +103,8 @@ func (gs *Store) SetTargets(
 	}
 	gs.removeRefusals(arn, want)
 	if known := gs.membersOf(arn); time.Since(known.since) < membershipLife {
-		if err := gs.changeMembers(ctx, key, arn, known.members, want); !errors.Is(err, providers.ErrRejected) || errors.Is(err, errUnacceptable) {
+		if err := gs.changeMembers(ctx, key, arn, known.members,
+			want); !errors.Is(err, providers.ErrRejected) || errors.Is(err, errUnacceptable) {
 			return err
 		}
 	}
@@ -120,7 +121,9 @@ func (gs *Store) changeMembers(
 ) error {
 	var missing, surplus []lb.Target
 	for _, t := range want {
-		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool { return h.Target == t && h.State != lb.HealthDraining }) {
+		if !slices.ContainsFunc(have, func(h lb.TargetHealth) bool {
+			return h.Target == t && h.State != lb.HealthDraining
+		}) {
 			missing = append(missing, t)
 		}
 	}

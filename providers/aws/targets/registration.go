@@ -67,7 +67,9 @@ func (i *registration) err() error {
 
 // settled reports whether a target was registered or refused.
 func (i *registration) settled(t lb.Target) bool {
-	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool { return r.target == t })
+	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool {
+		return r.target == t
+	})
 }
 
 // addressOfTarget returns the address and the port of a target as text.

@@ -88,7 +88,8 @@ func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, 
 	if err != nil {
 		return "", err
 	}
-	if arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name); err != nil {
+	arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
+	if err != nil {
 		return "", err
 	}
 	tags, err := gs.TagsOf(ctx, []string{arn})
@@ -96,7 +97,8 @@ func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, 
 		return "", err
 	}
 	if !gs.Owns(key, tags[arn]) {
-		err := resource.ExplainUntagged("target group "+name, arn, tags[arn], attributes.With(gs.Owned(key, nil), resource.TagGroup, string(id)))
+		err := resource.ExplainUntagged("target group "+name, arn, tags[arn],
+			attributes.With(gs.Owned(key, nil), resource.TagGroup, string(id)))
 		if gs.lostTags(arn) { // the answer may lack tags: that is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
@@ -181,7 +183,8 @@ func (gs *Store) removeMissing(key lb.Key, some []string, there []elb.TargetGrou
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	for name, arn := range gs.arns {
-		if name.key == key && slices.Contains(some, arn) && !slices.ContainsFunc(there, func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn }) {
+		if name.key == key && slices.Contains(some, arn) && !slices.ContainsFunc(there,
+			func(g elb.TargetGroup) bool { return aws.ToString(g.TargetGroupArn) == arn }) {
 			delete(gs.arns, name)
 			delete(gs.members, arn)
 		}

@@ -19,7 +19,8 @@ import (
 // Deadlines are how long AWS may take. The wait for a turn is not part of either.
 type Deadlines struct {
 	Attempt time.Duration // for each attempt of a call
-	Call    time.Duration // for a call with all of its attempts, and with the credentials that it needs
+	// for a call with all of its attempts, and with the credentials that it needs
+	Call time.Duration
 }
 
 // Usual are the deadlines where none are set.
@@ -57,14 +58,19 @@ func Late(err error) bool {
 // Into puts the deadline of a call around all of it, and that of an attempt behind the wait for its
 // turn.
 func (d Deadlines) Into(stack *middleware.Stack) error {
-	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call), middleware.Before); err != nil { //nolint:misspell // the SDK names it so
+	//nolint:misspell // the SDK names it so
+	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call),
+		middleware.Before); err != nil {
 		return err
 	}
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.attempt), "Pace", middleware.After) //nolint:misspell // the SDK names it so
+	//nolint:misspell // the SDK names it so
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.attempt),
+		"Pace", middleware.After)
 }
 
 // call ends a call that takes too long.
-func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput,
+	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	late := unanswered{awsmiddleware.GetOperationName(ctx), d.Call, true}
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -79,11 +85,13 @@ func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput, next
 
 // attempt ends an attempt that takes too long, and does not begin one that changes something for an
 // operator that may not change anything any more.
-func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput,
+	next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	if !reads(operation) {
 		if err := providers.MayWrite(ctx); err != nil {
-			return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("calling %s: %w", operation, err)
+			return middleware.FinalizeOutput{}, middleware.Metadata{},
+				fmt.Errorf("calling %s: %w", operation, err)
 		}
 	}
 	timed, cancel := context.WithTimeout(ctx, d.Attempt)

@@ -78,7 +78,9 @@ func classOf(service, operation string) string {
 
 // reads reports whether a call changes nothing.
 func reads(operation string) bool {
-	return slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(p string) bool { return strings.HasPrefix(operation, p) })
+	return slices.ContainsFunc([]string{"Describe", "List", "Get"}, func(p string) bool {
+		return strings.HasPrefix(operation, p)
+	})
 }
 
 // A Request is a call that was made, an attempt that is made again included.
@@ -98,18 +100,25 @@ type Pacer struct {
 func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
 	p := &Pacer{buckets: map[string]*bucket{}, tell: tell}
 	for class, r := range rates {
-		p.buckets[class] = &bucket{turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond}
+		p.buckets[class] = &bucket{
+			turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond,
+		}
 	}
 	return p
 }
 
 // Into puts the pacer where the SDK makes each attempt of a call.
 func (p *Pacer) Into(stack *middleware.Stack) error {
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry", middleware.After) //nolint:misspell // the SDK names it so
+	//nolint:misspell // the SDK names it so
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry",
+		middleware.After)
 }
 
-func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
-	r := Request{Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx)}
+func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
+	next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+	r := Request{
+		Service: awsmiddleware.GetServiceID(ctx), Operation: awsmiddleware.GetOperationName(ctx),
+	}
 	b := p.buckets[classOf(r.Service, r.Operation)]
 	came := time.Now()
 	if b != nil {
@@ -118,7 +127,8 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput, next midd
 		err := b.turns.Wait(ctx)
 		w.goOn()
 		if err != nil {
-			return middleware.FinalizeOutput{}, middleware.Metadata{}, fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
+			return middleware.FinalizeOutput{}, middleware.Metadata{},
+				fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
 		}
 	}
 	r.Waited = time.Since(came)

@@ -1,5 +1,5 @@
-// Package certificates holds the certificates of the fake cloud: imported ones, and those of its own
-// certificate authority.
+// Package certificates holds the certificates of the fake cloud: imported ones, and those of its
+// own certificate authority.
 package certificates
 
 import (

@@ -40,14 +40,16 @@ func New(g lb.TargetGroup, o Options) *Group {
 
 // Speaks reports whether the group uses the protocol of a target group.
 func (p *Group) Speaks(g lb.TargetGroup) bool {
-	return p.Scheme == strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP))) && p.version == g.Version
+	return p.Scheme == strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP))) &&
+		p.version == g.Version
 }
 
 // newTransport returns the connections to one member.
 func (p *Group) newTransport() *http.Transport {
 	return &http.Transport{
-		DialContext:           (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
-		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // clouds take any certificate from their targets
+		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		//nolint:gosec // clouds take any certificate from their targets
+		TLSClientConfig:       &tls.Config{InsecureSkipVerify: true},
 		Protocols:             protocols(p.Scheme, p.version),
 		DisableCompression:    true, // clients and targets agree on it
 		MaxIdleConnsPerHost:   256,
@@ -112,7 +114,9 @@ func (p *Group) next(tried []*member) *member {
 
 // Ready reports whether a member is healthy.
 func (p *Group) Ready() bool {
-	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool { return m.state() == lb.HealthHealthy })
+	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool {
+		return m.state() == lb.HealthHealthy
+	})
 }
 
 // Stop ends all requests to the group.

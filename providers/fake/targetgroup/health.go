@@ -121,12 +121,13 @@ func call(ctx context.Context, transport *http.Transport, at, success string) er
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {
-	return send(ctx, transport, http.MethodGet, at, http.Header{}, func(response *http.Response) error {
-		if !succeeds(response.StatusCode, success) {
-			return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
-		}
-		return nil
-	})
+	return send(ctx, transport, http.MethodGet, at, http.Header{},
+		func(response *http.Response) error {
+			if !succeeds(response.StatusCode, success) {
+				return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
+			}
+			return nil
+		})
 }
 
 // send sends a request without a body, and judges the response after its end.
