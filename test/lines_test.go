@@ -94,6 +94,9 @@ func tableRows(files *token.FileSet, file *ast.File) map[int]bool {
 		var rows []ast.Node
 		switch n := n.(type) {
 		case *ast.CompositeLit:
+			if isStruct(n) {
+				return true
+			}
 			for _, e := range n.Elts {
 				rows = append(rows, e)
 			}
@@ -112,21 +115,38 @@ func tableRows(files *token.FileSet, file *ast.File) map[int]bool {
 	return out
 }
 
+// isStruct reports whether a literal has names of fields.
+func isStruct(n *ast.CompositeLit) bool {
+	if _, isMap := n.Type.(*ast.MapType); isMap || len(n.Elts) == 0 {
+		return false
+	}
+	kv, keyed := n.Elts[0].(*ast.KeyValueExpr)
+	if !keyed {
+		return false
+	}
+	_, named := kv.Key.(*ast.Ident)
+	return named
+}
+
 // addRows adds the lines that have exactly one of the rows, and nothing else, if these are enough
 // for a table.
 func addRows(to map[int]bool, files *token.FileSet, rows []ast.Node) {
 	on := map[int]int{}
 	for _, r := range rows {
+		on[files.Position(r.Pos()).Line]++
+	}
+	var lines []int
+	for _, r := range rows {
 		first, last := files.Position(r.Pos()).Line, files.Position(r.End()).Line
-		if first == last && !isWord(r) {
-			on[first]++
+		if first == last && on[first] == 1 && !isWord(r) {
+			lines = append(lines, first)
 		}
 	}
-	if len(on) < fewestRows {
+	if len(lines) < fewestRows {
 		return
 	}
-	for line, count := range on {
-		to[line] = to[line] || count == 1
+	for _, line := range lines {
+		to[line] = true
 	}
 }
 
@@ -156,6 +176,7 @@ func TestWhichLinesAreTooWide(t *testing.T) {
 		"three rows":             {"var a = []struct{ a string }{\n" + strings.Repeat(row, 3) + "}\n", 3},
 		"a table of four rows":   {"var a = []struct{ a string }{\n" + strings.Repeat(row, 4) + "}\n", 0},
 		"a row that is too wide": {"var a = []struct{ a string }{\n" + strings.Repeat(row, 3) + strings.ReplaceAll(row, long, long+long) + "}\n", 1},
+		"fields":                 {"var a = b{\n" + strings.Repeat("\tc: []string{`"+long+"`},\n", 4) + "}\n", 4},
 		"a list":                 {"var a = []string{\n" + strings.Repeat("\t"+`"`+long+`",`+"\n", 4) + "}\n", 4},
 	}
 	for name, c := range cases {

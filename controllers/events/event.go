@@ -76,7 +76,9 @@ func (n Event) Object() *eventsv1.Event {
 	readable := strings.TrimRight(n.about.Name[:min(len(n.about.Name), 200)], ".-")
 	here, _ := os.Hostname()
 	return &eventsv1.Event{
-		ObjectMeta:          metav1.ObjectMeta{Namespace: n.about.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8])},
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: n.about.Namespace, Name: readable + "." + hex.EncodeToString(sum[:8]),
+		},
 		EventTime:           metav1.NowMicro(),
 		ReportingController: "fairlead",
 		ReportingInstance:   cmp.Or(here, "fairlead"),

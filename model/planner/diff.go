@@ -137,7 +137,8 @@ func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison,
 	known *overlapCache, renewed []plan.ReplaceCertificate, parking parkingMode) *difference {
 	d := &difference{
-		seen: seen, want: want, caps: c, overlaps: known, inUse: plan.GroupsInUse(seen), loadBalancerReady: absent, webACLReady: absent, firewallUnused: absent,
+		seen: seen, want: want, caps: c, overlaps: known, inUse: plan.GroupsInUse(seen),
+		loadBalancerReady: absent, webACLReady: absent, firewallUnused: absent,
 		imported: map[lb.CertificateID]int{}, registered: map[lb.GroupID]int{},
 		healthy: map[lb.GroupID]int{},
 		sticky:  map[lb.GroupID]int{}, notSticky: map[lb.GroupID]int{},

@@ -119,13 +119,15 @@ var Table = []Setting{
 		forbidden: func(c *class) bool { return !c.Order },
 	},
 	{
-		Annotation: Scheme, Class: "scheme", Type: oneOf(v1alpha1.SchemeInternal, v1alpha1.SchemeInternetFacing), Default: v1alpha1.SchemeInternal,
+		Annotation: Scheme, Class: "scheme", Type: oneOf(v1alpha1.SchemeInternal,
+			v1alpha1.SchemeInternetFacing), Default: v1alpha1.SchemeInternal,
 		About: Placement, Merge: OwnLoadBalancer, Decides: ClassDecides,
 		Example: v1alpha1.SchemeInternetFacing,
 		Doc: "Where the load balancer can be reached from. Where the class sets a scheme, no other can " +
 			"be asked for. A change is a move to another load balancer.",
 		Good: []string{"internal", "internet-facing"}, Bad: []string{"", "public", "Internal"},
-		Restricts: true, OtherNames: []string{"loadbalancerscheme", "visibility", "exposure", "networktype", "loadbalancertype"},
+		Restricts: true, OtherNames: []string{"loadbalancerscheme", "visibility", "exposure",
+			"networktype", "loadbalancertype"},
 		put:     func(v *Values, text string) error { v.Scheme = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.Scheme }),
 		exposes: func(value string, given Values) bool {

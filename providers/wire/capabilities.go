@@ -34,13 +34,15 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			StrictRedirects: c.StrictRedirects,
 		},
 		Limits: v1.Limits{
-			Rules:                  v1.Limit{Max: c.Rules, Quota: c.Quotas.Rules},
-			TargetGroups:           v1.Limit{Max: c.TargetGroups, Quota: c.Quotas.TargetGroups},
-			Certificates:           v1.Limit{Max: c.Certificates, Quota: c.Quotas.Certificates},
-			Listeners:              v1.Limit{Max: c.Listeners, Quota: c.Quotas.Listeners},
-			TargetsPerGroup:        v1.Limit{Max: c.TargetsPerGroup, Quota: c.Quotas.TargetsPerGroup},
-			TargetsPerLoadBalancer: v1.Limit{Max: c.TargetsPerLoadBalancer, Quota: c.Quotas.TargetsPerLoadBalancer},
-			VerifyingListeners:     c.Verifying, MinPriority: c.MinPriority, MaxPriority: c.MaxPriority,
+			Rules:           v1.Limit{Max: c.Rules, Quota: c.Quotas.Rules},
+			TargetGroups:    v1.Limit{Max: c.TargetGroups, Quota: c.Quotas.TargetGroups},
+			Certificates:    v1.Limit{Max: c.Certificates, Quota: c.Quotas.Certificates},
+			Listeners:       v1.Limit{Max: c.Listeners, Quota: c.Quotas.Listeners},
+			TargetsPerGroup: v1.Limit{Max: c.TargetsPerGroup, Quota: c.Quotas.TargetsPerGroup},
+			TargetsPerLoadBalancer: v1.Limit{
+				Max: c.TargetsPerLoadBalancer, Quota: c.Quotas.TargetsPerLoadBalancer,
+			},
+			VerifyingListeners: c.Verifying, MinPriority: c.MinPriority, MaxPriority: c.MaxPriority,
 		},
 		TargetGroups: v1.GroupCapabilities{
 			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS,

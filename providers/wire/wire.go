@@ -154,7 +154,9 @@ func encodeTargetGroup(g lb.TargetGroup) *v1.TargetGroup {
 		ID: string(g.ID), Service: g.Service, Port: string(g.Port), TargetType: g.TargetType,
 		Protocol: string(g.Protocol), Version: string(g.Version),
 		Family: g.Family, Digest: string(g.Digest), Provider: json.RawMessage(g.Provider),
-		Settings: v1.GroupSettings{Health: v1.HealthCheck(g.Health), Attributes: g.Attributes, Tags: g.Tags},
+		Settings: v1.GroupSettings{
+			Health: v1.HealthCheck(g.Health), Attributes: g.Attributes, Tags: g.Tags,
+		},
 	}
 }
 
