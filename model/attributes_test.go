@@ -13,12 +13,16 @@ import (
 // An annotation of an attribute has the bounds that the attribute has on AWS.
 func TestAnnotationsOfAttributesHaveTheBoundsOfAWS(t *testing.T) {
 	for _, row := range settings.Table {
-		if row.Attribute == "" {
+		name, of := row.BalancerAttribute, lb.ALB().BalancerAttributes
+		if row.GroupAttribute != "" {
+			name, of = row.GroupAttribute, lb.ALB().GroupAttributes
+		}
+		if name == "" {
 			continue
 		}
-		known, is := lb.ALB().BalancerAttributes[row.Attribute]
+		known, is := of[name]
 		if !is {
-			t.Errorf("%s sets %s, which AWS does not have", row.Annotation, row.Attribute)
+			t.Errorf("%s sets %s, which AWS does not have", row.Annotation, name)
 			continue
 		}
 		if row.Type.Least != known.Least || row.Type.Most != known.Most ||

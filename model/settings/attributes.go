@@ -33,10 +33,48 @@ func parseAttributes(text string) (map[string]string, error) {
 	return out, nil
 }
 
+// A GroupAttribute is the value of an attribute of target groups, and the annotation that sets it.
+type GroupAttribute struct{ Value, Annotation string }
+
+// putListed stores the attributes that an annotation lists, without those that have an annotation
+// of their own.
+func putListed(annotation string) func(*Values, string) error {
+	return func(v *Values, text string) error {
+		listed, err := parseAttributes(text)
+		for name, value := range listed {
+			if v.GroupAttributes[name].Annotation == "" {
+				v.putGroupAttribute(name, GroupAttribute{value, annotation})
+			}
+		}
+		return err
+	}
+}
+
+func (v *Values) putGroupAttribute(name string, a GroupAttribute) {
+	if v.GroupAttributes == nil {
+		v.GroupAttributes = map[string]GroupAttribute{}
+	}
+	v.GroupAttributes[name] = a
+}
+
+// ofTargetGroups returns the row of an annotation that sets an attribute of target groups. It takes
+// priority over the same attribute in the list of all.
+func ofTargetGroups(attribute string, s Setting) Setting {
+	s.GroupAttribute = attribute
+	s.Without = "`target-group-attributes`, else the cloud's default"
+	s.About, s.Merge = ServicePorts, OldestPerTargets
+	s.Needs = "the attribute `" + attribute + "` of target groups, which AWS has"
+	s.put = func(v *Values, text string) error {
+		v.putGroupAttribute(attribute, GroupAttribute{s.Type.canonical(text), s.Annotation})
+		return nil
+	}
+	return s
+}
+
 // ofLoadBalancers returns the row of an annotation that sets an attribute of load balancers. The
 // class can set the attribute for all Ingresses, in `attributes`; else the oldest Ingress decides.
 func ofLoadBalancers(attribute string, s Setting) Setting {
-	s.Attribute = attribute
+	s.BalancerAttribute = attribute
 	s.Without = "what the oldest Ingress of the load balancer says, else the cloud's default"
 	s.About, s.Merge, s.Decides = LoadBalancer, OldestForAll, ClassDecides
 	s.Needs = "the attribute `" + attribute + "` of load balancers, which AWS has"

@@ -15,11 +15,14 @@ import (
 type Setting struct {
 	Annotation string // its full name on an Ingress; "" if Ingresses have no such annotation
 	// the field of a class that says the same, as in "healthCheck.path"; "" if there is none
-	Class     string
-	Attribute string // the attribute of load balancers that it sets; "" if it sets none
-	Type      Type
-	Default   string // the value that holds where neither says anything; "" if there is none
-	Without   string // what holds then, in words; "" where Default says it
+	Class string
+
+	// the attribute that it sets: of load balancers, or of target groups; "" for none
+	BalancerAttribute, GroupAttribute string
+
+	Type    Type
+	Default string // the value where neither the class nor the Ingress has one; "" for none
+	Without string // in words, the value then; "" where Default says it
 
 	About   Subject
 	Merge   Merge

@@ -15,31 +15,32 @@ import (
 
 // The names of annotations.
 const (
-	IngressClass      = "kubernetes.io/ingress.class"
-	Group             = Prefix + "group"
-	Order             = Prefix + "order"
-	Scheme            = Prefix + "scheme"
-	LoadBalancerName  = Prefix + "load-balancer-name"
-	TargetType        = Prefix + "target-type"
-	BackendProtocol   = Prefix + "backend-protocol"
-	BackendVersion    = Prefix + "backend-protocol-version"
-	GroupAttributes   = Prefix + "target-group-attributes"
-	ListenPorts       = Prefix + "listen-ports"
-	RequestConditions = Prefix + "conditions"
-	CertificateARN    = Prefix + "certificate-arn"
-	TLSPolicy         = Prefix + "tls-policy"
-	Inbound           = Prefix + "inbound"
-	WAFv2ACL          = Prefix + "wafv2-acl"
-	ShieldAdvanced    = Prefix + "shield-advanced"
-	IdleTimeout       = Prefix + "idle-timeout-seconds"
-	HealthPath        = Prefix + "health-check-path"
-	HealthPort        = Prefix + "health-check-port"
-	HealthProtocol    = Prefix + "health-check-protocol"
-	HealthInterval    = Prefix + "health-check-interval-seconds"
-	HealthTimeout     = Prefix + "health-check-timeout-seconds"
-	HealthHealthy     = Prefix + "health-check-healthy-threshold"
-	HealthUnhealthy   = Prefix + "health-check-unhealthy-threshold"
-	HealthCodes       = Prefix + "health-check-success-codes"
+	IngressClass          = "kubernetes.io/ingress.class"
+	Group                 = Prefix + "group"
+	Order                 = Prefix + "order"
+	Scheme                = Prefix + "scheme"
+	LoadBalancerName      = Prefix + "load-balancer-name"
+	TargetType            = Prefix + "target-type"
+	BackendProtocol       = Prefix + "backend-protocol"
+	BackendVersion        = Prefix + "backend-protocol-version"
+	TargetGroupAttributes = Prefix + "target-group-attributes"
+	DeregistrationDelay   = Prefix + "deregistration-delay-seconds"
+	ListenPorts           = Prefix + "listen-ports"
+	RequestConditions     = Prefix + "conditions"
+	CertificateARN        = Prefix + "certificate-arn"
+	TLSPolicy             = Prefix + "tls-policy"
+	Inbound               = Prefix + "inbound"
+	WAFv2ACL              = Prefix + "wafv2-acl"
+	ShieldAdvanced        = Prefix + "shield-advanced"
+	IdleTimeout           = Prefix + "idle-timeout-seconds"
+	HealthPath            = Prefix + "health-check-path"
+	HealthPort            = Prefix + "health-check-port"
+	HealthProtocol        = Prefix + "health-check-protocol"
+	HealthInterval        = Prefix + "health-check-interval-seconds"
+	HealthTimeout         = Prefix + "health-check-timeout-seconds"
+	HealthHealthy         = Prefix + "health-check-healthy-threshold"
+	HealthUnhealthy       = Prefix + "health-check-unhealthy-threshold"
+	HealthCodes           = Prefix + "health-check-success-codes"
 )
 
 // Values are the settings of an Ingress: those of its annotations, of its class, or the
@@ -50,9 +51,8 @@ type Values struct {
 	Scheme           string
 	LoadBalancerName string
 	TargetType       string
-	Protocol         routing.Protocol  // that targets speak; "" if the Ingress does not say it
-	Version          routing.Version   // of HTTP that targets speak; "" if the Ingress does not say it
-	Attributes       map[string]string // of target groups
+	Protocol         routing.Protocol // that targets speak; "" if the Ingress does not say it
+	Version          routing.Version  // of HTTP that targets speak; "" if the Ingress does not say it
 	Ports            []v1alpha1.ListenPort
 	TLSPolicy        string // that the Ingress asks for
 	TLSPolicyOfClass string // for all ports
@@ -61,6 +61,8 @@ type Values struct {
 	WebACL           string
 	Shield           string // true, false, or "" if neither is said
 	Conditions       Conditions
+	// GroupAttributes are the attributes of target groups that the Ingress asks for, by name.
+	GroupAttributes map[string]GroupAttribute
 	// BalancerAttributes are the attributes of load balancers that the Ingress asks for, by name.
 	BalancerAttributes map[string]string
 	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check
@@ -184,7 +186,7 @@ var Table = []Setting{
 		put: func(v *Values, text string) error { v.Version = routing.Version(text); return nil },
 	},
 	{
-		Annotation: GroupAttributes, Type: list("list of `name=value`", 0, mostAttributes, nil),
+		Annotation: TargetGroupAttributes, Type: list("list of `name=value`", 0, mostAttributes, nil),
 		Without: "the cloud's defaults",
 		About:   ServicePorts, Merge: OldestPerTargets,
 		Needs:   "attributes of target groups of these names, which AWS has",
@@ -194,11 +196,14 @@ var Table = []Setting{
 			"with that value, is left out, and its author is told.",
 		Good: []string{"a=b", "deregistration_delay.timeout_seconds=30, stickiness.enabled=true"},
 		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
-		put: func(v *Values, text string) (err error) {
-			v.Attributes, err = parseAttributes(text)
-			return err
-		},
+		put:  putListed(TargetGroupAttributes),
 	},
+	ofTargetGroups("deregistration_delay.timeout_seconds", Setting{
+		Annotation: DeregistrationDelay, Type: seconds(0, 3600), Example: "30",
+		Doc: "How long requests under way may take, once their target is removed, before the load " +
+			"balancer closes their connections.",
+		Good: []string{"0", "30", "3600"}, Bad: []string{"", "-1", "3601", "30s"},
+	}),
 	{
 		Annotation: ListenPorts, Class: "listenPorts",
 		Type: list("list of `HTTP:port` and `HTTPS:port`, or the same as JSON", 1, mostPorts,

@@ -16,6 +16,12 @@ func TestTheTableIsSound(t *testing.T) {
 			if s.put == nil && s.Class == "" {
 				return // the class of an Ingress, which package ingress reads
 			}
+			if s.Annotation != "" && (s.Doc == "" || s.About == "" || s.Merge == "" || s.Example == "") {
+				t.Error("an annotation has Doc, About, Merge and Example: the reference page shows them")
+			}
+			if s.Annotation != "" && s.Default+s.Without == "" {
+				t.Error("it has neither Default nor Without: what holds without it is on the reference page")
+			}
 			if len(s.Good) == 0 || len(s.Bad) == 0 {
 				t.Error("it has no good values, or no bad ones")
 			}
@@ -32,10 +38,10 @@ func TestTheTableIsSound(t *testing.T) {
 					t.Errorf("%q is accepted", value)
 				}
 			}
-			if (s.ofClass == nil) != (s.Class+s.Attribute == "") {
+			if (s.ofClass == nil) != (s.Class+s.BalancerAttribute == "") {
 				t.Error("it names a field of the class and does not read it, or reads one and does not name it")
 			}
-			if s.Decides != IngressDecides && s.Class+s.Attribute == "" {
+			if s.Decides != IngressDecides && s.Class+s.BalancerAttribute == "" {
 				t.Error("a class that does not have it cannot decide about it")
 			}
 		})

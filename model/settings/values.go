@@ -55,11 +55,25 @@ func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 		}
 	}
 	given.complete(said, c)
+	found = append(found, attributesSetTwice(said[Of(TargetGroupAttributes)], given)...)
 	given.Inbound, given.TLSPolicyOfClass = CanonicalInbound(given.Inbound), c.TLSPolicy
 	for _, s := range forbidden {
 		found = append(found, s.refusal(annotations[s.Annotation], given))
 	}
 	return given, found
+}
+
+// attributesSetTwice returns a finding for each attribute that the list and an annotation of its
+// own set to different values.
+func attributesSetTwice(listed string, given Values) (out []Finding) {
+	list, _ := parseAttributes(listed) // what is wrong with it is a finding already
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		if a := given.GroupAttributes[name]; a.Value != list[name] {
+			out = append(out, Finding{TargetGroupAttributes, diag.Warning, diag.SettingConflict,
+				fmt.Sprintf("%s says %s for %s, and takes priority", a.Annotation, a.Value, name)})
+		}
+	}
+	return out
 }
 
 // complete stores what holds: what the Ingress says, what the class says, or the default.
@@ -79,7 +93,7 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 			continue
 		}
 		value := s.value(said[s], c)
-		if s.Attribute != "" {
+		if s.BalancerAttribute != "" {
 			value = said[s] // the class sets its attributes itself
 		}
 		if value != "" {

@@ -45,6 +45,9 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if slices.ContainsFunc(tellings, telling.listens) && !s.has("requests") {
+				t.Fatal("the story has no requests: write some by hand, in a section `requests`")
+			}
 			for _, told := range tellings {
 				checkRequests(t, s, told)
 				checkPlan(t, s, told)
@@ -57,6 +60,10 @@ func TestGolden(t *testing.T) {
 				return
 			}
 			for _, name := range generated {
+				if s.section(name) == "" && got[name] != "" {
+					t.Errorf("the story has no %s yet: `make golden` writes them", name)
+					continue
+				}
 				if diff := cmp.Diff(s.section(name), got[name]); diff != "" {
 					t.Errorf("%s differ (-story +now); `make golden` writes them:\n%s", name, diff)
 				}
@@ -78,7 +85,8 @@ func TestEveryAnnotationIsInAStory(t *testing.T) {
 	}
 	for _, row := range settings.Table {
 		if row.Annotation != "" && !matters[row.Annotation] {
-			t.Errorf("in no story it matters that an Ingress has %s", row.Annotation)
+			t.Errorf("in no story %s makes a difference: add one to test/golden, "+
+				"under capabilities that have what it sets", row.Annotation)
 		}
 	}
 }
@@ -124,6 +132,11 @@ func (told telling) wanted() (out []lb.LoadBalancer) {
 		out = append(out, c.want)
 	}
 	return out
+}
+
+// listens reports whether requests are answered.
+func (told telling) listens() bool {
+	return slices.ContainsFunc(told.wanted(), func(l lb.LoadBalancer) bool { return len(l.Listeners) > 0 })
 }
 
 // A telling is a story under one capability set.

@@ -270,9 +270,17 @@ func (s *story) read(section string, secrets map[string][]string) (objects.Objec
 
 // decode adds one document to the objects of its kind.
 func decode(document []byte, o *objects.Objects) error {
-	var kind metav1.TypeMeta
+	var kind struct {
+		metav1.TypeMeta
+		Metadata struct{ Annotations map[string]any }
+	}
 	if err := yaml.Unmarshal(document, &kind); err != nil {
 		return err
+	}
+	for name, value := range kind.Metadata.Annotations {
+		if _, is := value.(string); !is {
+			return fmt.Errorf("annotation %s is %v: an API server takes strings only, so quote it", name, value)
+		}
 	}
 	switch kind.Kind {
 	case "Ingress":

@@ -110,16 +110,17 @@ func (v *MemberBackends) claimHealth(b *pooled) {
 // claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
 // already.
 func (v *MemberBackends) claimAttributes(b *pooled) {
-	for _, name := range slices.Sorted(maps.Keys(v.Settings.Attributes)) {
-		mine := routing.Attribute{Name: name, Value: v.Settings.Attributes[name], Owner: v.Owner,
-			Source: objects.AnnotationSource(v.Ingress, settings.GroupAttributes)}
+	for _, name := range slices.Sorted(maps.Keys(v.Settings.GroupAttributes)) {
+		asked := v.Settings.GroupAttributes[name]
+		mine := routing.Attribute{Name: name, Value: asked.Value, Owner: v.Owner,
+			Source: objects.AnnotationSource(v.Ingress, asked.Annotation)}
 		at, claimed := slices.BinarySearchFunc(b.Attributes, name,
 			func(a routing.Attribute, name string) int { return cmp.Compare(a.Name, name) })
 		switch {
 		case !claimed:
 			b.Attributes = slices.Insert(slices.Clone(b.Attributes), at, mine)
 		case b.Attributes[at].Value != mine.Value:
-			v.Found = append(v.Found, members.SettingConflict(v.Member, settings.GroupAttributes,
+			v.Found = append(v.Found, members.SettingConflict(v.Member, asked.Annotation,
 				fmt.Sprintf("%s decides on %s for %s, and says %s", b.Attributes[at].Owner, diag.Cut(name),
 					b.ID, diag.Cut(b.Attributes[at].Value))))
 		}

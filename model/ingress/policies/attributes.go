@@ -22,20 +22,22 @@ func WithMemberAttributes(
 	out := maps.Clone(ofClass)
 	for i := range settings.Table {
 		row := &settings.Table[i]
-		if row.Attribute == "" {
+		if row.BalancerAttribute == "" {
 			continue
 		}
 		value, by, told := members.LoadBalancerSetting{
 			Annotation: row.Annotation,
-			Said:       func(v settings.Values) string { return v.BalancerAttributes[row.Attribute] },
-			Asks:       func(value string) bool { return value != "" },
-			Same:       func(a, b string) bool { return a == b },
+			Said: func(v settings.Values) string {
+				return v.BalancerAttributes[row.BalancerAttribute]
+			},
+			Asks: func(value string) bool { return value != "" },
+			Same: func(a, b string) bool { return a == b },
 		}.Decide(s.Members)
 		found = append(found, told...)
 		if by == nil {
 			continue
 		}
-		if why := refuse(row.Attribute, value); why != "" {
+		if why := refuse(row.BalancerAttribute, value); why != "" {
 			found = append(found, objects.AboutAnnotation(by.Ingress, row.Annotation, diag.Warning,
 				diag.NotExpressible, fmt.Sprintf("%s; it is left out", why)))
 			continue
@@ -43,7 +45,7 @@ func WithMemberAttributes(
 		if out == nil {
 			out = map[string]string{}
 		}
-		out[row.Attribute] = value
+		out[row.BalancerAttribute] = value
 	}
 	return out, found
 }

@@ -36,7 +36,7 @@ func asking(t *testing.T, name string, whole bool, annotations map[string]string
 func TestTheOldestMemberDecidesAboutAnAttribute(t *testing.T) {
 	rows := 0
 	for _, row := range settings.Table {
-		if row.Attribute == "" {
+		if row.BalancerAttribute == "" {
 			continue
 		}
 		rows++
@@ -51,7 +51,7 @@ func TestTheOldestMemberDecidesAboutAnAttribute(t *testing.T) {
 		}}
 		class := map[string]string{"other": "a"}
 		got, found := WithMemberAttributes(s, class, func(string, string) string { return "" })
-		want := map[string]string{"other": "a", row.Attribute: one}
+		want := map[string]string{"other": "a", row.BalancerAttribute: one}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: attributes (-want +got):\n%s", row.Annotation, diff)
 		}
