@@ -84,9 +84,8 @@ type Options struct {
 	Version string
 	// Term names this operator for as long as it has the lease; empty where there is no election.
 	Term string
-	// May returns why this operator may not write now, as another may have the lease; nil where there
-	// is no election.
-	May func() error
+	// CheckLease returns an error if another operator may have the lease; nil without election.
+	CheckLease func() error
 	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10
 	// minutes.
 	ReconcileTimeout time.Duration
@@ -197,7 +196,7 @@ func (o Options) withDefaults(m manager.Manager) Options {
 // newGatherer returns what reads the cluster, and the records.
 func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(),
-		o.Namespace).InTerm(o.Term, o.May)
+		o.Namespace).InTerm(o.Term, o.CheckLease)
 	if o.ReadOnly {
 		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}

@@ -208,7 +208,7 @@ func TestAnAPIServerThatIsAwayTakesNothingWithIt(t *testing.T) {
 	end := w.load(func() error { return w.get(through, "http://shop.example/", "web-1") })
 	cloud := w.cloud.writes.Load()
 
-	// Longer than the lease: whoever cannot hold it works no longer.
+	// Longer than the lease: an operator that cannot renew it stops.
 	w.cluster.StopServer()
 	select {
 	case err := <-ended:

@@ -17,15 +17,15 @@ import (
 )
 
 // This file holds the age of the last renewal of the lease. client-go gives a lease up only when it
-// tries to renew it and fails for the renew deadline, so a process that was paused goes on working
-// for seconds after another one has the lease
+// tries to renew it and fails for the renew deadline, so a process that was paused continues for
+// seconds after another one has the lease
 // (https://pkg.go.dev/k8s.io/client-go/tools/leaderelection: a leader's clock is trusted to run at
 // about the rate of the others').
 
 // A lease is the lock of an election, with the time of its last renewal.
 type lease struct {
 	resourcelock.Interface
-	valid time.Duration // how long a renewal is valid
+	valid time.Duration // of a renewal
 
 	mu      sync.Mutex
 	renewed time.Time // when the last successful renewal was begun; zero without the lease
@@ -82,7 +82,7 @@ func (l *lease) Create(ctx context.Context, r resourcelock.LeaderElectionRecord)
 // another replica has taken meanwhile: it relies on its memory of being the leader, not on the
 // lease that it has just read (tryRelease in
 // https://github.com/kubernetes/client-go/blob/v0.37.2/tools/leaderelection/leaderelection.go). A
-// third replica, or the same one, would work beside the new leader at once.
+// third replica, or the same one, would become leader at once, beside the new leader.
 func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord) error {
 	if r.HolderIdentity == "" && !l.isOurs() {
 		l.setRenewed(time.Time{})
@@ -96,7 +96,7 @@ func (l *lease) Update(ctx context.Context, r resourcelock.LeaderElectionRecord)
 func (l *lease) renew(r resourcelock.LeaderElectionRecord, write func() error) error {
 	begun := time.Now()
 	if r.HolderIdentity != l.Identity() {
-		l.setRenewed(time.Time{}) // it is given up
+		l.setRenewed(time.Time{}) // the lease is given up
 	}
 	if err := write(); err != nil {
 		return err
@@ -113,9 +113,9 @@ func (l *lease) setRenewed(renewed time.Time) {
 	l.renewed = renewed
 }
 
-// holds returns why this process cannot rely on having the lease now. It measures the age of the
+// checkHeld returns an error if this process may have lost the lease. It measures the age of the
 // renewal on the monotonic clock and on the wall clock: the first one stops while a machine sleeps.
-func (l *lease) holds() error {
+func (l *lease) checkHeld() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.renewed.IsZero() {

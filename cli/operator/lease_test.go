@@ -44,7 +44,7 @@ func TestALeaseIsHeldForAWhileAfterItsRenewal(t *testing.T) {
 		ours, theirs := resourcelock.LeaderElectionRecord{HolderIdentity: "me"}, resourcelock.LeaderElectionRecord{HolderIdentity: "another"}
 		holds := func(when string, want bool) {
 			t.Helper()
-			if err := l.holds(); (err == nil) != want {
+			if err := l.checkHeld(); (err == nil) != want {
 				t.Errorf("%s: %v", when, err)
 			}
 		}
@@ -56,7 +56,7 @@ func TestALeaseIsHeldForAWhileAfterItsRenewal(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		holds("12 s after the write was begun", true)
 		time.Sleep(500 * time.Millisecond)
-		if err := l.holds(); err == nil || !strings.Contains(err.Error(), "last renewed 12.5s ago") {
+		if err := l.checkHeld(); err == nil || !strings.Contains(err.Error(), "last renewed 12.5s ago") {
 			t.Errorf("later: %v", err)
 		}
 		if err := l.Update(t.Context(), ours); err != nil {
@@ -146,8 +146,8 @@ func TestAReplicaThatWasPausedLeavesTheLeaseToTheNextOne(t *testing.T) {
 		}
 		first.pause.Store(int64(30 * time.Second))
 		<-firstEnded
-		if now := holder(); now != "second" || second.holds() != nil {
-			t.Errorf("after the pause the lease is held by %q, and the second replica may write: %v", now, second.holds())
+		if now := holder(); now != "second" || second.checkHeld() != nil {
+			t.Errorf("after the pause the lease is held by %q, and the second replica may write: %v", now, second.checkHeld())
 		}
 		stop()
 		<-secondEnded

@@ -22,10 +22,10 @@ import (
 )
 
 // This file runs the operator for a term, which ends with its lease. An operator that loses its
-// lease stands for election again in the same process: the data plane of a cloud may live there,
-// and has to go on while the API server does not answer.
+// lease competes for it again in the same process: the data plane of a cloud may run there, and has to
+// continue while the API server does not answer.
 
-// A term is what the operator needs from one election to the next.
+// A term holds the dependencies of the operator from one election to the next.
 type term struct {
 	*Settings
 	classes  classes.Options
@@ -34,43 +34,45 @@ type term struct {
 	requests *metrics.Requests
 	reads    *metrics.Reads
 
-	logger, libraries logr.Logger // of the operator, and of the libraries that it uses
+	logger, libraries logr.Logger // of the operator and of its libraries
 }
 
-// serve works term after term until the context ends. An operator that could not begin its first
-// term returns why.
+// serve runs term after term until the context ends. It returns an error if the first term could
+// not begin.
 func (t term) serve(ctx context.Context) error {
 	for {
-		elected, err := t.work(ctx)
+		elected, err := t.runTerm(ctx)
 		if err == nil || !elected || ctx.Err() != nil {
 			return err
 		}
-		t.logger.Error(err, "works no longer, and stands for election again once the API server answers")
-		if err := t.await(ctx); err != nil {
-			return nil //nolint:nilerr // it was told to stop
+		t.logger.Error(err, "lost the lease; will compete for it when the API server answers")
+		if err := t.awaitAPIServer(ctx); err != nil {
+			return nil //nolint:nilerr // the context has ended
 		}
 	}
 }
 
-// work works for one term. It reports whether the operator held a lease.
-func (t term) work(ctx context.Context) (elected bool, err error) {
+// runTerm runs the operator until it loses its lease or the context ends. It reports whether the
+// operator held the lease.
+func (t term) runTerm(ctx context.Context) (elected bool, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	options := t.manager(t.libraries)
 	options.NewClient = t.reads.NewClient
-	var may func() error
+	var checkLease func() error
 	var name string
 	if t.leaderElect {
 		lease, err := t.newLease(ctx, t.config)
 		if err != nil {
 			return false, err
 		}
-		options.LeaderElectionResourceLockInterface, may, name = lease, lease.holds, lease.Identity()
+		options.LeaderElectionResourceLockInterface = lease
+		checkLease, name = lease.checkHeld, lease.Identity()
 	}
-	loan := providers.Lend(t.cloud.Term(), may)
+	guarded := providers.Guard(t.cloud.Term(), checkLease)
 	left := t.remaining(ctx)
 	// A manager that has lost its lease does not wait for the changes that are under way.
-	defer func() { err = errors.Join(err, loan.CallBack(left())) }()
+	defer func() { err = errors.Join(err, guarded.Revoke(left())) }()
 	m, err := manager.New(t.config, options)
 	if err != nil {
 		return false, fmt.Errorf("starting the operator: %w", err)
@@ -81,7 +83,7 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 	if err := m.Add(progress{m, t.logger, t.leaderElect}); err != nil {
 		return false, fmt.Errorf("adding the log of its progress: %w", err)
 	}
-	err = controllers.Add(ctx, m, t.options(loan, may, name))
+	err = controllers.Add(ctx, m, t.options(guarded, checkLease, name))
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +99,9 @@ func (t term) work(ctx context.Context) (elected bool, err error) {
 }
 
 // options returns the options of the controllers.
-func (t term) options(cloud providers.Provider, may func() error, name string) controllers.Options {
+func (t term) options(
+	cloud providers.Provider, checkLease func() error, name string,
+) controllers.Options {
 	return controllers.Options{
 		Cloud:         providers.InTurns(cloud, t.cloudRate, t.cloudBurst),
 		Logger:        t.logger,
@@ -108,7 +112,7 @@ func (t term) options(cloud providers.Provider, may func() error, name string) c
 		DriftInterval: t.driftInterval,
 		Paused:        t.paused,
 		VanishedGrace: t.vanishedGrace,
-		May:           may,
+		CheckLease:    checkLease,
 		ManageClass:   t.manageClass,
 		Requests:      t.requests,
 		Reads:         t.reads,
@@ -126,19 +130,19 @@ func (t term) options(cloud providers.Provider, may func() error, name string) c
 
 // remaining returns how much of --shutdown-timeout is left. It begins when the context ends.
 func (t term) remaining(ctx context.Context) func() time.Duration {
-	told := make(chan time.Time, 1)
-	stop := context.AfterFunc(ctx, func() { told <- time.Now() })
+	ended := make(chan time.Time, 1)
+	stop := context.AfterFunc(ctx, func() { ended <- time.Now() })
 	return func() time.Duration {
 		if stop() {
-			return t.Shutdown // it was not told to stop: it has lost its lease
+			return t.Shutdown // the context goes on: the lease is lost
 		}
-		return max(0, t.Shutdown-time.Since(<-told))
+		return max(0, t.Shutdown-time.Since(<-ended))
 	}
 }
 
-// await waits until the API server is ready, or the context ends. The ports of the last term are
-// free by then.
-func (t term) await(ctx context.Context) error {
+// awaitAPIServer waits until the API server is ready, or the context ends. The ports of the last
+// term are free by then.
+func (t term) awaitAPIServer(ctx context.Context) error {
 	config := rest.CopyConfig(t.config)
 	config.Timeout = t.leaseRenewed
 	client, err := discovery.NewDiscoveryClientForConfig(config)

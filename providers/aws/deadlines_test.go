@@ -150,13 +150,13 @@ func TestALeaseIsAskedForBeforeEachCallThatChangesSomething(t *testing.T) {
 		client, p := newSilent(func(action string) bool { return action == "CreateTargetGroup" })
 		began := time.Now()
 		lost := errors.New("the lease is lost")
-		loan := providers.Lend(p, func() error {
+		guarded := providers.Guard(p, func() error {
 			if time.Since(began) > 10*time.Second {
 				return lost
 			}
 			return nil
 		})
-		_, err := loan.Apply(context.Background(), &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "shop/web:80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4"}})
+		_, err := guarded.Apply(context.Background(), &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "shop/web:80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4"}})
 		if !errors.Is(err, lost) {
 			t.Errorf("the error is %v", err)
 		}

@@ -39,7 +39,7 @@ type Options struct {
 
 // A Server serves one provider. It is an http.Handler.
 type Server struct {
-	provider   *providers.Loan
+	provider   *providers.Guarded
 	options    Options
 	closing    atomic.Bool
 	bounds     *bounds
@@ -59,7 +59,7 @@ func New(p providers.Provider, o Options) *Server {
 		o.MaxRequest = v1.MaxRequest
 	}
 	return &Server{
-		provider: providers.Lend(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(),
+		provider: providers.Guard(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(),
 		steps: newSteps(), members: newLocks(),
 		operations: newOperations(),
 	}
@@ -70,7 +70,7 @@ func New(p providers.Provider, o Options) *Server {
 func (s *Server) Close(timeout time.Duration) error {
 	s.closing.Store(true)
 	defer s.operations.cancel()
-	return s.provider.CallBack(timeout)
+	return s.provider.Revoke(timeout)
 }
 
 // ServeHTTP answers a request.

@@ -166,7 +166,7 @@ func TestTheDataPlaneOutlivesTheLease(t *testing.T) {
 	l.more(t, 50)
 
 	c.StopServer()
-	kube.Eventually(t, "it works no longer", func() bool { return strings.Contains(only.Log(), "works no longer") })
+	kube.Eventually(t, "it loses the lease", func() bool { return strings.Contains(only.Log(), "lost the lease") })
 	l.more(t, 200)
 	c.StartServer(t)
 	c.CreateIngress(t, namespace, "after", kube.Class, fmt.Sprintf(host, "after"))
