@@ -22,8 +22,8 @@ import (
 )
 
 // This file runs the operator for a term, which ends with its lease. An operator that loses its
-// lease competes for it again in the same process: the data plane of a cloud may run there, and has to
-// continue while the API server does not answer.
+// lease competes for it again in the same process: the data plane of a cloud may run there, and has
+// to continue while the API server does not answer.
 
 // A term holds the dependencies of the operator from one election to the next.
 type term struct {
