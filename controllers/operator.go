@@ -18,7 +18,6 @@ import (
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
-	"fairlead.dev/fairlead/controllers/defaultclass"
 	"fairlead.dev/fairlead/controllers/disputes"
 	"fairlead.dev/fairlead/controllers/events"
 	"fairlead.dev/fairlead/controllers/expectations"
@@ -26,6 +25,7 @@ import (
 	"fairlead.dev/fairlead/controllers/gauges"
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/loadbalancer"
+	"fairlead.dev/fairlead/controllers/managedclass"
 	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/orphans"
 	"fairlead.dev/fairlead/controllers/queue"
@@ -287,7 +287,7 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 	if w.options.Namespace == "" {
 		recorder = w.GetEventRecorder("fairlead")
 	}
-	class, sources := defaultclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(),
+	class, sources := managedclass.New(w.options.ManageClass, w.GetCache(), w.GetClient(),
 		recorder, w.Memories)
 	return queue.Controller[string]{
 		Liveness: w.liveness, Caches: w.caches,

@@ -100,7 +100,7 @@ var reasons = map[string]string{
 
 	"controllers":              "the operator, for the command that runs it",
 	"controllers/cluster":      "reading Kubernetes, with how fresh the answer is",
-	"controllers/defaultclass": "the reconciler of the default class, to be wired",
+	"controllers/managedclass": "the reconciler of the managed IngressClass, to be wired",
 	"controllers/disputes":     "whether another writer undoes what was written, and until when to wait",
 	"controllers/events":       "events, each sent once",
 	"controllers/proofs":       "what becomes of a plan that is not proven",

@@ -119,7 +119,7 @@ var layers = map[string][]string{
 
 	"controllers/cluster":        {"api/v1alpha1", "controllers/multimap", "controllers/podcache", "model/endpoints", "model/ingress/annotations", "model/lb", "model/printable", "model/secrets", "model/settings"},
 	"controllers/controllertest": {"api/v1alpha1", "controllers/cluster", "controllers/expectations", "controllers/gather", "controllers/records", "controllers/scheme", "model/ingress/classes", "model/lb", "model/plan", "providers/fake"},
-	"controllers/defaultclass":   {"api/v1alpha1", "controllers/cluster", "controllers/queue", "controllers/records", "model/diag", "model/ingress/classes"},
+	"controllers/managedclass":   {"api/v1alpha1", "controllers/cluster", "controllers/queue", "controllers/records", "model/diag", "model/ingress/classes"},
 	"controllers/disputes":       {"model/lb"},
 	"controllers/events":         {"api/v1alpha1", "controllers/cluster", "model/diag", "model/lb", "model/printable"},
 	"controllers/proofs":         {"api/v1alpha1", "model/compare", "model/diag", "model/lb", "model/plan", "model/printable", "model/proof", "model/routing"},
@@ -140,7 +140,7 @@ var layers = map[string][]string{
 	"controllers/targets":        {"api/v1alpha1", "controllers/cluster", "controllers/disputes", "controllers/multimap", "controllers/podcache", "controllers/queue", "controllers/waits", "model/endpoints", "model/ingress/backends", "model/lb", "model/routing", "providers"},
 	"controllers/unassigned":     {"api/v1alpha1", "controllers/cluster", "controllers/events", "controllers/gather", "controllers/ingresses", "controllers/queue", "model/diag"},
 	"controllers/waits":          {"api/v1alpha1", "controllers/queue", "model/lb", "providers"},
-	"controllers":                {"api/v1alpha1", "controllers/cluster", "controllers/defaultclass", "controllers/disputes", "controllers/events", "controllers/expectations", "controllers/gather", "controllers/gauges", "controllers/ingresses", "controllers/loadbalancer", "controllers/metrics", "controllers/orphans", "controllers/queue", "controllers/readiness", "controllers/records", "controllers/targets", "controllers/unassigned", "controllers/waits", "model/ingress/classes", "model/lb", "providers"},
+	"controllers":                {"api/v1alpha1", "controllers/cluster", "controllers/managedclass", "controllers/disputes", "controllers/events", "controllers/expectations", "controllers/gather", "controllers/gauges", "controllers/ingresses", "controllers/loadbalancer", "controllers/metrics", "controllers/orphans", "controllers/queue", "controllers/readiness", "controllers/records", "controllers/targets", "controllers/unassigned", "controllers/waits", "model/ingress/classes", "model/lb", "providers"},
 	"cli/flagvalue":              {},
 	"cli/version":                {},
 	"cli/reload":                 {},

@@ -34,7 +34,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		g = g.anew()
 	}
 	if err := g.Memories.Ready(ctx); err != nil {
-		return nil, fmt.Errorf("reading what is remembered: %w", err)
+		return nil, fmt.Errorf("reading the records: %w", err)
 	}
 	now := time.Now()
 	record, memory := g.Memories.Get(key), g.Memories.Memory(key, now)

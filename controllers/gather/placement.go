@@ -38,7 +38,7 @@ func (g *Gatherer) place(
 	ctx context.Context, ing *networkingv1.Ingress,
 ) (Placement, versions, error) {
 	if err := g.Memories.Ready(ctx); err != nil {
-		return Placement{}, nil, fmt.Errorf("reading what is remembered: %w", err)
+		return Placement{}, nil, fmt.Errorf("reading the records: %w", err)
 	}
 	name := cluster.RefOf(cluster.KindIngress, ing).String()
 	objects, seen, err := g.decisions(ctx, ing, name)

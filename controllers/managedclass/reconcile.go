@@ -1,6 +1,5 @@
-// Package defaultclass keeps an IngressClass in the cluster, where --manage-ingress-class says so,
-// so that Ingresses have one to name.
-package defaultclass
+// Package managedclass keeps the IngressClass of --manage-ingress-class in the cluster.
+package managedclass
 
 import (
 	"context"
@@ -27,23 +26,22 @@ import (
 	"fairlead.dev/fairlead/model/ingress/classes"
 )
 
-// A classMaker creates an IngressClass whenever it is missing. It never changes one that exists:
-// spec.controller is immutable, and its parameters and whether it is the default are for the owner
-// of the cluster to say.
+// A classMaker creates an IngressClass whenever it is missing. It never changes an existing one:
+// spec.controller is immutable, and the owner of the cluster sets the parameters and the default.
 type classMaker struct {
 	name   string
 	cache  client.Reader
 	writer client.Client
-	// nil where the operator may not write to the namespace default, which has the events about
-	// classes
+	// events is nil if the operator may not write to the namespace default, which has the events
+	// about classes.
 	events   events.EventRecorder
 	memories *records.Cache
 
-	last *networkingv1.IngressClassSpec // as it was before it was deleted
+	last *networkingv1.IngressClassSpec // of the class before it was deleted
 }
 
 // New returns a reconciler that creates an IngressClass whenever it is missing, and the sources
-// that trigger it. With no recorder it sends no events.
+// that trigger it. Without a recorder it sends no events.
 func New(name string, from cache.Cache, c client.Client, recorder events.EventRecorder,
 	known *records.Cache) (reconcile.TypedReconciler[string], []source.TypedSource[string]) {
 	maker := &classMaker{name: name, cache: c, writer: c, events: recorder, memories: known}
@@ -73,6 +71,7 @@ func (c *classMaker) Reconcile(ctx context.Context, name string) (reconcile.Resu
 	return reconcile.Result{}, nil
 }
 
+// create creates the class with its last spec. It logs a problem if the parameters are lost.
 func (c *classMaker) create(ctx context.Context) error {
 	class := &networkingv1.IngressClass{
 		ObjectMeta: metav1.ObjectMeta{Name: c.name},
@@ -84,8 +83,7 @@ func (c *classMaker) create(ctx context.Context) error {
 		return err
 	} else if lost {
 		log.FromContext(ctx).Info("cannot manage the IngressClass", "problem",
-			"it is missing, and what it served was under parameters that nobody knows any more; it has to "+
-				"be made by hand")
+			"it is missing, and the parameters of its load balancers are lost; create it by hand")
 		return nil
 	}
 	if err := c.writer.Create(ctx, class); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -94,11 +92,11 @@ func (c *classMaker) create(ctx context.Context) error {
 	return nil
 }
 
-// lostParameters reports whether a load balancer of the class is served under parameters. Without
-// them it might be open to more clients than its owner allows.
+// lostParameters reports whether a load balancer of the class has parameters. Without them it might
+// be open to more clients than its owner allows.
 func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	if err := c.memories.Ready(ctx); err != nil {
-		return false, fmt.Errorf("reading what is remembered: %w", err)
+		return false, fmt.Errorf("reading the records: %w", err)
 	}
 	for _, key := range c.memories.Keys() {
 		spec := c.memories.Get(key).Memory.Class
@@ -110,7 +108,7 @@ func (c *classMaker) lostParameters(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// sources are the class, and one request at the start, when it may be missing.
+// sources returns the watch of the class, and one request at the start, when it may be missing.
 func (c *classMaker) sources(from cache.Cache) []source.TypedSource[string] {
 	return []source.TypedSource[string]{
 		queue.Watch(from, &networkingv1.IngressClass{}, queue.ChangedSpec,

@@ -1,4 +1,4 @@
-package defaultclass
+package managedclass
 
 import (
 	"context"
@@ -183,7 +183,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 		}, down, ""},
 		"creating":            {remembered{}, creates(down), down, "creating IngressClass fairlead"},
 		"it is created twice": {remembered{}, creates(apierrors.NewAlreadyExists(schema.GroupResource{}, "fairlead")), nil, ""},
-		"remembering":         {remembered{err: down}, interceptor.Funcs{}, down, "reading what is remembered"},
+		"remembering":         {remembered{err: down}, interceptor.Funcs{}, down, "reading the records"},
 	} {
 		_, err := newTrial(c.kept, c.failing).Reconcile(t.Context(), "fairlead")
 		if !errors.Is(err, c.want) || err != nil && !strings.Contains(err.Error(), c.says) {
