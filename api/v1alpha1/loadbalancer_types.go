@@ -10,10 +10,6 @@ import (
 // object that is deleted is written again; what it remembered is then lost, but no load balancer
 // is.
 
-// IngressFinalizer is the finalizer of Ingresses that are served. It is added before anything of an
-// Ingress exists in the cloud, and removed once nothing does.
-const IngressFinalizer = Group + "/ingress"
-
 // PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it
 // with the value "true": what there would be to do is planned and reported, and not done.
 const PausedAnnotation = Group + "/paused"
