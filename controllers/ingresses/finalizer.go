@@ -1,0 +1,62 @@
+package ingresses
+
+import (
+	"context"
+	"fmt"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+)
+
+// This file adds the finalizer to Ingresses and removes it.
+
+// AddFinalizer adds the finalizer to an Ingress, if it is missing.
+func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
+	w.published.hold(nameOf(ing))
+	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
+		return nil
+	}
+	held := metadata{UID: ing.UID, Finalizers: []string{v1alpha1.IngressFinalizer}}
+	if err := w.patchFinalizers(ctx, ing, held); err != nil {
+		return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// RemoveFinalizer removes the finalizer from an Ingress, if it is there. An Ingress that is not
+// being deleted and has changed since it was read may belong to a load balancer again: that is
+// refused.
+func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
+	w.published.forget(nameOf(ing))
+	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
+		return nil
+	}
+	free := metadata{UID: ing.UID, WithoutFinalizers: []string{v1alpha1.IngressFinalizer}}
+	if ing.DeletionTimestamp.IsZero() {
+		free.ResourceVersion = ing.ResourceVersion
+	}
+	if err := w.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+	}
+	return nil
+}
+
+// patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name
+// is refused by its UID, and one that is being deleted by now takes no finalizer: these are
+// conflicts. Without a resource version the patch is made on the newest version, so that another
+// writer that updates the Ingress all the time does not keep it from being served or deleted.
+func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
+	of metadata) error {
+	err := w.client.Patch(ctx, named(ing), patch{Metadata: of})
+	deleting, _ := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
+	another, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
+	if deleting.Field == "metadata.finalizers" || another.Field == "metadata.uid" {
+		return apierrors.NewConflict(networkingv1.Resource("ingresses"), ing.Name, err)
+	}
+	return err
+}
