@@ -138,7 +138,7 @@ func TestWhatIsSaidToAnIngressThatDeparts(t *testing.T) {
 			if c.protected {
 				o.Plan.Diagnostics = []diag.Diagnostic{protected}
 			}
-			if err := b.partWith(t.Context(), o, who, o.Snapshot.Departed["shop/web"]); err != nil {
+			if err := b.unpublishDeparted(t.Context(), o, who, o.Snapshot.Departed["shop/web"]); err != nil {
 				t.Fatal(err)
 			}
 			if stays := len(b.ingress().Status.LoadBalancer.Ingress) > 0; stays != c.stays {
@@ -195,7 +195,7 @@ func TestAReleasedIngressLosesTheFinalizer(t *testing.T) {
 			if !c.gone {
 				free["shop/web"] = b.ingress()
 			}
-			if err := b.release(t.Context(), o, free); errors.Is(err, refuses) != c.refused || err != nil && !c.refused {
+			if err := b.removeFinalizers(t.Context(), o, free); errors.Is(err, refuses) != c.refused || err != nil && !c.refused {
 				t.Errorf("it ends with %v", err)
 			}
 			if held := controllerutil.ContainsFinalizer(b.ingress(), v1alpha1.IngressFinalizer); held != c.held {
@@ -234,7 +234,7 @@ func TestWhichStepsAreOfRoutes(t *testing.T) {
 		"one behind another step":            {[]plan.Planned{step(await), step(makes), step(takes, 1)}, true},
 		"a second one, beside a wait":        {[]plan.Planned{step(await), step(takes, 0), step(takes)}, true},
 	} {
-		if got := routed(plan.Plan{Steps: c.steps}); got != c.want {
+		if got := removesRoutes(plan.Plan{Steps: c.steps}); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -2,25 +2,31 @@ package loadbalancer
 
 import (
 	"context"
+	"maps"
+	"slices"
 
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/ingresses"
+	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps Ingresses from being removed while the cloud has resources for them.
+// This file adds the finalizer to Ingresses before the cloud has resources for them, and removes it
+// after these are deleted.
 
-// addFinalizers adds every member to the record, and the finalizer to every Ingress, before
-// anything of it exists in the cloud: wherever this process ends, the next one knows what to
-// delete.
+// addFinalizers adds every member to the record, and the finalizer to every Ingress, before the
+// cloud has resources for it. After a crash the next process reads from them what to delete.
 func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
 	if r.ReadOnly {
 		return nil
 	}
-	if err := r.enrol(ctx, g); err != nil {
+	if err := r.recordMembers(ctx, g); err != nil {
 		return err
 	}
 	for _, m := range g.Members {
@@ -36,9 +42,9 @@ func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 	})
 }
 
-// enrol adds to the record the members that are new or have come back, with the load balancer that
-// they come from, and since when a member has been leaving.
-func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
+// recordMembers adds to the record the members that are new or have come back, with the load
+// balancer that they come from, and the time when a member began to leave.
+func (r *Reconciler) recordMembers(ctx context.Context, g *gather.Snapshot) error {
 	next := *g.Record.DeepCopy()
 	next.Members = g.MemberNames()
 	next.MemberCount = int32(len(next.Members))
@@ -74,6 +80,34 @@ func (r *Reconciler) enrol(ctx context.Context, g *gather.Snapshot) error {
 	records.SortMembers(&next)
 	g.Record = next
 	return r.Memories.Save(ctx, g.Key, next)
+}
+
+// removeFinalizers removes the finalizer from Ingresses that the record does not have any more,
+// unless another load balancer has them. After a failure the Ingress stays in the directory, and is
+// tried again.
+func (r *Reconciler) removeFinalizers(ctx context.Context, o outcome.Outcome,
+	free map[string]*networkingv1.Ingress) error {
+	names := slices.Sorted(maps.Keys(free))
+	return ingresses.ForEach(len(names), func(i int) error {
+		name := names[i]
+		ref := cluster.RefFrom(cluster.KindIngress, name)
+		if !o.Snapshot.AwaitingRoom[name] {
+			// before the check: of two load balancers that release it, the last one finds no other
+			r.Directory.Release(ref, o.Snapshot.Key)
+		}
+		if r.isOnOthers(o, ref) {
+			return nil
+		}
+		if free[name] == nil {
+			r.Ingresses.Forget(name)
+			return nil
+		}
+		err := r.Ingresses.RemoveFinalizer(ctx, free[name])
+		if err != nil {
+			r.Directory.Place(ref, []lb.Key{o.Snapshot.Key})
+		}
+		return err
+	})
 }
 
 // now returns the time with the precision of the API.

@@ -84,7 +84,7 @@ func TestWhichMembersAreEnrolled(t *testing.T) {
 			g := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey, Members: []members.Member{c.member}}}
 			g.Actual = map[string]*networkingv1.Ingress{"shop/web": ask()}
 			g.Record.Memory.Members = c.known
-			if err := b.enrol(t.Context(), g); err != nil {
+			if err := b.recordMembers(t.Context(), g); err != nil {
 				t.Fatal(err)
 			}
 			stored := b.stored()

@@ -69,7 +69,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	}
 	forgotten := r.keep(ctx, key, &next)
 	if err = errors.Join(err, forgotten); forgotten == nil {
-		err = errors.Join(err, r.release(ctx, o, free))
+		err = errors.Join(err, r.removeFinalizers(ctx, o, free))
 	}
 	r.Awaken(ctx, ended) // only now, for they read this record
 	r.lookAfter(ctx, rejected)
@@ -120,7 +120,7 @@ func (r *Reconciler) finish(
 	if err := r.Memories.Drop(ctx, key); err != nil {
 		return err
 	}
-	return r.release(ctx, o, free)
+	return r.removeFinalizers(ctx, o, free)
 }
 
 // after returns when to reconcile a load balancer again whose outcome is reported.

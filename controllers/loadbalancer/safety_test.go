@@ -32,7 +32,7 @@ func TestAnIngressIsHeldUntilItsRoutesAreGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			b.cloud.Refuses = func(s plan.Step) error {
-				if takesAway(s) {
+				if removesRoute(s) {
 					return failure
 				}
 				return nil
