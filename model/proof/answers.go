@@ -12,23 +12,24 @@ import (
 	"fairlead.dev/fairlead/model/witness"
 )
 
-// This file decides whether a rule may answer a request that it must not. For one request that is
-// decided exactly: a rule answers in some state if there is a least state that has it and none of
-// the rules above it that match the request (Order.Reach). Requests are found by the rules that
-// matter, and if one turns out well, the rules that made it so say which others do.
+// This file decides whether a rule may answer a request that it must not. For one request the
+// answer is exact: a rule answers in some state if there is a least state that has it and none of
+// the rules above it that match the request (Order.Reach). Requests are searched by the rules that
+// they match. If a request is answered correctly, the rules that cause this decide which requests
+// are searched next.
 
-// A Result is what came of a check.
+// A Result is the result of a check.
 type Result string
 
 // The results.
 const (
 	Proven    Result = "proven"
 	Refuted   Result = "refuted"
-	Undecided Result = "undecided" // it takes more searches than there are for it
+	Undecided Result = "undecided" // the check exceeds its limits
 )
 
-// A Verdict says whether a plan is proven, and if not, why. Done are the steps after which a
-// request is answered otherwise, or that cannot be carried out, in their order.
+// A Verdict holds the result of a check, and the reason if the plan is not proven. Done has, in
+// order, the steps after which a request is answered wrongly, or that cannot be carried out.
 type Verdict struct {
 	Result  Result
 	Why     string
@@ -43,42 +44,43 @@ type checker struct {
 	want   lb.LoadBalancer
 	plan   plan.Plan
 	finder *witness.Finder
-	left   int // how many pairs of rules may be compared yet
-	// protected has the steps after which requests are protected otherwise
+	left   int // number of pairs of rules that may still be compared
+	// protected has the steps that begin or end the protection of requests
 	protected []protection
 	Verdict
 }
 
-// refute notes the first thing that is wrong.
+// refute records the first fault.
 func (c *checker) refute(done []int, r *routing.Request, why string) {
 	if c.Result != Refuted {
 		c.Verdict = Verdict{Refuted, why, done, r}
 	}
 }
 
-func (c *checker) undecided(why string) {
+func (c *checker) leaveUndecided(why string) {
 	if c.Result == Proven {
 		c.Verdict = Verdict{Result: Undecided, Why: why}
 	}
 }
 
-// early reports whether a diagnostic of the plan announces that a step comes too early.
-func (c *checker) early(step int, why diag.Reason) bool {
+// announcedEarly reports whether a diagnostic of the plan announces that a step comes too early.
+func (c *checker) announcedEarly(step int, why diag.Reason) bool {
 	return step != course.Never && c.plan.Steps[step].Early == why
 }
 
-// A claim is that a rule course.Never answers wrongly.
+// A claim says that a rule never gives a wrong answer.
 type claim struct {
 	span  *course.Span
-	state course.Set // of the states that have these steps
-	out   []int      // and not these
+	state course.Set // holds in states that have these steps
+	out   []int      // and none of these
 	wrong func(before, after *course.Span) bool
 	why   string
-	// answers is instead of wrong where redirects are followed
+	// answers replaces wrong where redirects are followed
 	answers func(claim, routing.Request) (course.Set, []*course.Span)
 }
 
-// check looks for a request that all rules of in match and none of out, and is answered wrongly.
+// check searches a request that all rules of in match, that no rule of out matches, and that gets a
+// wrong answer.
 func (c *checker) check(k claim, in, out []*course.Span) {
 	if c.Result != Proven {
 		return
@@ -86,7 +88,7 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 	r, verdict := c.finder.Find(k.span.Port.Number, rules(in), rules(out))
 	if verdict != language.Some {
 		if verdict == language.Unsure {
-			c.undecided("the search for a request did not come to an end: " + k.span.Rule.String())
+			c.leaveUndecided("the search for a request did not come to an end: " + k.span.Rule.String())
 		}
 		return
 	}
@@ -99,7 +101,7 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 		return
 	}
 	if why == nil {
-		c.refute(c.Until(append(k.state.List(), done.List()...)...), &r, k.why)
+		c.refute(c.WithPredecessors(append(k.state.Steps(), done.Steps()...)...), &r, k.why)
 	}
 	for _, s := range why {
 		switch {
@@ -114,12 +116,12 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 	}
 }
 
-// near returns the rules that may match a request which a rule matches; none where as many as there
-// may be are compared already.
-func (c *checker) near(v *course.Span) []*course.Span {
+// nearRules returns the rules that may match a request which v matches; none if too many pairs of
+// rules were compared.
+func (c *checker) nearRules(v *course.Span) []*course.Span {
 	all := v.Port.Near(v.Rule)
 	if c.left -= len(all); c.left < 0 {
-		c.undecided("there are too many rules of one host to compare them all")
+		c.leaveUndecided("there are too many rules of one host to compare them all")
 		return nil
 	}
 	return all
@@ -140,7 +142,7 @@ func (c *checker) answers(k claim, r routing.Request) (done course.Set, why []*c
 	after, other := k.span.Port.First(k.span, r, true)
 	wrong := k.wrong(before, after)
 	for at := range k.span.Priority {
-		start, out, absent, early, possible := c.visible(k.span, r, at)
+		start, out, absent, early, possible := c.whenVisible(k.span, r, at)
 		if !possible {
 			continue
 		}
@@ -156,15 +158,16 @@ func (c *checker) answers(k claim, r routing.Request) (done course.Set, why []*c
 	return nil, append(why, k.span)
 }
 
-// visible says when a rule answers a request between two steps that give rules new priorities:
-// after start, before any of out, and while the rules above it are absent. Early are rules that are
-// announced to go early: from then on their requests get what is left.
-func (c *checker) visible(v *course.Span, r routing.Request, at int) (start course.Set, out []int,
-	absent, early []*course.Span, possible bool) {
+// whenVisible returns when a rule answers a request between two steps that give rules new
+// priorities: after the steps of start, before those of out, and while the rules of absent, which
+// are above it, are absent. Early has the rules whose early deletion the plan announces: from then
+// on, any answer to their requests is accepted.
+func (c *checker) whenVisible(v *course.Span, r routing.Request, at int) (start course.Set,
+	out []int, absent, early []*course.Span, possible bool) {
 	if v.Priority[at] == 0 {
 		return nil, nil, nil, nil, false
 	}
-	start, out = make(course.Set, c.Words()), []int{v.Until}
+	start, out = make(course.Set, c.SetLength()), []int{v.Until}
 	if v.Since != course.Never {
 		start.Add(c.Order[v.Since])
 	}
@@ -174,9 +177,9 @@ func (c *checker) visible(v *course.Span, r routing.Request, at int) (start cour
 	if at < len(v.Port.Respaces) {
 		out = append(out, v.Port.Respaces[at])
 	}
-	for _, w := range c.near(v) {
+	for _, w := range c.nearRules(v) {
 		above := w.Priority[at] != 0 && w.Priority[at] < v.Priority[at]
-		announced := c.early(w.Until, diag.DeleteFirst)
+		announced := c.announcedEarly(w.Until, diag.DeleteFirst)
 		if !announced && !above || !w.Matches(r) {
 			continue
 		}

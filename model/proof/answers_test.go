@@ -29,7 +29,7 @@ func TestASearchWithoutEndIsUndecided(t *testing.T) {
 func TestComparisonsComeToAnEnd(t *testing.T) {
 	for left, result := range map[int]Result{0: Undecided, 1: Proven} {
 		c, v := checking(mostSearches, left)
-		if near := c.near(v); c.Result != result || (len(near) == 1) != (result == Proven) {
+		if near := c.nearRules(v); c.Result != result || (len(near) == 1) != (result == Proven) {
 			t.Errorf("with %d comparisons it is %s: %s, %d rules", left, c.Result, c.Why, len(near))
 		}
 	}
@@ -39,6 +39,6 @@ func TestComparisonsComeToAnEnd(t *testing.T) {
 func checking(searches, comparisons int) (*checker, *course.Span) {
 	seen := &lb.Observed{Exists: true, Listeners: []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP, Default: lb.FromRouting(routing.Status(404))}}}
 	d := lb.ALB().Dialect
-	c := &checker{Course: course.Of(seen, lb.LoadBalancer{}, plan.Plan{}, d), finder: witness.New(d, searches), left: comparisons, Verdict: Verdict{Result: Proven}}
+	c := &checker{Course: course.Follow(seen, lb.LoadBalancer{}, plan.Plan{}, d), finder: witness.New(d, searches), left: comparisons, Verdict: Verdict{Result: Proven}}
 	return c, c.Ports[80].Served[0]
 }

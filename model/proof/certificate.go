@@ -12,14 +12,14 @@ import (
 // This file decides whether clients of a host may be shown a certificate that is not for it, though
 // there is one before the plan and one after it.
 
-// fitting looks for states without any certificate for a host, on a port that stays open.
-func (c *checker) fitting(p *course.Port) {
+// checkCertificates searches states in which a port that stays open has no certificate for a host.
+func (c *checker) checkCertificates(p *course.Port) {
 	if p.Closes != course.Never {
 		return
 	}
 	var early []int
 	for i := range c.Order {
-		if c.early(i, diag.DeleteFirst) {
+		if c.announcedEarly(i, diag.DeleteFirst) {
 			early = append(early, i)
 		}
 	}
@@ -35,14 +35,14 @@ func (c *checker) fitting(p *course.Port) {
 		if !slices.ContainsFunc(fit, before) || !slices.ContainsFunc(fit, after) {
 			continue
 		}
-		if done, _, ok := c.Reach(make(course.Set, c.Words()), early, fit); ok {
-			c.refute(done.List(), &routing.Request{Port: p.Number, Host: host, Path: "/", Method: "GET"},
+		if done, _, ok := c.Reach(make(course.Set, c.SetLength()), early, fit); ok {
+			c.refute(done.Steps(), &routing.Request{Port: p.Number, Host: host, Path: "/", Method: "GET"},
 				"a client may be shown a certificate that is not for "+host)
 		}
 	}
 }
 
-// hostsOf are hosts, one of each kind that certificates tell apart.
+// hostsOf returns a host for each set of certificates that can cover one.
 func hostsOf(all []course.Shown) []string {
 	hosts := map[string]bool{}
 	for _, s := range all {

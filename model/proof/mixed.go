@@ -12,10 +12,11 @@ import (
 // This file decides whether a request may be answered by a rule to which neither table sends it, or
 // without the web ACL or the certificate of the client that is asked for.
 
-// mixed looks for requests that a rule answers and neither table sends to it. If the rule was there
-// before the plan, another rule above it has to answer them, and go while it is there. If it is
-// there after the plan, another rule above it has to answer them, and come while it is there.
-func (c *checker) mixed(v *course.Span) {
+// checkMixed searches requests that v answers although neither table sends them to v. If v exists
+// before the plan, a rule above it answered them until a step removed that rule while v exists. If
+// v exists after the plan, a rule above it will answer them once a step adds that rule while v
+// exists.
+func (c *checker) checkMixed(v *course.Span) {
 	goes, comes := []*course.Span{nil}, []*course.Span{nil}
 	if v.Since == course.Never {
 		goes = nil
@@ -23,17 +24,17 @@ func (c *checker) mixed(v *course.Span) {
 	if v.Until == course.Never {
 		comes = nil
 	}
-	for _, w := range c.near(v) {
+	for _, w := range c.nearRules(v) {
 		some, always := w.Above(v)
 		if !some || w.Same(v) || !w.Overlaps(v) || always && w.Switches() {
 			continue
 		}
 		if v.Since == course.Never && w.Since == course.Never && (!always || w.Until != course.Never &&
-			!c.Must(v.Until, w.Until) && !c.early(w.Until, diag.DeleteFirst)) {
+			!c.MustPrecede(v.Until, w.Until) && !c.announcedEarly(w.Until, diag.DeleteFirst)) {
 			goes = append(goes, w)
 		}
 		if v.Until == course.Never && w.Until == course.Never && (!always || w.Since != course.Never &&
-			!c.Must(w.Since, v.Since)) {
+			!c.MustPrecede(w.Since, v.Since)) {
 			comes = append(comes, w)
 		}
 	}
@@ -44,22 +45,22 @@ func (c *checker) mixed(v *course.Span) {
 	for _, g := range goes {
 		for _, w := range comes {
 			in := slices.DeleteFunc([]*course.Span{v, g, w}, func(s *course.Span) bool { return s == nil })
-			if g == nil || w == nil || g.Overlaps(w) && !c.relieved(v, g, w) {
+			if g == nil || w == nil || g.Overlaps(w) && !c.takesOver(v, g, w) {
 				c.check(k, in, nil)
 			}
 		}
 	}
 }
 
-// relieved reports whether of two rules that are above v as long as they are there, one goes after
-// the other has come.
-func (c *checker) relieved(v, goes, comes *course.Span) bool {
+// takesOver reports whether two rules always precede v, and goes is removed only after comes was
+// added.
+func (c *checker) takesOver(v, goes, comes *course.Span) bool {
 	_, before := goes.Above(v)
 	_, after := comes.Above(v)
-	return before && after && c.Must(comes.Since, goes.Until)
+	return before && after && c.MustPrecede(comes.Since, goes.Until)
 }
 
-// A protection is a step after which requests are protected that were not before, or no more.
+// A protection is a step that begins or ends the protection of requests.
 type protection struct {
 	step  int
 	port  int32 // of the listener; 0 for all
@@ -67,9 +68,8 @@ type protection struct {
 	name  string
 }
 
-// protections returns the steps that have a web ACL come or go, and those from which on a listener
-// verifies the certificates of clients. Of one that ends to verify them, the settings are not
-// decided.
+// protections returns the steps that associate or remove a web ACL, and those from which a listener
+// verifies client certificates. The end of such verification is not checked.
 func (c *checker) protections() (out []protection) {
 	for i, s := range c.plan.Steps {
 		switch s := s.Step.(type) {
@@ -89,9 +89,9 @@ func (c *checker) protections() (out []protection) {
 	return out
 }
 
-// guarded looks for requests that are answered in a new way before a protection that is asked for
-// is there, or in an old way after one that is not asked for any more is gone.
-func (c *checker) guarded(v *course.Span) {
+// checkProtections searches requests that get a new answer before a new protection begins, or an
+// old answer after an old protection ended.
+func (c *checker) checkProtections(v *course.Span) {
 	for _, p := range c.protected {
 		if p.port != 0 && p.port != v.Port.Number {
 			continue
@@ -104,14 +104,14 @@ func (c *checker) guarded(v *course.Span) {
 			k.state, k.wrong = c.Order[i], func(_, after *course.Span) bool { return !v.Same(after) }
 		}
 		unguarded := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
-			return p.comes && begins != course.Never && begins != i && !c.Must(i, begins) ||
-				!p.comes && ends != course.Never && !c.Must(ends, i)
+			return p.comes && begins != course.Never && begins != i && !c.MustPrecede(i, begins) ||
+				!p.comes && ends != course.Never && !c.MustPrecede(ends, i)
 		}
 		if unguarded(v.Since, v.Until) {
 			c.check(k, []*course.Span{v}, nil)
 			continue
 		}
-		for _, w := range c.near(v) {
+		for _, w := range c.nearRules(v) {
 			some, always := w.Above(v)
 			if some && (!always || unguarded(w.Until, w.Since)) && w.Overlaps(v) {
 				c.check(k, []*course.Span{v, w}, nil)

@@ -15,19 +15,19 @@ import (
 	"fairlead.dev/fairlead/model/witness"
 )
 
-// mostSearches is how many parts of requests a check searches for.
+// mostSearches is the most parts of requests that a check searches.
 const mostSearches = 100_000
 
-// mostCompared is how many pairs of rules a check compares: those of a host that has 2,000 rules.
-// More would take seconds, and a tenant decides how many there are.
+// mostCompared is the most pairs of rules that a check compares: those of a host with 2,000 rules.
+// More would take seconds, and tenants decide the number of rules.
 const mostCompared = 4_000_000
 
-// mostSteps is how many steps a plan has that is checked: the order of steps takes a bit for each
-// two of them, and a tenant decides how many paths there are. Some 4,000 rules have as many.
+// mostSteps is the most steps of a plan that is checked: the order takes a bit for each pair of
+// steps, and tenants decide the number of paths. About 4,000 rules have as many steps.
 const mostSteps = 12_000
 
-// Check decides about a plan from what is there to what is wanted. A plan without steps changes
-// nothing.
+// Check checks a plan that changes the load balancer seen to the one wanted. A plan without steps
+// is proven.
 func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) Verdict {
 	if len(p.Steps) == 0 {
 		return Verdict{Result: Proven}
@@ -38,7 +38,7 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 	if seen == nil {
 		seen = &lb.Observed{Key: p.Key}
 	}
-	c := &checker{Course: course.Of(seen, want, p, d), seen: seen, want: want, plan: p,
+	c := &checker{Course: course.Follow(seen, want, p, d), seen: seen, want: want, plan: p,
 		finder: witness.New(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
@@ -46,19 +46,19 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 	c.protected = c.protections()
 	for _, number := range slices.Sorted(maps.Keys(c.Ports)) {
 		port := c.Ports[number]
-		c.fitting(port)
+		c.checkCertificates(port)
 		for _, v := range port.Served {
 			if c.Result != Proven {
 				break
 			}
 			opening := v.Since != course.Never && v.Since == port.Opens // its rules follow
-			if !opening && !c.early(v.Since, diag.DeleteFirst) {
-				c.mixed(v)
+			if !opening && !c.announcedEarly(v.Since, diag.DeleteFirst) {
+				c.checkMixed(v)
 			}
-			c.redirected(v)
-			c.guarded(v)
+			c.checkRedirects(v)
+			c.checkProtections(v)
 		}
 	}
-	c.healthy()
+	c.checkHealth()
 	return c.Verdict
 }

@@ -16,22 +16,22 @@ import (
 // both ports as they were, or both as they will be. A redirect to a port that is closed
 // before or after the plan is broken anyway.
 
-// mostHops is how many redirects are followed.
+// mostHops is the most redirects that are followed.
 const mostHops = 4
 
 // refused is the answer of a closed port.
 const refused = "refused"
 
-// target is the port that a rule redirects to; nil if the load balancer has no such port.
-func (c *checker) target(v *course.Span) *course.Port {
+// targetPort returns the port that a rule redirects to; nil if the load balancer has no such port.
+func (c *checker) targetPort(v *course.Span) *course.Port {
 	if v.Rule.Action.Redirect == nil {
 		return nil
 	}
 	return c.Ports[v.Rule.Action.Redirect.Target(v.Port.Number, v.Port.Protocol)]
 }
 
-// arriving is a request once it has followed a redirect.
-func arriving(r routing.Request, v *course.Span, to *course.Port) routing.Request {
+// redirectedRequest returns the request after a redirect.
+func redirectedRequest(r routing.Request, v *course.Span, to *course.Port) routing.Request {
 	next, d := r, v.Rule.Action.Redirect
 	fill := strings.NewReplacer("#{host}", r.Hostname(), "#{path}", strings.TrimPrefix(r.Path, "/"),
 		"#{port}", fmt.Sprint(r.Port), "#{protocol}", strings.ToLower(string(v.Port.Protocol)))
@@ -52,16 +52,17 @@ func arriving(r routing.Request, v *course.Span, to *course.Port) routing.Reques
 	return next
 }
 
-// keeps reports whether conditions say the same of a request once it has followed a redirect.
-func keeps(v *course.Span, to *course.Port) bool {
+// keepsRequest reports whether a redirect keeps everything of a request that conditions look at.
+func keepsRequest(v *course.Span, to *course.Port) bool {
 	d := v.Rule.Action.Redirect
 	return d.Host == "" && d.Path == "" && d.Query == "" && lb.UsualPort(v.Port.Number) &&
 		lb.UsualPort(to.Number)
 }
 
-// landing are the rules that a redirected request may meet.
-func (c *checker) landing(v *course.Span, to *course.Port, passed ...*course.Port) []*course.Span {
-	near, same := to.Served, keeps(v, to)
+// landingRules returns the rules that may match a redirected request.
+func (c *checker) landingRules(v *course.Span, to *course.Port,
+	passed ...*course.Port) []*course.Span {
+	near, same := to.Served, keepsRequest(v, to)
 	if same {
 		near = to.Near(v.Rule)
 	}
@@ -71,14 +72,14 @@ func (c *checker) landing(v *course.Span, to *course.Port, passed ...*course.Por
 			continue
 		}
 		out = append(out, u)
-		if next := c.target(u); next != nil && next != to && !slices.Contains(passed, next) {
-			out = append(out, c.landing(u, next, append(passed, to)...)...)
+		if next := c.targetPort(u); next != nil && next != to && !slices.Contains(passed, next) {
+			out = append(out, c.landingRules(u, next, append(passed, to)...)...)
 		}
 	}
 	return out
 }
 
-// changesOf are the steps that begin or end some rules, or put one above another one.
+// changesOf returns the steps that add or remove some rules, or change their order.
 func changesOf(rules []*course.Span) []int {
 	var out []int
 	for _, u := range rules {
@@ -96,27 +97,27 @@ func changesOf(rules []*course.Span) []int {
 	return out
 }
 
-// redirected looks for requests that a rule redirects before one of the ports has changed, and that
-// arrive after the other one has.
-func (c *checker) redirected(v *course.Span) {
-	to := c.target(v)
+// checkRedirects searches requests that a rule redirects before a change of one port, and that
+// reach the target port after a change there.
+func (c *checker) checkRedirects(v *course.Span) {
+	to := c.targetPort(v)
 	stays := c.seen.Listener(v.Port.Number) != nil &&
 		slices.ContainsFunc(c.want.Listeners, func(l lb.Listener) bool { return l.Port == v.Port.Number })
-	if to == nil || !stays { // there is one answer, before or after
+	if to == nil || !stays { // a request has one answer only, before or after
 		return
 	}
-	k := claim{span: v, answers: c.followed, why: "a redirected request may arrive at a port " +
-		"that has changed already, or has yet to change: " + v.Rule.String()}
+	k := claim{span: v, answers: c.answersRedirected, why: "a redirected request may arrive at a " +
+		"port that has changed already, or has yet to change: " + v.Rule.String()}
 	for i := range c.Order {
-		if c.early(i, diag.RedirectOrder) {
+		if c.announcedEarly(i, diag.RedirectOrder) {
 			k.out = append(k.out, i)
 		}
 	}
-	changes := changesOf(c.landing(v, to))
+	changes := changesOf(c.landingRules(v, to))
 	mixes := func(leads, ends int) bool { // it redirects after the one step and before the other
 		return slices.ContainsFunc(changes, func(s int) bool {
-			return s != course.Never && (leads != course.Never && !c.Must(s, leads) ||
-				ends != course.Never && !c.Must(ends, s))
+			return s != course.Never && (leads != course.Never && !c.MustPrecede(s, leads) ||
+				ends != course.Never && !c.MustPrecede(ends, s))
 		})
 	}
 	if mixes(v.Since, v.Until) {
@@ -125,7 +126,7 @@ func (c *checker) redirected(v *course.Span) {
 	if v.Since != course.Never || v.Until != course.Never {
 		return
 	}
-	for _, w := range c.near(v) {
+	for _, w := range c.nearRules(v) {
 		some, always := w.Above(v)
 		if some && w.Overlaps(v) && (!always || mixes(w.Until, w.Since)) {
 			c.check(k, []*course.Span{v, w}, nil)
@@ -133,27 +134,27 @@ func (c *checker) redirected(v *course.Span) {
 	}
 }
 
-// outcome is what a request gets that follows redirects, before the plan or after it. A port that
-// closes and opens again refuses requests in any case.
+// outcome returns the last answer to a request, after redirects, before or after the plan. A port
+// that closes and opens again counts as refusing requests.
 func (c *checker) outcome(p *course.Port, r routing.Request, after bool) string {
 	for range mostHops {
 		if p.Opens != course.Never && p.Closes != course.Never {
 			return refused
 		}
-		v := course.Answering(p.Served, r, after)
+		v := course.FirstAnswering(p.Served, r, after)
 		if v == nil {
 			return refused
 		}
-		to := c.target(v)
+		to := c.targetPort(v)
 		if to == nil {
 			return v.Rule.Action.Key()
 		}
-		p, r = to, arriving(r, v, to)
+		p, r = to, redirectedRequest(r, v, to)
 	}
 	return "a loop"
 }
 
-// A walk is a request on its way along redirects, in the states that allow that.
+// A walk is a request that follows redirects, with the states in which it can.
 type walk struct {
 	request routing.Request
 	state   course.Set
@@ -162,55 +163,58 @@ type walk struct {
 	hops    int
 }
 
-// chain looks for a state in which a rule answers a request, and what it gets in the end is wrong.
-func (c *checker) chain(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
+// findWrongEnd searches a state in which v answers the request and the last answer, after
+// redirects, is wrong.
+func (c *checker) findWrongEnd(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
 	for at := range v.Priority {
-		start, out, absent, _, possible := c.visible(v, w.request, at)
+		start, out, absent, _, possible := c.whenVisible(v, w.request, at)
 		if !possible {
 			continue
 		}
 		start.Add(w.state)
 		next := walk{w.request, start, slices.Concat(w.out, out), slices.Concat(w.absent, absent), w.hops}
-		if done, is := c.arrives(v, next, wrong); is {
+		if done, is := c.followFrom(v, next, wrong); is {
 			return done, true
 		}
 	}
 	return nil, false
 }
 
-// arrives is chain for states in which the rule answers.
-func (c *checker) arrives(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
+// followFrom continues findWrongEnd in the states in which v answers w.request.
+func (c *checker) followFrom(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
 	done, _, ok := c.Reach(w.state, w.out, w.absent)
-	to := c.target(v)
+	to := c.targetPort(v)
 	switch {
-	case !ok, c.early(v.Since, diag.DeleteFirst):
+	case !ok, c.announcedEarly(v.Since, diag.DeleteFirst):
 		return nil, false
 	case to == nil:
 		return done, wrong(v.Rule.Action.Key())
 	case w.hops == mostHops:
 		return done, wrong("a loop")
 	}
-	w.request, w.hops = arriving(w.request, v, to), w.hops+1
+	w.request, w.hops = redirectedRequest(w.request, v, to), w.hops+1
 	meets := slices.DeleteFunc(slices.Clone(to.Served), func(u *course.Span) bool {
 		return !u.Matches(w.request)
 	})
 	for _, u := range meets {
-		if done, is := c.chain(u, w, wrong); is {
+		if done, is := c.findWrongEnd(u, w, wrong); is {
 			return done, true
 		}
 	}
-	if c.early(to.Closes, diag.DeleteFirst) {
-		w.out = append(slices.Clip(w.out), to.Closes) // that is announced, for redirected requests too
+	if c.announcedEarly(to.Closes, diag.DeleteFirst) {
+		// The plan already reports that this port closes early (DeleteFirst).
+		w.out = append(slices.Clip(w.out), to.Closes)
 	}
 	done, _, ok = c.Reach(w.state, w.out, slices.Concat(w.absent, meets))
 	return done, ok && wrong(refused)
 }
 
-// followed is answers for requests that follow redirects.
-func (c *checker) followed(k claim, r routing.Request) (done course.Set, why []*course.Span) {
+// answersRedirected is used as claim.answers for rules that redirect.
+func (c *checker) answersRedirected(k claim, r routing.Request) (done course.Set,
+	why []*course.Span) {
 	p := k.span.Port
 	before, after := c.outcome(p, r, false), c.outcome(p, r, true)
-	done, is := c.chain(k.span, walk{request: r, out: k.out, hops: 1}, func(end string) bool {
+	done, is := c.findWrongEnd(k.span, walk{request: r, out: k.out, hops: 1}, func(end string) bool {
 		return before != refused && after != refused && end != before && end != after
 	})
 	if is {
@@ -218,14 +222,15 @@ func (c *checker) followed(k claim, r routing.Request) (done course.Set, why []*
 	}
 	old, one := p.First(k.span, r, false)
 	next, other := p.First(k.span, r, true)
-	if old != nil && next != nil && c.target(old) != nil &&
+	if old != nil && next != nil && c.targetPort(old) != nil &&
 		old.Rule.Action.Location == next.Rule.Action.Location {
 		return nil, slices.Concat(one, other, []*course.Span{k.span})
 	}
 	why = []*course.Span{k.span}
-	for _, s := range slices.Concat(p.Near(k.span.Rule), c.landing(k.span, c.target(k.span))) {
-		if to := c.target(s); to != nil && !keeps(s, to) {
-			c.undecided("redirects that change requests: " + k.span.Rule.String())
+	landing := c.landingRules(k.span, c.targetPort(k.span))
+	for _, s := range slices.Concat(p.Near(k.span.Rule), landing) {
+		if to := c.targetPort(s); to != nil && !keepsRequest(s, to) {
+			c.leaveUndecided("redirects that change requests: " + k.span.Rule.String())
 		}
 		if s.Overlaps(k.span) {
 			why = append(why, s)

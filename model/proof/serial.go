@@ -2,7 +2,7 @@ package proof
 
 import "fairlead.dev/fairlead/model/plan"
 
-// Serial is a plan with its steps one after the other, in the order of the plan.
+// Serial returns the plan with each step after the one before it.
 func Serial(p plan.Plan) plan.Plan {
 	out := p
 	out.Steps = make([]plan.Planned, len(p.Steps))

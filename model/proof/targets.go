@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/fairlead/model/proof/course"
 )
 
-// This file decides whether requests that targets answer may get to a target group without a
+// This file decides whether requests that targets answer may reach a target group without a
 // healthy target, or past a web ACL.
 
-func (c *checker) healthy() {
+func (c *checker) checkHealth() {
 	awaits := map[lb.GroupID][]int{}
 	for i, s := range c.plan.Steps {
 		s, is := s.Step.(plan.AwaitTargets)
@@ -24,7 +24,7 @@ func (c *checker) healthy() {
 		before := slices.Clone(c.Order[i])
 		before[i/64] &^= 1 << (i % 64)
 		if done, _, ok := c.Reach(before, []int{i}, c.Namers[s.Group]); ok {
-			c.refute(append(done.List(), i), nil,
+			c.refute(append(done.Steps(), i), nil,
 				c.Name(i)+" may wait while no rule has its targets checked")
 		}
 	}
@@ -34,24 +34,24 @@ func (c *checker) healthy() {
 		return
 	}
 	for _, g := range slices.Sorted(maps.Keys(c.Namers)) {
-		for _, state := range c.unchecked(g, awaits[g]) {
+		for _, state := range c.uncheckedStates(g, awaits[g]) {
 			waits := slices.DeleteFunc(slices.Clone(awaits[g]), state.Has)
 			for _, v := range c.Namers[g] {
 				if !plan.Parked(v.Rule) && shares(v, g) && !state.Has(v.Since) &&
-					!slices.ContainsFunc(waits, func(a int) bool { return c.Must(a, v.Since) }) {
-					c.unhealthy(claim{span: v, state: state, out: waits, why: "a request that targets answer " +
-						"may get to " + string(g) + " before a target there is known to be healthy"})
+					!slices.ContainsFunc(waits, func(a int) bool { return c.MustPrecede(a, v.Since) }) {
+					c.checkUnhealthy(claim{span: v, state: state, out: waits, why: "a request that targets " +
+						"answer may get to " + string(g) + " before a target there is known to be healthy"})
 				}
 			}
 		}
 	}
 }
 
-// unchecked are the least states in which a target group is not known to be healthy: at first, or
-// when no rule names it, whether that is before or after a wait for it.
-func (c *checker) unchecked(g lb.GroupID, awaits []int) []course.Set {
+// uncheckedStates returns the least states in which a target group is not known to be healthy: the
+// first state, and states in which no rule names it, before or after a wait for it.
+func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
 	var out []course.Set
-	none := make(course.Set, c.Words())
+	none := make(course.Set, c.SetLength())
 	seen := c.seen.TargetGroup(g)
 	if seen == nil || !seen.Ready {
 		out = append(out, none)
@@ -66,9 +66,9 @@ func (c *checker) unchecked(g lb.GroupID, awaits []int) []course.Set {
 	return out
 }
 
-// unhealthy looks for requests that targets answer before the plan, and in another way. There is a
-// rule that answers each, and its target groups are there: a plan without them has a fault.
-func (c *checker) unhealthy(k claim) {
+// checkUnhealthy searches requests that targets answer before the plan, and k.span answers during
+// it. The target groups of the rule that answers before exist: otherwise the plan has a fault.
+func (c *checker) checkUnhealthy(k claim) {
 	served := func(s *course.Span) bool {
 		return !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
 			func(g lb.GroupID) bool {
@@ -78,19 +78,19 @@ func (c *checker) unhealthy(k claim) {
 	}
 	k.wrong = func(before, _ *course.Span) bool { return served(before) }
 	if closes := k.span.Port.Closes; closes != course.Never {
-		k.out = append(slices.Clip(k.out), closes) // once it opens again, it answers other requests
+		k.out = append(slices.Clip(k.out), closes) // a port that opens again has other requests
 	}
-	for _, u := range c.near(k.span) {
+	for _, u := range c.nearRules(k.span) {
 		some, always := u.Above(k.span)
 		stays := k.span.Since == course.Never && (!some || always && (u.Until == course.Never ||
-			slices.ContainsFunc(k.out, func(a int) bool { return c.Must(a, u.Until) })))
+			slices.ContainsFunc(k.out, func(a int) bool { return c.MustPrecede(a, u.Until) })))
 		if u.Since == course.Never && !stays && served(u) && u.Overlaps(k.span) {
 			c.check(k, []*course.Span{k.span, u}, nil)
 		}
 	}
 }
 
-// shares reports whether a target group gets a share of the requests.
+// shares reports whether a rule sends requests to a target group.
 func shares(s *course.Span, g lb.GroupID) bool {
 	all := s.Rule.Action.Targets
 	return len(all) == 1 || slices.ContainsFunc(all, func(w lb.Weighted) bool {

@@ -8,20 +8,21 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file follows the steps in the order of the plan: what each needs, makes and ends.
+// This file follows the steps in the order of the plan, with the objects that each needs, creates
+// and deletes.
 
-// Of follows a plan from what is there to what is wanted.
-func Of(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
+// Follow returns the course of a plan from the load balancer seen to the one wanted.
+func Follow(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
 	c := &Course{Order: NewOrder(p), seen: seen, want: want, plan: p, dialect: d,
 		Ports: map[int32]*Port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*Span{},
 		known: map[string]*Span{}}
-	c.account()
-	c.arrive()
+	c.followAll()
+	c.checkEnd()
 	return c
 }
 
-// account notes what is there before the plan, and follows the steps.
-func (c *Course) account() {
+// followAll records the objects before the plan, and follows the steps.
+func (c *Course) followAll() {
 	c.fact(balancer).there = c.seen.Exists
 	for _, g := range c.seen.TargetGroups {
 		c.fact(group(g.ID)).there = true
@@ -30,7 +31,7 @@ func (c *Course) account() {
 		c.fact(certificate(one.ID)).there = true
 	}
 	for _, one := range c.want.Certificates {
-		c.fact(certificate(one.ID)) // others are not the load balancer's to import
+		c.fact(certificate(one.ID)) // plans do not import others
 	}
 	for _, s := range c.plan.Steps { // Steps need only targets that a step of the plan registers.
 		if s, is := s.Step.(plan.RegisterTargets); is {
@@ -41,12 +42,12 @@ func (c *Course) account() {
 	for _, l := range c.seen.Listeners {
 		c.fact(listener(l.Port)).there = true
 		c.port(l.Port).Protocol, c.port(l.Port).verifies = l.Protocol, l.Verifies
-		c.add(Never, l.Port, standard, lb.Rule{Action: l.Default})
+		c.add(Never, l.Port, defaultPriority, lb.Rule{Action: l.Default})
 		for _, r := range l.Rules {
 			c.add(Never, l.Port, r.Priority, r.Rule)
 		}
 		for i, id := range l.Certificates {
-			if c.show(Never, l.Port, id); i == 0 {
+			if c.startServing(Never, l.Port, id); i == 0 {
 				c.port(l.Port).standard = id
 			}
 		}
@@ -56,8 +57,8 @@ func (c *Course) account() {
 	}
 }
 
-// arrive refutes plans that do not end with what is wanted.
-func (c *Course) arrive() {
+// checkEnd refutes plans that do not lead to the wanted load balancer.
+func (c *Course) checkEnd() {
 	acl := c.seen.Protection.WebACL
 	for _, s := range c.plan.Steps {
 		if guard, is := s.Step.(plan.GuardLoadBalancer); is {
@@ -65,7 +66,7 @@ func (c *Course) arrive() {
 		}
 	}
 	if want := c.want.Protection; want.Guarded() && want.WebACL != lb.Unsettled && want.WebACL != acl {
-		c.fail(c.Whole(), "after the plan, the web ACL is not there")
+		c.fail(c.AllSteps(), "after the plan, the web ACL is not there")
 	}
 	for port, p := range c.Ports {
 		var is []lb.Rule
@@ -82,57 +83,57 @@ func (c *Course) arrive() {
 			wanted = append(slices.Clone(l.Rules), lb.Rule{Action: l.Default})
 		}
 		if !slices.EqualFunc(is, wanted, lb.SameRule) {
-			c.fail(c.Whole(), "after the plan, port %d does not have the rules that are wanted", port)
+			c.fail(c.AllSteps(), "after the plan, port %d does not have the rules that are wanted", port)
 		}
 	}
 	for _, l := range c.want.Listeners {
 		if c.Ports[l.Port] == nil {
-			c.fail(c.Whole(), "after the plan, port %d is closed", l.Port)
+			c.fail(c.AllSteps(), "after the plan, port %d is closed", l.Port)
 		}
-		c.arrived(l)
+		c.checkListener(l)
 	}
 	for g, namers := range c.Namers {
 		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == Never })
 		if staying && !c.fact(group(g)).there {
-			c.fail(c.Whole(), "after the plan, a rule names %s, which is not there", group(g))
+			c.fail(c.AllSteps(), "after the plan, a rule names %s, which is not there", group(g))
 		}
 	}
 	for _, g := range c.want.TargetGroups {
 		seen := c.seen.TargetGroup(g.ID)
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) && c.facts[targets(g.ID)] == nil {
-			c.fail(c.Whole(), "no step registers %s", targets(g.ID))
+			c.fail(c.AllSteps(), "no step registers %s", targets(g.ID))
 		}
 	}
 }
 
-// follow does a step.
+// follow records what a step changes.
 func (c *Course) follow(i int, s plan.Step) {
 	switch s := s.(type) {
 	case plan.CreateLoadBalancer:
-		c.turn(i, true, balancer)
+		c.setFacts(i, true, balancer)
 	case plan.ModifyLoadBalancer, plan.GuardLoadBalancer, plan.ShieldLoadBalancer:
 		c.need(i, balancer)
 	case plan.DeleteLoadBalancer:
 		for port := range c.Ports {
 			c.closePort(i, port)
 		}
-		c.turn(i, false, balancer)
+		c.setFacts(i, false, balancer)
 	case plan.ImportCertificate:
-		c.turn(i, true, certificate(s.Certificate.ID))
+		c.setFacts(i, true, certificate(s.Certificate.ID))
 	case plan.ReplaceCertificate:
-		c.succeed(i, s.Old, s.New.ID)
+		c.replaceCertificate(i, s.Old, s.New.ID)
 	case plan.DeleteCertificate:
-		c.unserved(i, s.Certificate)
-		c.turn(i, false, certificate(s.Certificate))
+		c.checkUnserved(i, s.Certificate)
+		c.setFacts(i, false, certificate(s.Certificate))
 	case plan.CreateTargetGroup:
-		c.turn(i, true, group(s.Group.ID))
+		c.setFacts(i, true, group(s.Group.ID))
 	case plan.RegisterTargets:
 		c.need(i, group(s.Group))
-		c.turn(i, true, targets(s.Group))
+		c.setFacts(i, true, targets(s.Group))
 	case plan.AwaitTargets:
-		c.need(i, append(c.filled(s.Group), group(s.Group))...)
+		c.need(i, append(c.filledFacts(s.Group), group(s.Group))...)
 	case plan.DeleteTargetGroup:
-		c.turn(i, false, group(s.Group))
+		c.setFacts(i, false, group(s.Group))
 	case plan.CreateListener:
 		c.openPort(i, s.Listener)
 	case plan.ModifyListener:
@@ -149,12 +150,12 @@ func (c *Course) follow(i int, s plan.Step) {
 		c.respace(i, s)
 	case plan.AttachCertificate:
 		c.need(i, listener(s.Port))
-		c.show(i, s.Port, s.Certificate)
+		c.startServing(i, s.Port, s.Certificate)
 	case plan.DetachCertificate:
 		if c.port(s.Port).standard == s.Certificate {
-			c.fail(c.Until(i), "%s takes the default certificate", c.Name(i))
+			c.fail(c.WithPredecessors(i), "%s takes the default certificate", c.Name(i))
 		}
-		c.hide(i, s.Port, s.Certificate)
+		c.stopServing(i, s.Port, s.Certificate)
 	case plan.ModifyCertificate, plan.ModifyTargetGroup, plan.DeleteFirewall:
 		// They change no rule, and no step waits for them.
 	}
@@ -162,27 +163,27 @@ func (c *Course) follow(i int, s plan.Step) {
 
 func (c *Course) openPort(i int, l lb.Listener) {
 	c.need(i, balancer)
-	c.turn(i, true, listener(l.Port))
+	c.setFacts(i, true, listener(l.Port))
 	c.port(l.Port).Opens, c.port(l.Port).Protocol = i, l.Protocol
 	c.port(l.Port).verifies = l.Verifies
-	c.add(i, l.Port, standard, lb.Rule{Action: l.Default})
+	c.add(i, l.Port, defaultPriority, lb.Rule{Action: l.Default})
 	for _, id := range l.Certificates {
-		c.show(i, l.Port, id)
+		c.startServing(i, l.Port, id)
 	}
-	c.lead(i, l)
+	c.setDefault(i, l)
 }
 
 func (c *Course) changePort(i int, l lb.Listener) {
-	c.lead(i, l)
+	c.setDefault(i, l)
 	next := lb.Rule{Action: l.Default}
 	c.port(l.Port).Protocol = l.Protocol
 	c.port(l.Port).verifies = l.Verifies
-	if at := c.port(l.Port).live[standard]; at != nil && lb.SameRule(at.Rule, next) {
-		c.turn(i, false, place(l.Port, standard))
-		c.turn(i, true, place(l.Port, standard))
+	if at := c.port(l.Port).live[defaultPriority]; at != nil && lb.SameRule(at.Rule, next) {
+		c.setFacts(i, false, placeFact(l.Port, defaultPriority))
+		c.setFacts(i, true, placeFact(l.Port, defaultPriority))
 		return
 	}
-	c.replace(i, l.Port, standard, next)
+	c.replace(i, l.Port, defaultPriority, next)
 }
 
 func (c *Course) closePort(step int, port int32) {
@@ -191,14 +192,14 @@ func (c *Course) closePort(step int, port int32) {
 		c.end(step, port, priority)
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.serves)) {
-		c.hide(step, port, id)
+		c.stopServing(step, port, id)
 	}
 	p.Closes = step
-	c.turn(step, false, listener(port))
+	c.setFacts(step, false, listener(port))
 }
 
-// filled are the facts of a target group that gets its first targets in the plan.
-func (c *Course) filled(g lb.GroupID) []string {
+// filledFacts returns the facts of a target group that gets its first targets in the plan.
+func (c *Course) filledFacts(g lb.GroupID) []string {
 	if c.facts[targets(g)] == nil {
 		return nil
 	}

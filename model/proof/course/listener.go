@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has the rules of a listener, and from which step to which each is there.
+// This file has the rules of a listener, and the steps between which each exists.
 
-// A Span is a rule, or a default action, from the step that makes it to the one that ends it. Its
-// priorities are those between the steps that give rules new ones; 0 where it is not there.
+// A Span is a rule, or a default action, with the steps that create and delete it. Priority has one
+// entry before the first step that renumbers rules and one after each; 0 where the rule is absent.
 type Span struct {
 	Port         *Port
 	Rule         lb.Rule
@@ -25,7 +25,7 @@ type Span struct {
 	last, next   *Span // of the same conditions, where the step changes the action alone
 }
 
-// A Port is a listener through the plan. Parking rules are in live alone.
+// A Port is a listener during the plan. Parking rules are in live only.
 type Port struct {
 	Number        int32
 	Protocol      routing.Protocol // at the end, if it is open then
@@ -51,28 +51,28 @@ func (c *Course) port(number int32) *Port {
 	return c.Ports[number]
 }
 
-// add has a step make a rule. What it forwards to has got its first targets, unless the rule in its
-// place has forwarded there already.
+// add records that a step creates a rule. Its target groups need their first targets before, unless
+// the rule that it replaces forwards to them already.
 func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...lb.GroupID) {
 	p, s := c.port(number), c.span(r)
 	s.Port, s.Since, s.Until, s.Priority = p, step, Never, make([]int, len(p.Respaces)+1)
 	s.Priority[len(p.Respaces)] = priority
-	for i := len(p.Respaces); i > 0 && !c.Must(p.Respaces[i-1], step); i-- {
-		s.Priority[i-1] = priority // it may be there before others are moved
+	for i := len(p.Respaces); i > 0 && !c.MustPrecede(p.Respaces[i-1], step); i-- {
+		s.Priority[i-1] = priority // it may exist before rules are renumbered
 	}
 	for _, g := range r.Action.Groups() {
 		c.Namers[g] = append(c.Namers[g], s)
 	}
 	if step == Never {
-		c.fact(place(number, priority)).there = true
+		c.fact(placeFact(number, priority)).there = true
 	} else {
 		for _, g := range r.Action.Groups() {
 			if c.need(step, group(g)); !slices.Contains(before, g) {
-				c.need(step, c.filled(g)...)
+				c.need(step, c.filledFacts(g)...)
 			}
 		}
 		c.need(step, listener(number))
-		c.turn(step, true, place(number, priority))
+		c.setFacts(step, true, placeFact(number, priority))
 	}
 	if p.live[priority] = s; !plan.Parked(r) {
 		p.Served = append(p.Served, s)
@@ -82,7 +82,7 @@ func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...
 	}
 }
 
-// end has a step end a rule.
+// end records that a step deletes a rule.
 func (c *Course) end(step int, number int32, priority int) {
 	p := c.port(number)
 	if s := p.live[priority]; s != nil {
@@ -93,10 +93,10 @@ func (c *Course) end(step int, number int32, priority int) {
 		delete(p.live, priority)
 	}
 	c.need(step, listener(number))
-	c.turn(step, false, place(number, priority))
+	c.setFacts(step, false, placeFact(number, priority))
 }
 
-// replace has a step make a rule in the place of another one.
+// replace records that a step replaces a rule.
 func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
 	before := c.port(number).live[priority]
 	c.end(step, number, priority)
@@ -109,14 +109,13 @@ func (c *Course) replace(step int, number int32, priority int, r lb.Rule) {
 	}
 }
 
-// respace has a step give rules new priorities. Rules that the plan ends before, in its own order,
-// may be there yet in another one, with the priorities that they had. A port that closes ends each
-// rule, so that it needs no mention.
+// respace records that a step renumbers rules. A rule that an earlier step of the list deletes may
+// still exist in another order, with its old priority. A port that closes deletes each rule.
 func (c *Course) respace(step int, s plan.RespaceRules) {
 	p, next := c.port(s.Port), map[int]*Span{}
 	for _, one := range p.Served {
 		priority := 0
-		if !c.Must(one.Until, step) {
+		if !c.MustPrecede(one.Until, step) {
 			priority = one.Priority[len(one.Priority)-1]
 		}
 		one.Priority = append(one.Priority, priority)
@@ -132,14 +131,14 @@ func (c *Course) respace(step int, s plan.RespaceRules) {
 	}
 	p.live, p.Respaces = next, append(p.Respaces, step)
 	for from := range s.To {
-		c.turn(step, false, place(s.Port, from))
+		c.setFacts(step, false, placeFact(s.Port, from))
 	}
 	for _, to := range s.To {
-		c.turn(step, true, place(s.Port, to))
+		c.setFacts(step, true, placeFact(s.Port, to))
 	}
 }
 
-// span is a rule that is matched and compared as others with its conditions are.
+// span returns a new span of a rule. Rules with the same conditions share their matcher.
 func (c *Course) span(r lb.Rule) *Span {
 	key := r.MatchKey()
 	if c.known[key] == nil {
@@ -154,7 +153,7 @@ func (c *Course) span(r lb.Rule) *Span {
 	return &s
 }
 
-// hosts are those that a rule is for, "" if it may be for any.
+// hosts returns the hosts of a rule; "" if it may match any.
 func hosts(r lb.Rule) []string {
 	one := r.Condition("host")
 	if one == nil || len(one.Regex) > 0 || strings.ContainsAny(strings.Join(one.Values, ""), "*?") {
@@ -163,7 +162,8 @@ func hosts(r lb.Rule) []string {
 	return strings.Split(strings.ToLower(strings.Join(one.Values, " ")), " ")
 }
 
-// Near are the rules that may match a request which a rule matches, once all steps are followed.
+// Near returns the rules that may match a request which r matches. All steps must have been
+// followed.
 func (p *Port) Near(r lb.Rule) []*Span {
 	names := hosts(r)
 	if names[0] == "" {
@@ -186,8 +186,7 @@ func (p *Port) Near(r lb.Rule) []*Span {
 	return out
 }
 
-// Above reports whether a rule answers before another one where both are there: at some time, and
-// always.
+// Above reports whether s precedes o while both exist: at some time, and always.
 func (s *Span) Above(o *Span) (some, always bool) {
 	always = true
 	for i := range s.Priority {
@@ -201,14 +200,14 @@ func (s *Span) Above(o *Span) (some, always bool) {
 // Overlaps reports whether a request may match both rules.
 func (s *Span) Overlaps(o *Span) bool { return s.extent.Overlaps(o.extent) }
 
-// Switches reports whether a rule is there before the plan and after it, with another action.
+// Switches reports whether a rule exists before and after the plan, with different actions.
 func (s *Span) Switches() bool {
 	return s.Since == Never && s.next != nil && s.next.Until == Never ||
 		s.Until == Never && s.last != nil && s.last.Since == Never
 }
 
-// place is the priority of a rule before the plan, or after it; 0 if it is not there.
-func (s *Span) place(after bool) int {
+// priorityOf returns the priority of a rule before or after the plan; 0 if it does not exist then.
+func (s *Span) priorityOf(after bool) int {
 	switch {
 	case !after && s.Since == Never:
 		return s.Priority[0]
@@ -218,38 +217,37 @@ func (s *Span) place(after bool) int {
 	return 0
 }
 
-// Answering is the first of some rules that answers a request before the plan, or after it; nil
-// for none.
-func Answering(all []*Span, r routing.Request, after bool) (found *Span) {
+// FirstAnswering returns the rule that answers a request before or after the plan; nil for none.
+func FirstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
 	for _, s := range all {
-		at := s.place(after)
-		if at != 0 && (found == nil || at < found.place(after)) && s.Matches(r) {
+		at := s.priorityOf(after)
+		if at != 0 && (found == nil || at < found.priorityOf(after)) && s.Matches(r) {
 			found = s
 		}
 	}
 	return found
 }
 
-// First is the rule that answers a request of v before the plan, or after it, and those that decide
-// that by matching or not.
+// First returns the rule that answers a request of v before or after the plan, and the rules that
+// decide this by matching or not.
 func (p *Port) First(v *Span, r routing.Request, after bool) (found *Span, decide []*Span) {
 	near := p.Near(v.Rule)
-	found = Answering(near, r, after)
+	found = FirstAnswering(near, r, after)
 	for _, s := range near {
-		at := s.place(after)
-		if at != 0 && (found == nil || at <= found.place(after)) && s.Overlaps(v) {
+		at := s.priorityOf(after)
+		if at != 0 && (found == nil || at <= found.priorityOf(after)) && s.Overlaps(v) {
 			decide = append(decide, s)
 		}
 	}
 	return found, decide
 }
 
-// Same reports whether two rules do the same with a request; no rule does what none does.
+// Same reports whether two rules have the same action; false if o is nil.
 func (s *Span) Same(o *Span) bool { return o != nil && s.answer == o.answer }
 
-// Reach returns the least state that has what start has and in which all of some rules are absent,
-// those that the state has begun ended. There is none if it would have a step of out. Used are
-// the rules that made it what it is.
+// Reach returns the least state that has the steps of start and none of the rules of absent: it
+// deletes those that it has created. Ok is false if this state has a step of out, or a rule is
+// never deleted. Used has the rules that were deleted.
 func (o Order) Reach(start Set, out []int, absent []*Span) (done Set, used []*Span, ok bool) {
 	done = append(Set(nil), start...)
 	for again := true; again; {

@@ -1,5 +1,5 @@
-// Package course says what is there from which step of a plan to which, and in which orders the
-// steps may come. It is written from what steps mean, and not from how plans are made.
+// Package course has the objects that exist between the steps of a plan, and the orders that the
+// steps may have. It follows the definitions of steps and does not use the planner.
 package course
 
 import (
@@ -11,10 +11,10 @@ import (
 // This file has the orders that a plan allows: its states are the sets of steps that have every
 // predecessor of each of their steps.
 
-// Never is the step that begins what is there before the plan, and ends what stays.
+// Never is used as the first step of what exists before the plan, and as the last of what stays.
 const Never = -1
 
-// A Set is steps by their indices in the plan.
+// A Set is a set of steps, by their indices in the plan.
 type Set []uint64
 
 // Has reports whether a step is in the set.
@@ -34,7 +34,7 @@ type Order []Set
 func NewOrder(p plan.Plan) Order {
 	o := make(Order, len(p.Steps))
 	for i, s := range p.Steps {
-		o[i] = make(Set, o.Words())
+		o[i] = make(Set, o.SetLength())
 		o[i][i/64] |= 1 << (i % 64)
 		for _, before := range s.After {
 			o[i].Add(o[before])
@@ -43,14 +43,14 @@ func NewOrder(p plan.Plan) Order {
 	return o
 }
 
-// Words is the length of a set.
-func (o Order) Words() int { return (len(o) + 63) / 64 }
+// SetLength returns the length of a Set.
+func (o Order) SetLength() int { return (len(o) + 63) / 64 }
 
-// Must reports whether a step, if it is done at all, is done after another one or is that.
-func (o Order) Must(first, then int) bool { return then >= 0 && o[then].Has(first) }
+// MustPrecede reports whether first is then, or is always done before it.
+func (o Order) MustPrecede(first, then int) bool { return then >= 0 && o[then].Has(first) }
 
-// List is the steps of a state in the order of the plan.
-func (s Set) List() []int {
+// Steps returns the steps of a set in the order of the plan.
+func (s Set) Steps() []int {
 	var out []int
 	for word, all := range s {
 		for ; all != 0; all &= all - 1 {
@@ -60,8 +60,8 @@ func (s Set) List() []int {
 	return out
 }
 
-// Whole are all steps in the order of the plan.
-func (o Order) Whole() []int {
+// AllSteps returns all steps in the order of the plan.
+func (o Order) AllSteps() []int {
 	out := make([]int, len(o))
 	for i := range out {
 		out[i] = i
@@ -69,12 +69,12 @@ func (o Order) Whole() []int {
 	return out
 }
 
-// Until are steps with all that is done before each, in an order.
-func (o Order) Until(steps ...int) []int {
+// WithPredecessors returns steps with their predecessors, each after its own.
+func (o Order) WithPredecessors(steps ...int) []int {
 	var out []int
-	known := make(Set, o.Words())
+	known := make(Set, o.SetLength())
 	for _, last := range steps {
-		for _, i := range o[last].List() {
+		for _, i := range o[last].Steps() {
 			if !known.Has(i) {
 				out = append(out, i)
 			}
