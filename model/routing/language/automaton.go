@@ -8,7 +8,7 @@ import (
 
 // This file makes the automaton of a regular expression.
 
-// program compiles an expression; nil if it is too long, or says something of words.
+// program compiles an expression; nil if it does not parse, is too long, or uses \b or \B.
 func program(pattern string) *syntax.Prog {
 	parsed, err := syntax.Parse("(?:"+pattern+")", syntax.Perl)
 	if err != nil || instructions(parsed) > mostInstructions {
@@ -27,7 +27,8 @@ func program(pattern string) *syntax.Prog {
 	return prog
 }
 
-// instructions are about how long an expression is once its counted repetitions are written out.
+// instructions returns about how long an expression is once its counted repetitions are written
+// out.
 func instructions(re *syntax.Regexp) int {
 	n := 1
 	if re.Op == syntax.OpLiteral || re.Op == syntax.OpCharClass {
@@ -39,11 +40,11 @@ func instructions(re *syntax.Regexp) int {
 	if re.Op == syntax.OpRepeat {
 		n *= max(re.Min+1, re.Max)
 	}
-	return min(n, 1<<30/1001) // which a repetition, at most 1,000 times, takes to less than overflows
+	return min(n, 1<<30/1001) // capped: one more repetition, at most 1,000 times, cannot overflow
 }
 
-// mark finds the characters that a program tells apart.
-func (l *Language) mark(prog *syntax.Prog) {
+// markCharacters finds the classes of characters that a program distinguishes.
+func (l *Language) markCharacters(prog *syntax.Prog) {
 	l.cut[FirstChar] = true
 	mark := func(lo, hi rune) {
 		if lo >= FirstChar && lo <= LastChar {
@@ -80,7 +81,7 @@ func (l *Language) mark(prog *syntax.Prog) {
 	}
 }
 
-// build makes the states, each a set of instructions that the program may be at.
+// build makes the states. Each is the set of instructions that the program may be at.
 func (l *Language) build(prog *syntax.Prog) {
 	b := &builder{prog: prog, visited: make([]int, len(prog.Inst)), language: l}
 	var sets [][]uint32
@@ -90,7 +91,7 @@ func (l *Language) build(prog *syntax.Prog) {
 		l.accepts = append(l.accepts, b.matches(set, atStart))
 		return int32(len(sets) - 1)
 	}
-	// a state of its own: only there do texts begin
+	// The first state is a separate one: texts begin only there.
 	add(b.closure([]uint32{uint32(prog.Start)}, true, false), true)
 	var reached, key = []uint32{}, []byte{}
 	for state := 0; state < len(sets); state++ {
@@ -118,7 +119,7 @@ func (l *Language) build(prog *syntax.Prog) {
 		}
 	}
 	l.known = true
-	l.trim()
+	l.classifyStates()
 }
 
 func keyOfSet(key []byte, set []uint32) []byte {
@@ -138,7 +139,7 @@ type builder struct {
 	out      []uint32
 }
 
-// read is where a character leads from some instructions.
+// read returns the instructions that follow after a character.
 func (b *builder) read(out, from []uint32, c rune) []uint32 {
 	b.language.Steps += len(from) + 1
 	for _, pc := range from {
@@ -153,15 +154,15 @@ func (b *builder) read(out, from []uint32, c rune) []uint32 {
 	return out
 }
 
-// matches reports whether a text that ends at some instructions is matched.
+// matches reports whether a text that ends at these instructions matches.
 func (b *builder) matches(set []uint32, atStart bool) bool {
 	return slices.ContainsFunc(b.closure(set, atStart, true), func(pc uint32) bool {
 		return b.prog.Inst[pc].Op == syntax.InstMatch
 	})
 }
 
-// closure follows everything that reads no character. An end-of-text assertion is kept until the
-// text is known to end there. The result is good until the next call.
+// closure follows the instructions that read no character. An end-of-text assertion is kept unless
+// the text ends here. The result is valid until the next call.
 func (b *builder) closure(from []uint32, atStart, atEnd bool) []uint32 {
 	b.closures++
 	b.out, b.stack = b.out[:0], append(b.stack[:0], from...)
@@ -199,8 +200,9 @@ func (b *builder) closure(from []uint32, atStart, atEnd bool) []uint32 {
 	return b.out
 }
 
-// trim marks the states that no text, or every text, leads on from to a match.
-func (l *Language) trim() {
+// classifyStates makes states from which no text matches dead, and marks states from which every
+// text matches as full.
+func (l *Language) classifyStates() {
 	states := len(l.accepts)
 	before := make([][]int32, states)
 	for i, to := range l.next {
@@ -223,7 +225,7 @@ func (l *Language) trim() {
 	}
 }
 
-// spread marks the states from which one of some kind is reached.
+// spread marks the states from which a state of a kind can be reached.
 func spread(before [][]int32, kind func(state int32) bool) []bool {
 	marked := make([]bool, len(before))
 	var todo []int32

@@ -9,27 +9,28 @@ import (
 )
 
 // This file compares paths as sets of request paths, within a budget that each Ingress of a load
-// balancer has. What a question takes does not depend on what was asked before, so a compile always
-// comes to the same answers.
+// balancer has. The steps of a question do not depend on earlier questions, so a compile always
+// gives the same answers.
 
-// MemberSteps is the most steps that the questions about one Ingress take in a compile. Those that
-// are asked after that are not answered, and what is served is as if they could not be: requests
-// get the same, by rules that may be more.
+// MemberSteps is the most steps that the questions about one Ingress take in a compile. Later
+// questions are not answered. Requests get the same answers all the same, but there may be more
+// rules.
 const MemberSteps = 30_000_000
 
-// NamespaceSteps are the steps of a compile that the Ingresses of one namespace have in equal
-// shares, and as many again that they have in common, for those that need more. Neither depends on
-// other namespaces.
+// NamespaceSteps is the number of steps in a compile that the Ingresses of one namespace share
+// equally. They have as many again in common, for those that need more. Other namespaces do not
+// affect either.
 const NamespaceSteps = 2 * MemberSteps
 
-// worthKnowing is how many steps an answer took that is remembered: others are found again as fast.
+// worthKnowing is the least number of steps of an answer that is cached. Others are found again as
+// fast.
 const worthKnowing = 1000
 
-// askSteps is the least number of steps of a question.
-const askSteps = 10
+// questionSteps is the least number of steps of a question.
+const questionSteps = 10
 
-// A Cache has the automata of paths, and what was found out about them. It holds for every load
-// balancer, and may be used again for as long as it is compiled in several ways.
+// A Cache has the automata of paths, and answers about them. It is valid for every load balancer,
+// and may be reused while one is compiled in several ways.
 type Cache struct {
 	paths    map[routing.Path]*knownPath
 	answers  map[string]found
@@ -41,16 +42,16 @@ type knownPath struct {
 	id         uint32
 	text       string
 	expression *regexp.Regexp // of a Regex, that of whole paths
-	automaton  *Language      // once it is needed
+	automaton  *Language      // nil until it is needed
 }
 
-// NewCache knows no path.
+// NewCache returns an empty Cache.
 func NewCache() *Cache {
 	return &Cache{paths: map[routing.Path]*knownPath{}, answers: map[string]found{},
 		universe: New(PathUniverse)}
 }
 
-// Forget frees what is known. It is found out anew where it is asked again.
+// Forget empties the cache.
 func (l *Cache) Forget() {
 	clear(l.paths)
 	clear(l.answers)
@@ -77,8 +78,7 @@ func (l *Cache) automaton(p routing.Path) *Language {
 }
 
 // find searches a request path that every path of in matches and no path of out, in so many steps.
-// It comes to the same whatever is remembered. Of a search that did not come to an end that is how
-// far it went.
+// The cache does not change the result. It stores how far an unfinished search went.
 func (l *Cache) find(in, out []routing.Path, most int) found {
 	key := make([]byte, 0, 4*(len(in)+len(out)+1))
 	for _, p := range in {
@@ -113,8 +113,8 @@ func (l *Cache) find(in, out []routing.Path, most int) found {
 type Comparer struct {
 	*Cache
 	spent  map[string]int // steps, by the Ingress that they are for
-	shares map[string]int // what each Ingress of a namespace has for itself
-	common map[string]int // what the Ingresses of a namespace took beyond that
+	shares map[string]int // steps that each Ingress of a namespace has for itself
+	common map[string]int // steps that the Ingresses of a namespace took beyond that
 }
 
 // NewComparer returns a Comparer with a new budget for each of the members.
@@ -130,8 +130,8 @@ func NewComparer(l *Cache, members []routing.Owner) *Comparer {
 	return c
 }
 
-// left is how many steps may be taken for an Ingress yet.
-func (c *Comparer) left(asker string) int {
+// stepsLeft returns the number of steps that may still be taken for an Ingress.
+func (c *Comparer) stepsLeft(asker string) int {
 	spent, namespace := c.spent[asker], namespaceOf(asker)
 	own := max(0, c.share(namespace)-spent)
 	return min(MemberSteps-spent, own+max(0, NamespaceSteps-c.common[namespace]))
@@ -152,7 +152,7 @@ func (c *Comparer) share(namespace string) int {
 	return NamespaceSteps
 }
 
-// namespaceOf is that of an Ingress, of which there is the name of an Owner.
+// namespaceOf returns the namespace in the name of an Owner.
 func namespaceOf(asker string) string {
 	namespace, _, _ := strings.Cut(asker, "/")
 	return namespace
@@ -160,38 +160,38 @@ func namespaceOf(asker string) string {
 
 // Find searches a request path that every path of in matches and no path of out, for an Ingress.
 func (c *Comparer) Find(asker string, in, out []routing.Path) (string, Verdict) {
-	left := c.left(asker)
+	left := c.stepsLeft(asker)
 	if left <= 0 {
 		return "", Unsure
 	}
 	answer := c.find(in, out, min(searchSteps, left))
-	c.charge(asker, askSteps*(len(in)+len(out))+answer.steps)
+	c.charge(asker, questionSteps*(len(in)+len(out))+answer.steps)
 	return answer.text, answer.verdict
 }
 
-// Has asks for an Ingress whether a path stands for the path of a request.
+// Has reports, for an Ingress, whether a path matches the path of a request.
 func (c *Comparer) Has(asker string, p routing.Path, path string) Verdict {
 	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return verdictOf(p.Matches(path))
 	}
-	if c.left(asker) <= 0 {
+	if c.stepsLeft(asker) <= 0 {
 		return Unsure
 	}
-	c.charge(asker, askSteps+len(path))
+	c.charge(asker, questionSteps+len(path))
 	return verdictOf(c.has(p, path))
 }
 
-// Under asks for an Ingress which paths at and below a prefix a path stands for: some, or all of
-// them. Only of globs and regular expressions it is ever not told.
+// Under reports, for an Ingress, whether a path matches some or all paths at and below a prefix.
+// Told is false if this is not known, as may be for globs and regular expressions.
 func (c *Comparer) Under(asker string, p, prefix routing.Path) (some, all, told bool) {
-	if c.left(asker) <= 0 {
+	if c.stepsLeft(asker) <= 0 {
 		return false, false, false
 	}
-	c.charge(asker, askSteps+len(prefix.Value))
+	c.charge(asker, questionSteps+len(prefix.Value))
 	return c.automaton(p).Under(prefix)
 }
 
-// has is Matches, faster.
+// has returns the result of Path.Matches, with cached expressions.
 func (l *Cache) has(p routing.Path, path string) bool {
 	if p.Type == routing.Exact || p.Type == routing.Prefix {
 		return p.Matches(path)
@@ -213,8 +213,8 @@ func verdictOf(is bool) Verdict {
 	return None
 }
 
-// Matches reports whether a path stands for the path of a request, with the expression compiled
-// once. It takes no steps of the budget.
+// Matches reports whether a path matches the path of a request. The expression is compiled once.
+// Matches takes no steps of the budget.
 func (c *Comparer) Matches(p routing.Path, path string) bool {
 	if p.Type != routing.Regex {
 		return p.Matches(path)
@@ -222,7 +222,7 @@ func (c *Comparer) Matches(p routing.Path, path string) bool {
 	return c.has(p, path)
 }
 
-// Text is the path's Text, found once.
+// Text returns the path's Text, computed once.
 func (c *Comparer) Text(p routing.Path) string {
 	if p.Type != routing.Regex {
 		return p.Text()
@@ -230,7 +230,7 @@ func (c *Comparer) Text(p routing.Path) string {
 	return c.path(p).text
 }
 
-// Spent is how many steps were taken for an Ingress.
+// Spent returns the number of steps that were taken for an Ingress.
 func (c *Comparer) Spent(asker string) int {
 	return c.spent[asker]
 }

@@ -7,61 +7,61 @@ import (
 )
 
 // This file turns regular expressions into sets of texts that can be compared: deterministic
-// automata over the visible characters. What that takes is counted in steps, so that it can be
-// bounded: an expression of a few dozen characters can take millions.
+// automata over the visible characters. The work is counted in steps and bounded: an expression of
+// a few dozen characters can take millions.
 
-// PathUniverse and HostUniverse are what can arrive as a path and as a host at all.
+// PathUniverse and HostUniverse match all possible paths and hosts.
 const (
 	PathUniverse = `/[!"$->@-~]*`
 	HostUniverse = `[a-z0-9_-]+(\.[a-z0-9_-]+)*`
 )
 
-// MostSteps is the most steps that the automaton of one expression may take. Globs and
-// expressions as people write them take a few hundred.
+// MostSteps is the most steps that the automaton of one expression may take. Usual globs and
+// expressions take a few hundred.
 const MostSteps = 1_000_000
 
-// mostInstructions is how long an expression may be once its counted repetitions are written out.
+// mostInstructions is the most instructions of an expression once its counted repetitions are
+// written out.
 const mostInstructions = 20_000
 
-// FirstChar to LastChar are the characters that a text consists of.
+// FirstChar to LastChar are the characters of texts.
 const FirstChar, LastChar = 0x21, 0x7e
 
-// A Language is the texts that an expression matches whole. Its states are numbered from 0, before
-// the first character, and dead where no text that goes on is matched. That of an Exact path or a
-// Prefix has no table: its states are how much of the text has been read, and one more for what is
-// below.
+// A Language is the set of texts that an expression matches whole. Its states are numbered from 0,
+// before the first character. In state Dead, no continuation matches. The Language of an Exact path
+// or a Prefix has no table: a state is the number of characters read, and one more state is for
+// paths below the prefix.
 type Language struct {
-	// Steps is how many instructions of the expression were looked at to make it.
+	// Steps is the number of instructions that were looked at to make it.
 	Steps int
-	// known is false of an expression that takes too many steps, or that says what an automaton
-	// cannot.
+	// known is false for an expression that takes too many steps or is not supported.
 	known bool
 
 	text   string // of an Exact path or a Prefix
 	prefix bool
 
-	cut     [LastChar + 2]bool  // whether the expression tells a character from the one before
+	cut     [LastChar + 2]bool  // whether the expression distinguishes a character from the one before
 	column  [LastChar + 1]uint8 // of each character, in next
 	columns int
 	next    []int32 // by state and column
 	accepts []bool  // whether the text may end here
-	full    []bool  // whether whatever follows is matched
+	full    []bool  // whether every continuation matches
 }
 
-// Dead is the state from which no text is matched any more.
+// Dead is the state from which no text matches.
 const Dead = -1
 
-// New is the language of an expression.
+// New returns the language of an expression.
 func New(pattern string) *Language {
 	l := &Language{}
 	if prog := program(pattern); prog != nil {
-		l.mark(prog)
+		l.markCharacters(prog)
 		l.build(prog)
 	}
 	return l
 }
 
-// OfPath is the language of a path.
+// OfPath returns the language of a path.
 func OfPath(p routing.Path) *Language {
 	if p.Type != routing.Exact && p.Type != routing.Prefix {
 		return New(p.Pattern())
@@ -77,7 +77,7 @@ func OfPath(p routing.Path) *Language {
 	return l
 }
 
-// states is how many states there are.
+// states returns the number of states.
 func (l *Language) states() int {
 	if l.text != "" {
 		return len(l.text) + 2
@@ -85,7 +85,7 @@ func (l *Language) states() int {
 	return len(l.accepts)
 }
 
-// Move is the state behind a character.
+// Move returns the state after a character.
 func (l *Language) Move(state int32, c byte) int32 {
 	if l.text == "" {
 		return l.next[int(state)*l.columns+int(l.column[c])]
@@ -111,7 +111,7 @@ func (l *Language) Ends(state int32) bool {
 	return int(state) >= len(l.text)
 }
 
-// TakesAll reports whether whatever follows is matched.
+// TakesAll reports whether every continuation matches.
 func (l *Language) TakesAll(state int32) bool {
 	if l.text == "" {
 		return l.full[state]
@@ -120,18 +120,18 @@ func (l *Language) TakesAll(state int32) bool {
 		l.prefix && l.text == routing.Root.Value && int(state) == len(l.text)
 }
 
-// Known reports whether there is an automaton: of an expression that takes too many steps, or that
-// says what an automaton cannot, there is none.
+// Known reports whether there is an automaton. There is none for an expression that takes too many
+// steps or is not supported.
 func (l *Language) Known() bool { return l.known }
 
-// Splits reports whether the expression tells a visible character from the one before it.
+// Splits reports whether the expression distinguishes a visible character from the one before it.
 func (l *Language) Splits(c byte) bool { return l.cut[c] }
 
 // Exceeds reports whether the expression takes more steps than MostSteps.
 func (l *Language) Exceeds() bool { return l.Steps > MostSteps }
 
-// StepsOf is how many steps the automaton of a path takes, and 10 for each instruction of its
-// expression. An expression that is none takes as many as it has characters.
+// StepsOf returns the number of steps of a path's automaton, and 10 for each instruction of its
+// expression. An invalid expression counts one step for each character.
 func StepsOf(p routing.Path) int {
 	pattern := p.Pattern()
 	parsed, err := syntax.Parse(pattern, syntax.Perl)
@@ -146,14 +146,14 @@ func StepsOf(p routing.Path) int {
 
 // Has reports whether a text is in the language, and false for told if that is not known.
 func (l *Language) Has(text string) (has, told bool) {
-	state, told := l.after(text)
+	state, told := l.stateAfter(text)
 	return told && state != Dead && l.Ends(state), told
 }
 
-// Under says which paths at and below a prefix are in the language: some, or all of them. It is not
-// told of what the automaton does not know.
+// Under reports whether some or all paths at and below a prefix are in the language. Told is false
+// if the automaton cannot decide this.
 func (l *Language) Under(prefix routing.Path) (some, all, told bool) {
-	state, told := l.after(prefix.Value)
+	state, told := l.stateAfter(prefix.Value)
 	switch {
 	case !told || state == Dead:
 		return false, false, told
@@ -164,8 +164,8 @@ func (l *Language) Under(prefix routing.Path) (some, all, told bool) {
 	return l.Ends(state) || below != Dead, l.Ends(state) && below != Dead && l.TakesAll(below), true
 }
 
-// after is the state behind a text, if the automaton knows all of its characters.
-func (l *Language) after(text string) (state int32, told bool) {
+// stateAfter returns the state after a text. Told is false if the automaton lacks a character.
+func (l *Language) stateAfter(text string) (state int32, told bool) {
 	if !l.known {
 		return Dead, false
 	}

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// This file answers questions about sets of texts: is there a path that these patterns match and
-// those do not? The answer is found by running their automata side by side over one representative
-// of each class of characters, breadth first, so that it comes with a shortest witness.
+// This file searches a text that some patterns match and others do not. It runs their automata in
+// parallel over one character of each class, breadth first, and so finds a shortest text.
 
-// Verdict says whether a search came to an end.
+// A Verdict is the result of a search.
 type Verdict uint8
 
 const (
 	None   Verdict = iota // there is no such text
-	Some                  // there is, and here it is
-	Unsure                // the patterns are beyond this search
+	Some                  // there is one, and it was found
+	Unsure                // the search exceeded its limits
 )
 
-// searchSteps is the most steps of one search: the moves of one automaton by one character.
-// Patterns as people write them need a few thousand.
+// searchSteps is the most steps of one search: the moves of one automaton by one character. Usual
+// patterns need a few thousand.
 const searchSteps = 1_000_000
 
 // Find searches a text that every pattern of in matches and no pattern of out.
@@ -69,7 +68,7 @@ type search struct {
 	wanted int
 	most   int // steps
 	seen   *seen
-	states []int32 // of each position those of all automata, one after the other
+	states []int32 // for each position, the states of all automata
 	from   []int32 // the position before each
 	by     []byte  // the character between them
 }
@@ -94,14 +93,14 @@ func (s *search) run() found {
 			if s.advance(next, here, c) && s.seen.add(next) {
 				s.states = append(s.states, next...)
 				s.from, s.by = append(s.from, int32(at)), append(s.by, c)
-				here = s.states[at*k : (at+1)*k] // which append may have moved
+				here = s.states[at*k : (at+1)*k] // append may have moved it
 			}
 		}
 	}
 	return found{verdict: None, steps: steps}
 }
 
-// advance reads one character. It reports whether a text can go on from there that is searched.
+// advance reads one character. It reports whether a continuation may be a searched text.
 func (s *search) advance(next, here []int32, c byte) bool {
 	for j, l := range s.all {
 		to := int32(Dead)
@@ -116,7 +115,7 @@ func (s *search) advance(next, here []int32, c byte) bool {
 	return true
 }
 
-// accepts reports whether the text so far is one that is searched.
+// accepts reports whether the text so far is a searched one.
 func (s *search) accepts(here []int32) bool {
 	for j, l := range s.all {
 		if (here[j] != Dead && l.Ends(here[j])) != (j < s.wanted) {
@@ -126,7 +125,7 @@ func (s *search) accepts(here []int32) bool {
 	return true
 }
 
-// text is what leads to a position.
+// text returns the text that leads to a position.
 func (s *search) text(at int) string {
 	var text []byte
 	for ; s.from[at] != Dead; at = int(s.from[at]) {
@@ -136,8 +135,8 @@ func (s *search) text(at int) string {
 	return string(text)
 }
 
-// seen are the positions that were reached: a set of numbers where these are small, of texts
-// elsewhere.
+// seen holds the positions that were reached: as bits if their numbers are small, otherwise as
+// texts.
 type seen struct {
 	sizes   []uint64 // of the automata, the dead state included
 	numbers []uint64
@@ -145,7 +144,7 @@ type seen struct {
 	key     []byte
 }
 
-// mostNumbers is up to which number of positions each has a bit.
+// mostNumbers is the most positions that have a bit each.
 const mostNumbers = 1 << 20
 
 func newSeen(all []*Language) *seen {
@@ -186,16 +185,16 @@ func (s *seen) add(position []int32) bool {
 	return true
 }
 
-// alphabet is one visible character for each class that the automata tell apart, letters where
-// there is a choice.
+// alphabet returns one visible character for each class that the automata distinguish, letters if
+// possible.
 func alphabet(all []*Language) []byte {
 	return Letters(func(c byte) bool {
 		return slices.ContainsFunc(all, func(l *Language) bool { return l.cut[c] })
 	})
 }
 
-// Letters is one visible character of each class of characters, the readable ones first. Cut
-// reports whether a character is the first of its class.
+// Letters returns one visible character of each class, the readable ones first. Cut reports whether
+// a character is the first of its class.
 func Letters(cut func(c byte) bool) []byte {
 	var letters []byte
 	for lo := FirstChar; lo <= LastChar; {
