@@ -248,7 +248,7 @@ func least(possible []concession, with effort, known *needs, suffice func(made [
 func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	tell := func(groups []lb.GroupID, message string) {
-		for _, source := range l.Askers(groups) {
+		for _, source := range l.OriginsOf(groups) {
 			out = append(out, diag.Diagnostic{
 				Severity: diag.Warning, Reason: diag.QuotaExceeded, Source: source, Message: message,
 			})

@@ -105,7 +105,7 @@ func Compile(
 	if err != nil {
 		return p, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
 	}
-	facts.Know(seen)
+	facts.AddObserved(seen)
 	p.Capabilities = cloud.Capabilities(model.ClassOf(s))
 	p.Built = model.Compile(s, facts, p.Capabilities)
 	if ours := s.Memory.Rules; s.Class.UnknownRules == v1alpha1.UnknownRulesKeep && len(ours) > 0 {

@@ -144,7 +144,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed,
 	caps lb.Capabilities) model.Built {
 	begin := time.Now()
-	facts.Know(seen)
+	facts.AddObserved(seen)
 	built := model.Compile(snap, facts, caps)
 	r.Metrics.Compiles.Observe(time.Since(begin).Seconds())
 	return built

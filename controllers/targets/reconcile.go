@@ -85,8 +85,8 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 		}
 	}
 	want := staying(found, t.members)
-	fits := t.caps.Within(backends.WithinPorts(want, t.members, r.Book.portsBeside(k)), t.members,
-		r.Book.elsewhere(k))
+	within := backends.WithinPorts(want, t.members, r.Book.portsBeside(k))
+	fits := t.caps.ChooseTargets(within, t.members, r.Book.elsewhere(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
 		r.Book.note(k, func(known *tracked) { known.crowded = crowded })

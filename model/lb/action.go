@@ -27,13 +27,13 @@ type Action struct {
 	Rewrite *routing.Rewrite `json:"rewrite,omitempty"`
 }
 
-// Weighted is one target group's share of a forward.
+// A Weighted is a target group with its weight in a forward action.
 type Weighted struct {
 	Group  GroupID `json:"targetGroup"`
 	Weight int32   `json:"weight"`
 }
 
-// FromRouting is an action as rules carry it, in canonical form.
+// FromRouting returns an action of the routing table as an action of rules, in canonical form.
 func FromRouting(a routing.Action) Action {
 	out := Action{Auth: a.Auth, Rewrite: a.Rewrite}
 	switch {
@@ -55,9 +55,9 @@ func FromRouting(a routing.Action) Action {
 	return out
 }
 
-// String is the action in a few words.
+// String describes the action in a few words.
 func (a Action) String() string {
-	said := a.last()
+	said := a.finalPart()
 	if a.Auth != nil {
 		said = "after " + a.Auth.String() + " " + said
 	}
@@ -67,8 +67,8 @@ func (a Action) String() string {
 	return said
 }
 
-// last returns the final part of an action: forward, redirect or fixed response.
-func (a Action) last() string {
+// finalPart describes the final part of an action: forward, redirect or fixed response.
+func (a Action) finalPart() string {
 	switch a.Kind {
 	case "fixed":
 		if a.Body == "" {
@@ -93,11 +93,10 @@ func (a Action) last() string {
 	return "forward " + strings.Join(parts, " ")
 }
 
-// Shares reports whether requests are shared among target groups, and a client's next one may get
-// to another group than the one before.
+// Shares reports whether the next request of a client may go to another target group.
 func (a Action) Shares() bool { return len(a.Targets) > 1 && a.StickySeconds == 0 }
 
-// Groups are the target groups that the action forwards to.
+// Groups returns the target groups that the action forwards to.
 func (a Action) Groups() []GroupID {
 	var ids []GroupID
 	for _, t := range a.Targets {

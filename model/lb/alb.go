@@ -5,8 +5,8 @@ import "time"
 // This file has the facts about AWS Application Load Balancers: limits, and attributes with their
 // defaults.
 
-// ALB is an AWS Application Load Balancer with the limits that AWS publishes. A live provider
-// replaces those that an account can have raised.
+// ALB returns the capabilities of an AWS Application Load Balancer, with the limits that AWS
+// publishes. A live provider replaces those that an account can raise.
 func ALB() Capabilities {
 	return Capabilities{
 		Name:    "alb",
@@ -44,14 +44,14 @@ func ALB() Capabilities {
 	}
 }
 
-// ALBGlob is an ALB whose class has switched regular expressions off.
+// ALBGlob returns the capabilities of an ALB whose class has switched regular expressions off.
 func ALBGlob() Capabilities {
 	c := ALB()
 	c.Name, c.Regex = "alb-glob", false
 	return c
 }
 
-// stickiness is the attribute that keeps a client at one target.
+// stickiness is the attribute that makes a target group sticky.
 const stickiness = "stickiness.enabled"
 
 // An attributeRow has the values that an attribute can have, and the one that AWS gives to it: ""
@@ -63,8 +63,8 @@ type attributeRow struct {
 
 var toggle = Attribute{Values: []string{"true", "false"}}
 
-// albBalancerAttributes are the attributes that AWS documents for Application Load Balancers. That
-// of cross-zone load balancing cannot be changed: it is always on.
+// albBalancerAttributes returns the attributes that AWS documents for Application Load Balancers.
+// That of cross-zone load balancing cannot be changed: it is always on.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
 // API_LoadBalancerAttribute.html
 func albBalancerAttributes() map[string]attributeRow {
@@ -96,9 +96,8 @@ func albBalancerAttributes() map[string]attributeRow {
 	return out
 }
 
-// albGroupAttributes are the attributes that AWS documents for target groups of Application Load
-// Balancers.
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
+// albGroupAttributes returns the attributes that AWS documents for target groups of Application
+// Load Balancers. https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
 // API_TargetGroupAttribute.html
 func albGroupAttributes() map[string]attributeRow {
 	week := Attribute{Least: 1, Most: 7 * 24 * 60 * 60}
@@ -138,11 +137,10 @@ func albGroupAttributes() map[string]attributeRow {
 	}
 }
 
-// albListenerAttributes are the attributes that AWS documents for listeners of Application Load
+// albListenerAttributes returns the attributes that AWS documents for listeners of Application Load
 // Balancers: the names of headers of requests, and values of headers of responses. A header without
-// a value is not added.
-// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
-// API_ListenerAttribute.html
+// a value is not added. https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/,
+// there API_ListenerAttribute.html
 func albListenerAttributes() map[string]attributeRow {
 	text := Attribute{Text: true}
 	out := map[string]attributeRow{
@@ -209,7 +207,7 @@ func defaultsIn(rows map[string]attributeRow) map[string]string {
 	return out
 }
 
-// Named returns a capability set by its name, for tests and tools.
+// Named returns capabilities by their name, for tests and tools.
 func Named(name string) (Capabilities, bool) {
 	for _, c := range []Capabilities{Literal(), ALB(), ALBGlob()} {
 		if c.Name == name {

@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Capabilities say what the rules of one kind of cloud load balancer can express, and how much
-// of it. They are data: a provider states them, Lower obeys them, and a test can invent some.
-// A limit of zero is no limit.
+// Capabilities say what the rules of one kind of cloud load balancer can express, and how much of
+// it. They are data: providers return them, Lower obeys them, and tests can make some up. A limit
+// of zero is no limit.
 type Capabilities struct {
 	Name string
 	Dialect
@@ -21,17 +21,17 @@ type Capabilities struct {
 	Rewrites bool // requests can be rewritten on their way to targets
 	Auth     bool // users can be asked to sign in, on HTTPS listeners
 
-	// FieldsRefused are those of Fields that conditions cannot look at.
+	// FieldsRefused has the Fields that conditions cannot have.
 	FieldsRefused []string
 
 	// an anchored regular expression for the host values that are accepted; "" for any
 	HostValue      string
-	PathCharacters string // those that path values may consist of; "" for any
+	PathCharacters string // the characters that path values may have; "" for any
 
 	ValueLength        int // characters in one value
 	NameLength         int // characters in the name of a header
 	ValuesPerCondition int
-	// SourcesRefused are the ranges of addresses that a condition cannot have.
+	// SourcesRefused has the address ranges that a condition cannot have.
 	SourcesRefused   []string
 	ValuesPerRule    int // over all conditions
 	WildcardsPerRule int // "*" and "?" in values, regular expressions not counted
@@ -40,10 +40,10 @@ type Capabilities struct {
 	TargetGroups      int  // per load balancer
 	TargetsPerForward int  // target groups in one action
 	MaxWeight         int  // of one target group in an action
-	NoStickyForward   bool // clients cannot be kept with one of several target groups
+	NoStickyForward   bool // a forward to several target groups cannot be sticky
 	BodyLength        int  // of a fixed response
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
-	// ContentTypes are those that a fixed response can have; none: any.
+	// ContentTypes has the types that a fixed response can have; none: any.
 	ContentTypes []string
 	// StrictRedirects: a redirect changes more than the query, and does not lead from HTTPS to HTTP.
 	StrictRedirects bool
@@ -55,7 +55,7 @@ type Capabilities struct {
 	TargetsPerGroup        int
 	TargetsPerLoadBalancer int
 
-	// Quotas are the codes of limits that an account can ask to raise.
+	// Quotas has the codes of the limits that can be raised for an account.
 	Quotas Quotas
 
 	// BalancerAttributes are the attributes of load balancers that can be set, by name; nil: any.
@@ -64,9 +64,8 @@ type Capabilities struct {
 	ListenerAttributes map[string]Attribute
 	// GroupAttributes are the attributes of target groups that can be set, by name.
 	GroupAttributes map[string]Attribute
-	// StickyAttribute is the attribute that, where it is "true", has a target group keep clients with
-	// a target. Such a group shares requests with others only where clients are kept with a group,
-	// too.
+	// StickyAttribute is the attribute that makes a target group sticky if it is "true". A forward to
+	// such a group and others must be sticky, too.
 	StickyAttribute string
 
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
@@ -75,65 +74,65 @@ type Capabilities struct {
 	Inbound bool
 	// NoClientCertificates: a listener cannot ask clients for certificates.
 	NoClientCertificates bool
-	// TLSPolicies are those that a listener can have; none: any name, unless NoTLSPolicies is set.
+	// TLSPolicies has the policies that a listener can have; none: any name, unless NoTLSPolicies is
+	// set.
 	TLSPolicies   []string
 	NoTLSPolicies bool
 
-	// WebACLs and Shields: such can be put before load balancers.
+	// WebACLs and Shields: load balancers can have a web ACL, and Shield Advanced.
 	WebACLs, Shields bool
 
-	// DeletionProtection is the attribute of load balancers that keeps them from being deleted.
+	// DeletionProtection is the attribute that protects load balancers from deletion.
 	DeletionProtection string
 
 	// AddressesOnly: targets of type ip are addresses, and names cannot be.
 	AddressesOnly bool
-	// InstanceIDs: targets of type instance go by what the cloud calls the node, not by its address.
+	// InstanceIDs: targets of type instance are named by the cloud's ID of the node, not by its
+	// address.
 	InstanceIDs bool
 
 	MinPriority, MaxPriority int
 
-	// Settle is how long a deleted reference may linger before what it referred to can be
-	// deleted.
+	// Settle is how long after the deletion of a reference the object that it named cannot be deleted.
 	Settle time.Duration
-	// Gather is how long a change waits for others that come with it, where many small plans cost
-	// more than a large one.
+	// Gather is how long a change waits for further changes, where many small plans cost more than a
+	// large one.
 	Gather time.Duration
 }
 
-// Quotas are the names of limits, each of the one that Capabilities give under the same name.
+// Quotas has the codes of limits, each under the name of the limit in Capabilities.
 type Quotas struct {
 	Rules, TargetGroups, Certificates, Listeners, TargetsPerGroup, TargetsPerLoadBalancer string
 }
 
-// Dialect is how a cloud reads the values of conditions. What its owner leaves undocumented is a
-// Doubt: lowering must be right whichever way it turns out.
+// A Dialect is how a cloud reads the values of conditions. A Doubt is an undocumented part: rules
+// must be right in either case.
 type Dialect struct {
-	// HostStarIsLabel: a star in a host value stands for one label, not for any text.
+	// HostStarIsLabel: a star in a host value matches one label, not any text.
 	HostStarIsLabel bool
 	Doubt           Doubt
 }
 
-// Doubt is what a cloud leaves undocumented. How it normalises paths before it looks at rules is no
-// part of it but for decoding: a path whose dot segments are resolved or whose slashes are joined
-// is another path, and is answered as that one, while what conditions say of a path that has an
-// encoded character has to hold for both.
+// A Doubt has the undocumented parts of a Dialect. Of the normalisation of paths, it has decoding
+// only: a path with resolved dot segments or joined slashes is another path, and gets its answer,
+// while conditions must be right for both forms of a path with an encoded character.
 type Doubt struct {
 	HostPort bool // whether the port of the Host header takes part in matching
 	HostCase bool // whether regular expressions see the host in lower case
 	Decoding bool // whether percent-encoded characters of the path are decoded before matching
 }
 
-// A Class is what of a load balancer's class matters to a provider's capabilities.
+// A Class has the parts of a load balancer's class that change a provider's capabilities.
 type Class struct {
 	Name                 string
 	NoRegularExpressions bool
-	ValuesPerCondition   int // 0: the provider's usual
+	ValuesPerCondition   int // 0: the provider's default
 	OwnSecurityGroups    bool
 	Provider             string // its name; "" for the operator's first
 }
 
-// For returns the capabilities as a class restricts them.
-func (c Capabilities) For(class Class) Capabilities {
+// Restrict returns the capabilities under the restrictions of a class.
+func (c Capabilities) Restrict(class Class) Capabilities {
 	if class.NoRegularExpressions && c.Regex {
 		c.Name, c.Regex = c.Name+"-glob", false
 	}
@@ -146,11 +145,11 @@ func (c Capabilities) For(class Class) Capabilities {
 	return c
 }
 
-// DeletionProtection is the attribute that keeps a load balancer from being deleted.
+// DeletionProtection is the attribute that protects a load balancer from deletion.
 const DeletionProtection = "deletion_protection.enabled"
 
-// Literal is a cloud that speaks Ingress: a star in a host is one label, nothing is too long,
-// nothing is too many.
+// Literal returns the capabilities of a cloud that follows the Ingress specification: a star in a
+// host matches one label, and there are no limits.
 func Literal() Capabilities {
 	return Capabilities{
 		Name:     "literal",
@@ -163,7 +162,7 @@ func Literal() Capabilities {
 	}
 }
 
-// Counts are how many there are of what a cloud limits in one load balancer.
+// Counts has the numbers of the resources that a cloud limits for one load balancer.
 type Counts struct {
 	Rules        int // defaults not counted
 	TargetGroups int
@@ -172,14 +171,14 @@ type Counts struct {
 	Verifying    int // listeners that verify the certificates of clients
 }
 
-// Limits are how many of each there may be; zero is no limit.
+// Limits returns the limits; zero is no limit.
 func (c Capabilities) Limits() Counts {
 	return Counts{Rules: c.Rules, TargetGroups: c.TargetGroups, Certificates: c.Certificates,
 		Listeners: c.Listeners, Verifying: c.Verifying}
 }
 
-// An Attribute is what values an attribute can have: one of a few, or a number of a range, or any
-// text.
+// An Attribute has the values that an attribute can have: one of a list, a number of a range, or
+// any text.
 type Attribute struct {
 	Values      []string
 	Least, Most int // no range if both are zero
@@ -204,24 +203,22 @@ func (a Attribute) String() string {
 	return strings.Join(said, ", ")
 }
 
-// KeepsClients reports whether an attribute with a value makes a target group keep clients with a
-// target.
+// KeepsClients reports whether an attribute with this value makes a target group sticky.
 func (c Capabilities) KeepsClients(name, value string) bool {
 	return name == c.StickyAttribute && name != "" && value == "true"
 }
 
-// Sticks reports whether a target group keeps clients with a target.
+// Sticks reports whether a target group is sticky.
 func (c Capabilities) Sticks(g TargetGroup) bool {
 	return c.KeepsClients(c.StickyAttribute, g.Attributes[c.StickyAttribute])
 }
 
-// NeedsProtocol reports whether an action can be carried out over one protocol only, wherever it
-// leads.
+// NeedsProtocol reports whether listeners of one protocol only can have an action.
 func (c Capabilities) NeedsProtocol(a Action) bool {
 	return a.Auth != nil || c.StrictRedirects && a.Redirect != nil
 }
 
-// NeedsTLS reports whether targets that speak some version of HTTP are reached over HTTPS only.
+// NeedsTLS reports whether only HTTPS listeners reach targets that use this version of HTTP.
 func (c Capabilities) NeedsTLS(version routing.Version) bool {
 	return c.HTTP2NeedsTLS && (version == routing.VersionHTTP2 || version == routing.VersionGRPC)
 }

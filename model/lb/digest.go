@@ -7,14 +7,14 @@ import (
 	"fmt"
 )
 
-// A Digest stands for settings on both sides of a diff: "v1:" and a hash. The values ride on the
-// desired side only. A digest of another version says nothing about the values: it must be
-// observed deeply, never taken for a difference.
+// A Digest is a version and a hash of settings. Only the wanted load balancer also has the values.
+// If the version of a digest differs, read the settings from the cloud; do not treat it as a
+// difference.
 type Digest string
 
 const digestVersion = "v1:"
 
-// DigestOf is the digest of plain data.
+// DigestOf returns the digest of plain data.
 func DigestOf(settings any) Digest {
 	text, err := json.Marshal(settings)
 	if err != nil {

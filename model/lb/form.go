@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// This file compares rules by what they say, not by how it is written. A cloud may describe a rule
-// otherwise than Fairlead wrote it: AWS returns the values of a condition in an order of its own
+// This file compares rules by meaning, not by spelling. A cloud may return a rule in another form
+// than Fairlead wrote it: AWS returns the values of a condition in an order of its own
 // (https://github.com/go-to-k/cdk-real-drift/pull/330), and compares hosts, names and values of
 // headers and query strings without regard to case
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_HostHeaderConditionConfig.html,
 // API_HttpHeaderConditionConfig.html and API_QueryStringConditionConfig.html there), as
 // routing.Conditions does. Paths and methods are compared with it
 // (API_PathPatternConditionConfig.html, API_HttpRequestMethodConditionConfig.html), and so are
-// regular expressions. What is written stays as it is.
+// regular expressions. Rules are written in their original form.
 
 // form is equal for conditions that hold for the same requests because of the same values.
 func (c Condition) form() Condition {
@@ -32,7 +32,7 @@ func (c Condition) form() Condition {
 	return c
 }
 
-// formOf are the forms of conditions, in one order.
+// formOf returns the forms of conditions, in one order.
 func formOf(conditions []Condition) []Condition {
 	out := make([]Condition, len(conditions))
 	for i, c := range conditions {
@@ -46,7 +46,8 @@ func formOf(conditions []Condition) []Condition {
 	return out
 }
 
-// set are values in one order and one spelling, each once. It leaves alone what it is given.
+// set returns values in one order and spelling, without duplicates. It does not change its
+// argument.
 func set(values []string, spelt func(string) string) []string {
 	if len(values) == 0 {
 		return nil
@@ -59,7 +60,7 @@ func set(values []string, spelt func(string) string) []string {
 	return slices.Compact(out)
 }
 
-// canonicalRange is a range of addresses in its one form; what is none stays as it is.
+// canonicalRange returns an address range in canonical form, and any other text unchanged.
 func canonicalRange(value string) string {
 	if prefix, err := netip.ParsePrefix(value); err == nil {
 		return prefix.Masked().String()
@@ -70,8 +71,7 @@ func canonicalRange(value string) string {
 	return value
 }
 
-// form is equal for actions that do the same: target groups share requests by their weights, in
-// whatever order they are named.
+// form is equal for actions that do the same: the order of target groups does not matter.
 func (a Action) form() Action {
 	byGroup := func(a, b Weighted) int {
 		return cmp.Or(strings.Compare(string(a.Group), string(b.Group)), cmp.Compare(a.Weight, b.Weight))
@@ -85,14 +85,15 @@ func (a Action) form() Action {
 // Key is equal for rules of equal content and only for them.
 func (r Rule) Key() string { return r.MatchKey() + " → " + r.Action.Key() }
 
-// MatchKey is equal for rules with equal conditions and only for them, in whatever order and case
-// these are written.
-func (r Rule) MatchKey() string { return inWords(formOf(r.Conditions)) }
+// MatchKey is equal for rules with equal conditions and only for them. Order and case do not matter
+// where the cloud ignores them.
+func (r Rule) MatchKey() string { return conditionsText(formOf(r.Conditions)) }
 
-// Key is equal for equal conditions and only for them, in whatever order and case they are written.
+// Key is equal for equal conditions and only for them. Order and case do not matter where the cloud
+// ignores them.
 func (c Condition) Key() string { return c.form().String() }
 
-// Key is equal for equal actions and only for them, in whatever order target groups are named.
+// Key is equal for equal actions and only for them. The order of target groups does not matter.
 func (a Action) Key() string {
 	a = a.form()
 	if a.Auth != nil || a.Rewrite != nil || a.Body != "" || a.ContentType != "" {
@@ -110,7 +111,8 @@ func SameRule(a, b Rule) bool {
 	return SameConditions(a, b) && SameAction(a.Action, b.Action)
 }
 
-// SameConditions compares conditions as they are written first, which is how most are described.
+// SameConditions reports whether the conditions of two rules are equal. It compares their texts
+// first, which are usually equal.
 func SameConditions(a, b Rule) bool {
 	return slices.EqualFunc(a.Conditions, b.Conditions, func(a, b Condition) bool {
 		return a.Field == b.Field && a.Name == b.Name && slices.Equal(a.Values, b.Values) &&
@@ -118,7 +120,8 @@ func SameConditions(a, b Rule) bool {
 	}) || a.MatchKey() == b.MatchKey()
 }
 
-// SameAction compares what most actions are made of, and only asks those with more for their keys.
+// SameAction reports whether two actions are equal. It compares keys only if an action has unusual
+// parts.
 func SameAction(a, b Action) bool {
 	if a.Kind != b.Kind || a.StickySeconds != b.StickySeconds || a.Status != b.Status ||
 		a.Location != b.Location || !slices.Equal(a.Targets, b.Targets) {

@@ -34,9 +34,9 @@ func HostRegex(h routing.Host, anyCase bool) string {
 // A speltHost is one alternative of a host's regular expression as HostRegex writes it.
 var speltHost = regexp.MustCompile(`^(\[\^\.\]\+\\\.)?((?:\[[a-z][A-Z]\]|\\\.|[a-z0-9_-])+)$`)
 
-// unspeltRegex are the hosts that a regular expression was spelt from, or nil if it says
-// anything else.
-func unspeltRegex(expression string) []routing.Host {
+// hostsOfRegex returns the hosts that HostRegex wrote as this regular expression, or nil if it is
+// another one.
+func hostsOfRegex(expression string) []routing.Host {
 	body := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$"),
 		`(:[0-9]+)?`)
 	if strings.HasPrefix(body, "(") && strings.HasSuffix(body, ")") {

@@ -1,6 +1,6 @@
-// Package lb has the load balancer, as all clouds have it: for each listener an ordered list of
-// rules, target groups and certificates. A LoadBalancer is one that is wanted, Observed is what a
-// cloud has; Capabilities are what one cloud can do. Listener.Match says what becomes of a request,
+// Package lb has the load balancer that all clouds have in common: for each listener an ordered
+// list of rules, target groups and certificates. A LoadBalancer is a wanted one, an Observed is one
+// in the cloud; Capabilities describe one cloud. Listener.Match returns the answer to a request.
 // Overlap and Contains compare rules as sets of requests.
 package lb
 
@@ -11,8 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// These are the routing package's types that pass through lowering unchanged. Clouds know them
-// under the names of this package.
+// These types of package routing pass through lowering unchanged. Providers use them under the
+// names of this package.
 type (
 	Key           = routing.Key
 	GroupID       = routing.BackendID
@@ -32,9 +32,9 @@ const (
 	Unsettled = routing.Unsettled
 )
 
-// A LoadBalancer is what Lower wants a cloud to have. Two load balancers that do the same are
-// equal in every field that Observe can also fill in; what only the desired side knows (values
-// behind digests, where a rule comes from, targets to register first) is marked as such.
+// A LoadBalancer is the wanted one, made by Lower. Two load balancers that do the same are equal in
+// every field that Observe can also fill in. Other fields (values of digests, origins of rules,
+// targets to register first) are marked "desired side only".
 type LoadBalancer struct {
 	Key          Key           `json:"key"`
 	Digest       Digest        `json:"digest,omitempty"`       // of Settings
@@ -44,21 +44,21 @@ type LoadBalancer struct {
 	Protection   Protection    `json:"protection,omitzero"`
 
 	Settings routing.Settings `json:"-"` // desired side only
-	// Protected says, on the desired side, that the cloud refuses to delete it.
+	// Protected: the load balancer is to have deletion protection; desired side only.
 	Protected bool `json:"-"`
-	// Wanted says, on the desired side, that there are Ingresses for it. They may have nothing
-	// to serve for the moment, when the only certificate is missing.
+	// Wanted: there are Ingresses for it; desired side only. It may still have no listener, such as
+	// when the only certificate is missing.
 	Wanted bool `json:"-"`
-	// Withdrawn says, on the desired side, that its class does not permit any more what it served of
-	// some Ingress: even if it cannot be deleted, nothing of that goes on being answered.
+	// Withdrawn: its class no longer permits an Ingress that it served; desired side only. Even if it
+	// cannot be deleted, it stops answering for that Ingress.
 	Withdrawn bool `json:"-"`
 }
 
 // Empty reports whether the load balancer should not exist.
 func (l LoadBalancer) Empty() bool { return len(l.Listeners) == 0 && !l.Wanted }
 
-// Askers are the routes for which rules forward to some target groups, in their order.
-func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
+// OriginsOf returns the routes whose rules forward to some target groups, in their order.
+func (l LoadBalancer) OriginsOf(groups []GroupID) []diag.Source {
 	var out []diag.Source
 	asked, known := map[GroupID]bool{}, map[diag.Source]bool{}
 	for _, id := range groups {
@@ -83,9 +83,9 @@ func (l LoadBalancer) Askers(groups []GroupID) []diag.Source {
 type Listener struct {
 	Port     int32            `json:"port"`
 	Protocol routing.Protocol `json:"protocol"`
-	// the default first, the others sorted
+	// Certificates has the default first, and the others sorted.
 	Certificates []CertificateID `json:"certificates,omitempty"`
-	// it lets in only clients whose certificate it can verify
+	// Verifies: only clients with a certificate that can be verified are admitted.
 	Verifies bool   `json:"verifies,omitempty"`
 	Digest   Digest `json:"digest,omitempty"` // of Settings
 	Default  Action `json:"default"`
@@ -94,19 +94,20 @@ type Listener struct {
 	Settings ListenerSettings `json:"-"` // desired side only
 }
 
-// ListenerSettings hold for a whole port.
+// ListenerSettings are the settings of a whole port.
 type ListenerSettings struct {
-	// the sources that may connect, sorted; nil for all
+	// Inbound has the sources that may connect, sorted; nil for all.
 	Inbound    []string              `json:"inbound,omitempty"`
 	TLSPolicy  string                `json:"tlsPolicy,omitempty"`
 	Attributes map[string]string     `json:"attributes,omitempty"`
 	Mutual     *MutualAuthentication `json:"mutualAuthentication,omitempty"`
 	Tags       map[string]string     `json:"tags,omitempty"`
-	// ClientSecrets stands for the secrets of all actions: a change of one is one of the listener.
+	// ClientSecrets is the digest of the client secrets of all actions: a change of one changes the
+	// listener.
 	ClientSecrets Digest `json:"clientSecrets,omitempty"`
 }
 
-// A TargetGroup is where a rule forwards to.
+// A TargetGroup is a set of targets that rules forward to.
 type TargetGroup struct {
 	ID         GroupID             `json:"id"`
 	Service    string              `json:"service"` // namespace/name
@@ -125,12 +126,12 @@ type TargetGroup struct {
 	Targets    []Target            `json:"-"` // desired side only: what to register first
 }
 
-// A Certificate is one that the provider holds for this load balancer because an Ingress brought
-// it. Those that the cloud has of itself are only named by listeners.
+// A Certificate is one that the provider imports for this load balancer. Other certificates of the
+// cloud appear in listeners only, by name.
 type Certificate struct {
 	ID     CertificateID `json:"id"`
 	Hosts  []string      `json:"hosts"`
-	Kind   string        `json:"kind,omitempty"`   // what does not change when it is renewed
+	Kind   string        `json:"kind,omitempty"`   // equal for a certificate and its renewal
 	Digest Digest        `json:"digest,omitempty"` // of CertificateSettings; none without any
 
 	Secrets []string `json:"-"` // desired side only: those that hold it, or held it last
@@ -145,7 +146,7 @@ type CertificateSettings struct {
 	Tags map[string]string `json:"tags"`
 }
 
-// Digest is that of the settings, "" where there are none.
+// Digest returns the digest of the settings, or "" without any.
 func (s CertificateSettings) Digest() Digest {
 	if len(s.Tags) == 0 {
 		return ""
@@ -153,8 +154,8 @@ func (s CertificateSettings) Digest() Digest {
 	return DigestOf(s)
 }
 
-// Succeeds reports whether the certificate can take the place of another one wherever that is
-// served: it is of the same kind, and for every host that the other one is for.
+// Succeeds reports whether the certificate can replace another one on all listeners: it has the
+// same kind, and covers all hosts of the other one.
 func (c Certificate) Succeeds(other Certificate) bool {
 	return c.Kind == other.Kind && len(other.Hosts) > 0 &&
 		!slices.ContainsFunc(other.Hosts, func(host string) bool {
@@ -164,7 +165,7 @@ func (c Certificate) Succeeds(other Certificate) bool {
 		})
 }
 
-// Counts are those of a load balancer that is wanted.
+// Counts returns the counts of a wanted load balancer.
 func (l LoadBalancer) Counts() Counts {
 	c := Counts{TargetGroups: len(l.TargetGroups), Listeners: len(l.Listeners)}
 	for _, listener := range l.Listeners {
@@ -178,19 +179,18 @@ func (l LoadBalancer) Counts() Counts {
 }
 
 // GroupSettings are the settings of a target group that change in place. Without attributes and
-// tags they are told as health checks alone.
+// tags, their JSON is that of the health check.
 type GroupSettings struct {
 	routing.HealthCheck
 	Attributes map[string]string `json:"attributes,omitempty"`
 	Tags       map[string]string `json:"tags,omitempty"`
 }
 
-// A cloud takes the secrets with which a load balancer makes itself known to identity providers,
-// and does not tell them: a digest of those that were written stands for them.
+// A cloud does not return the client secrets for identity providers. A digest of the written
+// secrets is compared instead.
 
-// KeepClientSecrets has each listener with a secret that could not be read go on with those that it
-// has, which the digests stand for, by port. Until it can be read, a change of another secret on
-// that listener waits, too.
+// KeepClientSecrets keeps the present secrets, given as digests by port, of each listener with a
+// secret that could not be read. Until then, changes of other secrets on that listener wait, too.
 func (l *LoadBalancer) KeepClientSecrets(has map[int32]Digest) {
 	for i := range l.Listeners {
 		on := &l.Listeners[i]
@@ -204,7 +204,7 @@ func (l *LoadBalancer) KeepClientSecrets(has map[int32]Digest) {
 	}
 }
 
-// SignIns are those that a listener asks users for, some of them more than once.
+// SignIns returns the sign-in actions of a listener, with duplicates.
 func (l *Listener) SignIns() func(yield func(*routing.Auth) bool) {
 	return func(yield func(*routing.Auth) bool) {
 		if l.Default.Auth != nil && !yield(l.Default.Auth) {

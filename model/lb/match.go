@@ -32,7 +32,7 @@ func NewMatcher(l Listener, d Dialect) *Matcher {
 	return m
 }
 
-// Match is the first rule whose conditions all hold, or -1 and the default action.
+// Match returns the first rule whose conditions all hold, or -1 and the default action.
 func (m *Matcher) Match(r routing.Request) (int, Action) {
 	for i, conditions := range m.rules {
 		if !slices.ContainsFunc(conditions, func(holds func(routing.Request) bool) bool {
@@ -44,7 +44,7 @@ func (m *Matcher) Match(r routing.Request) (int, Action) {
 	return -1, m.listener.Default
 }
 
-// matcher is the condition as a function of requests.
+// matcher returns the condition as a function of requests.
 func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 	switch c.Field {
 	case "host":
@@ -71,8 +71,8 @@ func (c Condition) matcher(d Dialect) func(routing.Request) bool {
 	}
 }
 
-// onText is a condition on one text of a request: any value or regular expression matches all of
-// it. A regular expression that does not compile matches nothing.
+// onText returns a condition on one text of a request: any value or regular expression matches all
+// of it. A regular expression that does not compile matches nothing.
 func (c Condition) onText(text func(routing.Request) string,
 	value func(string) func(string) bool) func(routing.Request) bool {
 	var ways []func(string) bool
@@ -90,9 +90,9 @@ func (c Condition) onText(text func(routing.Request) string,
 	}
 }
 
-// host is the Host header as conditions see it. What is not documented turns out the harder way
-// here: the port takes part wherever a client sends one, and regular expressions see the case.
-// Rules must be right either way; a test asks both.
+// host returns the Host header as conditions see it. AWS does not document whether they see its
+// port and its case. With a Doubt, they see both here, which is harder for rules. A test also runs
+// the opposite.
 func (d Dialect) host(r routing.Request) string {
 	host := r.Host
 	if !d.Doubt.HostPort || UsualPort(r.Port) {
@@ -107,7 +107,7 @@ func (d Dialect) host(r routing.Request) string {
 	return host
 }
 
-// hostValue matches one host value.
+// hostValue returns a function that matches one host value.
 func (d Dialect) hostValue(value string) func(string) bool {
 	switch {
 	case !strings.ContainsAny(value, "*?"):

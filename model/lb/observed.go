@@ -7,13 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Observed is what a cloud has under a key, in the form that Lower produces, with what only an
-// existing load balancer has: priorities, handles, an address. A load balancer that does not
-// exist is an Observed whose Exists is false.
+// An Observed is the load balancer of a key in the cloud, in the form that Lower produces, with the
+// priorities, handles and address that only an existing one has. If there is none, Exists is false.
 type Observed struct {
 	Key    Key  `json:"key"`
 	Exists bool `json:"exists"`
-	// it answers: the cloud has finished setting it up
+	// Active: the cloud has finished setting it up, so it answers requests.
 	Active       bool                  `json:"active"`
 	Address      Address               `json:"address"`
 	Digest       Digest                `json:"digest,omitempty"`
@@ -23,17 +22,16 @@ type Observed struct {
 	Handle       string                `json:"handle,omitempty"`
 	// Protection is the web ACL and the Shield protection that the load balancer has.
 	Protection Protection `json:"protection,omitzero"`
-	// Protected says by whose setting the cloud refuses to delete it: ByClass, ByOthers, or "" if it
-	// does not, as far as is known.
+	// Protected is the origin of its deletion protection: ByClass, ByOthers, or "" if none is known.
 	Protected string `json:"protected,omitempty"`
-	// Firewall is the handle of what the provider keeps beside the load balancer to limit its
-	// clients, such as a security group. It outlives the load balancer.
+	// Firewall is the handle of the object that limits the clients of the load balancer, such as a
+	// security group. It is deleted after the load balancer.
 	Firewall string `json:"firewall,omitempty"`
-	// Unread are the reasons why settings could not be read, in the cloud's words. These settings are
-	// assumed to be as they were written.
+	// Unread has the cloud's errors for settings that could not be read. These settings are assumed
+	// unchanged.
 	Unread []string `json:"unread,omitempty"`
-	// Read are the settings that a deep observation read, for people. A diff compares digests. It is
-	// nil where they were not read. Steps leave it as it is.
+	// Read has the settings that a deep observation read, for people; nil if they were not read. A
+	// diff compares digests. Steps do not change Read.
 	Read *ReadSettings `json:"-"`
 }
 
@@ -43,8 +41,8 @@ const (
 	ByOthers = "others"
 )
 
-// ReadSettings are the settings of a load balancer as a deep observation read them. The digests of
-// an Observed are of these. Settings that could not be read are absent.
+// ReadSettings are the settings of a load balancer that a deep observation read. The digests of an
+// Observed are of these. Settings that could not be read are absent.
 type ReadSettings struct {
 	LoadBalancer *routing.Settings                     `json:"loadBalancer,omitempty"`
 	Listeners    map[int32]ListenerSettings            `json:"listeners,omitempty"`
@@ -52,46 +50,46 @@ type ReadSettings struct {
 	Certificates map[CertificateID]CertificateSettings `json:"certificates,omitempty"`
 }
 
-// Address is where a load balancer is reached.
+// An Address is the address of a load balancer.
 type Address struct {
 	Hostname string   `json:"hostname,omitempty"`
 	IPs      []string `json:"ips,omitempty"`
-	// Ports maps a listener's port to the one that it is really reached at, where they differ.
+	// Ports maps a listener's port to the one that clients use, where they differ.
 	Ports map[int32]int32 `json:"ports,omitempty"`
 }
 
-// ObservedListener is a listener with its rules by ascending priority.
+// An ObservedListener is a listener with its rules by ascending priority.
 type ObservedListener struct {
 	Port         int32            `json:"port"`
 	Protocol     routing.Protocol `json:"protocol"`
 	Certificates []CertificateID  `json:"certificates,omitempty"`
 	Verifies     bool             `json:"verifies,omitempty"`
 	Digest       Digest           `json:"digest,omitempty"`
-	// ClientSecrets stands for the secrets of its actions as they were written.
+	// ClientSecrets is the digest of the client secrets that were written.
 	ClientSecrets Digest         `json:"-"`
 	Default       Action         `json:"default"`
 	Rules         []ObservedRule `json:"rules,omitempty"`
 	Handle        string         `json:"handle,omitempty"`
 }
 
-// ObservedRule is a rule with its place. Lower priorities come first.
+// An ObservedRule is a rule with its priority. Lower priorities come first.
 type ObservedRule struct {
 	Rule
 	Priority int    `json:"priority"`
 	Handle   string `json:"handle,omitempty"`
 }
 
-// ObservedTargetGroup is a target group and whether requests can be sent to it.
+// An ObservedTargetGroup is a target group, with its readiness.
 type ObservedTargetGroup struct {
 	TargetGroup
-	// Ready says that a target is healthy, or that one has been waited for long enough.
+	// Ready: a target is healthy, or the wait for one has timed out.
 	Ready bool `json:"ready"`
-	// Registered says that its first targets were registered.
+	// Registered: its first targets were registered.
 	Registered bool   `json:"registered"`
 	Handle     string `json:"handle,omitempty"`
 }
 
-// ObservedCertificate is a certificate that the provider holds for this load balancer.
+// An ObservedCertificate is a certificate that the provider holds for this load balancer.
 type ObservedCertificate struct {
 	Certificate
 	Handle string `json:"handle,omitempty"`
@@ -139,7 +137,7 @@ func (l *ObservedListener) Rule(priority int) *ObservedRule {
 	return &l.Rules[i]
 }
 
-// RuleCount is the number of rules over all listeners, defaults not counted.
+// RuleCount returns the number of rules on all listeners, without default actions.
 func (o *Observed) RuleCount() int {
 	n := 0
 	for _, l := range o.Listeners {
@@ -148,7 +146,7 @@ func (o *Observed) RuleCount() int {
 	return n
 }
 
-// Plain is the listener without what only an existing one has.
+// Plain returns the listener without priorities and handles.
 func (l *ObservedListener) Plain() Listener {
 	rules := make([]Rule, len(l.Rules))
 	for i, r := range l.Rules {
@@ -171,7 +169,7 @@ func (o *Observed) Clone() *Observed {
 	return &out
 }
 
-// TargetHealth is a target and its health, as the cloud finds it.
+// A TargetHealth is a target with its health in the cloud.
 type TargetHealth struct {
 	Target
 	State HealthState `json:"state"`
@@ -190,7 +188,7 @@ const (
 	HealthUnused    HealthState = "unused"    // no listener sends requests to its group
 )
 
-// Counts are those of a load balancer that is there.
+// Counts returns the counts of an existing load balancer.
 func (o *Observed) Counts() Counts {
 	c := Counts{Rules: o.RuleCount(), TargetGroups: len(o.TargetGroups), Listeners: len(o.Listeners)}
 	for _, listener := range o.Listeners {

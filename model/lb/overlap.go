@@ -9,31 +9,31 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file compares rules as sets of requests, for the plan: which steps may be taken in any
-// order, and which rule may become which in place.
+// This file compares rules as sets of requests. Plans need this for the order of steps, and to
+// change rules in place.
 
-// Overlap reports whether a request can match both rules. It says true when it cannot tell.
+// Overlap reports whether a request can match both rules; true if this cannot be decided.
 func Overlap(a, b Rule, d Dialect) bool { return ExtentOf(a, d).Overlaps(ExtentOf(b, d)) }
 
-// An Extent is the requests that a rule matches, made ready to be compared with many others.
+// An Extent is the set of requests that a rule matches, prepared for many comparisons.
 type Extent struct{ host, path textSet }
 
-// ExtentOf is the extent of a rule.
+// ExtentOf returns the extent of a rule.
 func ExtentOf(r Rule, d Dialect) *Extent {
 	return &Extent{texts(r.Condition("host"), d, hostTexts), texts(r.Condition("path"), d, pathTexts)}
 }
 
-// Listed reports whether the extent is told by a few hosts and by texts, without patterns, so that
-// it takes little to compare.
+// Listed reports whether the extent is a list of a few hosts and texts, without patterns: such an
+// extent is quick to compare.
 func (e *Extent) Listed() bool {
-	return len(e.host.hosts) <= few && len(e.host.patterns) == 0 && len(e.path.patterns) == 0
+	return len(e.host.hosts) <= fewValues && len(e.host.patterns) == 0 && len(e.path.patterns) == 0
 }
 
-// Overlaps reports whether a request is in both. It says true when it cannot tell.
+// Overlaps reports whether a request is in both; true if this cannot be decided.
 func (e *Extent) Overlaps(o *Extent) bool { return e.host.meets(&o.host) && e.path.meets(&o.path) }
 
-// Contains reports whether outer matches every request that inner matches. It says false when it
-// cannot tell.
+// Contains reports whether outer matches every request that inner matches; false if this cannot be
+// decided.
 func Contains(outer, inner Rule, d Dialect) bool {
 	for _, c := range outer.Conditions {
 		if c.Field != "host" && c.Field != "path" &&
@@ -47,27 +47,26 @@ func Contains(outer, inner Rule, d Dialect) bool {
 	return o.host.holds(&i.host) && o.path.holds(&i.path)
 }
 
-// textSet is the set of texts that match a condition: all, or the union of some texts and
-// some patterns.
+// A textSet is the set of texts that match a condition: all, or the union of texts and patterns.
 type textSet struct {
 	anything bool
-	hosts    []routing.Host // precise ones and one-label wildcards, if that is all there is
+	hosts    []routing.Host // precise ones and one-label wildcards, if the set has no others
 	plain    []string       // without wildcards
-	trailing []string       // what comes before a star at the end, the only wildcard
-	// with other wildcards; a star spans everything, even where the cloud's does not
+	trailing []string       // the texts before a star at the end, the only wildcard
+	// values with other wildcards; a star matches any text, even where the cloud's does not
 	globs    []string
-	patterns []string // the globs, precisely, and everything else, as regular expressions
+	patterns []string // the globs, exactly, and all others, as regular expressions
 	universe *language.Language
 
-	compiled []*regexp.Regexp   // the patterns, once they are needed
-	whole    *language.Language // the set, likewise
+	compiled []*regexp.Regexp   // the patterns, compiled when needed
+	whole    *language.Language // the set, made when needed
 
-	// Made of many values once they are asked for.
+	// Sets of many values, made when needed.
 	named, begun map[string]bool
 	lengths      []int // of those in begun
 }
 
-// textKind is how the values of a field are read.
+// A textKind is how the values of a field are read.
 type textKind struct {
 	universe *language.Language
 	pattern  func(value string, d Dialect) string
@@ -86,7 +85,7 @@ func texts(c *Condition, d Dialect, kind textKind) textSet {
 		return s
 	}
 	if kind.lower {
-		s.hosts = unspelt(c, d)
+		s.hosts = hostsOfCondition(c, d)
 	}
 	for _, v := range c.Values {
 		if kind.lower {
@@ -116,8 +115,8 @@ func hostPattern(value string, d Dialect) string {
 
 func pathPattern(value string, _ Dialect) string { return routing.GlobPattern(value) }
 
-// unspelt are the hosts that a condition was spelt from, or nil if it says anything else.
-func unspelt(c *Condition, d Dialect) []routing.Host {
+// hostsOfCondition returns the hosts that a condition was made from, or nil if it is another one.
+func hostsOfCondition(c *Condition, d Dialect) []routing.Host {
 	var out []routing.Host
 	for _, v := range c.Values {
 		h := routing.Host(strings.ToLower(v))
@@ -127,7 +126,7 @@ func unspelt(c *Condition, d Dialect) []routing.Host {
 		out = append(out, h)
 	}
 	for _, r := range c.Regex {
-		hosts := unspeltRegex(r)
+		hosts := hostsOfRegex(r)
 		if hosts == nil {
 			return nil
 		}
@@ -136,7 +135,7 @@ func unspelt(c *Condition, d Dialect) []routing.Host {
 	return out
 }
 
-// meets reports whether some text is in both sets; true when it cannot tell.
+// meets reports whether a text is in both sets; true if this cannot be decided.
 func (s *textSet) meets(o *textSet) bool {
 	if s.anything || o.anything {
 		return true
@@ -158,18 +157,17 @@ func (s *textSet) meets(o *textSet) bool {
 		return false
 	}
 	if s.onlyGlobs() && o.onlyGlobs() {
-		return s.globsMeet(o) // whether a real host or path is among the texts takes long to find out
+		return s.globsMeet(o) // deciding whether a possible host or path is in both would be slow
 	}
 	_, verdict := language.FindText([]*language.Language{s.language(), o.language(), s.universe}, nil,
 		ruleSteps)
 	return verdict != language.None
 }
 
-// ruleSteps is the most steps that comparing two rules takes. Rules as people write them need a few
-// thousand.
+// ruleSteps is the most steps of a comparison of two rules. Usual rules need a few thousand.
 const ruleSteps = 100_000
 
-// language is the whole set, made once.
+// language returns the whole set, made once.
 func (s *textSet) language() *language.Language {
 	if s.whole == nil {
 		s.whole = language.New(s.pattern())
@@ -177,19 +175,18 @@ func (s *textSet) language() *language.Language {
 	return s.whole
 }
 
-// onlyGlobs reports whether there is nothing but texts and globs.
+// onlyGlobs reports whether the set consists of texts and globs.
 func (s *textSet) onlyGlobs() bool { return len(s.globs) == len(s.patterns) }
 
-// globsMeet reports whether some text, of a real request or not, is one that wildcards of both sets
-// stand for.
+// globsMeet reports whether a text, of a possible request or not, matches globs of both sets.
 func (s *textSet) globsMeet(o *textSet) bool {
-	return slices.ContainsFunc(s.wild(), func(a string) bool {
-		return slices.ContainsFunc(o.wild(), func(b string) bool { return globsMeet(a, b) })
+	return slices.ContainsFunc(s.wildcardValues(), func(a string) bool {
+		return slices.ContainsFunc(o.wildcardValues(), func(b string) bool { return globsMeet(a, b) })
 	})
 }
 
-// wild are all values with wildcards.
-func (s *textSet) wild() []string {
+// wildcardValues returns all values with wildcards.
+func (s *textSet) wildcardValues() []string {
 	out := slices.Clone(s.globs)
 	for _, t := range s.trailing {
 		out = append(out, t+"*")
@@ -197,12 +194,12 @@ func (s *textSet) wild() []string {
 	return out
 }
 
-// globsMeet reports whether two globs stand for a common text. It compares every rest of one with
-// every rest of the other, from the ends on.
+// globsMeet reports whether a text matches two globs. It compares every suffix of one with every
+// suffix of the other, the shortest first.
 func globsMeet(a, b string) bool {
-	row := make([]bool, len(b)+1) // whether the rest of a meets each rest of b
+	row := make([]bool, len(b)+1) // whether the suffix of a meets each suffix of b
 	for i := len(a); i >= 0; i-- {
-		behind := false // whether the shorter rests of both meet
+		behind := false // whether the shorter suffixes of both meet
 		for j := len(b); j >= 0; j-- {
 			below := row[j]
 			switch {
@@ -221,7 +218,7 @@ func globsMeet(a, b string) bool {
 	return row[0]
 }
 
-// holds reports whether every text of inner is in the set; false when it cannot tell.
+// holds reports whether every text of inner is in the set; false if this cannot be decided.
 func (s *textSet) holds(inner *textSet) bool {
 	if s.anything {
 		return true
@@ -259,12 +256,12 @@ func (s *textSet) has(text string) bool {
 	})
 }
 
-// few is how many values are compared one by one. Of more a set is made.
-const few = 16
+// fewValues is the most values that are compared one by one. More are put into a set.
+const fewValues = 16
 
 // names reports whether a text is a value.
 func (s *textSet) names(text string) bool {
-	if len(s.plain) <= few {
+	if len(s.plain) <= fewValues {
 		return slices.Contains(s.plain, text)
 	}
 	if s.named == nil {
@@ -273,9 +270,9 @@ func (s *textSet) names(text string) bool {
 	return s.named[text]
 }
 
-// begins reports whether a text begins as a value says that ends in a star.
+// begins reports whether a text matches a value with a star at its end.
 func (s *textSet) begins(text string) bool {
-	if len(s.trailing) <= few {
+	if len(s.trailing) <= fewValues {
 		return slices.ContainsFunc(s.trailing, func(t string) bool { return strings.HasPrefix(text, t) })
 	}
 	if s.begun == nil {
@@ -299,7 +296,7 @@ func setOf(texts []string) map[string]bool {
 	return out
 }
 
-// expressions are the patterns, compiled once; one that cannot be compiled stands for nothing.
+// expressions returns the patterns, compiled once. One that does not compile matches nothing.
 func (s *textSet) expressions() []*regexp.Regexp {
 	if s.compiled == nil {
 		for _, p := range s.patterns {
@@ -311,7 +308,7 @@ func (s *textSet) expressions() []*regexp.Regexp {
 	return s.compiled
 }
 
-// pattern is the whole set as one regular expression.
+// pattern returns the whole set as one regular expression.
 func (s *textSet) pattern() string {
 	var all []string
 	for _, p := range s.plain {

@@ -81,16 +81,16 @@ func TestHostsAreReadBackAsTheyWereSpelt(t *testing.T) {
 		for _, anyCase := range []bool{false, true} {
 			for _, end := range []string{"$", "(:[0-9]+)?$"} {
 				body := HostRegex(h, anyCase)
-				if got := unspeltRegex("^" + body + end); len(got) != 1 || got[0] != h {
+				if got := hostsOfRegex("^" + body + end); len(got) != 1 || got[0] != h {
 					t.Errorf("%s is spelt %s and read as %v", h, body, got)
 				}
 			}
 		}
 	}
-	if got := unspeltRegex(`^([aA]\.b|[^.]+\.c)(:[0-9]+)?$`); len(got) != 2 || got[0] != "a.b" || got[1] != "*.c" {
+	if got := hostsOfRegex(`^([aA]\.b|[^.]+\.c)(:[0-9]+)?$`); len(got) != 2 || got[0] != "a.b" || got[1] != "*.c" {
 		t.Errorf("two hosts are read as %v", got)
 	}
-	if got := unspeltRegex(`^a.*$`); got != nil {
+	if got := hostsOfRegex(`^a.*$`); got != nil {
 		t.Errorf("a pattern is read as %v", got)
 	}
 }

@@ -6,29 +6,29 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Questions are the questions of the compiler about the cloud, and Facts the answers. They are
-// asked once, before compiling, so that compiling itself makes no calls.
+// Questions are the questions of the compiler to the cloud, and Facts the answers. They are asked
+// once, before compiling, which makes no calls.
 type Questions struct {
-	// Provider is the name of the one that is asked; "" for the operator's first.
+	// Provider is the name of the provider to ask; "" for the operator's first.
 	Provider string
 	// CertificateHosts are host names (wildcards too) for which no Secret is named.
 	CertificateHosts []string
-	// NamedCertificates are those that Ingresses name by what the cloud calls them, where the hosts
-	// that they are for decide whether they may be served.
+	// NamedCertificates are the certificates that Ingresses name by ARN, where their hosts decide
+	// whether they may be served.
 	NamedCertificates []CertificateID
 	Network           Network
-	// WebACLs are those that are asked for, by name or as the cloud calls them.
+	// WebACLs are the wanted web ACLs, by name or ARN.
 	WebACLs []string
-	// Shield asks whether a load balancer can be shielded.
+	// Shield asks whether a load balancer can have Shield Advanced.
 	Shield bool
-	// Limits says that something did not fit last time: a limit may have been raised since.
+	// Limits asks for the limits again, as one was exceeded last time and may have been raised.
 	Limits bool
-	// Settings and GroupSettings are what classes and Backends say to the provider alone, as JSON.
+	// Settings and GroupSettings are the provider's own settings, of classes and Backends, as JSON.
 	Settings      string
 	GroupSettings []string
 }
 
-// RefuseSettings are all settings that are asked about, and why a provider takes none.
+// RefuseSettings maps all settings of the questions to the reason why a provider takes none.
 func (q Questions) RefuseSettings(why string) map[string]string {
 	var out map[string]string
 	for _, settings := range append([]string{q.Settings}, q.GroupSettings...) {
@@ -43,7 +43,7 @@ func (q Questions) RefuseSettings(why string) map[string]string {
 	return out
 }
 
-// A Network is where a load balancer is to stand, in the words of its class.
+// A Network is the network of a load balancer as its class names it.
 type Network = routing.Network
 
 // Facts answer Questions.
@@ -51,51 +51,50 @@ type Facts struct {
 	// Certificates maps a host name to the certificates that the cloud holds for it, the best
 	// first.
 	Certificates map[string][]CertificateID
-	// Names are all the names in certificates that the cloud holds: those that were asked for, without
-	// the ones that are not there or that it tells nothing about, and those that were found for hosts.
+	// Names has all host names of certificates that the cloud holds: of the named ones, if they exist
+	// and can be read, and of those found for hosts.
 	Names map[CertificateID][]string
-	// Subnets are those that the network comes down to, sorted. None are left to the provider.
+	// Subnets are the subnets of the network, sorted. If empty, the provider chooses.
 	Subnets []string
-	// SecurityGroups are those that the class names, sorted.
+	// SecurityGroups are the security groups of the class, sorted.
 	SecurityGroups []string
-	// NameTaken says, in words, that something else has the name that the load balancer is to have.
+	// NameTaken is a message if another object has the name of the load balancer.
 	NameTaken string
-	// WebACLs maps what was asked for to what the cloud calls it. One that is missing is not there.
+	// WebACLs maps the wanted web ACLs to their ARNs. A missing one does not exist.
 	WebACLs map[string]string
-	// Unguarded is why web ACLs that are missing there may not be put before load balancers, in words;
-	// "" where they do not exist.
+	// Unguarded is a message that says why missing web ACLs cannot be used; "" if they do not exist.
 	Unguarded string
-	// Unshielded is why load balancers cannot be shielded, in words; "" if they can.
+	// Unshielded is a message that says why load balancers cannot have Shield Advanced; "" if they
+	// can.
 	Unshielded string
-	// Digest is that of the settings that the load balancer has now.
+	// Digest is the digest of the present settings of the load balancer.
 	Digest Digest
-	// InUse counts the limited resources that the load balancer has now.
+	// InUse counts the limited resources of the present load balancer.
 	InUse Counts
-	// Held are the certificates that the provider holds for the load balancer now.
+	// Held are the certificates that the provider now holds for the load balancer.
 	Held []Certificate
-	// Shown are the certificates that listeners of the load balancer have now.
+	// Shown are the certificates that its listeners now have.
 	Shown []CertificateID
-	// ClientSecrets stand for those that listeners of the load balancer have now, by port.
+	// ClientSecrets are digests of the client secrets that its listeners now have, by port.
 	ClientSecrets map[int32]Digest
-	// Now is when a certificate must not have expired to be taken; zero where one may.
+	// Now is the time at which a new certificate must not have expired; zero if expiry is not checked.
 	Now time.Time
-	// Unmet lists the networks of the class that the cloud does not have, in words.
+	// Unmet has a message for each network of the class that the cloud does not have.
 	Unmet []string
-	// SettingsRefused are settings that the provider does not take, by their JSON, and why not, in
-	// words.
+	// SettingsRefused maps the JSON of settings that the provider does not accept to the reason.
 	SettingsRefused map[string]string
-	// CertificatesUnread is why certificates that the cloud has of itself could not be looked up, in
-	// words; "" if they were. What was chosen for hosts before counts.
+	// CertificatesUnread is a message that says why the cloud's certificates could not be looked up;
+	// "" if they were. Then earlier choices for hosts stay.
 	CertificatesUnread string
-	// LimitsUnread says that those of the account are not known, and are taken for those that the
-	// cloud publishes. What the load balancer has now is not taken away for it.
+	// LimitsUnread: the limits of the account are not known, so the published ones are used. Present
+	// resources of the load balancer are kept even if they exceed these.
 	LimitsUnread bool
-	// Stale is why some facts are those of an earlier look, in the cloud's words.
+	// Stale has the cloud's errors for facts that are from an earlier call.
 	Stale []string
 }
 
-// Know adds what the load balancer has now.
-func (f *Facts) Know(seen *Observed) {
+// AddObserved adds the facts about the present load balancer.
+func (f *Facts) AddObserved(seen *Observed) {
 	f.InUse, f.Digest = seen.Counts(), seen.Digest
 	f.ClientSecrets = map[int32]Digest{}
 	for i := range seen.Listeners {

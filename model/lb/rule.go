@@ -7,24 +7,24 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is the rules of a listener, and their conditions.
+// This file has the rules of a listener, and their conditions.
 
 // A Rule sends the requests that fulfil all its conditions to its action. Its content is its
 // identity: it has no name, and its position belongs to the listener.
 type Rule struct {
-	// at most one of each field and name, in the order of Fields
+	// Conditions has at most one of each field and name, in the order of Fields.
 	Conditions []Condition `json:"conditions"`
 	Action     Action      `json:"action"`
 
-	// desired side only: the routes behind it; none for a guard of several Ingresses
+	// Origin has the routes of the rule, none for a guard of several Ingresses; desired side only.
 	Origin []diag.Source `json:"-"`
 }
 
-// Fields is every field that a condition can look at, in canonical order.
+// Fields has all fields of conditions, in canonical order.
 var Fields = []string{"host", "path", "header", "method", "query", "source"}
 
-// A Condition holds if any of its values does. Values are globs as the cloud's Dialect reads
-// them; Regex are regular expressions, always anchored. A condition has one or the other.
+// A Condition holds if any of its values does. Values are globs as the cloud's Dialect reads them;
+// Regex has regular expressions, always anchored. A condition has one or the other.
 type Condition struct {
 	Field  string   `json:"field"`
 	Name   string   `json:"name,omitempty"` // of the header or the query parameter
@@ -32,11 +32,11 @@ type Condition struct {
 	Regex  []string `json:"regex,omitempty"`
 }
 
-// String is the rule in one line, as it is written.
-func (r Rule) String() string { return inWords(r.Conditions) + " → " + r.Action.String() }
+// String returns the rule in one line, in its original form.
+func (r Rule) String() string { return conditionsText(r.Conditions) + " → " + r.Action.String() }
 
-// inWords are conditions in one line.
-func inWords(conditions []Condition) string {
+// conditionsText returns conditions in one line.
+func conditionsText(conditions []Condition) string {
 	var b strings.Builder
 	for i, c := range conditions {
 		if i > 0 {
@@ -61,7 +61,7 @@ func (r Rule) Condition(field string) *Condition {
 	return nil
 }
 
-// String is the condition as it is written: what is not one word is quoted.
+// String returns the condition in its original form. Values of several words are quoted.
 func (c Condition) String() string {
 	name := c.Field
 	if c.Name != "" {

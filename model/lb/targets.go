@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// This file names targets the way a cloud does.
+// This file names targets as a cloud does.
 
 const InstanceTarget = "instance" // the target type of nodes
 
-// Targets are the targets of a backend, each under the one name that the cloud knows it by, sorted.
-// A node that the cloud has no name for cannot be a target, nor can a name where targets are
-// addresses.
+// Targets returns the targets of a backend by their names in the cloud, sorted. A node without an
+// ID cannot be a target if the cloud needs one, nor can a host name where targets are addresses.
 func (c Capabilities) Targets(targetType string, targets []Target) []Target {
 	if targetType != InstanceTarget {
 		if c.AddressesOnly && slices.ContainsFunc(targets, IsNamed) {
@@ -41,10 +40,10 @@ func IsNamed(t Target) bool {
 	return err != nil
 }
 
-// Within returns the targets that there is room for: first those that the group has already, then
-// the first of the others. Elsewhere is how many targets the load balancer's other groups have. If
-// these take all room, one target is returned all the same, so that the cloud refuses it.
-func (c Capabilities) Within(want, have []Target, elsewhere int) []Target {
+// ChooseTargets returns as many targets as the limits allow: first those that the group has
+// already, then others in order. Elsewhere is the number of targets in the load balancer's other
+// groups. If these use up the limit, one target is returned, so that the cloud refuses it.
+func (c Capabilities) ChooseTargets(want, have []Target, elsewhere int) []Target {
 	room := len(want)
 	if most := c.TargetsPerGroup; most > 0 {
 		room = min(room, most)

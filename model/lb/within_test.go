@@ -31,7 +31,7 @@ func TestHowManyTargetsTheCloudTakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			caps := Capabilities{TargetsPerGroup: c.perGroup, TargetsPerLoadBalancer: c.perBalancer}
 			got := ""
-			for _, target := range caps.Within(targets(c.want), targets(c.have), c.elsewhere) {
+			for _, target := range caps.ChooseTargets(targets(c.want), targets(c.have), c.elsewhere) {
 				got += target.Address
 			}
 			if got != c.takes {

@@ -124,7 +124,7 @@ func TestConditionsAreDividedAmongRules(t *testing.T) {
 		"as many values as fit are not divided":      {lb.ALB(), "x.a.test", prefix, routing.Conditions{post, header("a", "b")}, 1},
 		"three conditions fit":                       {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("a"), post, {Field: "source", Values: sources[:1]}}, 1},
 		"four do not":                                {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("a"), {Field: "header", Name: "y", Values: []string{"b"}}, post, {Field: "source", Values: sources[:1]}}, 0},
-		"a class can have fewer values a condition":  {lb.ALB().For(lb.Class{ValuesPerCondition: 2}), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 5},
+		"a class can have fewer values a condition":  {lb.ALB().Restrict(lb.Class{ValuesPerCondition: 2}), "x.a.test", prefix, routing.Conditions{{Field: "source", Values: sources}}, 5},
 		"wildcards leave room for a path's":          {lb.ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*")}, 1},
 		"too many wildcards beside a path's":         {lb.ALBGlob(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 0},
 		"a regular expression has none":              {lb.ALB(), "x.a.test", prefix, routing.Conditions{header("*a*b*c*d*")}, 1},

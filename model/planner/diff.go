@@ -206,7 +206,7 @@ func (d *difference) groups() {
 	taken := 0 // by targets, of those that the load balancer can have
 	for _, g := range d.want.TargetGroups {
 		if seen := d.seen.TargetGroup(g.ID); seen != nil && seen.Registered {
-			taken += len(d.caps.Within(g.Targets, nil, 0))
+			taken += len(d.caps.ChooseTargets(g.Targets, nil, 0))
 		}
 	}
 	for _, g := range d.want.TargetGroups {
@@ -226,7 +226,7 @@ func (d *difference) groups() {
 			}
 		}
 		if len(g.Targets) > 0 && (seen == nil || !seen.Registered) {
-			first := d.caps.Within(g.Targets, nil, taken)
+			first := d.caps.ChooseTargets(g.Targets, nil, taken)
 			taken += len(first)
 			at = d.add(plan.RegisterTargets{Group: g.ID, Targets: first}, schedule.Places{}, at)
 			d.tasks[at].Origin = d.origins[g.ID]

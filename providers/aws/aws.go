@@ -122,7 +122,7 @@ func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
 	c := p.limits.Last().Within(lb.ALB())
 	c.Inbound = !p.options.Unfenced
 	p.conditions.Limit(&class, &c)
-	return c.For(class)
+	return c.Restrict(class)
 }
 
 // Lookup answers the questions of the compiler. An answer that cannot be read is the one from

@@ -13,7 +13,7 @@ import (
 type Offline struct{}
 
 // Capabilities are the limits that AWS publishes, as far as the class leaves them.
-func (Offline) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().For(class) }
+func (Offline) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().Restrict(class) }
 
 // noSettings is why spec.provider is refused.
 const noSettings = "AWS has no settings of its own: attributes, tags and the like have fields " +

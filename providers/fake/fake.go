@@ -57,7 +57,7 @@ func (c *Cloud) Close() {
 
 // Capabilities returns those of the Options, as far as the class permits.
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
-	caps := c.options.Capabilities.For(class)
+	caps := c.options.Capabilities.Restrict(class)
 	caps.Inbound = false // there are no security groups
 	caps.WebACLs, caps.Shields = false, false
 	return caps

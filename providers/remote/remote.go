@@ -73,7 +73,7 @@ func (p *Provider) Close() { p.http.HTTPClient.CloseIdleConnections() }
 
 // Capabilities is for the Provider interface. It makes no calls.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
-	return p.known().model.For(class)
+	return p.known().model.Restrict(class)
 }
 
 // Lookup is for the Provider interface. It checks settings against the schemas of the provider.

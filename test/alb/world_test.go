@@ -226,7 +226,7 @@ func (w *world) reconcile() (plan.Plan, model.Built, error) {
 			return plan.Plan{}, model.Built{}, err
 		}
 	}
-	facts.Know(w.seen)
+	facts.AddObserved(w.seen)
 	caps := w.caps(s)
 	built := model.Compile(s, facts, caps)
 	w.crowded = slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool { return d.Reason == diag.QuotaExceeded })
@@ -306,7 +306,7 @@ func (w *world) keepTargets(s snapshots.Snapshot, caps lb.Capabilities) error {
 				elsewhere += len(targets)
 			}
 		}
-		if want = caps.Within(want, have, elsewhere); !sameTargets(have, want) {
+		if want = caps.ChooseTargets(want, have, elsewhere); !sameTargets(have, want) {
 			if err := w.cloud.SetTargets(w.Context(), w.key, id, want); err != nil {
 				errs = append(errs, err)
 				delete(w.have, id)

@@ -123,7 +123,7 @@ func (c *Caller) Capabilities(class lb.Class) lb.Capabilities {
 	if err != nil {
 		panic(fmt.Sprintf("asking for capabilities: %v", err))
 	}
-	return out.For(class)
+	return out.Restrict(class)
 }
 
 // Lookup is for providers.Provider.

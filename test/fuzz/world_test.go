@@ -105,7 +105,7 @@ func (w *world) compileAs(options classes.Options) ([]compiled, []diag.Diagnosti
 	snapshots, diagnostics := placement.Split(w.Objects, options)
 	var out []compiled
 	for _, s := range snapshots {
-		capabilities := lb.ALB().For(model.ClassOf(s))
+		capabilities := lb.ALB().Restrict(model.ClassOf(s))
 		built := model.Compile(s, lb.Facts{}, capabilities)
 		diagnostics = append(diagnostics, built.Diagnostics...)
 		out = append(out, compiled{built, s.Key})

@@ -15,8 +15,8 @@ import (
 // rule".
 
 // maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has
-// those of the rules that answer for it, so the number is a product. On all ports of the Ingress
-// they and those of its rules are mostRoutes.
+// those of the rules that answer for it, so the number is a product. On all ports of the Ingress,
+// they and those of its rules are at most members.MostRoutes.
 const maxListedRoutes = 10_000
 
 // mostListedRoutes is how many routes the listed hosts of a member may have on a port.
