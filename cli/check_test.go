@@ -20,7 +20,7 @@ import (
 // finding has check find something.
 func finding(all ...check.Finding) Providers {
 	return testProviders().with(func(c *clouds.Cloud) {
-		c.Check = func(context.Context, clouds.Surroundings) []check.Finding { return all }
+		c.Check = func(context.Context, clouds.Environment) []check.Finding { return all }
 	})
 }
 
@@ -53,7 +53,7 @@ func TestCheckHasTheSettingsOfTheOperator(t *testing.T) {
 		flags.StringVar(&vpc, "aws-vpc-id", "", "")
 	}}
 	with = with.with(func(c *clouds.Cloud) {
-		c.Check = func(context.Context, clouds.Surroundings) []check.Finding { return nil }
+		c.Check = func(context.Context, clouds.Environment) []check.Finding { return nil }
 	})
 	t.Setenv("FAIRLEAD_AWS_REGION", "eu-west-1")
 	t.Setenv("FAIRLEAD_LEADER_ELECT", "true")

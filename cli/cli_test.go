@@ -28,9 +28,9 @@ func testProviders() Providers {
 		add(flags)
 		settings = flags
 	}
-	quick.Live = func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+	quick.Live = func(context.Context, clouds.Environment) (clouds.Live, error) {
 		cloud, err := servingTo(settings.Lookup("fake-state").Value.String())
-		return clouds.Lives{Local: cloud}, err
+		return clouds.SharedLocal{Local: cloud}, err
 	}
 	quick.Local = func() (clouds.Local, error) { return servingTo("") }
 	return Providers{Clouds: map[string]clouds.Cloud{"aws": aws.Plug(), "fake": quick}}

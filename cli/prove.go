@@ -38,7 +38,7 @@ const (
 )
 
 // A prover opens a cloud in the name of an installation.
-type prover func(ctx context.Context, around clouds.Surroundings,
+type prover func(ctx context.Context, around clouds.Environment,
 	installation string) (prove.Cloud, error)
 
 // proving holds the flags of check for proofs.
@@ -116,9 +116,9 @@ func (p *proving) report(
 	}
 	var calls atomic.Int64
 	around := o.Surroundings()
-	around.Requested = func(string, string, string) { calls.Add(1) }
+	around.OnRequest = func(string, string, string) { calls.Add(1) }
 	around.Nodes = o.Cluster.KnownInstances
-	options.Spent = func() int { return int(calls.Load()) }
+	options.CallsMade = func() int { return int(calls.Load()) }
 	ctx, began := cmd.Context(), time.Now()
 	r := &proveReport{Version: version.String(), Provider: o.Provider.First()}
 	if p.clean {
@@ -152,10 +152,10 @@ func (p *proving) report(
 
 // options returns the limits of a proof.
 func (p *proving) options(say io.Writer) (prove.Options, error) {
-	o := prove.Options{Calls: proveCalls, Within: proveWithin, Clearing: proveClearing,
+	o := prove.Options{Calls: proveCalls, Timeout: proveWithin, CleanupTimeout: proveClearing,
 		Pause: provePause}
-	o.Apart = p.apart
-	o.Say = func(line string) { fmt.Fprintf(say, "%s\n", line) }
+	o.SweepPause = p.apart
+	o.OnProgress = func(line string) { fmt.Fprintf(say, "%s\n", line) }
 	if p.target != "" {
 		at, err := netip.ParseAddrPort(p.target)
 		if err != nil {
@@ -200,7 +200,7 @@ It takes at most %d calls and %s, and then what deleting takes. %s
 
 // cleanUp deletes what earlier proofs have left, and returns what is left all the same.
 func (p *proving) cleanUp(
-	ctx context.Context, open prover, around clouds.Surroundings, o prove.Options,
+	ctx context.Context, open prover, around clouds.Environment, o prove.Options,
 ) (left []string, err error) {
 	cloud, err := open(ctx, around, prove.Prefix)
 	if err != nil {
@@ -211,7 +211,7 @@ func (p *proving) cleanUp(
 		return nil, err
 	}
 	for _, installation := range runs {
-		o.Say("of " + installation)
+		o.OnProgress("of " + installation)
 		cloud, err := open(ctx, around, installation)
 		if err != nil {
 			return nil, err

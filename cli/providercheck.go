@@ -149,9 +149,9 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 	if c.endpoint.Credentials != "" {
 		c.endpoint.Credentials = filepath.Clean(c.endpoint.Credentials)
 	}
-	subject := providertest.Subject{Prefix: probe.Prefix, Patience: c.patience,
-		Clearing: 5 * time.Minute}
-	subject.Say = func(promise string) { fmt.Fprintf(say, "trying whether %s\n", promise) }
+	subject := providertest.Subject{Prefix: probe.Prefix, StepTimeout: c.patience,
+		CleanupTimeout: 5 * time.Minute}
+	subject.OnClause = func(promise string) { fmt.Fprintf(say, "trying whether %s\n", promise) }
 	var err error
 	if subject.Settings, err = readProviderSettings(c.settings); err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error
 		stopFirst()
 		return nil, err
 	}
-	s.Target, s.Spare, s.Supposed = &first, &second, true
+	s.Target, s.Spare, s.TargetOptional = &first, &second, true
 	return func() { stopFirst(); stopSecond() }, nil
 }
 

@@ -84,8 +84,8 @@ func (c Cluster) Client() (client.Client, error) {
 }
 
 // Surroundings describes the cluster to a cloud.
-func (c Cluster) Surroundings() clouds.Surroundings {
-	return clouds.Surroundings{Installation: c.installationID, Nodes: c.instances}
+func (c Cluster) Surroundings() clouds.Environment {
+	return clouds.Environment{Installation: c.installationID, Nodes: c.instances}
 }
 
 // installationID returns the text in tags that marks the resources of this operator. Operators of

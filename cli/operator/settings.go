@@ -144,7 +144,7 @@ func (o *Settings) callFlags(flags *pflag.FlagSet) {
 }
 
 // Surroundings describes the operator to a cloud.
-func (o *Settings) Surroundings() clouds.Surroundings {
+func (o *Settings) Surroundings() clouds.Environment {
 	around := o.Cluster.Surroundings()
 	around.AttemptTimeout, around.CallTimeout = o.attemptTimeout, o.callTimeout
 	return around

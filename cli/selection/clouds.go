@@ -40,7 +40,7 @@ func Demonstrates(c clouds.Cloud) bool { return c.Local != nil }
 
 // usual returns the cloud that is chosen where --provider is unset.
 func (c Clouds) usual() []string {
-	return c.Names(func(c clouds.Cloud) bool { return c.Usual })
+	return c.Names(func(c clouds.Cloud) bool { return c.Default })
 }
 
 // Flags adds the settings of all clouds.

@@ -109,9 +109,9 @@ func (s *Selection) InTree() []string {
 }
 
 // Endpoint returns the connection to a provider that is another process.
-func (s *Selection) Endpoint(name string, around clouds.Surroundings) remote.Endpoint {
+func (s *Selection) Endpoint(name string, around clouds.Environment) remote.Endpoint {
 	e := remote.Endpoint{
-		Name: name, URL: s.urls[name], Requested: around.Requested, Log: around.Log,
+		Name: name, URL: s.urls[name], OnRequest: around.OnRequest, Log: around.Log,
 		Attempt: around.AttemptTimeout, Call: around.CallTimeout,
 	}
 	if s.credentials != "" {
@@ -128,7 +128,7 @@ func (c Clouds) unknown(name string, can func(clouds.Cloud) bool) error {
 
 // Live opens the providers that a cluster is served from.
 func (s *Selection) Live(
-	ctx context.Context, with Clouds, around clouds.Surroundings,
+	ctx context.Context, with Clouds, around clouds.Environment,
 ) (clouds.Live, error) {
 	all := lives{first: s.First(), named: map[string]clouds.Live{}}
 	for _, name := range s.Names {
@@ -195,7 +195,7 @@ func (s *Selection) Offline(ctx context.Context, with Clouds) (clouds.Offline, e
 	for _, name := range s.Names {
 		var err error
 		if s.urls[name] != "" {
-			all.named[name], err = remote.Open(ctx, s.Endpoint(name, clouds.Surroundings{}))
+			all.named[name], err = remote.Open(ctx, s.Endpoint(name, clouds.Environment{}))
 		} else if start := with[name].Offline; start == nil {
 			err = with.unknown(name, Compiles)
 		} else {
@@ -238,7 +238,7 @@ func (s *Selection) Local(ctx context.Context, with Clouds) (clouds.Local, error
 	case len(s.Names) > 1:
 		return nil, errors.New("--provider: a demonstration has one provider")
 	case s.urls[name] != "":
-		return remote.Open(ctx, s.Endpoint(name, clouds.Surroundings{}))
+		return remote.Open(ctx, s.Endpoint(name, clouds.Environment{}))
 	case start == nil:
 		return nil, fmt.Errorf("--provider: %s cannot be demonstrated on this machine", name)
 	default:
@@ -250,7 +250,7 @@ func (s *Selection) Local(ctx context.Context, with Clouds) (clouds.Local, error
 func (s *Selection) Forgone(with Clouds) []string {
 	var out []string
 	for _, name := range s.InTree() {
-		if forgone := with[name].Forgone; forgone != nil && forgone() != "" {
+		if forgone := with[name].DisabledFeatures; forgone != nil && forgone() != "" {
 			out = append(out, forgone())
 		}
 	}

@@ -16,7 +16,7 @@ func (p *Provider) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
 	ctx = providers.About(ctx, seen.Key)
-	p.balancers.ForgetSighting(seen.Key)
+	p.balancers.ForgetRecentRead(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {
 		p.releases.ReleaseUnused(seen, step)

@@ -44,8 +44,8 @@ type Options struct {
 	Lag time.Duration
 	// Rates are the rates of calls; see Published. Calls of a class without one have no limit.
 	Rates providers.Rates
-	// Requested is called after each call of AWS, if it is not nil.
-	Requested func(throttle.Request)
+	// OnRequest is called after each call of AWS, if it is not nil.
+	OnRequest func(throttle.Request)
 	// Deadlines are how long calls may take; those that are zero are the usual ones.
 	Deadlines throttle.Deadlines
 }
@@ -80,7 +80,7 @@ func New(o Options) *Provider {
 	p := &Provider{options: o, releases: releases.New(cmp.Or(o.Settle, lb.ALB().Settle))}
 	p.recent = recent.New(o.Lag, p.forgetMissing)
 	c := clients.New(o.Config, o.Installation, o.VPC,
-		throttle.NewPacer(o.Rates, o.Requested).Into, o.Deadlines.Usual().Into, p.recent.Into)
+		throttle.NewPacer(o.Rates, o.OnRequest).AddTo, o.Deadlines.WithDefaults().AddTo, p.recent.AddTo)
 	p.clients, p.limits, p.conditions = c, account.NewLimits(c.ELB), account.NewConditionSupport(c.API)
 	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
 	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)
@@ -135,7 +135,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.Load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.Last() == nil
-		if facts.LimitsUnread && throttle.Late(err) {
+		if facts.LimitsUnread && throttle.IsTimeout(err) {
 			return lb.Facts{}, err // the next calls would wait as long
 		}
 		facts.Stale = append(facts.Stale, err.Error())

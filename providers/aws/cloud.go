@@ -31,7 +31,7 @@ func Plug() clouds.Cloud {
 	return clouds.Cloud{
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return Offline{}, nil },
-		Live: func(ctx context.Context, around clouds.Surroundings) (clouds.Live, error) {
+		Live: func(ctx context.Context, around clouds.Environment) (clouds.Live, error) {
 			installation, err := around.Installation(ctx)
 			if err != nil {
 				return nil, err
@@ -39,10 +39,10 @@ func Plug() clouds.Cloud {
 			p, err := Open(ctx, s.access(around, installation))
 			return lasting{p}, err
 		},
-		Check: func(ctx context.Context, around clouds.Surroundings) []check.Finding {
+		Check: func(ctx context.Context, around clouds.Environment) []check.Finding {
 			return preflight.Check(ctx, s.access(around, ""))
 		},
-		Prove: func(ctx context.Context, around clouds.Surroundings,
+		Prove: func(ctx context.Context, around clouds.Environment,
 			installation string) (prove.Cloud, error) {
 			return Open(ctx, s.access(around, installation))
 		},
@@ -50,9 +50,9 @@ func Plug() clouds.Cloud {
 			"2 imported certificates and 3 security groups",
 		ProofCosts: "The load balancers are billed by the hour;\n" +
 			"imported certificates count against the account's quota of a year.",
-		Redact:  redacted,
-		Place:   func() string { return s.region },
-		Forgone: s.forgone,
+		Redact:           redacted,
+		Place:            func() string { return s.region },
+		DisabledFeatures: s.disabledFeatures,
 	}
 }
 
@@ -75,20 +75,20 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 }
 
 // access returns where an installation works.
-func (s *settings) access(around clouds.Surroundings, installation string) access.Access {
+func (s *settings) access(around clouds.Environment, installation string) access.Access {
 	out := access.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
 		Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 	}
-	if around.Requested != nil {
-		out.Requested = func(r throttle.Request) { around.Requested(r.Service, r.Operation, r.Result) }
+	if around.OnRequest != nil {
+		out.OnRequest = func(r throttle.Request) { around.OnRequest(r.Service, r.Operation, r.Result) }
 	}
 	return out
 }
 
-// forgone says what is not done without the name of the cluster.
-func (s *settings) forgone() string {
+// disabledFeatures says what is not done without the name of the cluster.
+func (s *settings) disabledFeatures() string {
 	if s.groups == unmanaged || s.cluster != "" {
 		return ""
 	}

@@ -22,7 +22,7 @@ func TestWhatIsForgoneForWantOfASetting(t *testing.T) {
 		if err := flags.Parse(c.args); err != nil {
 			t.Fatal(err)
 		}
-		if got := plug.Forgone(); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
+		if got := plug.DisabledFeatures(); (got != "") != (c.want != "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q is said, want %q to be in it", name, got, c.want)
 		}
 	}

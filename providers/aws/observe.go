@@ -46,7 +46,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if err != nil {
 		return nil, err
 	}
-	if l.Balancer, l.Another, err = p.balancers.FindByKey(ctx, key); err != nil {
+	if l.Balancer, l.NameTaken, err = p.balancers.FindByKey(ctx, key); err != nil {
 		return nil, err
 	}
 	for _, read := range []look.Reader{
@@ -58,7 +58,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&
-		!l.Another {
+		!l.NameTaken {
 		p.balancers.Unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
 		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a "+
 			"moment ago: %w",
@@ -98,7 +98,7 @@ func (p *Provider) readAttributes(
 // learn passes what an observation found out to the collaborators that keep it.
 func (p *Provider) learn(l *look.Look) {
 	if l.Balancer == nil {
-		p.balancers.LearnAbsence(l.Key)
+		p.balancers.ForgetRefusedDeletion(l.Key)
 	} else {
 		p.conditions.Learn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)], l.Rules)
 	}
@@ -124,7 +124,7 @@ func (p *Provider) forgetMissing(ids []string) bool {
 	known := p.nodes.ForgetShared(ids)
 	known = p.firewalls.Remove(ids) || known
 	known = p.targetGroups.Remove(ids) || known
-	return p.balancers.RemoveSightings(ids) || known
+	return p.balancers.RemoveRecentReads(ids) || known
 }
 
 // readInside reads the rules and certificates of listeners, and the members of target groups, in
@@ -136,7 +136,7 @@ func (p *Provider) readInside(
 	served := make([][]elb.Certificate, len(l.Listeners))
 	health := make([][]lb.TargetHealth, len(l.Groups))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i, listener := range l.Listeners {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			rules[i], err = listeners.ReadRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
@@ -203,7 +203,7 @@ func (p *Provider) readTags(
 	maps.Copy(found, read)
 	l.Tags = found
 	if l.Balancer != nil && !l.Ours(l.Balancer.LoadBalancerArn) {
-		l.Balancer, l.Listeners, l.Another = nil, nil, true
+		l.Balancer, l.Listeners, l.NameTaken = nil, nil, true
 	}
 	return err
 }

@@ -59,7 +59,7 @@ func open(
 	}
 	p := New(Options{
 		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced,
-		Rates: rates, Requested: a.Requested, Deadlines: a.Deadlines,
+		Rates: rates, OnRequest: a.OnRequest, Deadlines: a.Deadlines,
 	})
 	subnets, err := p.subnets.Since(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {

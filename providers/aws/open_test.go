@@ -129,7 +129,7 @@ func TestFlagsSayWhereToWork(t *testing.T) {
 	} {
 		s, flags := parsed(t, c.args...)
 		c.want.Installation, c.want.Deadlines = "test", throttle.Deadlines{Attempt: 1, Call: 2}
-		got := s.access(clouds.Surroundings{AttemptTimeout: 1, CallTimeout: 2}, "test")
+		got := s.access(clouds.Environment{AttemptTimeout: 1, CallTimeout: 2}, "test")
 		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -142,10 +142,10 @@ func TestFlagsSayWhereToWork(t *testing.T) {
 func TestTheOperatorIsToldOfRequests(t *testing.T) {
 	s, _ := parsed(t)
 	var told string
-	got := s.access(clouds.Surroundings{Requested: func(service, operation, result string) {
+	got := s.access(clouds.Environment{OnRequest: func(service, operation, result string) {
 		told += service + " " + operation + " " + result
 	}}, "")
-	got.Requested(throttle.Request{Service: "EC2", Operation: "DescribeVpcs", Result: "ok"})
+	got.OnRequest(throttle.Request{Service: "EC2", Operation: "DescribeVpcs", Result: "ok"})
 	if told != "EC2 DescribeVpcs ok" {
 		t.Errorf("told %q", told)
 	}
@@ -155,7 +155,7 @@ func TestTheOperatorIsToldOfRequests(t *testing.T) {
 func TestAnInstallationWithoutAName(t *testing.T) {
 	environment(t)
 	unknown := errors.New("unknown")
-	_, err := Plug().Live(t.Context(), clouds.Surroundings{Installation: func(context.Context) (string, error) { return "", unknown }})
+	_, err := Plug().Live(t.Context(), clouds.Environment{Installation: func(context.Context) (string, error) { return "", unknown }})
 	if !errors.Is(err, unknown) {
 		t.Errorf("the error is %v", err)
 	}
@@ -165,7 +165,7 @@ func TestAnInstallationWithoutAName(t *testing.T) {
 	if err := flags.Parse([]string{"--aws-region=" + albsim.Region, "--aws-vpc-id=" + albsim.VPC}); err != nil {
 		t.Fatal(err)
 	}
-	live, err := plug.Live(t.Context(), clouds.Surroundings{Installation: func(context.Context) (string, error) { return "test", nil }})
+	live, err := plug.Live(t.Context(), clouds.Environment{Installation: func(context.Context) (string, error) { return "test", nil }})
 	if err != nil || live.(lasting).options.Installation != "test" || plug.Place() != albsim.Region {
 		t.Errorf("opened %+v, error %v", live, err)
 	}

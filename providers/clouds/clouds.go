@@ -17,38 +17,38 @@ import (
 
 // A Cloud is a kind of cloud. A function is nil where the cloud cannot do what it is for.
 type Cloud struct {
-	// Usual reports whether it is chosen where no other one is named.
-	Usual bool
+	// Default reports whether it is chosen where no other one is named.
+	Default bool
 	// Flags adds its settings. Their names begin with that of the cloud.
 	Flags func(*pflag.FlagSet)
 	// Offline opens it for compiling alone: nothing is asked of the cloud.
 	Offline func() (Offline, error)
 	// Live opens it to serve a cluster from.
-	Live func(context.Context, Surroundings) (Live, error)
+	Live func(context.Context, Environment) (Live, error)
 	// Local opens it on this machine, for a demonstration.
 	Local func() (Local, error)
 	// Check looks at it before it is used, and changes nothing.
-	Check func(context.Context, Surroundings) []check.Finding
+	Check func(context.Context, Environment) []check.Finding
 	// Prove opens it in the name of an installation, to be proved on.
-	Prove func(ctx context.Context, s Surroundings, installation string) (prove.Cloud, error)
+	Prove func(ctx context.Context, s Environment, installation string) (prove.Cloud, error)
 	// ProofMakes and ProofCosts describe a proof: the resources that it makes, and their price.
 	ProofMakes, ProofCosts string
 	// Redact replaces the values in a text that identify an account.
 	Redact func(text string) string
 	// Place is where it makes load balancers, as far as its settings say so.
 	Place func() string
-	// Forgone names features that are off without a setting, in words; "" for none.
-	Forgone func() string
+	// DisabledFeatures names features that are off without a setting, in words; "" for none.
+	DisabledFeatures func() string
 }
 
-// Surroundings describe the operator to a cloud that is opened.
-type Surroundings struct {
+// Environment describe the operator to a cloud that is opened.
+type Environment struct {
 	// Installation tells what this operator makes from what others do.
 	Installation func(context.Context) (string, error)
 	// Nodes are the cloud's names of the cluster's nodes.
 	Nodes func(context.Context) ([]string, error)
-	// Requested is told of each request to the cloud's API.
-	Requested func(service, operation, result string)
+	// OnRequest is told of each request to the cloud's API.
+	OnRequest func(service, operation, result string)
 	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout
 	// how long all attempts of a call may take.
 	AttemptTimeout, CallTimeout time.Duration
@@ -76,8 +76,8 @@ type Live interface {
 	Close()
 }
 
-// Lives is a cloud that lives in this process, and that all terms share for this reason.
-type Lives struct{ Local }
+// SharedLocal is a cloud that lives in this process, and that all terms share for this reason.
+type SharedLocal struct{ Local }
 
 // Term is for Live.
-func (l Lives) Term() providers.Provider { return l.Local }
+func (l SharedLocal) Term() providers.Provider { return l.Local }

@@ -41,7 +41,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		if result, err = c.assign(r, step); err != nil {
 			return err
 		}
-		changed := r.writeSettings(step)
+		changed := r.recordSettings(step)
 		switch step.(type) {
 		case plan.DeleteListener, plan.DeleteLoadBalancer:
 			r.settle()

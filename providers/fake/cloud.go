@@ -24,18 +24,18 @@ type settings struct {
 func Plug() clouds.Cloud {
 	s := &settings{}
 	return clouds.Cloud{
-		Usual:   true,
+		Default: true,
 		Flags:   s.flags,
 		Offline: func() (clouds.Offline, error) { return New(Options{}) },
-		Live: func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+		Live: func(context.Context, clouds.Environment) (clouds.Live, error) {
 			c, err := New(Options{Serve: true, CheckEvery: time.Second, State: s.state, Network: s.network,
 				Latency: s.latency, WarmUp: s.warmUp})
-			return clouds.Lives{Local: c}, err
+			return clouds.SharedLocal{Local: c}, err
 		},
 		Local: func() (clouds.Local, error) {
 			return New(Options{Serve: true, CheckEvery: 200 * time.Millisecond})
 		},
-		Check: func(context.Context, clouds.Surroundings) []check.Finding {
+		Check: func(context.Context, clouds.Environment) []check.Finding {
 			return []check.Finding{check.Good("fake", "fake cloud", "it needs nothing")}
 		},
 	}

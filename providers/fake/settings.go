@@ -31,9 +31,9 @@ func complete(s *lb.ReadSettings) *lb.ReadSettings {
 	return out
 }
 
-// writeSettings notes the settings that a step writes, and reports whether it writes any. A second
+// recordSettings notes the settings that a step writes, and reports whether it writes any. A second
 // creation of an object writes none.
-func (r *record) writeSettings(step plan.Step) bool {
+func (r *record) recordSettings(step plan.Step) bool {
 	to := r.settings
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
@@ -59,13 +59,13 @@ func (r *record) writeSettings(step plan.Step) bool {
 	case plan.DeleteTargetGroup:
 		delete(to.TargetGroups, s.Group)
 	default:
-		return r.writeTags(step)
+		return r.recordTags(step)
 	}
 	return true
 }
 
-// writeTags notes the tags of certificates that a step writes, and reports whether it writes any.
-func (r *record) writeTags(step plan.Step) bool {
+// recordTags notes the tags of certificates that a step writes, and reports whether it writes any.
+func (r *record) recordTags(step plan.Step) bool {
 	to := r.settings.Certificates
 	switch s := step.(type) {
 	case plan.ImportCertificate:

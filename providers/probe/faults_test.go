@@ -139,7 +139,7 @@ func stepsPerApply(n int) func(int, *call) {
 
 var pending = v1.Problem{Type: v1.ProblemPending, Detail: "not yet", RetryAfterSeconds: 7}
 
-func first(p v1.Problem) func(*v1.Applied) {
+func capabilitiesTrial(p v1.Problem) func(*v1.Applied) {
 	return func(a *v1.Applied) { a.Results = []v1.Result{{ID: a.Results[0].ID, Problem: &p}} }
 }
 
@@ -203,26 +203,26 @@ var answers = map[string]struct {
 	"once differs": {"twice-at-once", at(3, results(func(a *v1.Applied) { a.Results[0].Handle = "x" })), found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": `wrong: the results differ: {"id":"X","handle":"X","address":{"hostname":"lb-X.fake.fairlead.localhost","ips":["127X"]},"active":true} and {"id":"X","handle":"X","address":{"hostname":"lb-X.fake.fairlead.localhost","ips":["127X"]},"active":true}`}, -600 * time.Millisecond},
 	"once is denied": {"twice-at-once", func(i int, c *call) {
 		if i < 4 {
-			results(first(v1.Problem{Type: v1.ProblemDenied}))(i, c)
+			results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied}))(i, c)
 		}
 	}, found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": `wrong: the step createLoadBalancer failed: the provider answered with a problem of type "urn:fairlead:problem:denied"`}, -600 * time.Millisecond},
 	"once is pending": {"twice-at-once", func(i int, c *call) {
 		if i < 4 {
-			results(first(pending))(i, c)
+			results(capabilitiesTrial(pending))(i, c)
 		}
 	}, nil, 7 * time.Second},
 	"once throttled": {"twice-at-once", func(i int, c *call) {
 		if i < 4 {
-			results(first(v1.Problem{Type: v1.ProblemThrottled}))(i, c)
+			results(capabilitiesTrial(v1.Problem{Type: v1.ProblemThrottled}))(i, c)
 		}
 	}, nil, time.Millisecond},
 	"other ID":       {"other-step", at(0, results(func(a *v1.Applied) { a.Results[0].ID = "x" })), found{"other-step": "wrong: one step was sent, and the answer has not one result with its ID, but 1 results"}, 0},
 	"two results":    {"other-step", at(0, results(func(a *v1.Applied) { a.Results = append(a.Results, a.Results[0]) })), found{"other-step": "wrong: one step was sent, and the answer has not one result with its ID, but 2 results"}, 0},
-	"one fails":      {"other-step", at(0, results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"other-step": "wrong: the step createLoadBalancer failed: no"}, 0},
+	"one fails":      {"other-step", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"other-step": "wrong: the step createLoadBalancer failed: no"}, 0},
 	"other is taken": {"other-step", at(1, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"other-step": `wrong: the step succeeded; it has to have a problem of the type "urn:fairlead:problem:malformed"`}, 0},
-	"step pending":   {"true-already", at(0, results(first(pending))), nil, 7 * time.Second},
-	"step throttled": {"true-already", at(0, results(first(v1.Problem{Type: v1.ProblemThrottled, RetryAfterSeconds: 99}))), nil, 30 * time.Second},
-	"step denied":    {"true-already", at(0, results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"targets": "wrong: it answered with the status 500, not 204: no target group fairlead-check of fairlead-check/X", "true-already": "wrong: the step createLoadBalancer failed: no"}, 0},
+	"step pending":   {"true-already", at(0, results(capabilitiesTrial(pending))), nil, 7 * time.Second},
+	"step throttled": {"true-already", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemThrottled, RetryAfterSeconds: 99}))), nil, 30 * time.Second},
+	"step denied":    {"true-already", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"targets": "wrong: it answered with the status 500, not 204: no target group fairlead-check of fairlead-check/X", "true-already": "wrong: the step createLoadBalancer failed: no"}, 0},
 	"not there":      {"true-already", at(2, observed(func(o *v1.Observed) { o.Exists = false })), found{"true-already": "wrong: the load balancer that was made does not exist"}, 0},
 	"no groups":      {"true-already", at(2, observed(func(o *v1.Observed) { o.TargetGroups = nil })), found{"true-already": "wrong: it has 0 target groups; one was made, fairlead-check"}, 0},
 	"another group":  {"true-already", at(2, observed(func(o *v1.Observed) { o.TargetGroups[0].ID = "x" })), found{"true-already": "wrong: it has 1 target groups; one was made, fairlead-check"}, 0},
@@ -259,8 +259,8 @@ var answers = map[string]struct {
 	"another certificate": {"certificate", at(2, observed(func(o *v1.Observed) { o.Certificates[0].ID = "x" })), found{"certificate": "wrong: it tells the certificates [{x [fairlead-check.example.com] ecdsa map[] fairlead-check fake-3}]; one was imported, fairlead-check of fairlead-check.example.com"}, 0},
 	"other hosts":         {"certificate", at(2, observed(func(o *v1.Observed) { o.Certificates[0].Hosts = append(o.Certificates[0].Hosts, "x") })), found{"certificate": "wrong: it tells the certificates [{fairlead-check [fairlead-check.example.com x] ecdsa map[] fairlead-check fake-3}]; one was imported, fairlead-check of fairlead-check.example.com"}, 0},
 	"malformed taken":     {"certificate", at(1, status(200)), found{"certificate": "wrong: it answered with the status 200, not 400"}, 0},
-	"listener no room":    {"client-secret", at(0, results(first(v1.Problem{Type: v1.ProblemNoRoom, Detail: "full"}))), found{"client-secret": "ok: the step createListener failed: full"}, 0},
-	"rule is denied":      {"client-secret", at(1, results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"client-secret": "wrong: the step createRule failed: no"}, 0},
+	"listener no room":    {"client-secret", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemNoRoom, Detail: "full"}))), found{"client-secret": "ok: the step createListener failed: full"}, 0},
+	"rule is denied":      {"client-secret", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"client-secret": "wrong: the step createRule failed: no"}, 0},
 	"rule is taken":       {"client-secret", at(1, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"client-secret": ""}, 0},
 	"no tag":              {"observed-etag-changes", at(0, header("ETag", "")), found{"observed-etag-changes": "wrong: the answer has no ETag"}, 0},
 	"unchanged":           {"observed-etag-changes", at(2, status(304)), found{"observed-etag-changes": "wrong: it answered with the status 304, not 200"}, 0},
@@ -279,7 +279,7 @@ var answers = map[string]struct {
 		case 0:
 			results(func(a *v1.Applied) { a.Results[1].Problem = &pending })(i, c)
 		case 1:
-			results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))(i, c)
+			results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))(i, c)
 		}
 	}, found{"batch": "wrong: the step createTargetGroup failed: no"}, 0},
 	"batch not there": {"batch", at(1, observed(func(o *v1.Observed) {
@@ -289,9 +289,9 @@ var answers = map[string]struct {
 	"once is denied later": {"twice-at-once", func(i int, c *call) {
 		switch {
 		case i < 4:
-			results(first(pending))(i, c)
+			results(capabilitiesTrial(pending))(i, c)
 		case i < 8:
-			results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))(i, c)
+			results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))(i, c)
 		}
 	}, found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": "wrong: the step createLoadBalancer failed: no"}, 7*time.Second - 600*time.Millisecond},
 	"later and later": {"lookup", func(i int, c *call) {
@@ -312,7 +312,7 @@ var answers = map[string]struct {
 	"two steps in a call": {"capabilities", stepsPerApply(2), nil, 0},
 	"the longest answer":  {"capabilities", at(0, func(_ int, c *call) { c.told += strings.Repeat(" ", v1.MaxAnswer-len(c.told)) }), nil, 0},
 	"longer than that":    {"capabilities", at(0, func(_ int, c *call) { c.told += strings.Repeat(" ", v1.MaxAnswer+1-len(c.told)) }), found{"client-secret": "", "long-calls": "", "capabilities": "wrong: GET /capabilities: the answer is longer than 33554432 bytes"}, -wellTook},
-	"deletion denied":     {"deleted", at(1, results(first(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"deleted": "wrong: the step deleteLoadBalancer failed: no"}, 0},
+	"deletion denied":     {"deleted", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"deleted": "wrong: the step deleteLoadBalancer failed: no"}, 0},
 	"it is left":          {"deleted", at(13, observed(func(o *v1.Observed) { o.Exists = true })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer true, target groups 0, certificates 0, firewall ""`}, 0},
 	"group is left":       {"deleted", at(13, observed(func(o *v1.Observed) { o.TargetGroups = make([]v1.ObservedTargetGroup, 1) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 1, certificates 0, firewall ""`}, 0},
 	"certificate is left": {"deleted", at(13, observed(func(o *v1.Observed) { o.Certificates = make([]v1.ObservedCertificate, 2) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 0, certificates 2, firewall ""`}, 0},

@@ -22,12 +22,12 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 	if to.Pause <= 0 {
 		to.Pause = time.Second
 	}
-	if to.Clearing <= 0 {
-		to.Clearing = 5 * time.Minute
+	if to.CleanupTimeout <= 0 {
+		to.CleanupTimeout = 5 * time.Minute
 	}
 	c := &client{Provider: to, secrets: map[string]string{}, told: map[string]bool{}}
 	p := &probe{client: c, key: Prefix + strings.ToLower(rand.Text()[:10])}
-	if p.try(ctx, first) {
+	if p.try(ctx, capabilitiesTrial) {
 		for _, t := range reading {
 			p.try(ctx, t)
 		}

@@ -15,8 +15,8 @@ import (
 
 // This file tests calls that change nothing.
 
-// first is the first trial: if it fails, no provider answers.
-var first = trial{
+// capabilitiesTrial is the first trial: if it fails, no provider answers.
+var capabilitiesTrial = trial{
 	"provider/capabilities", "GET /capabilities says what the load balancers can express",
 	"see that the URL and the credentials are right and that the provider runs",
 	func(p *probe, ctx context.Context) error {
@@ -61,13 +61,13 @@ var reading = []trial{
 		}},
 	{"provider/missing", "a load balancer that does not exist is told as not existing",
 		"answer GET /load-balancer with 200 and exists: false",
-		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key) }},
+		func(p *probe, ctx context.Context) error { return p.expectMissing(ctx, p.key) }},
 	{"provider/reserved-key", "a key can have any character",
 		"decode the query parameter key like any other text, and do not read what it says",
-		func(p *probe, ctx context.Context) error { return p.missing(ctx, p.key+"/a b&c=d?e#f%2Fg+é") }},
+		func(p *probe, ctx context.Context) error { return p.expectMissing(ctx, p.key+"/a b&c=d?e#f%2Fg+é") }},
 	{"provider/no-key", "a request without a key is refused",
 		"refuse it with 400 and the problem malformed",
-		p400(request{method: http.MethodGet, path: v1.PathLoadBalancer})},
+		expectMalformed(request{method: http.MethodGet, path: v1.PathLoadBalancer})},
 	{"provider/unknown-call", "a call that the protocol does not have is refused",
 		"answer with 404 and the problem malformed",
 		func(p *probe, ctx context.Context) error {
@@ -103,31 +103,31 @@ var reading = []trial{
 			return nil
 		}},
 	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed",
-		wrong(`{"certificateHosts":null}`)},
+		expectMalformedLookup(`{"certificateHosts":null}`)},
 	{"provider/twice", "an object that has a name twice is refused",
-		"refuse it with 400 and the problem malformed", wrong(`{"limits":true,"limits":false}`)},
+		"refuse it with 400 and the problem malformed", expectMalformedLookup(`{"limits":true,"limits":false}`)},
 	{"provider/trailing", "a request with something behind its JSON is refused",
-		"refuse it with 400 and the problem malformed", wrong(`{}{}`)},
+		"refuse it with 400 and the problem malformed", expectMalformedLookup(`{}{}`)},
 	{"provider/deep", "JSON that is nested deeply is refused",
 		"refuse it with 400 and the problem malformed",
-		wrong(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
+		expectMalformedLookup(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
 	{"provider/accept", "a version that the provider does not speak is refused",
 		"answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx,
+			return p.expectVersionRefused(ctx,
 				request{method: http.MethodGet, path: v1.PathCapabilities, accept: otherVersion}, 406)
 		}},
 	{"provider/content-version", "a body in a version that the provider does not speak is refused",
 		"answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{
+			return p.expectVersionRefused(ctx, request{
 				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: otherVersion,
 			}, 415)
 		}},
 	{"provider/content-type", "a body of another media type is refused",
 		"answer with 415 and the problem version",
 		func(p *probe, ctx context.Context) error {
-			return p.version(ctx, request{
+			return p.expectVersionRefused(ctx, request{
 				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain",
 			}, 415)
 		}},
@@ -158,13 +158,13 @@ func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
 	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// wrong sends a malformed lookup.
-func wrong(body string) func(*probe, context.Context) error {
-	return p400(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
+// expectMalformedLookup sends a malformed lookup.
+func expectMalformedLookup(body string) func(*probe, context.Context) error {
+	return expectMalformed(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// p400 sends a malformed request.
-func p400(r request) func(*probe, context.Context) error {
+// expectMalformed sends a malformed request.
+func expectMalformed(r request) func(*probe, context.Context) error {
 	return func(p *probe, ctx context.Context) error {
 		a, err := p.send(ctx, r)
 		if err != nil {
@@ -174,8 +174,8 @@ func p400(r request) func(*probe, context.Context) error {
 	}
 }
 
-// version sends a request of another version.
-func (p *probe) version(ctx context.Context, r request, status int) error {
+// expectVersionRefused sends a request of another version.
+func (p *probe) expectVersionRefused(ctx context.Context, r request, status int) error {
 	a, err := p.send(ctx, r)
 	if err != nil {
 		return err
@@ -190,8 +190,8 @@ func (p *probe) version(ctx context.Context, r request, status int) error {
 	return nil
 }
 
-// missing asks for a load balancer that does not exist.
-func (p *probe) missing(ctx context.Context, key string) error {
+// expectMissing asks for a load balancer that does not exist.
+func (p *probe) expectMissing(ctx context.Context, key string) error {
 	var told v1.Observed
 	if err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {key}}, &told); err != nil {
 		return err

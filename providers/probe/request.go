@@ -247,7 +247,7 @@ type Provider struct {
 	Settings json.RawMessage
 	// Pause is the time before a pending call is repeated; 0: a second. Clearing is the time for
 	// deletion; 0: five minutes.
-	Pause, Clearing time.Duration
+	Pause, CleanupTimeout time.Duration
 }
 
 // delay is the time before something is asked again, of which the provider says how long that is.

@@ -250,7 +250,7 @@ var last = trial{
 }
 
 func (p *probe) clear(ctx context.Context) error {
-	ctx, end := context.WithTimeout(ctx, p.Clearing)
+	ctx, end := context.WithTimeout(ctx, p.CleanupTimeout)
 	defer end()
 	// A step with an ID that is under way is answered when it is done. Then it is seen what it made.
 	for _, r := range p.unanswered {

@@ -56,8 +56,8 @@ func under(t *testing.T, o fake.Options) (*cloud, prove.Options) {
 	t.Cleanup(in.Close)
 	c := &cloud{Cloud: in, said: []string{"before"}}
 	return c, prove.Options{
-		Calls: 1000, Spent: func() int { return c.number() }, Within: time.Hour, Clearing: time.Hour,
-		Pause: time.Second, Apart: time.Minute, Say: c.say,
+		Calls: 1000, CallsMade: func() int { return c.number() }, Timeout: time.Hour, CleanupTimeout: time.Hour,
+		Pause: time.Second, SweepPause: time.Minute, OnProgress: c.say,
 	}
 }
 

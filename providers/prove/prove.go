@@ -39,15 +39,15 @@ type Options struct {
 	Target *lb.Target
 	// Calls is how many calls of the cloud may be made before what was made is deleted, and Spent how
 	// many were.
-	Calls int
-	Spent func() int
-	// Within is how long that may take, and Clearing how long deleting may take after it.
-	Within, Clearing time.Duration
+	Calls     int
+	CallsMade func() int
+	// Timeout is how long that may take, and Clearing how long deleting may take after it.
+	Timeout, CleanupTimeout time.Duration
 	// Pause is how long to wait where the cloud is not ready, and Apart how long between the two looks
 	// that have to find nothing before all is said to be deleted.
-	Pause, Apart time.Duration
-	// Say is told what is being done.
-	Say func(string)
+	Pause, SweepPause time.Duration
+	// OnProgress is told what is being done.
+	OnProgress func(string)
 }
 
 // The ends of a run that is cut short.
@@ -60,7 +60,7 @@ var (
 // ends, when a scenario fails and when the provider panics. Left is what could not be deleted.
 func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding, left []string) {
 	r := &run{cloud: guarded{cloud, o}, lab: cloud, Options: o}
-	work, stop := context.WithTimeoutCause(ctx, o.Within, errTime)
+	work, stop := context.WithTimeoutCause(ctx, o.Timeout, errTime)
 	defer stop()
 	err := safely(func() error { return r.scenarios(work) })
 	if err != nil {
@@ -72,14 +72,14 @@ func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding,
 
 // Clear deletes all that an installation has. It goes on when the context ends.
 func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
-	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.Clearing)
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.CleanupTimeout)
 	defer stop()
-	o.Say("deleting what was made")
+	o.OnProgress("deleting what was made")
 	r := &run{cloud: cloud, lab: cloud, Options: o}
 	for _, key := range []lb.Key{second, first} {
 		// A provider that waits for what nothing has any more, because an answer was lost, may not take
 		// the time that sweeping up needs.
-		share, enough := context.WithTimeout(ctx, o.Clearing/4)
+		share, enough := context.WithTimeout(ctx, o.CleanupTimeout/4)
 		// what it leaves is swept up
 		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) })
 		enough()
@@ -108,7 +108,7 @@ func (r *run) sweep(ctx context.Context) (left []string) {
 		}
 		wait := r.Pause
 		if empty > 0 {
-			wait = r.Apart
+			wait = r.SweepPause
 		}
 		if pause(ctx, wait) != nil {
 			return left
@@ -238,7 +238,7 @@ type guarded struct {
 }
 
 func (g guarded) spent() error {
-	if g.o.Spent() >= g.o.Calls {
+	if g.o.CallsMade() >= g.o.Calls {
 		return errCalls
 	}
 	return nil

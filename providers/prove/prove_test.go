@@ -194,7 +194,7 @@ func TestACallThatFailsEndsTheRun(t *testing.T) {
 					t.Errorf("%s fails, and it says %s", c.calls[n-1], f)
 				}
 			}
-			if took := time.Since(began); took != o.Apart && took != o.Apart+o.Pause {
+			if took := time.Since(began); took != o.SweepPause && took != o.SweepPause+o.Pause {
 				t.Errorf("%s fails, and it took %s", c.calls[n-1], took)
 			}
 		})
@@ -257,7 +257,7 @@ func TestACallThatIsNotReadyIsMadeAgain(t *testing.T) {
 				if diff := cmp.Diff(states(passed), states(findings)); diff != "" || len(left) > 0 {
 					t.Errorf("%s, %v: left is %v; findings (-want +got):\n%s", c.calls[n-1], err, left, diff)
 				}
-				if took := time.Since(began); took != o.Apart+o.Pause {
+				if took := time.Since(began); took != o.SweepPause+o.Pause {
 					t.Errorf("%s, %v: it took %s", c.calls[n-1], err, took)
 				}
 			})
@@ -310,7 +310,7 @@ func listing(lasts time.Duration, without string) change {
 
 func within(d time.Duration, c change) change {
 	return func(t *testing.T, in *cloud, o *prove.Options) {
-		o.Within = d
+		o.Timeout = d
 		c(t, in, o)
 	}
 }
@@ -429,8 +429,8 @@ func TestRunsSayWhatTheyFound(t *testing.T) {
 				if !slices.ContainsFunc(findings, func(f string) bool { return strings.HasPrefix(f, c.says) }) {
 					t.Errorf("it does not say %q but\n%s", c.says, strings.Join(findings, "\n"))
 				}
-				if took := time.Since(began); took != o.Apart+c.took {
-					t.Errorf("it took %s more", took-o.Apart)
+				if took := time.Since(began); took != o.SweepPause+c.took {
+					t.Errorf("it took %s more", took-o.SweepPause)
 				}
 			})
 		})
@@ -529,7 +529,7 @@ func TestNothingIsLeftUnsaid(t *testing.T) {
 				if c.change != nil {
 					c.change(t, in, &o)
 				}
-				o.Clearing = std.Or(c.clearing, o.Clearing)
+				o.CleanupTimeout = std.Or(c.clearing, o.CleanupTimeout)
 				began := time.Now()
 				left := prove.Clear(t.Context(), in, o)
 				if diff := cmp.Diff(c.left, left); diff != "" {
@@ -568,7 +568,7 @@ func TestDeletionsThatFail(t *testing.T) {
 			if diff := cmp.Diff(ended("6"), states(findings)); diff != "" || len(left) > 0 {
 				t.Errorf("%v: left is %v; findings (-want +got):\n%s", err, left, diff)
 			}
-			if more := time.Since(began) - o.Pause - o.Apart; more != took {
+			if more := time.Since(began) - o.Pause - o.SweepPause; more != took {
 				t.Errorf("%v: it took %s more", err, more)
 			}
 		})

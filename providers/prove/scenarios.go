@@ -30,7 +30,7 @@ func (r *run) scenarios(ctx context.Context) error {
 		return err
 	}
 	for n, s := range all {
-		r.Say(fmt.Sprintf("%d of %d: %s", n+1, len(all), s.title))
+		r.OnProgress(fmt.Sprintf("%d of %d: %s", n+1, len(all), s.title))
 		began := time.Now()
 		detail, err := s.run(ctx)
 		took := fmt.Sprintf("in %s", time.Since(began).Round(time.Second))
@@ -50,7 +50,7 @@ func (r *run) scenarios(ctx context.Context) error {
 		}
 		r.note(check.Good("prove/scenario/"+s.id, s.title, took))
 		if s.id == "insert" { // there are rules to try things with
-			r.Say("trying what is assumed of the cloud")
+			r.OnProgress("trying what is assumed of the cloud")
 			r.findings = append(r.findings, r.lab.Try(ctx, first)...)
 		}
 	}

@@ -18,18 +18,18 @@ type attempt struct {
 
 // run tries a clause, and then cleans up, the last first.
 func (a *attempt) run(clause func()) {
-	a.apart(clause)
+	a.runInGoroutine(clause)
 	a.cleaning = true
 	for len(a.cleanups) > 0 {
 		last := len(a.cleanups) - 1
 		cleanup := a.cleanups[last]
 		a.cleanups = a.cleanups[:last]
-		a.apart(cleanup)
+		a.runInGoroutine(cleanup)
 	}
 }
 
-// apart runs f in a goroutine of its own, which Fatalf and Skipf can end.
-func (a *attempt) apart(f func()) {
+// runInGoroutine runs f in a goroutine of its own, which Fatalf and Skipf can end.
+func (a *attempt) runInGoroutine(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -27,31 +27,31 @@ type Subject struct {
 	// Target is one that the provider finds healthy; nil: target groups stay empty. Spare is another
 	// one, in any health.
 	Target, Spare *lb.Target
-	// Supposed says that the target is only supposed to be one: where the provider rejects it, there
+	// TargetOptional says that the target is only supposed to be one: where the provider rejects it, there
 	// is none.
-	Supposed bool
-	// Patience is how long a step may be pending, and Clearing how long what one clause made may take
+	TargetOptional bool
+	// StepTimeout is how long a step may be pending, and Clearing how long what one clause made may take
 	// to be deleted.
-	Patience, Clearing time.Duration
-	// Say is told which clause is tried; it may be nil.
-	Say func(promise string)
+	StepTimeout, CleanupTimeout time.Duration
+	// OnClause is told which clause is tried; it may be nil.
+	OnClause func(promise string)
 }
 
 // Check tries each clause, on load balancers of its own that it deletes again, also when the
 // context ends.
 func Check(ctx context.Context, s Subject) []check.Finding {
-	w, findings := s.world(ctx)
+	w, findings := s.findPlace(ctx)
 	if check.AnyWrong(findings) {
 		return findings
 	}
-	left, unfit := s.fit(ctx, &w)
+	left, unfit := s.dropRejectedTarget(ctx, &w)
 	findings = append(findings, unfit...)
 	for _, c := range clauses {
 		if ctx.Err() != nil {
 			break
 		}
-		if s.Say != nil {
-			s.Say(c.promise)
+		if s.OnClause != nil {
+			s.OnClause(c.promise)
 		}
 		began, a := time.Now(), &attempt{ctx: ctx}
 		a.run(func() { c.try(s.suite(a, w)) })
@@ -72,23 +72,23 @@ func Check(ctx context.Context, s Subject) []check.Finding {
 	return append(findings, check.Good(id, title, ""))
 }
 
-// world is where the load balancers are to stand, and what was found about that.
-func (s Subject) world(ctx context.Context) (world, []check.Finding) {
+// findPlace is where the load balancers are to stand, and what was found about that.
+func (s Subject) findPlace(ctx context.Context) (place, []check.Finding) {
 	const id, title = "contract/place", "there is a place for an internal load balancer"
-	network := lb.Network{Key: s.key(), Scheme: "internal"}
+	network := lb.Network{Key: s.newKey(), Scheme: "internal"}
 	facts, err := s.Provider.Lookup(ctx, lb.Questions{Network: network, Settings: s.Settings})
 	switch {
 	case err != nil:
-		return world{}, []check.Finding{check.Bad(id, title, err.Error(),
+		return place{}, []check.Finding{check.Bad(id, title, err.Error(),
 			"answer POST /lookup with the facts that are asked for")}
 	case len(facts.Unmet) > 0:
-		return world{}, []check.Finding{check.Bad(id, title, strings.Join(facts.Unmet, "; "),
+		return place{}, []check.Finding{check.Bad(id, title, strings.Join(facts.Unmet, "; "),
 			"give the provider what it needs")}
 	case facts.SettingsRefused[s.Settings] != "":
-		return world{}, []check.Finding{check.Bad(id, title, facts.SettingsRefused[s.Settings],
+		return place{}, []check.Finding{check.Bad(id, title, facts.SettingsRefused[s.Settings],
 			"correct the settings")}
 	}
-	w := world{
+	w := place{
 		settings:     routing.Settings{Subnets: facts.Subnets, Provider: s.Settings},
 		capabilities: s.Provider.Capabilities(lb.Class{}),
 	}
@@ -103,15 +103,15 @@ func (s Subject) world(ctx context.Context) (world, []check.Finding) {
 	return w, findings
 }
 
-// key is one that nothing else has.
-func (s Subject) key() lb.Key { return lb.Key(s.Prefix + strings.ToLower(rand.Text()[:12])) }
+// newKey is one that nothing else has.
+func (s Subject) newKey() lb.Key { return lb.Key(s.Prefix + strings.ToLower(rand.Text()[:12])) }
 
-func (s Subject) suite(t T, w world) suite {
+func (s Subject) suite(t T, w place) suite {
 	out := suite{
-		t: t, start: func() providers.Provider { return s.Provider }, keys: func() keys {
-			return keys{s.key(), s.key()}
+		t: t, open: func() providers.Provider { return s.Provider }, keys: func() keys {
+			return keys{s.newKey(), s.newKey()}
 		},
-		stages: stages(t, w), patience: s.Patience, clearing: s.Clearing,
+		stages: stages(t, w), timeout: s.StepTimeout, cleanupTimeout: s.CleanupTimeout,
 	}
 	if len(w.targets) > 0 {
 		out.spare = s.Spare
@@ -119,10 +119,10 @@ func (s Subject) suite(t T, w world) suite {
 	return out
 }
 
-// fit leaves the target out of the world if it is only supposed to be one and the provider rejects
+// dropRejectedTarget leaves the target out of the world if it is only supposed to be one and the provider rejects
 // it.
-func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []check.Finding) {
-	if !s.Supposed || len(w.targets) == 0 {
+func (s Subject) dropRejectedTarget(ctx context.Context, w *place) (left []string, findings []check.Finding) {
+	if !s.TargetOptional || len(w.targets) == 0 {
 		return nil, nil
 	}
 	var err error
@@ -133,7 +133,7 @@ func (s Subject) fit(ctx context.Context, w *world) (left []string, findings []c
 		for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g},
 			plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
 			seen := c.observe(c.own)
-			err = c.patiently(func() error { _, err := c.Apply(ctx, seen, step); return err })
+			err = c.retryPending(func() error { _, err := c.Apply(ctx, seen, step); return err })
 			if err != nil {
 				return
 			}
@@ -159,14 +159,14 @@ func (a *attempt) finding(c clause, took time.Duration) check.Finding {
 	return check.Good(id, c.promise, in)
 }
 
-// longest is how many bytes of what is wrong are told: the first differences say the most.
-const longest = 4096
+// longestFinding is how many bytes of what is wrong are told: the first differences say the most.
+const longestFinding = 4096
 
 // clip is a text in one line, and not too long.
 func clip(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
-	if len(text) > longest {
-		text = strings.ToValidUTF8(text[:longest], "") + "…"
+	if len(text) > longestFinding {
+		text = strings.ToValidUTF8(text[:longestFinding], "") + "…"
 	}
 	return text
 }

@@ -27,7 +27,7 @@ func subject(t *testing.T, around func(*fake.Cloud) providers.Provider) (*fake.C
 	t.Cleanup(cloud.Close)
 	target, spare := providertest.Listening(t), providertest.Listening(t)
 	return cloud, providertest.Subject{
-		Provider: around(cloud), Prefix: "check/", Target: &target, Spare: &spare, Patience: 100 * time.Millisecond, Clearing: time.Minute,
+		Provider: around(cloud), Prefix: "check/", Target: &target, Spare: &spare, StepTimeout: 100 * time.Millisecond, CleanupTimeout: time.Minute,
 	}
 }
 
@@ -58,7 +58,7 @@ func TestTheFakeCloudKeepsTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	said, most := 0, 0
-	s.Say = func(string) { said++ }
+	s.OnClause = func(string) { said++ }
 	s.Provider = wrong{Cloud: cloud, apply: func(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
 		keys, err := cloud.List(ctx)
 		if err != nil {
@@ -108,7 +108,7 @@ func TestATargetThatIsNone(t *testing.T) {
 				return c.Apply(ctx, seen, step)
 			}}
 		})
-		s.Supposed = supposed
+		s.TargetOptional = supposed
 		got := states(providertest.Check(t.Context(), s))
 		if got["contract/arrives"] != want || supposed != (got["contract/target"] == check.Unknown) || supposed != (got["contract/targets"] == check.Unknown) {
 			t.Errorf("supposed: %v; found %v", supposed, got)

@@ -33,7 +33,7 @@ func (c cloud) clear(within time.Duration) (left error) {
 func (c cloud) remove(ctx context.Context, key lb.Key) error {
 	wait := 10 * time.Millisecond
 	for tries := 1; ; tries++ {
-		left, err := c.less(ctx, key)
+		left, err := c.deleteOnce(ctx, key)
 		switch {
 		case err == nil && !left:
 			return nil
@@ -54,8 +54,8 @@ func (c cloud) remove(ctx context.Context, key lb.Key) error {
 	}
 }
 
-// less deletes what is there, and reports whether something was.
-func (c cloud) less(ctx context.Context, key lb.Key) (bool, error) {
+// deleteOnce deletes what is there, and reports whether something was.
+func (c cloud) deleteOnce(ctx context.Context, key lb.Key) (bool, error) {
 	seen, err := c.Observe(ctx, key, false)
 	if err != nil {
 		return true, err

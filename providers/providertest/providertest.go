@@ -84,10 +84,10 @@ func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) ma
 		out[c.promise] = func(t R) {
 			first, spare := target(t), target(t)
 			c.try(suite{
-				t: t, start: func() providers.Provider { return start(t) }, keys: func() keys {
+				t: t, open: func() providers.Provider { return start(t) }, keys: func() keys {
 					return keys{"fairlead/shop/web/internal", "fairlead/shop/other/internal"}
 				},
-				stages: stages(t, world{targets: []lb.Target{first}}), spare: &spare, patience: patience,
+				stages: stages(t, place{targets: []lb.Target{first}}), spare: &spare, timeout: defaultTimeout,
 			})
 		}
 	}
@@ -97,14 +97,14 @@ func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) ma
 // A suite is what every clause of the contract works with: one load balancer's life as a list of
 // wishes, from nothing to nothing.
 type suite struct {
-	t        T
-	start    func() providers.Provider
-	keys     func() keys // of load balancers that do not exist
-	stages   []stage
-	spare    *lb.Target    // that no stage has; nil where there are no targets
-	patience time.Duration // how long the cloud may take for anything
+	t       T
+	open    func() providers.Provider
+	keys    func() keys // of load balancers that do not exist
+	stages  []stage
+	spare   *lb.Target    // that no stage has; nil where there are no targets
+	timeout time.Duration // how long the cloud may take for anything
 	// how long what was made may take to be deleted at the end; 0: it is not deleted
-	clearing time.Duration
+	cleanupTimeout time.Duration
 }
 
 // keys are those of the load balancer of a clause, and of another one.
@@ -159,7 +159,7 @@ func (s suite) arrives() {
 		if diff := cmp.Diff(seen, c.observe(c.own), canonical); diff != "" {
 			c.t.Fatalf("%s: (-kept +observed):\n%s", stage.name, diff)
 		}
-		c.arrived(stage)
+		c.expectStage(stage)
 	}
 }
 
@@ -180,7 +180,7 @@ func (s suite) resumes() {
 				step.Step.Do(seen, c.apply(seen, step.Step))
 			}
 			c.run(c.observe(c.own), stage.want)
-			c.arrived(stage)
+			c.expectStage(stage)
 			c.done()
 		}
 	}
@@ -200,7 +200,7 @@ func (s suite) twice() {
 				c.t.Fatalf("%s: %s again (-once +twice):\n%s", stage.name, describe(step.Step), diff)
 			}
 		}
-		c.arrived(stage)
+		c.expectStage(stage)
 	}
 }
 
@@ -229,17 +229,17 @@ func (s suite) targets() {
 	first := s.stages[0].want
 	c.run(c.observe(c.own), first)
 	registered := first.TargetGroups[0].Targets
-	c.members(web, registered)
+	c.expectMembers(web, registered)
 	more := append(slices.Clone(registered), *s.spare)
 	for _, want := range [][]lb.Target{more, more, more[1:], nil, registered} {
-		if err := c.patiently(func() error {
+		if err := c.retryPending(func() error {
 			return c.SetTargets(c.t.Context(), c.own, web, want)
 		}); err != nil {
 			c.t.Fatalf("setting targets: %v", err)
 		}
-		c.members(web, want)
+		c.expectMembers(web, want)
 	}
-	c.arrived(s.stages[0]) // membership is none of a plan's business
+	c.expectStage(s.stages[0]) // membership is none of a plan's business
 }
 
 func (s suite) listed() {
@@ -248,7 +248,7 @@ func (s suite) listed() {
 		c.run(c.observe(c.own), stage.want)
 		want := !stage.want.Empty()
 		var got []lb.Key
-		err := c.patiently(func() (err error) {
+		err := c.retryPending(func() (err error) {
 			if got, err = c.List(c.t.Context()); err == nil && slices.Contains(got, c.own) != want {
 				// lists may lag
 				return fmt.Errorf("keys %v; %s in it should be %v: %w", got, c.own, want, providers.ErrPending)
@@ -277,10 +277,10 @@ type cloud struct {
 // cloud starts one, and has what is made there deleted at the end if it is not to stay.
 func (s suite) cloud() cloud {
 	s.t.Helper()
-	c := cloud{s.start(), s.keys(), s.t, s.patience, func() {}}
-	if s.clearing > 0 {
+	c := cloud{s.open(), s.keys(), s.t, s.timeout, func() {}}
+	if s.cleanupTimeout > 0 {
 		var left error
-		c.done = sync.OnceFunc(func() { left = c.clear(s.clearing) })
+		c.done = sync.OnceFunc(func() { left = c.clear(s.cleanupTimeout) })
 		s.t.Cleanup(func() {
 			if c.done(); left != nil {
 				s.t.Errorf("%v", left)
@@ -298,7 +298,7 @@ func (c cloud) observe(key lb.Key) *lb.Observed {
 // look observes, and waits where the cloud does not show yet what was made.
 func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 	c.t.Helper()
-	err := c.patiently(func() (err error) {
+	err := c.retryPending(func() (err error) {
 		o, err = c.Observe(c.t.Context(), key, deep)
 		return err
 	})
@@ -318,7 +318,7 @@ func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
 func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 	c.t.Helper()
 	var result plan.Result
-	err := c.patiently(func() (err error) {
+	err := c.retryPending(func() (err error) {
 		result, err = c.Apply(c.t.Context(), seen, step)
 		return err
 	})
@@ -331,7 +331,7 @@ func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 // run makes a load balancer what is wanted, planning again where the cloud is not ready.
 func (c cloud) run(seen *lb.Observed, want lb.LoadBalancer) {
 	c.t.Helper()
-	err := c.patiently(func() error {
+	err := c.retryPending(func() error {
 		_, err := providers.Run(c.t.Context(), c, seen, c.diff(seen, want), providers.Options{})
 		return err
 	})
@@ -340,25 +340,25 @@ func (c cloud) run(seen *lb.Observed, want lb.LoadBalancer) {
 	}
 }
 
-// arrived checks that a stage is reached, by the plan's reckoning and by comparing.
-func (c cloud) arrived(s stage) {
+// expectStage checks that a stage is reached, by the plan's reckoning and by comparing.
+func (c cloud) expectStage(s stage) {
 	c.t.Helper()
 	seen := c.observe(c.own)
 	for _, step := range c.diff(seen, s.want).Steps {
 		c.t.Errorf("%s: still to do: %s", s.name, describe(step.Step))
 	}
-	want := wanted(s.want)
+	want := withoutSettings(s.want)
 	want.Key = c.own
-	if diff := cmp.Diff(want, found(seen), cmpopts.EquateEmpty(), asSaid); diff != "" {
+	if diff := cmp.Diff(want, toLoadBalancer(seen), cmpopts.EquateEmpty(), asSaid); diff != "" {
 		c.t.Errorf("%s: (-want +observed):\n%s", s.name, diff)
 	}
 }
 
-// members checks which targets are registered.
-func (c cloud) members(group lb.GroupID, want []lb.Target) {
+// expectMembers checks which targets are registered.
+func (c cloud) expectMembers(group lb.GroupID, want []lb.Target) {
 	c.t.Helper()
 	var healths []lb.TargetHealth
-	err := c.patiently(func() (err error) {
+	err := c.retryPending(func() (err error) {
 		healths, err = c.Targets(c.t.Context(), c.own, group)
 		return err
 	})
@@ -376,8 +376,8 @@ func (c cloud) members(group lb.GroupID, want []lb.Target) {
 	}
 }
 
-// patiently tries until the cloud is ready, ever less often.
-func (c cloud) patiently(try func() error) error {
+// retryPending tries until the cloud is ready, ever less often.
+func (c cloud) retryPending(try func() error) error {
 	deadline := time.Now().Add(c.patience)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		err := try()
@@ -400,9 +400,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// patience is how long a cloud may take for anything, and how late it may show and list what was
+// defaultTimeout is how long a cloud may take for anything, and how late it may show and list what was
 // made or deleted.
-const patience = 30 * time.Minute
+const defaultTimeout = 30 * time.Minute
 
 func describe(s plan.Step) string { return s.Op() + " " + s.ID() }
 

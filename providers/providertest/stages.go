@@ -21,8 +21,8 @@ const (
 	api lb.GroupID = "shop/api:80"
 )
 
-// A world is where the load balancer stands.
-type world struct {
+// A place is where the load balancer stands.
+type place struct {
 	settings routing.Settings // what every stage has, such as subnets
 	targets  []lb.Target      // of the target groups; none, or one that is healthy
 	// capabilities are those of load balancers. Without them nothing is left out.
@@ -31,18 +31,18 @@ type world struct {
 
 // weighted reports whether an action can forward to two target groups, of the weights that stages
 // give them.
-func (w world) weighted() bool {
+func (w place) weighted() bool {
 	return atLeast(w.capabilities.TargetsPerForward, 2) && atLeast(w.capabilities.MaxWeight, 3)
 }
 
 // twoPorts reports whether a load balancer can have two listeners.
-func (w world) twoPorts() bool { return atLeast(w.capabilities.Listeners, 2) }
+func (w place) twoPorts() bool { return atLeast(w.capabilities.Listeners, 2) }
 
 // atLeast reports whether a limit, of which 0 is none, leaves room for n.
 func atLeast(limit, n int) bool { return limit == 0 || limit >= n }
 
 // leftOut lists the parts of stages that the load balancers cannot have.
-func (w world) leftOut() []string {
+func (w place) leftOut() []string {
 	var out []string
 	if !w.weighted() {
 		out = append(out, "a rule that forwards to two target groups by weight")
@@ -60,7 +60,7 @@ type stage struct {
 }
 
 // stages are wished for in this order. Each brings a kind of change that the others do not.
-func stages(t T, w world) []stage {
+func stages(t T, w place) []stage {
 	t.Helper()
 	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"),
 		certificate(t, "www.example.com")
@@ -106,7 +106,7 @@ func stages(t T, w world) []stage {
 	return all
 }
 
-func (w world) loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate,
+func (w place) loadBalancer(tag string, groups []lb.TargetGroup, certificates []lb.Certificate,
 	listeners ...lb.Listener) lb.LoadBalancer {
 	settings := w.settings
 	settings.Scheme, settings.IPFamily, settings.Tags = "internal", "ipv4",
@@ -194,8 +194,8 @@ func certificate(t T, host string) lb.Certificate {
 	return c
 }
 
-// wanted is a wish without what only the desired side knows.
-func wanted(l lb.LoadBalancer) lb.LoadBalancer {
+// withoutSettings is a wish without what only the desired side knows.
+func withoutSettings(l lb.LoadBalancer) lb.LoadBalancer {
 	l.Settings = routing.Settings{}
 	if l.Empty() {
 		return l
@@ -214,8 +214,8 @@ func wanted(l lb.LoadBalancer) lb.LoadBalancer {
 	return l
 }
 
-// found is an observation without what only an existing load balancer has.
-func found(o *lb.Observed) lb.LoadBalancer {
+// toLoadBalancer is an observation without what only an existing load balancer has.
+func toLoadBalancer(o *lb.Observed) lb.LoadBalancer {
 	l := lb.LoadBalancer{Key: o.Key, Digest: o.Digest}
 	for _, seen := range o.Listeners {
 		l.Listeners = append(l.Listeners, seen.Plain())

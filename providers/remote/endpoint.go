@@ -35,8 +35,8 @@ type Endpoint struct {
 	Attempt, Call time.Duration
 	// Operation is the timeout of a call that is answered with 202; 0: ten minutes.
 	Operation time.Duration
-	// Requested is called for each attempt; it may be nil.
-	Requested func(service, operation, result string)
+	// OnRequest is called for each attempt; it may be nil.
+	OnRequest func(service, operation, result string)
 	Log       logr.Logger
 	// LeastWait and MostWait bound the time between attempts; 0: half a second and ten seconds.
 	LeastWait, MostWait time.Duration

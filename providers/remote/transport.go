@@ -71,7 +71,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	r.Header.Set(v1.HeaderTimeout, strconv.FormatInt(a.endpoint.Attempt.Milliseconds(), 10))
 	response, err := a.breaker.do(func() (*http.Response, error) { return a.next.RoundTrip(r) })
-	if told := a.endpoint.Requested; told != nil {
+	if told := a.endpoint.OnRequest; told != nil {
 		told(a.endpoint.Name, c.operation, resultOf(response, err))
 	}
 	return response, err

@@ -66,7 +66,7 @@ func TestResultsOfAttemptsAreTold(t *testing.T) {
 	var told []string
 	for _, status := range []int{0, 200, 399, 400, 503} {
 		a := &attempts{
-			endpoint: Endpoint{Name: "edge", Requested: func(service, operation, result string) {
+			endpoint: Endpoint{Name: "edge", OnRequest: func(service, operation, result string) {
 				told = append(told, service+" "+operation+" "+result)
 			}},
 			breaker: newBreaker("edge"),

@@ -112,7 +112,7 @@ func inBubble(t *testing.T, o albsim.Options, do func(w *world)) {
 
 // restart makes a new operator, which knows nothing.
 func (w *world) restart() {
-	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: throttle.Published(), Requested: w.requested, Settle: w.deployed})
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: throttle.Published(), OnRequest: w.requested, Settle: w.deployed})
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 

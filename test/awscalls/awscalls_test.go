@@ -22,7 +22,7 @@ func TestCallsAreAnswered(t *testing.T) {
 		t.Errorf("%v, %v", out, err)
 	}
 	_, err = client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}})
-	if got := errorcode.Of(err); got != "InvalidVpcID.NotFound" {
+	if got := errorcode.Read(err); got != "InvalidVpcID.NotFound" {
 		t.Errorf("%q: %v", got, err)
 	}
 }

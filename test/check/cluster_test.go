@@ -33,7 +33,7 @@ func TestCluster(t *testing.T) {
 	ask := func(args ...string) said {
 		t.Helper()
 		silent := fake.Plug()
-		silent.Check = func(context.Context, clouds.Surroundings) []check.Finding { return nil }
+		silent.Check = func(context.Context, clouds.Environment) []check.Finding { return nil }
 		with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": silent}}
 		var out, err bytes.Buffer
 		code := cli.Run(t.Context(), append([]string{"check", "--kubeconfig", cluster.Kubeconfig}, args...), with, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &err})

@@ -52,7 +52,7 @@ func of(config awssdk.Config, vpc, installation string, requested func()) *aws.P
 }
 
 func optionsOf(config awssdk.Config, vpc, installation string, requested func()) aws.Options {
-	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, Requested: func(throttle.Request) { requested() }}
+	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, OnRequest: func(throttle.Request) { requested() }}
 }
 
 // proved runs the command line.
@@ -68,12 +68,12 @@ func proved(t *testing.T, open opener, answer string, args ...string) said {
 }
 
 // An opener opens an account in the name of an installation.
-type opener = func(ctx context.Context, around clouds.Surroundings, installation string) (prove.Cloud, error)
+type opener = func(ctx context.Context, around clouds.Environment, installation string) (prove.Cloud, error)
 
 // opening opens an account of albsim.
 func opening(endpoint string) opener {
-	return func(_ context.Context, o clouds.Surroundings, installation string) (prove.Cloud, error) {
-		return at(endpoint, installation, func() { o.Requested("", "", "") }), nil
+	return func(_ context.Context, o clouds.Environment, installation string) (prove.Cloud, error) {
+		return at(endpoint, installation, func() { o.OnRequest("", "", "") }), nil
 	}
 }
 
@@ -185,7 +185,7 @@ func TestProveAsksFirst(t *testing.T) {
 
 // quick are options of a run that waits for nothing.
 func quick(spent func() int) prove.Options {
-	return prove.Options{Calls: 5000, Spent: spent, Within: time.Minute, Clearing: 12 * time.Second, Pause: time.Millisecond, Apart: time.Millisecond, Say: func(string) {}}
+	return prove.Options{Calls: 5000, CallsMade: spent, Timeout: time.Minute, CleanupTimeout: 12 * time.Second, Pause: time.Millisecond, SweepPause: time.Millisecond, OnProgress: func(string) {}}
 }
 
 // interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were
@@ -309,7 +309,7 @@ func TestProveCleansUp(t *testing.T) {
 	sim, endpoint := serve(t, albsim.Options{})
 	before := sim.Inventory()
 	killed := quick(func() int { total, _ := sim.Cost(); return total })
-	killed.Calls, killed.Clearing = 80, time.Nanosecond
+	killed.Calls, killed.CleanupTimeout = 80, time.Nanosecond
 	if _, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"killed", func() {}), killed); len(left) == 0 || cmp.Equal(before, sim.Inventory()) {
 		t.Fatalf("nothing is left: %v", left)
 	}
@@ -334,8 +334,8 @@ func onMoto(account *moto.Account, installation string, requested func()) prove.
 // same.
 func TestProveOnMoto(t *testing.T) {
 	account := moto.Start(t).Account(t)
-	got := proved(t, func(_ context.Context, o clouds.Surroundings, installation string) (prove.Cloud, error) {
-		return onMoto(account, installation, func() { o.Requested("", "", "") }), nil
+	got := proved(t, func(_ context.Context, o clouds.Environment, installation string) (prove.Cloud, error) {
+		return onMoto(account, installation, func() { o.OnRequest("", "", "") }), nil
 	}, "", "--yes", "-o", "json")
 	found := states(t, got.out)
 	wrong := []string{"assumption/priorities-at-once"}
@@ -364,7 +364,7 @@ func TestProveInterruptedOnMoto(t *testing.T) {
 			}
 		})
 		options := quick(func() int { return 0 })
-		options.Clearing = time.Minute // moto is slow where much else runs
+		options.CleanupTimeout = time.Minute // moto is slow where much else runs
 		_, left := prove.Run(ctx, cloud, options)
 		over := ctx.Err() == nil
 		stop()

@@ -103,7 +103,7 @@ func refused(w http.ResponseWriter, r request, code, message string) bool {
 // soon are options of a run that gives up soon.
 func soon() prove.Options {
 	o := quick(func() int { return 0 })
-	o.Within, o.Clearing = 5*time.Second, 3*time.Second
+	o.Timeout, o.CleanupTimeout = 5*time.Second, 3*time.Second
 	return o
 }
 
@@ -161,7 +161,7 @@ func TestProveLooksAgain(t *testing.T) {
 		return looks == 1 && nothing(w, r)
 	})
 	o := soon()
-	o.Within = time.Nanosecond
+	o.Timeout = time.Nanosecond
 	cloud := at(endpoint, prove.Prefix+"test", func() {})
 	makeGroup(t, cloud)
 	if _, left := prove.Run(t.Context(), cloud, o); len(left) > 0 || looks < 3 {
@@ -197,10 +197,10 @@ func TestProveEndsThoughCallsHang(t *testing.T) {
 			options := optionsAt(endpoint, prove.Prefix+"test", func() {})
 			options.Deadlines = throttle.Deadlines{Attempt: 300 * time.Millisecond, Call: 600 * time.Millisecond}
 			o := soon()
-			o.Clearing = 2 * time.Second
+			o.CleanupTimeout = 2 * time.Second
 			began := time.Now()
 			findings, left := prove.Run(ctx, aws.New(options), o)
-			if took, most := time.Since(began), o.Clearing+5*time.Second; took > most {
+			if took, most := time.Since(began), o.CleanupTimeout+5*time.Second; took > most {
 				t.Errorf("it took %s of %s", took, most)
 			}
 			if last := findings[len(findings)-1]; last.ID != "prove/cut-short" || last.State != check.Wrong {
@@ -308,7 +308,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			sim := albsim.New(albsim.Options{})
 			was := sim.Inventory()
 			o := soon()
-			o.Clearing = 20 * time.Second
+			o.CleanupTimeout = 20 * time.Second
 			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, c.answer), prove.Prefix+"test", func() {}), o)
 			for id, want := range c.want {
 				if got := foundOf(findings, id); got.State != want.State || !strings.Contains(got.Detail, want.Detail) {
@@ -367,7 +367,7 @@ func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
 			o := soon()
 			began := time.Now()
 			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, lie), prove.Prefix+"test", func() {}), o)
-			if took := time.Since(began); took > o.Within+o.Clearing+30*time.Second { // a rule waits 20 s for its listener
+			if took := time.Since(began); took > o.Timeout+o.CleanupTimeout+30*time.Second { // a rule waits 20 s for its listener
 				t.Errorf("it took %s", took)
 			}
 			if !slices.ContainsFunc(findings, func(f check.Finding) bool { return f.State == check.Wrong }) {

@@ -59,9 +59,9 @@ func serve(profiles string) int {
 		defer profile(profiles)()
 	}
 	counted := fake.Plug()
-	counted.Live = func(context.Context, clouds.Surroundings) (clouds.Live, error) {
+	counted.Live = func(context.Context, clouds.Environment) (clouds.Live, error) {
 		cloud, err := fake.New(fake.Options{})
-		return clouds.Lives{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
+		return clouds.SharedLocal{Local: &journalled{Cloud: cloud, to: json.NewEncoder(os.Stdout)}}, err
 	}
 	with := cli.Providers{Clouds: map[string]clouds.Cloud{"fake": counted, "aws": aws.Plug()}}
 	return cli.Run(ctx, os.Args[1:], with, cli.Streams{Out: os.Stderr, Err: os.Stderr})

@@ -38,8 +38,8 @@ type Access struct {
 	Nodes func(context.Context) ([]string, error)
 	// Rates are the rates of calls; those that are missing are the published ones.
 	Rates providers.Rates
-	// Requested is called after each call of AWS, if it is not nil.
-	Requested func(throttle.Request)
+	// OnRequest is called after each call of AWS, if it is not nil.
+	OnRequest func(throttle.Request)
 	// Deadlines are how long calls may take.
 	Deadlines throttle.Deadlines
 }

@@ -164,7 +164,7 @@ func (s *ConditionSupport) adaptExpressions(
 	}
 	var answer *smithyhttp.ResponseError
 	endpoint := s.ELB.Options().BaseEndpoint
-	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Of(err) == "" &&
+	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Read(err) == "" &&
 		answer.HTTPStatusCode() == http.StatusInternalServerError
 	refuses := refusesRule(err) && !s.tookExpressions.Load() && !transforms &&
 		(!Commercial(seen.Handle) || namesExpressions(err))

@@ -51,7 +51,7 @@ func (r *LinkedRole) Early() error {
 func (r *LinkedRole) Young() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.answered.IsZero() || time.Since(r.answered) < recent.Usual
+	return r.answered.IsZero() || time.Since(r.answered) < recent.DefaultLag
 }
 
 // markAnswered notes that AWS has answered: the role exists from now on.
@@ -74,7 +74,7 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 		r.unused.Forget("")
 		return nil
 	}
-	text, code := err.Error(), errorcode.Of(err)
+	text, code := err.Error(), errorcode.Read(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
 	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
 		return err // AWS may return it before it looks for the role

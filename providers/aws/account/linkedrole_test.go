@@ -35,7 +35,7 @@ func TestRefusalsForWantOfTheRole(t *testing.T) {
 			if errors.Is(err, providers.ErrPending) != c.waits || !c.waits && !errors.Is(err, c.err) || errors.Is(r.Early(), providers.ErrPending) != c.waits {
 				t.Errorf("%s: %v", name, err)
 			}
-			time.Sleep(recent.Usual)
+			time.Sleep(recent.DefaultLag)
 			if r.Young() == c.answered {
 				t.Errorf("%s: later the role is young: %v", name, r.Young())
 			}
@@ -47,11 +47,11 @@ func TestRefusalsForWantOfTheRole(t *testing.T) {
 func TestHowLongARoleIsYoung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r LinkedRole
-		time.Sleep(recent.Usual)
+		time.Sleep(recent.DefaultLag)
 		for _, c := range []struct {
 			after time.Duration
 			young bool
-		}{{0, true}, {recent.Usual - 1, true}, {1, false}} {
+		}{{0, true}, {recent.DefaultLag - 1, true}, {1, false}} {
 			time.Sleep(c.after)
 			if r.Young() != c.young {
 				t.Errorf("after %s the role is young: %v", c.after, !c.young)

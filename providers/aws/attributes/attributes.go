@@ -38,7 +38,7 @@ func OfLoadBalancers(api *elbapi.Client) Kind {
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
 				LoadBalancerArn: aws.String(arn),
-				Attributes: convert.Each(some, func(a Attribute) elb.LoadBalancerAttribute {
+				Attributes: convert.Map(some, func(a Attribute) elb.LoadBalancerAttribute {
 					return elb.LoadBalancerAttribute(a)
 				}),
 			})
@@ -51,7 +51,7 @@ func OfLoadBalancers(api *elbapi.Client) Kind {
 			if err != nil {
 				return nil, err
 			}
-			return convert.Each(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute {
+			return convert.Map(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute {
 				return Attribute(a)
 			}), nil
 		},
@@ -65,7 +65,7 @@ func OfListeners(api *elbapi.Client) Kind {
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
 				ListenerArn: aws.String(arn),
-				Attributes: convert.Each(some, func(a Attribute) elb.ListenerAttribute {
+				Attributes: convert.Map(some, func(a Attribute) elb.ListenerAttribute {
 					return elb.ListenerAttribute(a)
 				}),
 			})
@@ -78,7 +78,7 @@ func OfListeners(api *elbapi.Client) Kind {
 			if err != nil {
 				return nil, err
 			}
-			return convert.Each(out.Attributes, func(a elb.ListenerAttribute) Attribute {
+			return convert.Map(out.Attributes, func(a elb.ListenerAttribute) Attribute {
 				return Attribute(a)
 			}), nil
 		},

@@ -250,14 +250,14 @@ func TestAttributesAreReadFewAtATime(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 			}
 		}()
-		l := lookAt(2*throttle.AtOnce - 2)
-		if err := Read(t.Context(), api, l); err != nil || len(l.Attributes) != 2*throttle.AtOnce {
+		l := lookAt(2*throttle.ParallelReads - 2)
+		if err := Read(t.Context(), api, l); err != nil || len(l.Attributes) != 2*throttle.ParallelReads {
 			t.Errorf("%d are read, %v", len(l.Attributes), err)
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if !slices.Equal(seen, []int32{throttle.AtOnce, throttle.AtOnce, 0, 0, 0}) {
-			t.Errorf("%d calls at once, want %d", seen, throttle.AtOnce)
+		if !slices.Equal(seen, []int32{throttle.ParallelReads, throttle.ParallelReads, 0, 0, 0}) {
+			t.Errorf("%d calls at once, want %d", seen, throttle.ParallelReads)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 	})
 	found, failed := make([][]Attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i, arn := range arns {
 		reads.Go(func() error {
 			failed[i] = providers.Safely(ctx, func() (err error) {

@@ -154,9 +154,9 @@ func TestEachErrorOfTheModelsHasAClass(t *testing.T) {
 		met := map[string]bool{}
 		for code, call := range found {
 			err := &smithy.GenericAPIError{Code: code}
-			_, class := classify(errorcode.Of(err), err, nil)
-			met[errorcode.Of(err)] = true
-			switch why := unclassed[service][errorcode.Of(err)]; {
+			_, class := classify(errorcode.Read(err), err, nil)
+			met[errorcode.Read(err)] = true
+			switch why := unclassed[service][errorcode.Read(err)]; {
 			case class == nil && why == "":
 				t.Errorf("%s may answer %s to %s, which has no class", service, code, call)
 			case class != nil && why != "":

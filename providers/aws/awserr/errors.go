@@ -26,7 +26,7 @@ func ExplainWith(doing string, err error, known map[string]int) error {
 	if err == nil {
 		return nil
 	}
-	code := errorcode.Of(err)
+	code := errorcode.Read(err)
 	advice, class := classify(code, err, known)
 	text := doing + ": " + Describe(err)
 	if advice != "" {
@@ -64,7 +64,7 @@ func Describe(err error) string {
 // Is reports whether an error has one of some codes. An error that TooSoon has marked has none of
 // them.
 func Is(err error, codes ...string) bool {
-	return err != nil && slices.Contains(codes, errorcode.Of(err)) && !IsTooSoon(err)
+	return err != nil && slices.Contains(codes, errorcode.Read(err)) && !IsTooSoon(err)
 }
 
 // classify returns the class of an error, and advice.

@@ -44,7 +44,7 @@ type Store struct {
 
 	mu          sync.Mutex
 	places      map[lb.Key]place
-	sightings   map[lb.Key]sighting
+	recentReads map[lb.Key]recentRead
 	undeletable map[string]bool // load balancers that AWS refused to delete, by ARN
 
 	inactive retry.Backoff // load balancers that are not active yet, by ARN
@@ -73,7 +73,7 @@ func New(
 	return &Store{
 		API: api, subnets: n.Subnets, security: n.SecurityGroups, nodes: n.Nodes, firewalls: n.Firewalls,
 		targets: targets, protections: protections, limits: limits,
-		places: map[lb.Key]place{}, sightings: map[lb.Key]sighting{}, undeletable: map[string]bool{},
+		places: map[lb.Key]place{}, recentReads: map[lb.Key]recentRead{}, undeletable: map[string]bool{},
 	}
 }
 
@@ -101,7 +101,7 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 	if err != nil {
 		return err
 	}
-	bs.keepSighting(n.Key, there, taken != "")
+	bs.addRecentRead(n.Key, there, taken != "")
 	if facts.NameTaken = taken; taken != "" {
 		return nil
 	}
@@ -143,43 +143,43 @@ func (bs *Store) ForgetPlace(key lb.Key) {
 	delete(bs.places, key)
 }
 
-// A sighting is the load balancer that was found for a key, or nil, and whether another one has its
+// A recentRead is the load balancer that was found for a key, or nil, and whether another one has its
 // name.
-type sighting struct {
-	balancer *elb.LoadBalancer
-	another  bool
-	at       time.Time
+type recentRead struct {
+	balancer  *elb.LoadBalancer
+	nameTaken bool
+	at        time.Time
 }
 
-// sightingLife is how long Observe may use the load balancer that Lookup found.
-const sightingLife = 5 * time.Second
+// recentReadLife is how long Observe may use the load balancer that Lookup found.
+const recentReadLife = 5 * time.Second
 
-// keepSighting keeps a load balancer that was found, for the next observation of its key.
-func (bs *Store) keepSighting(key lb.Key, b *elb.LoadBalancer, another bool) {
+// addRecentRead keeps a load balancer that was found, for the next observation of its key.
+func (bs *Store) addRecentRead(key lb.Key, b *elb.LoadBalancer, another bool) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	bs.sightings[key] = sighting{b, another, time.Now()}
+	bs.recentReads[key] = recentRead{b, another, time.Now()}
 }
 
-// takeSighting returns the load balancer that was found for a key, and forgets it.
-func (bs *Store) takeSighting(key lb.Key) sighting {
+// popRecentRead returns the load balancer that was found for a key, and forgets it.
+func (bs *Store) popRecentRead(key lb.Key) recentRead {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	last := bs.sightings[key]
-	delete(bs.sightings, key)
+	last := bs.recentReads[key]
+	delete(bs.recentReads, key)
 	return last
 }
 
-// ForgetSighting forgets the load balancer that was found for a key: a step is to change it.
-func (bs *Store) ForgetSighting(key lb.Key) { bs.takeSighting(key) }
+// ForgetRecentRead forgets the load balancer that was found for a key: a step is to change it.
+func (bs *Store) ForgetRecentRead(key lb.Key) { bs.popRecentRead(key) }
 
 // FindByKey returns the load balancer of a key, or nil, and whether another one has its name. One
 // that was found a moment ago is not read again.
 func (bs *Store) FindByKey(
 	ctx context.Context, key lb.Key,
 ) (there *elb.LoadBalancer, another bool, err error) {
-	if last := bs.takeSighting(key); time.Since(last.at) < sightingLife {
-		return last.balancer, last.another, nil
+	if last := bs.popRecentRead(key); time.Since(last.at) < recentReadLife {
+		return last.balancer, last.nameTaken, nil
 	}
 	there, taken, err := bs.ReadByKey(ctx, key)
 	return there, taken != "", err
@@ -223,8 +223,8 @@ func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer
 	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
-// own reads the load balancer of a key, of which it is known that it exists.
-func (bs *Store) own(ctx context.Context, key lb.Key) (*balancer, error) {
+// readOwned reads the load balancer of a key, of which it is known that it exists.
+func (bs *Store) readOwned(ctx context.Context, key lb.Key) (*balancer, error) {
 	name := bs.LoadBalancerName(key)
 	there, err := bs.readByName(ctx, name)
 	if err != nil {
@@ -304,9 +304,9 @@ func (bs *Store) Forget(key lb.Key, arn string) {
 	bs.inactive.Forget(arn)
 }
 
-// LearnAbsence forgets that AWS refused to delete the load balancer of a key, which does not exist
+// ForgetRefusedDeletion forgets that AWS refused to delete the load balancer of a key, which does not exist
 // any more.
-func (bs *Store) LearnAbsence(key lb.Key) {
+func (bs *Store) ForgetRefusedDeletion(key lb.Key) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	ofName := ":loadbalancer/app/" + bs.LoadBalancerName(key) + "/"
@@ -315,16 +315,16 @@ func (bs *Store) LearnAbsence(key lb.Key) {
 	})
 }
 
-// RemoveSightings forgets sightings of load balancers that do not exist, and reports whether there
+// RemoveRecentReads forgets sightings of load balancers that do not exist, and reports whether there
 // was one.
-func (bs *Store) RemoveSightings(arns []string) bool {
+func (bs *Store) RemoveRecentReads(arns []string) bool {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
-	before := len(bs.sightings)
-	maps.DeleteFunc(bs.sightings, func(_ lb.Key, s sighting) bool {
+	before := len(bs.recentReads)
+	maps.DeleteFunc(bs.recentReads, func(_ lb.Key, s recentRead) bool {
 		return s.balancer != nil && slices.Contains(arns, aws.ToString(s.balancer.LoadBalancerArn))
 	})
-	return len(bs.sightings) < before
+	return len(bs.recentReads) < before
 }
 
 // A balancer is a load balancer of ours and its tags.

@@ -25,7 +25,7 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 	if len(bs.undeletable)+len(bs.places) != 2 || bs.inactive.Len() != 1 {
 		t.Errorf("of two load balancers, one of them deleted, it is remembered: %v %v %v", bs.undeletable, bs.places, bs.inactive.Len())
 	}
-	bs.LearnAbsence(other)
+	bs.ForgetRefusedDeletion(other)
 	if len(bs.undeletable) != 0 {
 		t.Errorf("a load balancer that another hand deleted would not be deleted: %v", bs.undeletable)
 	}

@@ -53,7 +53,7 @@ func (bs *Store) Create(
 	var made *balancer
 	switch {
 	case awserr.Is(err, "DuplicateLoadBalancerName"): // created before, with other settings
-		if made, err = bs.own(ctx, want.Key); err != nil {
+		if made, err = bs.readOwned(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
 		_, err = bs.firewalls.Write(ctx, made.LoadBalancer, seen, want, bs.targets.PortsOf(seen))
@@ -98,7 +98,7 @@ func (bs *Store) created(
 		return nil, err
 	}
 	if Active(there) { // AWS makes none in a moment: it was there, just as it is asked for
-		return bs.own(ctx, key)
+		return bs.readOwned(ctx, key)
 	}
 	return &balancer{LoadBalancer: *there, tags: tags}, nil
 }

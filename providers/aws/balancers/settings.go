@@ -67,7 +67,7 @@ func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 func (bs *Store) Modify(
 	ctx context.Context, seen *lb.Observed, want lb.LoadBalancer,
 ) (plan.Result, error) {
-	there, err := bs.own(ctx, want.Key)
+	there, err := bs.readOwned(ctx, want.Key)
 	if err != nil {
 		return plan.Result{}, err
 	}

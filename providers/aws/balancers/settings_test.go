@@ -82,14 +82,14 @@ func TestANameThatWasTakenMeanwhile(t *testing.T) {
 	c := newTrial()
 	c.there, c.tags = loadBalancer("active"), nil
 	c.places[named] = place{}
-	_, err := c.own(t.Context(), named)
+	_, err := c.readOwned(t.Context(), named)
 	awscalls.Expect(t, "it is an error, and no rejection", err != nil && !slices.Contains([]error{providers.ErrRejected}, err), true)
 	awscalls.Expect(t, "places", len(c.places), 0)
 	c.refuse["DescribeTags"] = denied
-	_, err = c.own(t.Context(), named)
+	_, err = c.readOwned(t.Context(), named)
 	awscalls.ExpectError(t, "tags are denied", err, providers.ErrDenied)
 	c.refuse["DescribeLoadBalancers"] = denied
-	_, err = c.own(t.Context(), named)
+	_, err = c.readOwned(t.Context(), named)
 	awscalls.ExpectError(t, "denied", err, providers.ErrDenied)
 	_, err = c.Modify(t.Context(), &lb.Observed{Key: key}, wanted(nil))
 	awscalls.ExpectError(t, "changing is denied", err, providers.ErrDenied)

@@ -64,7 +64,7 @@ func (s *Store) Observe(
 	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i, arn := range arns {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			found[i], err = s.observeOne(ctx, key, deep, slices.Contains(served, arn), arn, known[arn])

@@ -54,7 +54,7 @@ func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) e
 	switch {
 	case err != nil && s.account.Last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
-	case throttle.Late(err):
+	case throttle.IsTimeout(err):
 		return err // the next calls would wait as long
 	case err != nil:
 		facts.CertificatesUnread = err.Error()
@@ -90,7 +90,7 @@ func (s *Store) readHeld(ctx context.Context) ([]held, error) {
 	if err != nil {
 		return nil, err
 	}
-	listed, err := s.list(ctx)
+	listed, err := s.listCertificates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (s *Store) readHeld(ctx context.Context) ([]held, error) {
 }
 
 // listCertificates lists the certificates of the account that can be served.
-func (s *Store) list(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
+func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	pages := acm.NewListCertificatesPaginator(s.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
 		// By default, AWS lists only certificates with short RSA keys.
@@ -146,7 +146,7 @@ func toHeld(c acmtypes.CertificateSummary) held {
 // readHosts reads the hosts of certificates of which the list does not have all.
 func (s *Store) readHosts(ctx context.Context, all []held) error {
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.Safely(ctx, func() error {

@@ -79,13 +79,13 @@ func TestCertificatesThatCannotBeListed(t *testing.T) {
 		c := newTrial()
 		c.refuse["ListCertificates"] = late(t)
 		facts := newFacts()
-		if err := c.Discover(t.Context(), []string{"a.test"}, facts); !throttle.Late(err) {
+		if err := c.Discover(t.Context(), []string{"a.test"}, facts); !throttle.IsTimeout(err) {
 			t.Errorf("an answer that is late: %v, %+v", err, facts)
 		}
 		facts = newFacts()
 		c.ofARN[string(named1)] = late(t)
 		c.all[string(named1)] = &kept{}
-		if err := c.LookUpNames(t.Context(), []lb.CertificateID{named1}, facts); !throttle.Late(err) {
+		if err := c.LookUpNames(t.Context(), []lb.CertificateID{named1}, facts); !throttle.IsTimeout(err) {
 			t.Errorf("a certificate that is late: %v, %+v", err, facts)
 		}
 	})
@@ -267,7 +267,7 @@ func late(t *testing.T) error {
 		return next.HandleFinalize(ctx, in)
 	})
 	deadlines := throttle.Deadlines{Attempt: time.Second, Call: time.Second}
-	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), throttle.NewPacer(nil, nil).Into(stack), deadlines.Into(stack)); err != nil { //nolint:misspell // the SDK names it so
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), throttle.NewPacer(nil, nil).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
 		t.Fatal(err)
 	}
 	_, _, err := stack.HandleMiddleware(t.Context(), nil, middleware.HandlerFunc(func(ctx context.Context, _ any) (any, middleware.Metadata, error) {

@@ -72,7 +72,7 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 	switch {
 	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
 		s.imported.endImport(seen.Key, c.ID) // AWS did not import it
-	case errorcode.Of(err) == "":
+	case errorcode.Read(err) == "":
 		if arn, unknown := s.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
@@ -143,7 +143,7 @@ func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string,
 	if err != nil {
 		return nil, err
 	}
-	all, err := s.list(ctx)
+	all, err := s.listCertificates(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func onlyRefused(o *acm.Options) {
 // SDK takes for throttling.
 func exceptQuotas(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-		if errorcode.Of(err) == "LimitExceeded" {
+		if errorcode.Read(err) == "LimitExceeded" {
 			return aws.FalseTernary
 		}
 		return aws.UnknownTernary

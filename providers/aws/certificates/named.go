@@ -41,13 +41,13 @@ type description struct {
 func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i, id := range ids {
 		if !strings.Contains(string(id), ":acm:") {
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			if found[i], err = s.describe(ctx, id); !throttle.Late(err) && ctx.Err() == nil {
+			if found[i], err = s.describe(ctx, id); !throttle.IsTimeout(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err

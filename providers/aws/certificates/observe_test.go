@@ -147,7 +147,7 @@ func TestCertificatesAreReadFewAtATime(t *testing.T) {
 		c := newTrial()
 		indexed := map[string]map[string]string{}
 		var ids []lb.CertificateID
-		for i := range 2 * throttle.AtOnce {
+		for i := range 2 * throttle.ParallelReads {
 			arn := c.issue(string(rune('a'+i)), "a.test")
 			indexed[arn] = map[string]string{}
 			ids = append(ids, lb.CertificateID(arn))

@@ -119,7 +119,7 @@ func TestTheCodesOfHealthyAnswers(t *testing.T) {
 }
 
 func TestEachElement(t *testing.T) {
-	if got := Each([]int{1, 2}, strconv.Itoa); !slices.Equal(got, []string{"1", "2"}) {
+	if got := Map([]int{1, 2}, strconv.Itoa); !slices.Equal(got, []string{"1", "2"}) {
 		t.Errorf("%q", got)
 	}
 }

@@ -1,7 +1,7 @@
 package convert
 
-// Each returns the results of a function for each element of a list.
-func Each[A, B any](in []A, f func(A) B) []B {
+// Map returns the results of a function for each element of a list.
+func Map[A, B any](in []A, f func(A) B) []B {
 	var out []B
 	for _, a := range in {
 		out = append(out, f(a))

@@ -9,9 +9,9 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Of is AWS's name of an error, without the suffix that some services add; empty where AWS did not
+// Read is AWS's name of an error, without the suffix that some services add; empty where AWS did not
 // answer.
-func Of(err error) string {
+func Read(err error) string {
 	var refused smithy.APIError
 	if !errors.As(err, &refused) {
 		return ""

@@ -27,7 +27,7 @@ func TestCodesOfErrors(t *testing.T) {
 		{refused("TooManyRules"), "TooManyRules", false},
 		{errors.New("connection reset"), "", false},
 	} {
-		if code := Of(c.err); code != c.code || Throttled(code) != c.throttled {
+		if code := Read(c.err); code != c.code || Throttled(code) != c.throttled {
 			t.Errorf("%v: %q, throttled %v; want %q, %v", c.err, code, Throttled(code), c.code, c.throttled)
 		}
 	}

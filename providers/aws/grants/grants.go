@@ -17,8 +17,8 @@ type Grant struct {
 	Source string // a range of addresses, a prefix list or a security group
 }
 
-// To returns the grants for the clients of a listener.
-func To(port int32, inbound []string) []Grant {
+// Make returns the grants for the clients of a listener.
+func Make(port int32, inbound []string) []Grant {
 	if len(inbound) == 0 {
 		inbound = Everywhere
 	}
@@ -47,9 +47,9 @@ func (g Grant) Permission() ec2types.IpPermission {
 	return p
 }
 
-// In returns the grants of a security group that have the form of ours: a rule for each TCP
+// Read returns the grants of a security group that have the form of ours: a rule for each TCP
 // port.
-func In(g ec2types.SecurityGroup) []Grant {
+func Read(g ec2types.SecurityGroup) []Grant {
 	var out []Grant
 	for _, p := range g.IpPermissions {
 		if aws.ToString(p.IpProtocol) != "tcp" || aws.ToInt32(p.FromPort) != aws.ToInt32(p.ToPort) {

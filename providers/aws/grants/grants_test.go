@@ -10,12 +10,12 @@ import (
 
 // A grant that is written is read back as it is, whatever its source.
 func TestGrantsAreReadBack(t *testing.T) {
-	want := To(443, []string{"10.0.0.0/8", "2001:db8::/32", "pl-0123456789abcdef0", "sg-0123456789abcdef0"})
+	want := Make(443, []string{"10.0.0.0/8", "2001:db8::/32", "pl-0123456789abcdef0", "sg-0123456789abcdef0"})
 	var group ec2types.SecurityGroup
 	for _, g := range want {
 		group.IpPermissions = append(group.IpPermissions, g.Permission())
 	}
-	if got := In(group); !slices.Equal(got, want) {
+	if got := Read(group); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	for i, p := range group.IpPermissions {
@@ -29,7 +29,7 @@ func TestGrantsAreReadBack(t *testing.T) {
 }
 
 func TestWithoutInboundAllClientsConnect(t *testing.T) {
-	if got := To(80, nil); !slices.Equal(got, []Grant{{80, "0.0.0.0/0"}, {80, "::/0"}}) {
+	if got := Make(80, nil); !slices.Equal(got, []Grant{{80, "0.0.0.0/0"}, {80, "::/0"}}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -37,7 +37,7 @@ func TestWithoutInboundAllClientsConnect(t *testing.T) {
 // Rules of several ports, or of another protocol, are those of another writer.
 func TestOtherRulesAreNoGrants(t *testing.T) {
 	ranges := []ec2types.IpRange{{CidrIp: aws.String("10.0.0.0/8")}}
-	got := In(ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{
+	got := Read(ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{
 		{IpProtocol: aws.String("tcp"), FromPort: aws.Int32(80), ToPort: aws.Int32(81), IpRanges: ranges},
 		{IpProtocol: aws.String("udp"), FromPort: aws.Int32(80), ToPort: aws.Int32(80), IpRanges: ranges},
 		{IpProtocol: aws.String("-1"), IpRanges: ranges},

@@ -183,7 +183,7 @@ func (ls *Store) writeBeside(
 	before map[string]string,
 ) error {
 	if err := ls.firewalls.ChangePort(ctx, seen, want.Port,
-		grants.To(want.Port, want.Settings.Inbound)); err != nil {
+		grants.Make(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
 	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {

@@ -83,7 +83,7 @@ func (ls *Store) createRulePatiently(
 	gate := ls.fresh.At(listener, func() *retry.Gate {
 		return retry.NewGate(0, listenerPause, listenerPause)
 	})
-	unfound := func(err error) bool { return errorcode.Of(err) == "ListenerNotFound" }
+	unfound := func(err error) bool { return errorcode.Read(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.Through(ctx, unfound, func() (err error) {
 			out, err = ls.ELB.CreateRule(ctx, in)

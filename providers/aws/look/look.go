@@ -21,7 +21,7 @@ type Look struct {
 	Owns      func(tags map[string]string) bool
 	Deep      bool
 	Balancer  *elb.LoadBalancer
-	Another   bool // a load balancer that is not ours has the name
+	NameTaken bool // a load balancer that is not ours has the name
 	Listeners []elb.Listener
 	Rules     map[string][]elb.Rule        // by listener
 	Served    map[string][]elb.Certificate // by listener

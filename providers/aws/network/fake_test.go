@@ -62,7 +62,7 @@ func (c *trial) PortsInUse(context.Context) (map[int32]bool, error) {
 func newTrial() *trial {
 	c := &trial{refuse: map[string]error{}}
 	made, config := recent.New(0, nil), c.aws.Config()
-	config.APIOptions = append([]func(*middleware.Stack) error{made.Into}, config.APIOptions...)
+	config.APIOptions = append([]func(*middleware.Stack) error{made.AddTo}, config.APIOptions...)
 	cloud, api := ec2.NewFromConfig(config), elbapi.NewFromConfig(config)
 	c.security = NewSecurityGroups(resource.Owner{Installation: "test"}, cloud, "vpc-1", made)
 	c.subnets = NewSubnets(cloud, "vpc-1", "eu-west-1")

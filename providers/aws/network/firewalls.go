@@ -201,7 +201,7 @@ func (f *Firewalls) Write(
 		var admitted []grants.Grant
 		listens := map[int32]bool{}
 		for _, l := range want.Listeners {
-			admitted = append(admitted, grants.To(l.Port, l.Settings.Inbound)...)
+			admitted = append(admitted, grants.Make(l.Port, l.Settings.Inbound)...)
 		}
 		for _, l := range seen.Listeners { // the step that deletes one closes its port
 			listens[l.Port] = true
@@ -239,7 +239,7 @@ func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listen
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.allow(ctx, seen.Firewall, grants.To(l.Port, l.Settings.Inbound))
+	return f.security.allow(ctx, seen.Firewall, grants.Make(l.Port, l.Settings.Inbound))
 }
 
 // ChangePort replaces the grants of a port by those of its listener; nil closes it.
@@ -297,7 +297,7 @@ func (f *Firewalls) Observe(
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
-			l.Grants, l.FirewallTags = grants.In(g), TagsIn(g)
+			l.Grants, l.FirewallTags = grants.Read(g), TagsIn(g)
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
 			!tagged(g.Tags, resource.TagInstallation, f.Installation):
 			return nil // it has a group of others

@@ -93,7 +93,7 @@ func TestASecurityGroupThatIsNotFoundYet(t *testing.T) {
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
 		awscalls.ExpectError(t, "after it was not found", err, nil)
 		awscalls.Expect(t, "after it was not found", []any{again, len(c.aws.Calls())}, []any{id, 0})
-		time.Sleep(recent.Usual)
+		time.Sleep(recent.DefaultLag)
 		c.refuse, c.groups = map[string]error{}, made
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
 		awscalls.ExpectError(t, "later", err, nil)

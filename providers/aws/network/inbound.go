@@ -43,7 +43,7 @@ func (s *SecurityGroups) replace(ctx context.Context, group string, want []grant
 	if err != nil {
 		return err
 	}
-	have := grants.In(*there)
+	have := grants.Read(*there)
 	missing := slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool {
 		return slices.Contains(have, g)
 	})

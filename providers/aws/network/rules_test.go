@@ -178,7 +178,7 @@ func TestClientsAreAdmitted(t *testing.T) {
 			err = c2.security.allow(t.Context(), "sg-1", []grants.Grant{a, b})
 		}
 		awscalls.ExpectError(t, name, err, c.class)
-		awscalls.Expect(t, name, grants.In(*c2.group("sg-1")), c.want)
+		awscalls.Expect(t, name, grants.Read(*c2.group("sg-1")), c.want)
 		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
 	c := newTrial()

@@ -180,7 +180,7 @@ func TestFirewallsAreWritten(t *testing.T) {
 				set = append(set, b.SecurityGroups...)
 			}
 			awscalls.Expect(t, "groups that are set", set, c.groups)
-			awscalls.Expect(t, "admitted", grants.In(*c2.group("sg-f")), c.admitted)
+			awscalls.Expect(t, "admitted", grants.Read(*c2.group("sg-f")), c.admitted)
 			awscalls.Expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
 			awscalls.Expect(t, "the firewall is known", f.of(key), c.firewall)
 			awscalls.Expect(t, "tags of the class", resource.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
@@ -197,8 +197,8 @@ func TestPortsOfAFirewall(t *testing.T) {
 	seen := &lb.Observed{Key: key, Firewall: "sg-f"}
 	awscalls.ExpectError(t, "opening", f.OpenPort(t.Context(), seen, inbound(80, "10.0.0.0/8")), nil)
 	awscalls.ExpectError(t, "opening another", f.OpenPort(t.Context(), seen, inbound(81, "10.0.0.0/8")), nil)
-	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, grants.To(80, []string{"172.16.0.0/12"})), nil)
-	awscalls.Expect(t, "admitted", grants.In(*c.group("sg-f")), []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
+	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, grants.Make(80, []string{"172.16.0.0/12"})), nil)
+	awscalls.Expect(t, "admitted", grants.Read(*c.group("sg-f")), []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
 	awscalls.ExpectError(t, "without a firewall", f.OpenPort(t.Context(), &lb.Observed{Key: key}, inbound(80)), providers.ErrPending)
 }
 
@@ -282,7 +282,7 @@ func TestFirewallsAreObserved(t *testing.T) {
 
 // The clients of a port have the form of a class.
 func TestClientsAsAClassHasThem(t *testing.T) {
-	l := &look.Look{Grants: slices.Concat(grants.To(80, nil), grants.To(443, []string{"b", "a"}))}
+	l := &look.Look{Grants: slices.Concat(grants.Make(80, nil), grants.Make(443, []string{"b", "a"}))}
 	for port, want := range map[int32][]string{80: nil, 443: {"a", "b"}, 8080: {"nobody"}} {
 		awscalls.Expect(t, fmt.Sprint(port), InboundOf(l, port), want)
 	}
@@ -298,12 +298,12 @@ func TestGroupsThatAreWrong(t *testing.T) {
 		"right":                {func(*look.Look) {}, false},
 		"others are attached":  {func(l *look.Look) { l.GroupsRight = false }, true},
 		"the nodes are closed": {func(l *look.Look) { l.NodesClosed = true }, true},
-		"a port is left open":  {func(l *look.Look) { l.Grants = grants.To(81, nil) }, true},
+		"a port is left open":  {func(l *look.Look) { l.Grants = grants.Make(81, nil) }, true},
 		"there is no firewall": {func(l *look.Look) { l.Firewall, l.GroupsRight = "", false }, false},
 	} {
 		_, f := walled()
 		l := lookAt(f, "sg-shared", "sg-f")
-		l.Firewall, l.GroupsRight, l.Grants, l.Listeners = "sg-f", true, grants.To(80, nil), []elb.Listener{{Port: aws.Int32(80)}, {Port: aws.Int32(443)}}
+		l.Firewall, l.GroupsRight, l.Grants, l.Listeners = "sg-f", true, grants.Make(80, nil), []elb.Listener{{Port: aws.Int32(80)}, {Port: aws.Int32(443)}}
 		c.change(l)
 		awscalls.Expect(t, name, WrongGroups(l), map[bool][]string{true: {"sg-f", "sg-shared"}}[c.wrong])
 	}

@@ -94,7 +94,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !foreign(err) {
-		advice := awserr.AdviseOnCredentials(errorcode.Of(err))
+		advice := awserr.AdviseOnCredentials(errorcode.Read(err))
 		if unreached(err) {
 			// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sts_vpc_endpoint_create.html
 			advice = "let this process reach STS in " + sdk.Region +
@@ -138,7 +138,7 @@ func unreached(err error) bool {
 // without a code.
 func foreign(err error) bool {
 	var unreadable *smithy.DeserializationError
-	return errors.As(err, &unreadable) || errorcode.Of(err) == "UnknownError"
+	return errors.As(err, &unreadable) || errorcode.Read(err) == "UnknownError"
 }
 
 // locate finds the VPC, and says how.
@@ -150,7 +150,7 @@ func (i *inspection) locate(ctx context.Context) bool {
 	}
 	a := i.access
 	i.Clients = clients.New(i.sdk, a.Installation, vpc,
-		throttle.NewPacer(a.Rates, a.Requested).Into, throttle.Deadlines{}.Usual().Into)
+		throttle.NewPacer(a.Rates, a.OnRequest).AddTo, throttle.Deadlines{}.WithDefaults().AddTo)
 	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
 	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, recent.New(0, nil))
 	i.subnets, err = i.network.Since(ctx, time.Now())

@@ -174,7 +174,7 @@ var notThere = map[string]string{
 // judge says what the answer to a call tells about an action. A call about what does not exist is
 // allowed where it is told so by the code for that; any other error tells nothing.
 func judge(action string, err error) verdict {
-	code := errorcode.Of(err)
+	code := errorcode.Read(err)
 	switch {
 	case err == nil && notThere[action] != "":
 		return verdict{

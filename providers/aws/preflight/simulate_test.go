@@ -167,7 +167,7 @@ func TestAnswersOfIAMThatAreNone(t *testing.T) {
 	} {
 		i := &iam{answer: func(url.Values) (int, string) { return c.status, c.body }}
 		_, err := simulate(t.Context(), i.config(), "aws", question)
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errorcode.Of(err) != c.code {
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errorcode.Read(err) != c.code {
 			t.Errorf("%s: the error is %v, want %s", name, err, c.want)
 		}
 	}

@@ -63,7 +63,7 @@ func (t *trial) described(
 ) (rule *elb.Rule, took time.Duration, err error) {
 	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
-		if errorcode.Of(err) == "RuleNotFound" {
+		if errorcode.Read(err) == "RuleNotFound" {
 			return false, nil
 		}
 		if err != nil {

@@ -29,9 +29,9 @@ import (
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no
 // bound.
 
-// Usual is how long a resource that this process created counts as existing, whatever AWS
+// DefaultLag is how long a resource that this process created counts as existing, whatever AWS
 // answers, unless Options.Lag says otherwise.
-const Usual = 2 * time.Minute
+const DefaultLag = 2 * time.Minute
 
 // unfound are the codes by which AWS says that it does not find a resource, each with a part of the
 // ARNs or IDs of such resources.
@@ -80,18 +80,18 @@ type unseen struct {
 
 // New returns Resources without state. A lag of zero is the usual one.
 func New(lag time.Duration, forgetMissing func(ids []string) bool) *Resources {
-	return &Resources{Lag: cmp.Or(lag, Usual), forgetMissing: forgetMissing}
+	return &Resources{Lag: cmp.Or(lag, DefaultLag), forgetMissing: forgetMissing}
 }
 
-// Into adds it to the middleware of each call of the SDK.
-func (r *Resources) Into(stack *middleware.Stack) error {
-	watch := middleware.InitializeMiddlewareFunc("Recent", r.watch)
+// AddTo adds it to the middleware of each call of the SDK.
+func (r *Resources) AddTo(stack *middleware.Stack) error {
+	watch := middleware.InitializeMiddlewareFunc("Recent", r.recordCall)
 	return stack.Initialize.Add(watch, middleware.After) //nolint:misspell // the SDK names it so
 }
 
-// watch keeps which resources a call created or deleted. The error that a new resource does not
+// recordCall keeps which resources a call created or deleted. The error that a new resource does not
 // exist is marked by awserr.TooSoon.
-func (r *Resources) watch(
+func (r *Resources) recordCall(
 	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 ) (middleware.InitializeOutput, middleware.Metadata, error) {
 	began := time.Now()
@@ -102,7 +102,7 @@ func (r *Resources) watch(
 	out, metadata, err := next.HandleInitialize(ctx, in)
 	switch {
 	case err != nil:
-		kind, known := unfound[errorcode.Of(err)]
+		kind, known := unfound[errorcode.Read(err)]
 		switch {
 		case !known:
 		case r.knew(began, kind, in.Parameters):
@@ -184,15 +184,15 @@ func madeBy(in, out any) []string {
 	var made []*string
 	switch out := out.(type) {
 	case *elb.CreateLoadBalancerOutput:
-		made = convert.Each(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string {
+		made = convert.Map(out.LoadBalancers, func(b elbtypes.LoadBalancer) *string {
 			return b.LoadBalancerArn
 		})
 	case *elb.CreateListenerOutput:
-		made = convert.Each(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
+		made = convert.Map(out.Listeners, func(l elbtypes.Listener) *string { return l.ListenerArn })
 	case *elb.CreateRuleOutput:
-		made = convert.Each(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
+		made = convert.Map(out.Rules, func(r elbtypes.Rule) *string { return r.RuleArn })
 	case *elb.CreateTargetGroupOutput:
-		made = convert.Each(out.TargetGroups, func(g elbtypes.TargetGroup) *string {
+		made = convert.Map(out.TargetGroups, func(g elbtypes.TargetGroup) *string {
 			return g.TargetGroupArn
 		})
 	case *ec2.CreateSecurityGroupOutput:
@@ -203,7 +203,7 @@ func madeBy(in, out any) []string {
 			made = append(made, out.CertificateArn)
 		}
 	}
-	return convert.Each(made, aws.ToString)
+	return convert.Map(made, aws.ToString)
 }
 
 // add adds resources that were created.

@@ -34,7 +34,7 @@ const (
 // ask makes a call that AWS answers with something, or with an error.
 func (r *Resources) ask(operation string, in, out any, err error) error {
 	ctx := awsmiddleware.SetOperationName(context.Background(), operation)
-	_, _, err = r.watch(ctx, middleware.InitializeInput{Parameters: in}, middleware.InitializeHandlerFunc(
+	_, _, err = r.recordCall(ctx, middleware.InitializeInput{Parameters: in}, middleware.InitializeHandlerFunc(
 		func(context.Context, middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
 			return middleware.InitializeOutput{Result: out}, middleware.Metadata{}, err
 		}))
@@ -83,7 +83,7 @@ func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 		made("ImportCertificate", &acm.ImportCertificateInput{}, &acm.ImportCertificateOutput{CertificateArn: aws.String(arnOfCertificate)})
 		check("a certificate that was imported", missingFrom(r, "AddListenerCertificates", "CertificateNotFound", names), true)
 
-		time.Sleep(Usual - time.Second)
+		time.Sleep(DefaultLag - time.Second)
 		makesRule()
 		time.Sleep(time.Second)
 		check("a target group that another rule forwards to", missingFrom(r, "ModifyTargetGroup", "TargetGroupNotFound", group), false)
@@ -241,14 +241,14 @@ func TestNothingWaitsForAnOldResource(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := having(arnOfGroup)
 		call := ruleTo(arnOfListener, arnOfGroup)
-		time.Sleep(Usual - time.Millisecond)
+		time.Sleep(DefaultLag - time.Millisecond)
 		r.wait("CreateRule", ":targetgroup/", call, errNoGroup)
 		if r.Early("CreateRule", call) == nil || !r.Unfound(arnOfGroup) || !r.Knows(":targetgroup/", call) {
 			t.Error("a call does not wait for a new group")
 		}
 		time.Sleep(time.Millisecond)
 		if r.Early("CreateRule", call) != nil || r.Unfound(arnOfGroup) || r.Knows(":targetgroup/", call) {
-			t.Errorf("a call waits for a group that is %s old", Usual)
+			t.Errorf("a call waits for a group that is %s old", DefaultLag)
 		}
 	})
 }
@@ -285,7 +285,7 @@ func TestOldResourcesAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := having(arnOfGroup)
 		r.wait("CreateRule", ":targetgroup/", ruleTo(arnOfListener, arnOfGroup), errNoGroup)
-		time.Sleep(Usual - time.Millisecond)
+		time.Sleep(DefaultLag - time.Millisecond)
 		r.add([]string{arnOfListener})
 		if len(r.made) != 2 || len(r.waits) != 1 {
 			t.Errorf("of two new resources %d are held, and of one wait %d", len(r.made), len(r.waits))
@@ -308,9 +308,9 @@ func TestWhatAnObservationDoesNotFindIsNamed(t *testing.T) {
 			age   time.Duration
 			want  bool
 		}{
-			"it was not found":                {"a", false, Usual - time.Millisecond, kind != arnOfGroup && kind != arnOfApp},
+			"it was not found":                {"a", false, DefaultLag - time.Millisecond, kind != arnOfGroup && kind != arnOfApp},
 			"it was found":                    {"a", true, 0, false},
-			"it is old":                       {"a", false, Usual, false},
+			"it is old":                       {"a", false, DefaultLag, false},
 			"another load balancer was read":  {"b", false, 0, false},
 			"one with a longer name was read": {"aa", false, 0, false},
 		} {

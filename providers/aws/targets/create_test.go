@@ -202,7 +202,7 @@ func TestPortsInUse(t *testing.T) {
 func TestPortsAreReadFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
-		for i := range 2*throttle.AtOnce - 1 {
+		for i := range 2*throttle.ParallelReads - 1 {
 			c.addGroup(fmt.Sprint("arn:targetgroup/", i), resource.NamePrefix, c.tags[arnOf(web)])
 		}
 		awscalls.On(&c.aws, func(*elbapi.DescribeTargetHealthInput) (*elbapi.DescribeTargetHealthOutput, error) {

@@ -143,7 +143,7 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	}
 	health := make([][]lb.TargetHealth, len(there))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.AtOnce)
+	reads.SetLimit(throttle.ParallelReads)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
 			health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn))
@@ -191,7 +191,7 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 	}
 	var out []elb.TargetGroup
 	for part := range slices.Chunk(all, resource.TagBatch) {
-		tags, err := gs.TagsOf(ctx, convert.Each(part, func(g elb.TargetGroup) string {
+		tags, err := gs.TagsOf(ctx, convert.Map(part, func(g elb.TargetGroup) string {
 			return aws.ToString(g.TargetGroupArn)
 		}))
 		// one that was deleted a moment ago fails the call for all of them

@@ -23,8 +23,8 @@ type Deadlines struct {
 	Call time.Duration
 }
 
-// Usual are the deadlines where none are set.
-func (d Deadlines) Usual() Deadlines {
+// WithDefaults are the deadlines where none are set.
+func (d Deadlines) WithDefaults() Deadlines {
 	if d.Attempt <= 0 {
 		d.Attempt = 15 * time.Second
 	}
@@ -34,58 +34,58 @@ func (d Deadlines) Usual() Deadlines {
 	return d
 }
 
-// An unanswered is the error of a call that AWS did not answer in time. It may have been carried
+// An timeoutError is the error of a call that AWS did not answer in time. It may have been carried
 // out.
-type unanswered struct {
+type timeoutError struct {
 	operation string
 	within    time.Duration
 	final     bool // no time is left for another attempt
 }
 
-func (e unanswered) Error() string {
+func (e timeoutError) Error() string {
 	return fmt.Sprintf("%s was not answered within %s", e.operation, e.within)
 }
 
 // RetryableError has the SDK make another attempt.
-func (e unanswered) RetryableError() bool { return !e.final }
+func (e timeoutError) RetryableError() bool { return !e.final }
 
-// Late reports whether an error is that of a call that AWS did not answer in time.
-func Late(err error) bool {
-	_, is := errors.AsType[unanswered](err)
+// IsTimeout reports whether an error is that of a call that AWS did not answer in time.
+func IsTimeout(err error) bool {
+	_, is := errors.AsType[timeoutError](err)
 	return is
 }
 
-// Into puts the deadline of a call around all of it, and that of an attempt behind the wait for its
+// AddTo puts the deadline of a call around all of it, and that of an attempt behind the wait for its
 // turn.
-func (d Deadlines) Into(stack *middleware.Stack) error {
+func (d Deadlines) AddTo(stack *middleware.Stack) error {
 	//nolint:misspell // the SDK names it so
-	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.call),
+	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.limitCall),
 		middleware.Before); err != nil {
 		return err
 	}
 	//nolint:misspell // the SDK names it so
-	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.attempt),
+	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("AttemptDeadline", d.limitAttempt),
 		"Pace", middleware.After)
 }
 
-// call ends a call that takes too long.
-func (d Deadlines) call(ctx context.Context, in middleware.InitializeInput,
+// limitCall ends a call that takes too long.
+func (d Deadlines) limitCall(ctx context.Context, in middleware.InitializeInput,
 	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-	late := unanswered{awsmiddleware.GetOperationName(ctx), d.Call, true}
+	late := timeoutError{awsmiddleware.GetOperationName(ctx), d.Call, true}
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newWatch(d.Call, func() { cancel(late) })
-	defer w.stop()
-	out, metadata, err := next.HandleInitialize(context.WithValue(timed, watchKey{}, w), in)
+	w := newStopwatch(d.Call, func() { cancel(late) })
+	defer w.pause()
+	out, metadata, err := next.HandleInitialize(context.WithValue(timed, stopwatchKey{}, w), in)
 	if err != nil && errors.Is(context.Cause(timed), late) {
 		err = late
 	}
 	return out, metadata, err
 }
 
-// attempt ends an attempt that takes too long, and does not begin one that changes something for an
+// limitAttempt ends an attempt that takes too long, and does not begin one that changes something for an
 // operator that may not change anything any more.
-func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput,
+func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput,
 	next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
 	if !reads(operation) {
@@ -98,38 +98,38 @@ func (d Deadlines) attempt(ctx context.Context, in middleware.FinalizeInput,
 	defer cancel()
 	out, metadata, err := next.HandleFinalize(timed, in)
 	if err != nil && ctx.Err() == nil && timed.Err() != nil {
-		err = unanswered{operation, d.Attempt, false}
+		err = timeoutError{operation, d.Attempt, false}
 	}
 	return out, metadata, err
 }
 
-// A watch runs while a call does, and stands still while the call waits for its turn. One call at a
+// A stopwatch runs while a call does, and stands still while the call waits for its turn. One call at a
 // time uses it.
-type watch struct {
+type stopwatch struct {
 	timer *time.Timer
 	left  time.Duration
 	since time.Time
 }
 
-type watchKey struct{}
+type stopwatchKey struct{}
 
-func newWatch(d time.Duration, ring func()) *watch {
-	return &watch{timer: time.AfterFunc(d, ring), left: d, since: time.Now()}
+func newStopwatch(d time.Duration, ring func()) *stopwatch {
+	return &stopwatch{timer: time.AfterFunc(d, ring), left: d, since: time.Now()}
 }
 
-// watchOf is the watch of a call; nil if it has none.
-func watchOf(ctx context.Context) *watch {
-	w, _ := ctx.Value(watchKey{}).(*watch)
+// stopwatchOf is the watch of a call; nil if it has none.
+func stopwatchOf(ctx context.Context) *stopwatch {
+	w, _ := ctx.Value(stopwatchKey{}).(*stopwatch)
 	return w
 }
 
-func (w *watch) stop() {
+func (w *stopwatch) pause() {
 	if w != nil && w.timer.Stop() {
 		w.left -= time.Since(w.since)
 	}
 }
 
-func (w *watch) goOn() {
+func (w *stopwatch) resume() {
 	if w != nil {
 		w.since = time.Now()
 		w.timer.Reset(max(w.left, 0))

@@ -25,7 +25,7 @@ func called(ctx context.Context, answer func(context.Context) error) error {
 	named := awsmiddleware.RegisterServiceMetadata{ServiceID: "EC2", OperationName: "DescribeSubnets"}
 	_, _, err := named.HandleInitialize(ctx, middleware.InitializeInput{}, middleware.InitializeHandlerFunc(
 		func(ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
-			return deadlines.call(ctx, in, middleware.InitializeHandlerFunc(
+			return deadlines.limitCall(ctx, in, middleware.InitializeHandlerFunc(
 				func(ctx context.Context, _ middleware.InitializeInput) (out middleware.InitializeOutput, m middleware.Metadata, err error) {
 					return out, m, answer(ctx)
 				}))
@@ -35,7 +35,7 @@ func called(ctx context.Context, answer func(context.Context) error) error {
 
 // attempted makes an attempt with a deadline.
 func attempted(ctx context.Context, answer func(context.Context) error) error {
-	_, _, err := deadlines.attempt(ctx, middleware.FinalizeInput{}, middleware.FinalizeHandlerFunc(
+	_, _, err := deadlines.limitAttempt(ctx, middleware.FinalizeInput{}, middleware.FinalizeHandlerFunc(
 		func(ctx context.Context, _ middleware.FinalizeInput) (out middleware.FinalizeOutput, m middleware.Metadata, err error) {
 			return out, m, answer(ctx)
 		}))
@@ -51,7 +51,7 @@ func TestDeadlinesThatAreNotSet(t *testing.T) {
 		{Attempt: set.Attempt}:  {set.Attempt, deadlines.Call},
 		{Call: set.Call}:        {deadlines.Attempt, set.Call},
 	} {
-		if got := d.Usual(); got != want {
+		if got := d.WithDefaults(); got != want {
 			t.Errorf("%+v are %+v, want %+v", d, got, want)
 		}
 	}
@@ -74,11 +74,11 @@ func TestWhatIsNotAnsweredEnds(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				err := c.do(t.Context(), silent)
-				e, late := errors.AsType[unanswered](err)
-				if took := time.Since(began); took != c.takes || !late || !Late(err) || e.RetryableError() == c.final || e.within != c.takes {
+				e, late := errors.AsType[timeoutError](err)
+				if took := time.Since(began); took != c.takes || !late || !IsTimeout(err) || e.RetryableError() == c.final || e.within != c.takes {
 					t.Errorf("after %s it ends with %v", took, err)
 				}
-				if err := c.do(t.Context(), func(context.Context) error { return reset }); !errors.Is(err, reset) || Late(err) {
+				if err := c.do(t.Context(), func(context.Context) error { return reset }); !errors.Is(err, reset) || IsTimeout(err) {
 					t.Errorf("a call that is cut off ends with %v", err)
 				}
 				if err := c.do(t.Context(), func(context.Context) error { time.Sleep(2 * c.takes); return nil }); err != nil {
@@ -86,7 +86,7 @@ func TestWhatIsNotAnsweredEnds(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), c.takes/2)
 				defer cancel()
-				if err := c.do(ctx, silent); Late(err) || !errors.Is(err, context.DeadlineExceeded) {
+				if err := c.do(ctx, silent); IsTimeout(err) || !errors.Is(err, context.DeadlineExceeded) {
 					t.Errorf("a caller that ends before the deadline gets %v", err)
 				}
 			})
@@ -99,22 +99,22 @@ func TestADeadlineStandsStillDuringAWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		err := called(t.Context(), func(ctx context.Context) error {
-			w := watchOf(ctx)
+			w := stopwatchOf(ctx)
 			for range 2 {
 				time.Sleep(20 * time.Second)
-				w.stop()
+				w.pause()
 				time.Sleep(time.Hour)
-				w.goOn()
+				w.resume()
 			}
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if took := time.Since(began); took != 2*time.Hour+deadlines.Call || !Late(err) {
+		if took := time.Since(began); took != 2*time.Hour+deadlines.Call || !IsTimeout(err) {
 			t.Errorf("after %s it ends with %v", took, err)
 		}
-		var none *watch // of a call without a deadline
-		none.stop()
-		none.goOn()
+		var none *stopwatch // of a call without a deadline
+		none.pause()
+		none.resume()
 	})
 }
 
@@ -152,14 +152,14 @@ func TestAnOperatorWithoutItsLeaseOnlyReads(t *testing.T) {
 // The deadline of a call is around all of it. That of an attempt begins when it has its turn.
 func TestWhereTheDeadlinesAre(t *testing.T) {
 	stack := middleware.NewStack("test", func() any { return nil })
-	if err := deadlines.Into(stack); err == nil {
+	if err := deadlines.AddTo(stack); err == nil {
 		t.Error("without a pacer there is no error")
 	}
 	stack = middleware.NewStack("test", func() any { return nil })
 	retries := middleware.FinalizeMiddlewareFunc("Retry", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 		return next.HandleFinalize(ctx, in)
 	})
-	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), NewPacer(nil, nil).Into(stack), deadlines.Into(stack)); err != nil { //nolint:misspell // the SDK names it so
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), NewPacer(nil, nil).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
 		t.Fatal(err)
 	}
 	if got := stack.Finalize.List(); !slices.Equal(got, []string{"Retry", "Pace", "AttemptDeadline"}) { //nolint:misspell // the SDK names it so

@@ -72,12 +72,12 @@ func TestARateFollowsTheAnswers(t *testing.T) {
 			{0, granted, 10 + 200.0/60},
 		} {
 			time.Sleep(c.after)
-			if b.heard(c.answer); math.Abs(b.rate-c.want) > 1e-9 {
+			if b.record(c.answer); math.Abs(b.rate-c.want) > 1e-9 {
 				t.Errorf("after answer %d the rate is %v, want %v", i, b.rate, c.want)
 			}
 		}
 		for range recovery {
-			b.heard(granted)
+			b.record(granted)
 		}
 		if b.rate != b.full {
 			t.Errorf("after a minute's calls the rate is %v", b.rate)
@@ -114,7 +114,7 @@ func TestAPacedCallHasItsTimeAfterItsTurn(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		})
-		if took := time.Since(began).Round(time.Second); took != time.Hour+deadlines.Call || !Late(err) {
+		if took := time.Since(began).Round(time.Second); took != time.Hour+deadlines.Call || !IsTimeout(err) {
 			t.Errorf("after %s the call ends with %v", took, err)
 		}
 	})

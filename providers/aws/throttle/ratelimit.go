@@ -23,8 +23,8 @@ import (
 // Load balancers whose calls wait take turns, and what restricts or repairs goes first: see
 // providers.Turns.
 
-// AtOnce is how many reads of one observation are under way at the same time.
-const AtOnce = 8
+// ParallelReads is how many reads of one observation are under way at the same time.
+const ParallelReads = 8
 
 // Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published
 // ones for reads, changes and targets, and those of WAF for web ACLs of load balancers. Of
@@ -92,13 +92,13 @@ type Request struct {
 
 // A Pacer makes calls wait for their turn.
 type Pacer struct {
-	buckets map[string]*bucket
-	tell    func(Request) // may be nil
+	buckets   map[string]*bucket
+	onRequest func(Request) // may be nil
 }
 
 // NewPacer returns a Pacer for the rates, which tells of each call.
 func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
-	p := &Pacer{buckets: map[string]*bucket{}, tell: tell}
+	p := &Pacer{buckets: map[string]*bucket{}, onRequest: tell}
 	for class, r := range rates {
 		p.buckets[class] = &bucket{
 			turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond,
@@ -107,8 +107,8 @@ func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
 	return p
 }
 
-// Into puts the pacer where the SDK makes each attempt of a call.
-func (p *Pacer) Into(stack *middleware.Stack) error {
+// AddTo puts the pacer where the SDK makes each attempt of a call.
+func (p *Pacer) AddTo(stack *middleware.Stack) error {
 	//nolint:misspell // the SDK names it so
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry",
 		middleware.After)
@@ -122,10 +122,10 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	b := p.buckets[classOf(r.Service, r.Operation)]
 	came := time.Now()
 	if b != nil {
-		w := watchOf(ctx)
-		w.stop()
+		w := stopwatchOf(ctx)
+		w.pause()
 		err := b.turns.Wait(ctx)
-		w.goOn()
+		w.resume()
 		if err != nil {
 			return middleware.FinalizeOutput{}, middleware.Metadata{},
 				fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
@@ -133,16 +133,16 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	}
 	r.Waited = time.Since(came)
 	out, metadata, err := next.HandleFinalize(ctx, in)
-	if r.Result = errorcode.Of(err); err == nil {
+	if r.Result = errorcode.Read(err); err == nil {
 		r.Result = "ok"
 	} else if r.Result == "" {
 		r.Result = "lost"
 	}
 	if b != nil {
-		b.heard(errorcode.Throttled(r.Result))
+		b.record(errorcode.Throttled(r.Result))
 	}
-	if p.tell != nil {
-		p.tell(r)
+	if p.onRequest != nil {
+		p.onRequest(r)
 	}
 	return out, metadata, err
 }
@@ -165,8 +165,8 @@ const (
 	recovery   = 60
 )
 
-// heard halves the rate when AWS refuses a call for it, and raises it again by and by.
-func (b *bucket) heard(refused bool) {
+// record halves the rate when AWS refuses a call for it, and raises it again by and by.
+func (b *bucket) record(refused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := time.Now()
