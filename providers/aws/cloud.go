@@ -16,9 +16,9 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// This file has the flags of AWS, and opens it for a binary.
+// This file has the flags of AWS, and opens AWS for a binary.
 
-// settings say where load balancers are created, and at which rates AWS is called.
+// settings holds the flags.
 type settings struct {
 	region, vpc, cluster string
 	groups               groups
@@ -74,7 +74,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 			"20 at once; unset: those that AWS publishes")
 }
 
-// access returns where an installation works.
+// access returns the Access of an installation.
 func (s *settings) access(around clouds.Environment, installation string) access.Access {
 	out := access.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
@@ -87,7 +87,7 @@ func (s *settings) access(around clouds.Environment, installation string) access
 	return out
 }
 
-// disabledFeatures says what is not done without the name of the cluster.
+// disabledFeatures describes what is not done without the name of the cluster.
 func (s *settings) disabledFeatures() string {
 	if s.groups == unmanaged || s.cluster != "" {
 		return ""
@@ -96,7 +96,7 @@ func (s *settings) disabledFeatures() string {
 		"load balancers reach only targets that admit them already"
 }
 
-// groups says which security groups are kept.
+// groups is the value of --aws-security-groups.
 type groups string
 
 const (
@@ -116,12 +116,12 @@ func (g *groups) Set(v string) error {
 
 func (g *groups) Type() string { return "groups" }
 
-// lasting is a cloud that outlives the process: there is nothing to close.
+// lasting is a Live with nothing to close.
 type lasting struct{ *Provider }
 
 func (lasting) Close() {}
 
-// Values that identify an account.
+// These match values that identify an account.
 var (
 	accountIDs = regexp.MustCompile(`\b\d{12}\b`)
 	principals = regexp.MustCompile(`\b(assumed-role|role|user)/[^\s"',;]+`)

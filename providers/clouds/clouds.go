@@ -1,5 +1,5 @@
-// Package clouds is what a binary has of a kind of cloud: its settings, and how it is opened. Each
-// provider describes itself so, and main lists them.
+// Package clouds describes the kinds of cloud that a binary supports: their flags, and how to open
+// one. Each provider has such a description, and main lists them.
 package clouds
 
 import (
@@ -15,44 +15,43 @@ import (
 	"fairlead.dev/fairlead/providers/prove"
 )
 
-// A Cloud is a kind of cloud. A function is nil where the cloud cannot do what it is for.
+// A Cloud describes a kind of cloud. A function is nil if the cloud does not support it.
 type Cloud struct {
-	// Default reports whether it is chosen where no other one is named.
+	// Default is true for the cloud that is used if no other one is named.
 	Default bool
-	// Flags adds its settings. Their names begin with that of the cloud.
+	// Flags adds its flags. Their names begin with that of the cloud.
 	Flags func(*pflag.FlagSet)
-	// Offline opens it for compiling alone: nothing is asked of the cloud.
+	// Offline opens it for compiling. It makes no calls.
 	Offline func() (Offline, error)
-	// Live opens it to serve a cluster from.
+	// Live opens it for an operator.
 	Live func(context.Context, Environment) (Live, error)
-	// Local opens it on this machine, for a demonstration.
+	// Local opens it in this process, for a demonstration.
 	Local func() (Local, error)
-	// Check looks at it before it is used, and changes nothing.
+	// Check checks the account and the network for problems, and changes nothing.
 	Check func(context.Context, Environment) []check.Finding
-	// Prove opens it in the name of an installation, to be proved on.
+	// Prove opens it for a proof under the name of an installation.
 	Prove func(ctx context.Context, s Environment, installation string) (prove.Cloud, error)
 	// ProofMakes and ProofCosts describe a proof: the resources that it makes, and their price.
 	ProofMakes, ProofCosts string
 	// Redact replaces the values in a text that identify an account.
 	Redact func(text string) string
-	// Place is where it makes load balancers, as far as its settings say so.
+	// Place returns the place of its load balancers, such as a region, if its settings name one.
 	Place func() string
-	// DisabledFeatures names features that are off without a setting, in words; "" for none.
+	// DisabledFeatures describes the features that are off because a setting is missing; "" for none.
 	DisabledFeatures func() string
 }
 
-// Environment describe the operator to a cloud that is opened.
+// An Environment describes the operator to a cloud that is opened.
 type Environment struct {
-	// Installation tells what this operator makes from what others do.
+	// Installation returns the ID that marks the resources of this operator.
 	Installation func(context.Context) (string, error)
-	// Nodes are the cloud's names of the cluster's nodes.
+	// Nodes returns the cloud's names of the cluster's nodes.
 	Nodes func(context.Context) ([]string, error)
-	// OnRequest is told of each request to the cloud's API.
+	// OnRequest is called after each request to the cloud's API.
 	OnRequest func(service, operation, result string)
-	// AttemptTimeout is how long the cloud may take to answer an attempt of a call, and CallTimeout
-	// how long all attempts of a call may take.
+	// AttemptTimeout limits each attempt of a call, and CallTimeout all attempts of a call.
 	AttemptTimeout, CallTimeout time.Duration
-	// Log is where the cloud logs.
+	// Log is the log of the cloud.
 	Log logr.Logger
 }
 
@@ -62,22 +61,23 @@ type Offline interface {
 	Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 }
 
-// Local is a cloud that lives in this process until it is closed.
+// Local is a cloud in this process. It ends when it is closed.
 type Local interface {
 	providers.Provider
 	Close()
 }
 
-// Live is a cloud that a cluster is served from.
+// Live is a cloud that an operator uses.
 type Live interface {
-	// Term returns the provider for a term of this operator. It remembers nothing of an earlier term,
-	// in which another operator may have changed the cloud.
+	// Term returns the provider for a term of this operator. It has no state of an earlier term,
+	// because another operator may have changed the cloud since.
 	Term() providers.Provider
 	Close()
 }
 
-// SharedLocal is a cloud that lives in this process, and that all terms share for this reason.
+// SharedLocal makes a Live of a Local: all terms get the same provider, because its state is in
+// this process.
 type SharedLocal struct{ Local }
 
-// Term is for Live.
+// Term returns the Local.
 func (l SharedLocal) Term() providers.Provider { return l.Local }

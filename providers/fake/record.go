@@ -100,7 +100,7 @@ const memory = 32
 func newRecord(key lb.Key) *record {
 	return &record{
 		observed: &lb.Observed{Key: key},
-		settings: none(),
+		settings: noSettings(),
 		pools:    map[lb.GroupID]*targetgroup.Group{},
 		pairs:    map[lb.CertificateID]certificates.Pair{},
 		fronts:   map[int32]*frontend.Front{},

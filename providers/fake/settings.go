@@ -7,11 +7,11 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file keeps the settings of objects for deep reads, which plans print. The state file has
-// their digests alone; the settings are in FILE.settings.
+// This file keeps the settings of objects for deep reads. The state file has only their digests;
+// the settings are in FILE.settings.
 
-// none returns the settings of a load balancer that has no objects.
-func none() *lb.ReadSettings {
+// noSettings returns the settings of a load balancer that has no objects.
+func noSettings() *lb.ReadSettings {
 	return &lb.ReadSettings{
 		Listeners:    map[int32]lb.ListenerSettings{},
 		TargetGroups: map[lb.GroupID]lb.GroupSettings{},
@@ -19,9 +19,9 @@ func none() *lb.ReadSettings {
 	}
 }
 
-// complete returns settings from a file, with all their maps. An older binary has written none.
-func complete(s *lb.ReadSettings) *lb.ReadSettings {
-	out := none()
+// withMaps returns settings from a file, with all their maps. An older binary wrote no settings.
+func withMaps(s *lb.ReadSettings) *lb.ReadSettings {
+	out := noSettings()
 	if s != nil {
 		out.LoadBalancer = s.LoadBalancer
 		maps.Copy(out.Listeners, s.Listeners)
@@ -31,8 +31,8 @@ func complete(s *lb.ReadSettings) *lb.ReadSettings {
 	return out
 }
 
-// recordSettings notes the settings that a step writes, and reports whether it writes any. A second
-// creation of an object writes none.
+// recordSettings stores the settings that a step sets. It returns false if the step sets none, like
+// the second creation of an object.
 func (r *record) recordSettings(step plan.Step) bool {
 	to := r.settings
 	switch s := step.(type) {
@@ -64,7 +64,8 @@ func (r *record) recordSettings(step plan.Step) bool {
 	return true
 }
 
-// recordTags notes the tags of certificates that a step writes, and reports whether it writes any.
+// recordTags stores the tags of a certificate that a step sets. It returns false if the step sets
+// none.
 func (r *record) recordTags(step plan.Step) bool {
 	to := r.settings.Certificates
 	switch s := step.(type) {

@@ -118,7 +118,7 @@ func (c *Cloud) load() error {
 			return fmt.Errorf("reading %s.keys: %s: %w", c.files.Path, key, err)
 		}
 		if r := c.records[key]; r != nil {
-			r.settings = complete(settings[key])
+			r.settings = withMaps(settings[key])
 		}
 	}
 	for key, r := range c.records {

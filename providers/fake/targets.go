@@ -9,7 +9,8 @@ import (
 	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
-// This file reads and sets the members of target groups, which plans do only once.
+// This file reads and sets the members of target groups. A plan registers targets only until a
+// group has had its first ones. Later changes come here.
 
 // Targets returns a target group's members and their health.
 func (c *Cloud) Targets(

@@ -13,9 +13,9 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file tests calls that change nothing.
+// This file tests calls that only read.
 
-// capabilitiesTrial is the first trial: if it fails, no provider answers.
+// capabilitiesTrial runs first. If it fails, the URL has no provider.
 var capabilitiesTrial = trial{
 	"provider/capabilities", "GET /capabilities says what the load balancers can express",
 	"see that the URL and the credentials are right and that the provider runs",
@@ -64,7 +64,9 @@ var reading = []trial{
 		func(p *probe, ctx context.Context) error { return p.expectMissing(ctx, p.key) }},
 	{"provider/reserved-key", "a key can have any character",
 		"decode the query parameter key like any other text, and do not read what it says",
-		func(p *probe, ctx context.Context) error { return p.expectMissing(ctx, p.key+"/a b&c=d?e#f%2Fg+é") }},
+		func(p *probe, ctx context.Context) error {
+			return p.expectMissing(ctx, p.key+"/a b&c=d?e#f%2Fg+é")
+		}},
 	{"provider/no-key", "a request without a key is refused",
 		"refuse it with 400 and the problem malformed",
 		expectMalformed(request{method: http.MethodGet, path: v1.PathLoadBalancer})},
@@ -105,12 +107,14 @@ var reading = []trial{
 	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed",
 		expectMalformedLookup(`{"certificateHosts":null}`)},
 	{"provider/twice", "an object that has a name twice is refused",
-		"refuse it with 400 and the problem malformed", expectMalformedLookup(`{"limits":true,"limits":false}`)},
+		"refuse it with 400 and the problem malformed",
+		expectMalformedLookup(`{"limits":true,"limits":false}`)},
 	{"provider/trailing", "a request with something behind its JSON is refused",
 		"refuse it with 400 and the problem malformed", expectMalformedLookup(`{}{}`)},
 	{"provider/deep", "JSON that is nested deeply is refused",
 		"refuse it with 400 and the problem malformed",
-		expectMalformedLookup(`{"certificateHosts":` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
+		expectMalformedLookup(`{"certificateHosts":` +
+			strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
 	{"provider/accept", "a version that the provider does not speak is refused",
 		"answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
@@ -158,12 +162,12 @@ func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
 	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// expectMalformedLookup sends a malformed lookup.
+// expectMalformedLookup sends a lookup and expects that it is refused as malformed.
 func expectMalformedLookup(body string) func(*probe, context.Context) error {
 	return expectMalformed(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
-// expectMalformed sends a malformed request.
+// expectMalformed sends a request and expects that it is refused as malformed.
 func expectMalformed(r request) func(*probe, context.Context) error {
 	return func(p *probe, ctx context.Context) error {
 		a, err := p.send(ctx, r)
@@ -174,7 +178,7 @@ func expectMalformed(r request) func(*probe, context.Context) error {
 	}
 }
 
-// expectVersionRefused sends a request of another version.
+// expectVersionRefused sends a request of another version and expects the problem version.
 func (p *probe) expectVersionRefused(ctx context.Context, r request, status int) error {
 	a, err := p.send(ctx, r)
 	if err != nil {
@@ -190,7 +194,7 @@ func (p *probe) expectVersionRefused(ctx context.Context, r request, status int)
 	return nil
 }
 
-// expectMissing asks for a load balancer that does not exist.
+// expectMissing reads a load balancer that does not exist.
 func (p *probe) expectMissing(ctx context.Context, key string) error {
 	var told v1.Observed
 	if err := p.get(ctx, v1.PathLoadBalancer, url.Values{"key": {key}}, &told); err != nil {
@@ -202,7 +206,7 @@ func (p *probe) expectMissing(ctx context.Context, key string) error {
 	return nil
 }
 
-// notModified asks twice, the second time with the entity tag of the first answer.
+// notModified sends a request twice, the second time with the entity tag of the first answer.
 func (p *probe) notModified(ctx context.Context, r request) error {
 	a, err := p.send(ctx, r)
 	if err != nil {

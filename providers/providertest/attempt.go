@@ -6,17 +6,17 @@ import (
 	"runtime"
 )
 
-// An attempt is the T of a clause that is tried outside of tests.
+// An attempt is the T of a clause that runs outside of tests.
 type attempt struct {
 	ctx      context.Context //nolint:containedctx // as that of a test
 	failures []string        // of the clause
-	skipped  string          // why; "" if it was not
+	skipped  string          // the reason; "" if it was not skipped
 	cleanups []func()
 	cleaning bool
-	left     []string // what the cleanups say
+	left     []string // errors of the cleanups
 }
 
-// run tries a clause, and then cleans up, the last first.
+// run runs a clause, and then its cleanups, the last one first.
 func (a *attempt) run(clause func()) {
 	a.runInGoroutine(clause)
 	a.cleaning = true
@@ -28,7 +28,7 @@ func (a *attempt) run(clause func()) {
 	}
 }
 
-// runInGoroutine runs f in a goroutine of its own, which Fatalf and Skipf can end.
+// runInGoroutine runs f in a new goroutine, which Fatalf and Skipf can end.
 func (a *attempt) runInGoroutine(f func()) {
 	done := make(chan struct{})
 	go func() {

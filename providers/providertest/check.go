@@ -15,30 +15,29 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file tries the contract on a provider that runs and may have load balancers of others.
+// This file tests the contract on a running provider that may have other load balancers.
 
-// A Subject is such a provider, and what the load balancers need that are made there.
+// A Subject is a running provider, and what the test needs to create load balancers there.
 type Subject struct {
 	Provider providers.Provider
-	// Prefix begins the keys of all load balancers that are made.
+	// Prefix begins the keys of all load balancers that the test creates.
 	Prefix string
-	// Settings are those that only the provider understands, as JSON; "" for none.
+	// Settings are the provider's own settings, as JSON; "" for none.
 	Settings string
-	// Target is one that the provider finds healthy; nil: target groups stay empty. Spare is another
-	// one, in any health.
+	// Target is a target that the provider finds healthy; nil: target groups stay empty. Spare is
+	// another target, healthy or not.
 	Target, Spare *lb.Target
-	// TargetOptional says that the target is only supposed to be one: where the provider rejects it, there
-	// is none.
+	// TargetOptional: if the provider rejects the target, the test runs without targets.
 	TargetOptional bool
-	// StepTimeout is how long a step may be pending, and Clearing how long what one clause made may take
-	// to be deleted.
+	// StepTimeout limits the time for which a step is pending, and CleanupTimeout the time to delete
+	// the load balancers of one clause.
 	StepTimeout, CleanupTimeout time.Duration
-	// OnClause is told which clause is tried; it may be nil.
+	// OnClause is called before each clause; it may be nil.
 	OnClause func(promise string)
 }
 
-// Check tries each clause, on load balancers of its own that it deletes again, also when the
-// context ends.
+// Check tests each clause on load balancers of its own. It deletes them, also when the context
+// ends.
 func Check(ctx context.Context, s Subject) []check.Finding {
 	w, findings := s.findPlace(ctx)
 	if check.AnyWrong(findings) {
@@ -72,7 +71,8 @@ func Check(ctx context.Context, s Subject) []check.Finding {
 	return append(findings, check.Good(id, title, ""))
 }
 
-// findPlace is where the load balancers are to stand, and what was found about that.
+// findPlace looks up subnets and settings for the load balancers. If it finds none, it returns
+// findings that say why.
 func (s Subject) findPlace(ctx context.Context) (place, []check.Finding) {
 	const id, title = "contract/place", "there is a place for an internal load balancer"
 	network := lb.Network{Key: s.newKey(), Scheme: "internal"}
@@ -103,7 +103,7 @@ func (s Subject) findPlace(ctx context.Context) (place, []check.Finding) {
 	return w, findings
 }
 
-// newKey is one that nothing else has.
+// newKey returns a new random key.
 func (s Subject) newKey() lb.Key { return lb.Key(s.Prefix + strings.ToLower(rand.Text()[:12])) }
 
 func (s Subject) suite(t T, w place) suite {
@@ -119,9 +119,11 @@ func (s Subject) suite(t T, w place) suite {
 	return out
 }
 
-// dropRejectedTarget leaves the target out of the world if it is only supposed to be one and the provider rejects
+// dropRejectedTarget removes the target from the place if it is optional and the provider rejects
 // it.
-func (s Subject) dropRejectedTarget(ctx context.Context, w *place) (left []string, findings []check.Finding) {
+func (s Subject) dropRejectedTarget(
+	ctx context.Context, w *place,
+) (left []string, findings []check.Finding) {
 	if !s.TargetOptional || len(w.targets) == 0 {
 		return nil, nil
 	}
@@ -140,7 +142,7 @@ func (s Subject) dropRejectedTarget(ctx context.Context, w *place) (left []strin
 		}
 	})
 	if !errors.Is(err, providers.ErrRejected) {
-		return a.left, nil // whatever else is wrong is found by the clauses
+		return a.left, nil // the clauses find other errors
 	}
 	w.targets = nil
 	return a.left, []check.Finding{check.Unsure("contract/target", "a target on this machine",
@@ -159,10 +161,10 @@ func (a *attempt) finding(c clause, took time.Duration) check.Finding {
 	return check.Good(id, c.promise, in)
 }
 
-// longestFinding is how many bytes of what is wrong are told: the first differences say the most.
+// longestFinding is the longest text of a finding in bytes; the rest is cut off.
 const longestFinding = 4096
 
-// clip is a text in one line, and not too long.
+// clip returns a text in one line, cut off at longestFinding.
 func clip(text string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "")), " ")
 	if len(text) > longestFinding {

@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file deletes what a clause has made where that is not to stay.
+// This file deletes the load balancers of a clause.
 
-// mostTries is how often what fails is tried to be deleted. What is pending is tried for as long as
-// there is time.
+// mostTries is the number of tries to delete a load balancer if the deletion fails. A pending one
+// is tried until the timeout.
 const mostTries = 3
 
-// clear deletes all that there is under the keys, also when the context of the clause has ended.
+// clear deletes the load balancers of the keys, also if the context of the clause has ended.
 func (c cloud) clear(within time.Duration) (left error) {
 	ctx, end := context.WithTimeout(context.WithoutCancel(c.t.Context()), within)
 	defer end()
@@ -29,7 +29,7 @@ func (c cloud) clear(within time.Duration) (left error) {
 	return left
 }
 
-// remove makes a load balancer nothing, and looks that nothing is left.
+// remove deletes a load balancer, and checks that nothing is left of it.
 func (c cloud) remove(ctx context.Context, key lb.Key) error {
 	wait := 10 * time.Millisecond
 	for tries := 1; ; tries++ {
@@ -38,7 +38,7 @@ func (c cloud) remove(ctx context.Context, key lb.Key) error {
 		case err == nil && !left:
 			return nil
 		case err == nil && tries == 1:
-			continue // it is looked at again
+			continue // observes it again
 		case err == nil:
 			err = errors.New("deleting it changed nothing")
 		case errors.Is(err, providers.ErrPending) || errors.Is(err, providers.ErrThrottled):
@@ -54,7 +54,7 @@ func (c cloud) remove(ctx context.Context, key lb.Key) error {
 	}
 }
 
-// deleteOnce deletes what is there, and reports whether something was.
+// deleteOnce deletes all objects of a load balancer, and reports whether there were any.
 func (c cloud) deleteOnce(ctx context.Context, key lb.Key) (bool, error) {
 	seen, err := c.Observe(ctx, key, false)
 	if err != nil {

@@ -1,9 +1,8 @@
-// Package providertest is the contract of a providers.Provider as clauses that can be tried. A
-// provider that keeps it can be planned for: what Run believes is there is there, a plan that was
-// cut short can be made again, and load balancers of other keys are not touched.
+// Package providertest tests the contract of a providers.Provider, clause by clause. The planner
+// relies on it: the cloud has what Run expects, a plan that was interrupted can be applied again,
+// and load balancers of other keys do not change.
 //
-// Tests try it as subtests, with Test; Check tries it on a provider that runs, and returns
-// findings.
+// Test runs the clauses as subtests. Check runs them on a running provider, and returns findings.
 package providertest
 
 import (
@@ -24,8 +23,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A T is what a clause is tried under: the part of *testing.T that clauses use. Fatalf and Skipf do
-// not return.
+// A T is the part of *testing.T that clauses use. Fatalf and Skipf do not return.
 type T interface {
 	Helper()
 	Context() context.Context
@@ -41,10 +39,10 @@ type Runner[R any] interface {
 	Run(name string, f func(R)) bool
 }
 
-// A Clause is one promise of the contract.
+// A clause is one promise of the contract, and its test.
 type clause struct {
 	id, promise string
-	advice      string // for those whose provider does not keep it
+	advice      string // for authors of a provider that breaks it
 	try         func(suite)
 }
 
@@ -68,15 +66,15 @@ var clauses = []clause{
 		"list a key from its first step until nothing of it is left", suite.listed},
 }
 
-// Test holds a provider to the contract, each clause as a subtest of t. Start makes a provider that
-// owns nothing yet, and target is one that it finds healthy, another one each time.
+// Test tests a provider, each clause as a subtest of t. start returns a provider without load
+// balancers, and each call of target returns another healthy target.
 func Test[R Runner[R]](t R, start func(R) providers.Provider, target func(R) lb.Target) {
 	for name, clause := range Clauses(start, target) {
 		t.Run(name, clause)
 	}
 }
 
-// Clauses are the tests of the contract by name, for tests that run each in a bubble of package
+// Clauses returns the tests of the contract by name, for tests that run each in a bubble of package
 // testing/synctest.
 func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) map[string]func(R) {
 	out := map[string]func(R){}
@@ -94,20 +92,20 @@ func Clauses[R T](start func(R) providers.Provider, target func(R) lb.Target) ma
 	return out
 }
 
-// A suite is what every clause of the contract works with: one load balancer's life as a list of
-// wishes, from nothing to nothing.
+// A suite holds what each clause needs: the stages in the life of a load balancer, from its
+// creation to its deletion.
 type suite struct {
 	t       T
 	open    func() providers.Provider
 	keys    func() keys // of load balancers that do not exist
 	stages  []stage
-	spare   *lb.Target    // that no stage has; nil where there are no targets
-	timeout time.Duration // how long the cloud may take for anything
-	// how long what was made may take to be deleted at the end; 0: it is not deleted
+	spare   *lb.Target    // that no stage has; nil if there are no targets
+	timeout time.Duration // of each operation of the cloud
+	// of the deletion at the end; 0: nothing is deleted
 	cleanupTimeout time.Duration
 }
 
-// keys are those of the load balancer of a clause, and of another one.
+// keys has the key of the load balancer of a clause, and that of another one.
 type keys struct{ own, other lb.Key }
 
 func (s suite) missing() {
@@ -141,7 +139,7 @@ func (s suite) kept() {
 		if diff := cmp.Diff(c.observe(c.own), deep, canonical); diff != "" {
 			c.t.Errorf("%s: looking deeply (-digests +settings):\n%s", stage.name, diff)
 		}
-		if deep.Read == nil { // a provider may tell digests alone
+		if deep.Read == nil { // a provider may return digests alone
 			continue
 		}
 		want, got := values.KnownOf(stage.want), values.KnownOfRead(deep)
@@ -239,7 +237,7 @@ func (s suite) targets() {
 		}
 		c.expectMembers(web, want)
 	}
-	c.expectStage(s.stages[0]) // membership is none of a plan's business
+	c.expectStage(s.stages[0]) // a plan does not change members
 }
 
 func (s suite) listed() {
@@ -264,17 +262,19 @@ func (s suite) listed() {
 	}
 }
 
-// A cloud is a provider under test, of which nothing may fail.
+// A cloud is a provider under test. An error of a call fails the test.
 type cloud struct {
 	providers.Provider
 	keys
-	t        T
-	patience time.Duration
-	// done deletes what was made, if it is not to stay. It is called at the end of the clause, too.
+	t       T
+	timeout time.Duration
+	// done deletes the load balancers, if the suite has a cleanup timeout. It is called at the end of
+	// the clause, too.
 	done func()
 }
 
-// cloud starts one, and has what is made there deleted at the end if it is not to stay.
+// cloud opens a cloud. At the end of the test its load balancers are deleted if the suite has a
+// cleanup timeout.
 func (s suite) cloud() cloud {
 	s.t.Helper()
 	c := cloud{s.open(), s.keys(), s.t, s.timeout, func() {}}
@@ -295,7 +295,7 @@ func (c cloud) observe(key lb.Key) *lb.Observed {
 	return c.look(key, false)
 }
 
-// look observes, and waits where the cloud does not show yet what was made.
+// look observes a load balancer, and waits while the cloud returns ErrPending.
 func (c cloud) look(key lb.Key, deep bool) (o *lb.Observed) {
 	c.t.Helper()
 	err := c.retryPending(func() (err error) {
@@ -314,7 +314,7 @@ func (c cloud) diff(seen *lb.Observed, want lb.LoadBalancer) plan.Plan {
 	return planner.Diff(seen, want, c.Capabilities(lb.Class{}))
 }
 
-// apply applies one step, and waits where the cloud is not ready for it.
+// apply applies one step, and waits while the cloud returns ErrPending.
 func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 	c.t.Helper()
 	var result plan.Result
@@ -328,7 +328,7 @@ func (c cloud) apply(seen *lb.Observed, step plan.Step) plan.Result {
 	return result
 }
 
-// run makes a load balancer what is wanted, planning again where the cloud is not ready.
+// run applies a plan, and waits while the cloud returns ErrPending.
 func (c cloud) run(seen *lb.Observed, want lb.LoadBalancer) {
 	c.t.Helper()
 	err := c.retryPending(func() error {
@@ -340,7 +340,8 @@ func (c cloud) run(seen *lb.Observed, want lb.LoadBalancer) {
 	}
 }
 
-// expectStage checks that a stage is reached, by the plan's reckoning and by comparing.
+// expectStage checks that a stage is reached: the plan has no steps, and the observed objects are
+// the wanted ones.
 func (c cloud) expectStage(s stage) {
 	c.t.Helper()
 	seen := c.observe(c.own)
@@ -354,7 +355,7 @@ func (c cloud) expectStage(s stage) {
 	}
 }
 
-// expectMembers checks which targets are registered.
+// expectMembers checks that the wanted targets are registered.
 func (c cloud) expectMembers(group lb.GroupID, want []lb.Target) {
 	c.t.Helper()
 	var healths []lb.TargetHealth
@@ -365,7 +366,7 @@ func (c cloud) expectMembers(group lb.GroupID, want []lb.Target) {
 	var got []lb.Target
 	for _, h := range healths {
 		if h.State == lb.HealthDraining {
-			continue // it has left, and finishes what it was given
+			continue // it has left, and finishes its requests
 		}
 		got = append(got, h.Target)
 	}
@@ -376,9 +377,9 @@ func (c cloud) expectMembers(group lb.GroupID, want []lb.Target) {
 	}
 }
 
-// retryPending tries until the cloud is ready, ever less often.
+// retryPending repeats a call while the cloud returns ErrPending. The time between tries grows.
 func (c cloud) retryPending(try func() error) error {
-	deadline := time.Now().Add(c.patience)
+	deadline := time.Now().Add(c.timeout)
 	for wait := 10 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		err := try()
 		if !errors.Is(err, providers.ErrPending) || time.Now().After(deadline) {
@@ -400,14 +401,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// defaultTimeout is how long a cloud may take for anything, and how late it may show and list what was
-// made or deleted.
+// defaultTimeout limits each operation of a cloud, and the time until a change is observed and
+// listed.
 const defaultTimeout = 30 * time.Minute
 
 func describe(s plan.Step) string { return s.Op() + " " + s.ID() }
 
-// canonical compares observations. Whether a load balancer is active and a target group ready is
-// left out: they become so in their own time.
+// canonical compares observations, except whether a load balancer is active and a target group
+// ready: that can change at any time.
 var canonical = cmp.Options{
 	cmpopts.EquateEmpty(),
 	cmpopts.IgnoreFields(lb.Observed{}, "Active", "Read"),
@@ -415,7 +416,7 @@ var canonical = cmp.Options{
 	asSaid,
 }
 
-// asSaid compares rules by what they say: a cloud may describe them in another order or case.
+// asSaid compares rules by their meaning: a cloud may return conditions in another order or case.
 var asSaid = cmp.Options{
 	cmp.Comparer(func(a, b []lb.Condition) bool {
 		return lb.Rule{Conditions: a}.MatchKey() == lb.Rule{Conditions: b}.MatchKey()

@@ -13,24 +13,24 @@ import (
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file is the life of a load balancer that every provider has to manage. It keeps to what any
-// cloud's rules can say.
+// This file has the stages of a load balancer that every provider has to support. They use only
+// what the rules of every cloud can express.
 
 const (
 	web lb.GroupID = "shop/web:80"
 	api lb.GroupID = "shop/api:80"
 )
 
-// A place is where the load balancer stands.
+// A place describes the environment of the load balancers.
 type place struct {
-	settings routing.Settings // what every stage has, such as subnets
-	targets  []lb.Target      // of the target groups; none, or one that is healthy
-	// capabilities are those of load balancers. Without them nothing is left out.
+	settings routing.Settings // of every stage, such as subnets
+	targets  []lb.Target      // of the target groups; none, or one healthy target
+	// capabilities limit the stages; the zero value is no limit.
 	capabilities lb.Capabilities
 }
 
-// weighted reports whether an action can forward to two target groups, of the weights that stages
-// give them.
+// weighted reports whether an action can forward to two target groups with the weights of the
+// stages.
 func (w place) weighted() bool {
 	return atLeast(w.capabilities.TargetsPerForward, 2) && atLeast(w.capabilities.MaxWeight, 3)
 }
@@ -53,20 +53,20 @@ func (w place) leftOut() []string {
 	return out
 }
 
-// A stage is what is wanted of the load balancer from then on. It has no key.
+// A stage is a desired state of the load balancer. It has no key.
 type stage struct {
 	name string
 	want lb.LoadBalancer
 }
 
-// stages are wished for in this order. Each brings a kind of change that the others do not.
+// stages returns the stages in their order. Each has a kind of change that the others lack.
 func stages(t T, w place) []stage {
 	t.Helper()
 	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"),
 		certificate(t, "www.example.com")
 	webGroup, apiGroup := group(web, "/", w.targets...), group(api, "/health", w.targets...)
 	quicker := group(api, "/healthz", w.targets...)
-	empty := group("shop/late:80", "/") // of a Service that has no endpoints yet
+	empty := group("shop/late:80", "/") // of a Service without endpoints
 
 	home := rule("shop.example.com", "/*", forward(web))
 	calls := rule("shop.example.com", "/api/*", forward(api))
@@ -147,7 +147,7 @@ func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
 		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
 }
 
-// groups and certificates are in the order that load balancers keep them in.
+// groups returns target groups in the order of load balancers; certificates does the same.
 func groups(all ...lb.TargetGroup) []lb.TargetGroup {
 	slices.SortFunc(all, func(a, b lb.TargetGroup) int { return cmp.Compare(a.ID, b.ID) })
 	return all
@@ -158,7 +158,7 @@ func certificates(all ...lb.Certificate) []lb.Certificate {
 	return all
 }
 
-// Listening is a target that answers requests on this machine for as long as the clause is tried.
+// Listening returns a target that answers requests on this machine until the test ends.
 func Listening[R T](t R) lb.Target {
 	target, stop, err := Listen()
 	if err != nil {
@@ -168,7 +168,7 @@ func Listening[R T](t R) lb.Target {
 	return target
 }
 
-// Listen is a target that answers requests on this machine until it is stopped.
+// Listen returns a target that answers requests on this machine until stop is called.
 func Listen() (target lb.Target, stop func(), err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -184,7 +184,7 @@ func Listen() (target lb.Target, stop func(), err error) {
 	}, nil
 }
 
-// certificate is a new certificate for a host, with its key.
+// certificate returns a new certificate for a host, with its key.
 func certificate(t T, host string) lb.Certificate {
 	t.Helper()
 	c, err := selfsigned.Certificate(host)
@@ -194,7 +194,7 @@ func certificate(t T, host string) lb.Certificate {
 	return c
 }
 
-// withoutSettings is a wish without what only the desired side knows.
+// withoutSettings returns a desired load balancer without the parts that an observation lacks.
 func withoutSettings(l lb.LoadBalancer) lb.LoadBalancer {
 	l.Settings = routing.Settings{}
 	if l.Empty() {
@@ -214,7 +214,7 @@ func withoutSettings(l lb.LoadBalancer) lb.LoadBalancer {
 	return l
 }
 
-// toLoadBalancer is an observation without what only an existing load balancer has.
+// toLoadBalancer returns an observation without the parts that only an existing load balancer has.
 func toLoadBalancer(o *lb.Observed) lb.LoadBalancer {
 	l := lb.LoadBalancer{Key: o.Key, Digest: o.Digest}
 	for _, seen := range o.Listeners {

@@ -17,7 +17,7 @@ import (
 // This file applies each step once, however often it is delivered. It keeps results for a while
 // under the IDs of their steps, problems included: an operator that repeats a step because of a
 // problem plans again, and uses a new ID. The results are limited. If there is no room, further
-// steps are refused with throttled: a result that was dropped early could mean to apply its step
+// steps are refused with throttled: if a result were dropped too early, its step could be applied
 // twice.
 
 const (
@@ -43,7 +43,7 @@ type stepName struct {
 	id  string
 }
 
-// A delivered step.
+// A delivered is a step with its result.
 type delivered struct {
 	name   stepName
 	digest [sha256.Size]byte // of what it does
@@ -51,7 +51,7 @@ type delivered struct {
 
 	// Once it has ended:
 	result v1.Result
-	begun  bool // false: it was not carried out, and can be
+	begun  bool // false: the step was not carried out; a repeated delivery may carry it out
 	at     time.Time
 	bytes  int
 }

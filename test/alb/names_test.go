@@ -131,7 +131,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	}{
 		"by another installation": {
 			take: func(w *world) func() { arn := w.take("shop-edge"); return func() { w.free(arn) } },
-			says: "a load balancer of somebody else has the name shop-edge",
+			says: "a load balancer without this installation's tags has the name shop-edge",
 		},
 		"since it was looked at": {
 			take: func(w *world) func() {
@@ -144,7 +144,7 @@ func TestANameThatIsTaken(t *testing.T) {
 				}
 				return func() { w.free(arn) }
 			},
-			says: "a load balancer of somebody else has the name shop-edge",
+			says: "a load balancer without this installation's tags has the name shop-edge",
 		},
 		"by another load balancer of ours": {
 			take: func(w *world) func() {

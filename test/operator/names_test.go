@@ -33,7 +33,7 @@ func TestANameThatIsTakenIsLeftToItsOwner(t *testing.T) {
 	ing := w.ingress("site", "web", "/")
 	ing.Annotations["fairlead.dev/load-balancer-name"] = name
 	w.create(t, ing)
-	const says = "a load balancer of somebody else has the name " + name
+	const says = "a load balancer without this installation's tags has the name " + name
 	kube.Eventually(t, "the Ingress is told, and its LoadBalancer says so", func() bool {
 		return w.warned(t, "site") && strings.Contains(w.refusal(t), says)
 	})

@@ -26,11 +26,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file keeps what is known of load balancers, by key: what a moment ago was found under it,
-// and in which subnets and security groups the load balancer is placed. These are chosen once, and
-// again after a deep observation.
+// This file keeps, for each key: the load balancer that was read last, and the subnets and security
+// groups that were chosen. These are chosen once, and again after a deep observation.
 
-// Store keeps what is known of load balancers.
+// A Store creates, changes and deletes load balancers, and caches their state.
 type Store struct {
 	resource.API
 	subnets     *network.Subnets
@@ -48,11 +47,10 @@ type Store struct {
 	undeletable map[string]bool // load balancers that AWS refused to delete, by ARN
 
 	inactive retry.Backoff // load balancers that are not active yet, by ARN
-	Unlisted retry.Backoff // load balancers of which an observation did not find all parts, by key
+	Unlisted retry.Backoff // load balancers whose last observation lacked parts, by key
 }
 
-// portsOfTargets has the ports of the members of a load balancer's target groups, as far as they
-// are known.
+// portsOfTargets returns the known ports of the members of a load balancer's target groups.
 type portsOfTargets interface {
 	PortsOf(seen *lb.Observed) []int32
 }
@@ -105,17 +103,17 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 	if facts.NameTaken = taken; taken != "" {
 		return nil
 	}
-	var standing []string
+	var current []string
 	if there != nil {
-		standing = subnetsIn(*there)
+		current = subnetsIn(*there)
 	}
-	subnets, err := bs.subnets.Choose(ctx, n, standing)
+	subnets, err := bs.subnets.Choose(ctx, n, current)
 	if errors.Is(err, providers.ErrRejected) {
-		facts.Subnets, facts.Unmet = standing, append(facts.Unmet, err.Error())
+		facts.Subnets, facts.Unmet = current, append(facts.Unmet, err.Error())
 		return nil
 	}
 	if err != nil && there != nil && len(n.SecurityGroups) == 0 {
-		facts.Subnets, facts.Stale = standing, append(facts.Stale, err.Error())
+		facts.Subnets, facts.Stale = current, append(facts.Stale, err.Error())
 		return nil
 	}
 	if err != nil {
@@ -136,32 +134,33 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 	return nil
 }
 
-// ForgetPlace has the subnets and security groups of a load balancer chosen again.
+// ForgetPlace forgets the subnets and security groups of a load balancer, so that they are chosen
+// again.
 func (bs *Store) ForgetPlace(key lb.Key) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	delete(bs.places, key)
 }
 
-// A recentRead is the load balancer that was found for a key, or nil, and whether another one has its
-// name.
+// A recentRead holds the load balancer that was read for a key, or nil, and whether another one has
+// its name.
 type recentRead struct {
 	balancer  *elb.LoadBalancer
 	nameTaken bool
 	at        time.Time
 }
 
-// recentReadLife is how long Observe may use the load balancer that Lookup found.
+// recentReadLife is the time for which Observe may use the load balancer that Lookup read.
 const recentReadLife = 5 * time.Second
 
-// addRecentRead keeps a load balancer that was found, for the next observation of its key.
+// addRecentRead stores a load balancer for the next observation of its key.
 func (bs *Store) addRecentRead(key lb.Key, b *elb.LoadBalancer, another bool) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
 	bs.recentReads[key] = recentRead{b, another, time.Now()}
 }
 
-// popRecentRead returns the load balancer that was found for a key, and forgets it.
+// popRecentRead removes and returns the load balancer that was read for a key.
 func (bs *Store) popRecentRead(key lb.Key) recentRead {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -170,11 +169,11 @@ func (bs *Store) popRecentRead(key lb.Key) recentRead {
 	return last
 }
 
-// ForgetRecentRead forgets the load balancer that was found for a key: a step is to change it.
+// ForgetRecentRead forgets the load balancer that was read for a key, because a step changes it.
 func (bs *Store) ForgetRecentRead(key lb.Key) { bs.popRecentRead(key) }
 
-// FindByKey returns the load balancer of a key, or nil, and whether another one has its name. One
-// that was found a moment ago is not read again.
+// FindByKey returns the load balancer of a key, or nil, and whether another one has its name. It
+// uses a recent read if there is one.
 func (bs *Store) FindByKey(
 	ctx context.Context, key lb.Key,
 ) (there *elb.LoadBalancer, another bool, err error) {
@@ -185,9 +184,10 @@ func (bs *Store) FindByKey(
 	return there, taken != "", err
 }
 
-// ReadByKey reads the load balancer of a key, or nil, and says in words which other load balancer
-// has its name; "" for none. A name with our hash is hardly ever taken by others, and an
-// observation reads the tags anyway, so they are read here only for names that Ingresses ask for.
+// ReadByKey reads the load balancer of a key. It returns nil if there is none, and describes
+// another load balancer that has its name; "" for none. Others hardly ever use a name with our
+// hash, and an observation reads the tags anyway, so ReadByKey reads them only for names that
+// Ingresses ask for.
 func (bs *Store) ReadByKey(
 	ctx context.Context, key lb.Key,
 ) (there *elb.LoadBalancer, taken string, err error) {
@@ -206,10 +206,10 @@ func (bs *Store) ReadByKey(
 	case tags[arn][resource.TagInstallation] == bs.Installation:
 		return nil, fmt.Sprintf("%s has the name %s", resource.KeyIn(tags[arn]), name), nil
 	}
-	return nil, "a load balancer of somebody else has the name " + name, nil
+	return nil, "a load balancer without this installation's tags has the name " + name, nil
 }
 
-// readByName reads the load balancer with a name, or nil.
+// readByName reads the load balancer with a name. It returns nil if there is none.
 func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer, error) {
 	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{
 		Names: []string{name},
@@ -223,7 +223,7 @@ func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer
 	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
-// readOwned reads the load balancer of a key, of which it is known that it exists.
+// readOwned reads the load balancer of a key that must exist, and checks its tags.
 func (bs *Store) readOwned(ctx context.Context, key lb.Key) (*balancer, error) {
 	name := bs.LoadBalancerName(key)
 	there, err := bs.readByName(ctx, name)
@@ -231,7 +231,8 @@ func (bs *Store) readOwned(ctx context.Context, key lb.Key) (*balancer, error) {
 		return nil, err
 	}
 	if there == nil {
-		return nil, fmt.Errorf("load balancer %s came and went: %w", name, providers.ErrPending)
+		return nil, fmt.Errorf("load balancer %s is not found right after it was created or listed: %w",
+			name, providers.ErrPending)
 	}
 	arn := aws.ToString(there.LoadBalancerArn)
 	tags, err := bs.TagsOf(ctx, []string{arn})
@@ -254,7 +255,7 @@ const (
 	activeWaitMax = 45 * time.Second
 )
 
-// AwaitActive reports whether a load balancer is active. It reads the state ever less often.
+// AwaitActive reports whether a load balancer is active. The time between its reads grows.
 func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, error) {
 	if seen.Active || bs.inactive.Early(seen.Handle) {
 		return seen.Active, nil
@@ -304,8 +305,8 @@ func (bs *Store) Forget(key lb.Key, arn string) {
 	bs.inactive.Forget(arn)
 }
 
-// ForgetRefusedDeletion forgets that AWS refused to delete the load balancer of a key, which does not exist
-// any more.
+// ForgetRefusedDeletion forgets that AWS refused to delete the load balancer of a key. The load
+// balancer no longer exists.
 func (bs *Store) ForgetRefusedDeletion(key lb.Key) {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -315,8 +316,8 @@ func (bs *Store) ForgetRefusedDeletion(key lb.Key) {
 	})
 }
 
-// RemoveRecentReads forgets sightings of load balancers that do not exist, and reports whether there
-// was one.
+// RemoveRecentReads forgets recent reads of load balancers that do not exist, and reports whether
+// there was one.
 func (bs *Store) RemoveRecentReads(arns []string) bool {
 	bs.mu.Lock()
 	defer bs.mu.Unlock()
@@ -327,7 +328,7 @@ func (bs *Store) RemoveRecentReads(arns []string) bool {
 	return len(bs.recentReads) < before
 }
 
-// A balancer is a load balancer of ours and its tags.
+// A balancer is a load balancer of this installation with its tags.
 type balancer struct {
 	elb.LoadBalancer
 	tags map[string]string
@@ -335,7 +336,7 @@ type balancer struct {
 
 func (b *balancer) arn() string { return aws.ToString(b.LoadBalancerArn) }
 
-// subnetsIn are the subnets that a load balancer stands in, sorted.
+// subnetsIn returns the subnets of a load balancer, sorted.
 func subnetsIn(b elb.LoadBalancer) []string {
 	var out []string
 	for _, z := range b.AvailabilityZones {

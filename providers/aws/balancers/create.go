@@ -32,7 +32,7 @@ func (bs *Store) Create(
 	if err != nil {
 		return plan.Result{}, err
 	}
-	// An earlier operator may have registered targets, and the nodes close their ports after the last
+	// An earlier operator may have registered targets, and the nodes' ports are closed after the last
 	// load balancer.
 	if err := bs.nodes.OpenPorts(ctx, want.Key, bs.targets.PortsOf(seen)); err != nil {
 		return plan.Result{}, err
@@ -77,8 +77,7 @@ func (bs *Store) Create(
 	}, err
 }
 
-// subnetsFor returns the subnets of a load balancer. It chooses some if none fit, or if Lookup was
-// not asked for them.
+// subnetsFor returns the subnets of a load balancer. It chooses them if Lookup did not.
 func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string, error) {
 	if len(want.Settings.Subnets) > 0 {
 		return want.Settings.Subnets, nil
@@ -86,7 +85,7 @@ func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string
 	return bs.subnets.Choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil)
 }
 
-// created returns the load balancer in the answer of AWS to its creation.
+// created returns the load balancer in AWS's answer to its creation.
 func (bs *Store) created(
 	ctx context.Context, key lb.Key, out *elbapi.CreateLoadBalancerOutput, tags map[string]string,
 ) (*balancer, error) {
@@ -97,7 +96,7 @@ func (bs *Store) created(
 	if _, err := awserr.Required(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
 		return nil, err
 	}
-	if Active(there) { // AWS makes none in a moment: it was there, just as it is asked for
+	if Active(there) { // a new one takes minutes: this one existed, with the same settings
 		return bs.readOwned(ctx, key)
 	}
 	return &balancer{LoadBalancer: *there, tags: tags}, nil

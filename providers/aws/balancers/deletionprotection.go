@@ -15,8 +15,8 @@ import (
 
 // This file reads whether load balancers have deletion protection.
 
-// ObserveProtection reads whether a load balancer has deletion protection, where its class ever
-// asked for it, or AWS refused to delete the load balancer.
+// ObserveProtection reads whether a load balancer has deletion protection. It makes no call unless
+// its class has asked for the protection, or AWS refused to delete the load balancer.
 func (bs *Store) ObserveProtection(
 	ctx context.Context, l *look.Look, _ map[string]map[string]string,
 ) error {
@@ -32,7 +32,7 @@ func (bs *Store) ObserveProtection(
 		return nil
 	}
 	all, err := attributes.OfLoadBalancers(bs.ELB).Read(ctx, arn)
-	if err != nil { // its class asked for it once, or AWS refused to delete it
+	if err != nil { // its class has asked for it, or AWS refused to delete it
 		l.Protected = lb.ByOthers
 		if ours {
 			l.Protected = lb.ByClass

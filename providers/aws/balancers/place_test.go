@@ -109,7 +109,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}{
 		"ours":              {named, newTrial().Owned(named, nil), nil, "", true, nil},
 		"of another key":    {named, newTrial().Owned(key, nil), nil, "fairlead/shop/web/internal has the name", false, nil},
-		"somebody else's":   {named, nil, nil, "a load balancer of somebody else has the name", false, nil},
+		"somebody else's":   {named, nil, nil, "a load balancer without this installation's tags has the name", false, nil},
 		"a derived name":    {key, nil, nil, "", true, nil},
 		"tags are denied":   {named, nil, denied, "", false, providers.ErrDenied},
 		"tags are not read": {key, nil, denied, "", true, nil},
@@ -215,7 +215,7 @@ func TestTheWaitForALoadBalancer(t *testing.T) {
 	c := newTrial()
 	c.refuse["DescribeLoadBalancers"] = awscalls.Refused("LoadBalancerNotFound", "no")
 	_, err := c.readOwned(t.Context(), key)
-	awscalls.ExpectError(t, "it came and went", err, providers.ErrPending)
+	awscalls.ExpectError(t, "it is not found", err, providers.ErrPending)
 	awscalls.Expect(t, "subnets", subnetsIn(*loadBalancer("")), []string{"subnet-a", "subnet-b"})
 	awscalls.Expect(t, "calls", slices.Contains(c.aws.Calls(), "DescribeTags"), false)
 }

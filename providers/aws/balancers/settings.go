@@ -21,8 +21,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file writes the settings of load balancers and reads them back, as package attributes does
-// theirs: a tag lists what was written, so that what a class does not say any more goes back to
+// This file writes the settings of load balancers and reads them back. A tag lists the settings
+// that were written, as in package attributes: a setting that the class no longer has is reset to
 // AWS's default.
 
 // Names of the settings of a load balancer that are not attributes, in the list of written
@@ -32,8 +32,8 @@ const (
 	writtenFamily  = "ip-family"
 )
 
-// usualFamily is the IP address type of load balancers whose class names none.
-const usualFamily = elb.IpAddressTypeIpv4
+// defaultFamily is the IP address type of load balancers whose class names none.
+const defaultFamily = elb.IpAddressTypeIpv4
 
 // writtenOf returns the names of the settings that are set, sorted.
 func writtenOf(s routing.Settings) []string {
@@ -60,7 +60,7 @@ func (bs *Store) tagsFor(want lb.LoadBalancer) map[string]string {
 	return tags
 }
 
-// complete reports whether a load balancer has all of its settings once it is created with them.
+// complete reports whether the call that creates a load balancer can set all of its settings.
 func complete(s routing.Settings) bool { return len(s.Attributes) == 0 }
 
 // Modify changes the settings of a load balancer.
@@ -91,13 +91,13 @@ func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBal
 	)
 }
 
-// writeNetwork puts a load balancer into its subnets, with its IP family.
+// writeNetwork sets the subnets and the IP address type of a load balancer.
 func (bs *Store) writeNetwork(
 	ctx context.Context, b *balancer, want routing.Settings, gone []string,
 ) error {
 	family := elb.IpAddressType(want.IPFamily)
 	if slices.Contains(gone, writtenFamily) {
-		family = usualFamily
+		family = defaultFamily
 	}
 	if family == b.IpAddressType {
 		family = ""
@@ -120,8 +120,8 @@ func (bs *Store) writeNetwork(
 }
 
 // DigestOf returns the digest of the settings: the one in the tag, or, with a deep look, that of
-// the live values of the settings that this operator wrote. It is "" where they were not written to
-// the end, and where the firewall does not exist.
+// the live values of the settings that this operator wrote. It returns "" if not all of them were
+// written, or if the firewall does not exist.
 func DigestOf(l *look.Look) lb.Digest {
 	if l.FirewallMissing {
 		return ""
@@ -133,7 +133,8 @@ func DigestOf(l *look.Look) lb.Digest {
 	return lb.DigestOf(SettingsOf(l))
 }
 
-// SettingsOf returns the live values of the settings that this operator wrote, of a deep look.
+// SettingsOf returns the live values that a deep look read of the settings that this operator
+// wrote.
 func SettingsOf(l *look.Look) routing.Settings {
 	tags := l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)]
 	s := routing.Settings{
@@ -154,8 +155,8 @@ func SettingsOf(l *look.Look) routing.Settings {
 	return s
 }
 
-// tagsThroughout are those of some tags that the firewall of the load balancer has, too, if it has
-// one.
+// tagsThroughout returns the tags that the firewall has, too. Without a firewall it returns all of
+// them.
 func tagsThroughout(l *look.Look, tags map[string]string) map[string]string {
 	if l.Firewall == "" {
 		return tags

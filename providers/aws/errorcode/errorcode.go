@@ -9,8 +9,8 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// Read is AWS's name of an error, without the suffix that some services add; empty where AWS did not
-// answer.
+// Read returns AWS's code of an error, without the suffix that some services add. It returns "" if
+// AWS did not answer.
 func Read(err error) string {
 	var refused smithy.APIError
 	if !errors.As(err, &refused) {
@@ -19,7 +19,7 @@ func Read(err error) string {
 	return strings.TrimSuffix(refused.ErrorCode(), "Exception")
 }
 
-// Throttled reports whether AWS refuses a call because there are too many.
+// Throttled reports whether a code says that there are too many calls.
 func Throttled(code string) bool {
 	return strings.HasPrefix(code, "Throttl") ||
 		slices.Contains([]string{"RequestLimitExceeded", "TooManyRequests", "RequestThrottled",

@@ -8,7 +8,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 )
 
-// Everywhere is the ranges of all addresses.
+// Everywhere has the ranges of all addresses.
 var Everywhere = []string{"0.0.0.0/0", "::/0"}
 
 // A Grant lets one source connect to one port. The rules of a security group are lists of grants.
@@ -17,7 +17,7 @@ type Grant struct {
 	Source string // a range of addresses, a prefix list or a security group
 }
 
-// Make returns the grants for the clients of a listener.
+// Make returns grants to a port for the clients of a listener.
 func Make(port int32, inbound []string) []Grant {
 	if len(inbound) == 0 {
 		inbound = Everywhere
@@ -47,8 +47,8 @@ func (g Grant) Permission() ec2types.IpPermission {
 	return p
 }
 
-// Read returns the grants of a security group that have the form of ours: a rule for each TCP
-// port.
+// Read returns the grants of a security group: those of its rules that are for one TCP port, as
+// ours are.
 func Read(g ec2types.SecurityGroup) []Grant {
 	var out []Grant
 	for _, p := range g.IpPermissions {

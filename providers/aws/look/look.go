@@ -14,8 +14,8 @@ import (
 
 // This file holds what an observation reads of one load balancer.
 
-// A Look is the load balancer of a key, as an observation reads it. A deep look computes the digest
-// of the live settings; any other look uses the digest in the tag.
+// A Look holds what an observation reads of the load balancer of a key. A deep look computes the
+// digest of the live settings; any other look uses the digest in the tag.
 type Look struct {
 	Key       lb.Key
 	Owns      func(tags map[string]string) bool

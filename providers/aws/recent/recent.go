@@ -29,12 +29,12 @@ import (
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). AWS publishes no
 // bound.
 
-// DefaultLag is how long a resource that this process created counts as existing, whatever AWS
-// answers, unless Options.Lag says otherwise.
+// DefaultLag is the time for which a resource that this process created counts as existing,
+// whatever AWS answers. Options.Lag replaces it.
 const DefaultLag = 2 * time.Minute
 
-// unfound are the codes by which AWS says that it does not find a resource, each with a part of the
-// ARNs or IDs of such resources.
+// unfound has the error codes for a resource that AWS does not find, each with a part of the ARNs
+// or IDs of such resources.
 var unfound = map[string]string{
 	"LoadBalancerNotFound":            ":loadbalancer/",
 	"ListenerNotFound":                ":listener/",
@@ -57,10 +57,10 @@ const (
 
 // Resources holds the resources that this process created a moment ago, by ARN or ID.
 type Resources struct {
-	// forgetMissing forgets IDs that AWS does not find, and reports whether one was known. Then the
-	// next try does without it.
+	// forgetMissing forgets IDs that AWS does not find, and reports whether one was known. The next
+	// try does not use it.
 	forgetMissing func(ids []string) bool
-	Lag           time.Duration // how long a resource counts as new
+	Lag           time.Duration // the time for which a resource counts as new
 
 	mu   sync.Mutex
 	made map[string]time.Time
@@ -68,29 +68,30 @@ type Resources struct {
 	waits map[about]unseen
 }
 
-// about is a kind of call and a resource that it names.
+// about identifies calls of one operation that name one resource.
 type about struct{ operation, id string }
 
-// An unseen is the answer that a resource was not found, and until when it is used for other calls.
+// An unseen holds the answer that a resource was not found, and the time until which it answers
+// other calls.
 type unseen struct {
 	said error
 	end  time.Time
 	next time.Duration
 }
 
-// New returns Resources without state. A lag of zero is the usual one.
+// New returns Resources without state. A lag of zero is DefaultLag.
 func New(lag time.Duration, forgetMissing func(ids []string) bool) *Resources {
 	return &Resources{Lag: cmp.Or(lag, DefaultLag), forgetMissing: forgetMissing}
 }
 
-// AddTo adds it to the middleware of each call of the SDK.
+// AddTo adds the Resources to the middleware of each call of the SDK.
 func (r *Resources) AddTo(stack *middleware.Stack) error {
 	watch := middleware.InitializeMiddlewareFunc("Recent", r.recordCall)
 	return stack.Initialize.Add(watch, middleware.After) //nolint:misspell // the SDK names it so
 }
 
-// recordCall keeps which resources a call created or deleted. The error that a new resource does not
-// exist is marked by awserr.TooSoon.
+// recordCall records the resources that a call created or deleted. It marks the error that a new
+// resource does not exist with awserr.TooSoon.
 func (r *Resources) recordCall(
 	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
 ) (middleware.InitializeOutput, middleware.Metadata, error) {
@@ -108,7 +109,7 @@ func (r *Resources) recordCall(
 		case r.knew(began, kind, in.Parameters):
 			err = awserr.TooSoon(err)
 			r.wait(operation, kind, in.Parameters, err)
-		// Neither Describe, nor Delete and Deregister.
+		// Not Describe, Delete or Deregister.
 		case !strings.HasPrefix(operation, "D") && r.forgetMissing(idsOf(kind, in.Parameters)):
 			err = awserr.TooSoon(err)
 		}
@@ -127,7 +128,8 @@ func idsOf(kind string, call any) []string {
 	})
 }
 
-// Early returns the answer to a call that is too early; nil where the call is to be made.
+// Early returns the earlier answer for a call that is too early, and nil for a call that is to be
+// made.
 func (r *Resources) Early(operation string, call any) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,7 +145,8 @@ func (r *Resources) Early(operation string, call any) error {
 	return nil
 }
 
-// wait delays calls like one that did not find a resource of a kind, each time for longer.
+// wait delays calls of an operation that did not find a resource of a kind. Each delay is longer
+// than the last.
 func (r *Resources) wait(operation, kind string, call any, said error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,18 +12,18 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file ends calls that AWS does not answer, and keeps those from being sent that this process
-// may not make any more. The SDK's own client waits without end for an answer
+// This file ends calls that AWS does not answer, and blocks writes when this process has lost its
+// lease. The SDK's own client waits for an answer without a limit
 // (https://docs.aws.amazon.com/sdk-for-go/v2/developer-guide/configure-http.html).
 
-// Deadlines are how long AWS may take. The wait for a turn is not part of either.
+// Deadlines limit the time of calls. The wait for the rate limit does not count.
 type Deadlines struct {
-	Attempt time.Duration // for each attempt of a call
-	// for a call with all of its attempts, and with the credentials that it needs
+	Attempt time.Duration // of each attempt of a call
+	// of a call with all of its attempts, and with the reading of its credentials
 	Call time.Duration
 }
 
-// WithDefaults are the deadlines where none are set.
+// WithDefaults returns the deadlines, with defaults for those that are not set.
 func (d Deadlines) WithDefaults() Deadlines {
 	if d.Attempt <= 0 {
 		d.Attempt = 15 * time.Second
@@ -34,7 +34,7 @@ func (d Deadlines) WithDefaults() Deadlines {
 	return d
 }
 
-// An timeoutError is the error of a call that AWS did not answer in time. It may have been carried
+// A timeoutError is the error of a call that AWS did not answer in time. AWS may have carried it
 // out.
 type timeoutError struct {
 	operation string
@@ -46,17 +46,17 @@ func (e timeoutError) Error() string {
 	return fmt.Sprintf("%s was not answered within %s", e.operation, e.within)
 }
 
-// RetryableError has the SDK make another attempt.
+// RetryableError reports to the SDK whether to make another attempt.
 func (e timeoutError) RetryableError() bool { return !e.final }
 
-// IsTimeout reports whether an error is that of a call that AWS did not answer in time.
+// IsTimeout reports whether AWS did not answer the call in time.
 func IsTimeout(err error) bool {
 	_, is := errors.AsType[timeoutError](err)
 	return is
 }
 
-// AddTo puts the deadline of a call around all of it, and that of an attempt behind the wait for its
-// turn.
+// AddTo adds two middlewares. The call's deadline covers the whole call; the attempt's deadline
+// starts after the wait for the rate limit.
 func (d Deadlines) AddTo(stack *middleware.Stack) error {
 	//nolint:misspell // the SDK names it so
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.limitCall),
@@ -68,23 +68,23 @@ func (d Deadlines) AddTo(stack *middleware.Stack) error {
 		"Pace", middleware.After)
 }
 
-// limitCall ends a call that takes too long.
+// limitCall ends a call at its deadline.
 func (d Deadlines) limitCall(ctx context.Context, in middleware.InitializeInput,
 	next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
-	late := timeoutError{awsmiddleware.GetOperationName(ctx), d.Call, true}
+	expired := timeoutError{awsmiddleware.GetOperationName(ctx), d.Call, true}
 	timed, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	w := newStopwatch(d.Call, func() { cancel(late) })
+	w := newStopwatch(d.Call, func() { cancel(expired) })
 	defer w.pause()
 	out, metadata, err := next.HandleInitialize(context.WithValue(timed, stopwatchKey{}, w), in)
-	if err != nil && errors.Is(context.Cause(timed), late) {
-		err = late
+	if err != nil && errors.Is(context.Cause(timed), expired) {
+		err = expired
 	}
 	return out, metadata, err
 }
 
-// limitAttempt ends an attempt that takes too long, and does not begin one that changes something for an
-// operator that may not change anything any more.
+// limitAttempt ends an attempt at its deadline. It does not send a write if the operator may no
+// longer write.
 func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput,
 	next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
@@ -103,8 +103,7 @@ func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput
 	return out, metadata, err
 }
 
-// A stopwatch runs while a call does, and stands still while the call waits for its turn. One call at a
-// time uses it.
+// A stopwatch measures a call without its waits for the rate limit. One call at a time uses it.
 type stopwatch struct {
 	timer *time.Timer
 	left  time.Duration
@@ -117,7 +116,7 @@ func newStopwatch(d time.Duration, ring func()) *stopwatch {
 	return &stopwatch{timer: time.AfterFunc(d, ring), left: d, since: time.Now()}
 }
 
-// stopwatchOf is the watch of a call; nil if it has none.
+// stopwatchOf returns the stopwatch of a call; nil if it has none.
 func stopwatchOf(ctx context.Context) *stopwatch {
 	w, _ := ctx.Value(stopwatchKey{}).(*stopwatch)
 	return w

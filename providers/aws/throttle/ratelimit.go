@@ -16,21 +16,20 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// This file keeps calls within the rates that AWS grants an account, counts them, and slows down
-// where AWS says that it is too fast after all: an account's rates are shared with whoever else
-// works in it.
+// This file keeps calls within the rates that AWS grants an account, counts them, and slows down if
+// AWS throttles them: all programs in an account share its rates.
 //
-// Load balancers whose calls wait take turns, and what restricts or repairs goes first: see
-// providers.Turns.
+// Load balancers whose calls wait take turns. Calls that restrict or repair the routing go first:
+// see providers.Turns.
 
-// ParallelReads is how many reads of one observation are under way at the same time.
+// ParallelReads is the number of reads of one observation that are under way at the same time.
 const ParallelReads = 8
 
-// Published are the rates of classes of calls. Those of Elastic Load Balancing are AWS's published
-// ones for reads, changes and targets, and those of WAF for web ACLs of load balancers. Of
-// Certificate Manager they are the least of the operations in a class
-// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), none of which is said to take
-// more at once. Where AWS publishes none they are careful guesses.
+// Published returns the rates of classes of calls. AWS publishes those of Elastic Load Balancing
+// for reads, changes and targets, and those of WAF for web ACLs of load balancers. For Certificate
+// Manager each is the lowest rate of the operations in a class
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), which documents no bursts.
+// The others are conservative estimates.
 func Published() providers.Rates {
 	return providers.Rates{
 		"read":       {PerSecond: 50, Burst: 200},
@@ -48,7 +47,7 @@ func Published() providers.Rates {
 	}
 }
 
-// classOf is the class of a call.
+// classOf returns the class of a call.
 func classOf(service, operation string) string {
 	kind := "write"
 	if reads(operation) {
@@ -83,22 +82,22 @@ func reads(operation string) bool {
 	})
 }
 
-// A Request is a call that was made, an attempt that is made again included.
+// A Request describes one attempt of a call.
 type Request struct {
 	Service, Operation string
-	Result             string        // ok, AWS's name of an error, or lost where there was no answer
-	Waited             time.Duration // for its turn
+	Result             string        // ok, AWS's code of an error, or lost if there was no answer
+	Waited             time.Duration // for the rate limit
 }
 
 // A Pacer makes calls wait for their turn.
 type Pacer struct {
 	buckets   map[string]*bucket
-	onRequest func(Request) // may be nil
+	onRequest func(Request) // called after each attempt; may be nil
 }
 
-// NewPacer returns a Pacer for the rates, which tells of each call.
-func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
-	p := &Pacer{buckets: map[string]*bucket{}, onRequest: tell}
+// NewPacer returns a Pacer for the rates. It calls onRequest after each attempt.
+func NewPacer(rates providers.Rates, onRequest func(Request)) *Pacer {
+	p := &Pacer{buckets: map[string]*bucket{}, onRequest: onRequest}
 	for class, r := range rates {
 		p.buckets[class] = &bucket{
 			turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond,
@@ -107,7 +106,7 @@ func NewPacer(rates providers.Rates, tell func(Request)) *Pacer {
 	return p
 }
 
-// AddTo puts the pacer where the SDK makes each attempt of a call.
+// AddTo adds the pacer to the middleware of each attempt of a call.
 func (p *Pacer) AddTo(stack *middleware.Stack) error {
 	//nolint:misspell // the SDK names it so
 	return stack.Finalize.Insert(middleware.FinalizeMiddlewareFunc("Pace", p.pace), "Retry",
@@ -147,25 +146,25 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	return out, metadata, err
 }
 
-// A bucket is the rate of a class, and how much of it AWS seems to grant at the moment.
+// A bucket holds the rate of a class, and the lower rate that is used while AWS throttles calls.
 type bucket struct {
 	turns *providers.Turns
 	full  float64 // calls a second
 
 	mu     sync.Mutex
-	rate   float64 // the same, at the moment
+	rate   float64 // calls a second at the moment
 	slowed time.Time
 }
 
-// The least that is left of a rate, how long one refusal stands for all that come with it, and how
-// many calls that are granted make up for a rate that was lost.
+// leastShare is the part of a rate that always stays. oneRefusal is the time in which further
+// refusals count as one. recovery is the number of calls after which the full rate is restored.
 const (
 	leastShare = 10
 	oneRefusal = time.Second
 	recovery   = 60
 )
 
-// record halves the rate when AWS refuses a call for it, and raises it again by and by.
+// record halves the rate when AWS throttles a call, and raises it with each other call.
 func (b *bucket) record(refused bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
