@@ -132,3 +132,21 @@ func TestDocumentsNameTheVersionOfGo(t *testing.T) {
 		}
 	}
 }
+
+// TestEachReasonOfAConditionIsExplained: the page for operators has a row for each reason that asks
+// for attention.
+func TestEachReasonOfAConditionIsExplained(t *testing.T) {
+	types := string(mustRead(t, "../api/v1alpha1/loadbalancer_types.go"))
+	_, page, _ := strings.Cut(string(mustRead(t, "../docs/operating.md")), "### Conditions")
+	page, _, _ = strings.Cut(page, "\n## ")
+	reasons := regexp.MustCompile(`(?m)^\tReason\w+\s+= "(\w+)"`).FindAllStringSubmatch(types, -1)
+	if len(reasons) < 20 {
+		t.Fatalf("%d reasons; the expression finds too few", len(reasons))
+	}
+	fine := map[string]bool{"Accepted": true, "Programmed": true, "AsExpected": true, "NotWaiting": true}
+	for _, reason := range reasons {
+		if !fine[reason[1]] && !strings.Contains(page, "`"+reason[1]+"`") {
+			t.Errorf("the table of conditions in docs/operating.md has no reason %s", reason[1])
+		}
+	}
+}
