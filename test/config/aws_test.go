@@ -21,7 +21,27 @@ import (
 // TestGuideToAWS builds the guide's kustomization and renders its release: they are the same
 // objects.
 func TestGuideToAWS(t *testing.T) {
-	const guide = "../../docs/aws/README.md"
+	made := sameObjects(t, "../../docs/aws/README.md")
+	if !slices.ContainsFunc(made, func(o object) bool { return bytes.Contains(o.text, []byte("--aws-cluster-name=my-cluster")) }) {
+		t.Error("the operator is not told the cluster's name: nodes do not let load balancers in")
+	}
+}
+
+// TestInstallGuideChoosesAnImageAndAProvider: its kustomization and its release are the same
+// objects, with an image of the reader's registry, and not with the fake cloud.
+func TestInstallGuideChoosesAnImageAndAProvider(t *testing.T) {
+	made := sameObjects(t, "../../docs/install.md")
+	for _, text := range []string{"image: REGISTRY/fairlead:1.0.0", "--provider=aws"} {
+		if !slices.ContainsFunc(made, func(o object) bool { return o.Kind == "Deployment" && bytes.Contains(o.text, []byte(text)) }) {
+			t.Errorf("the Deployment has no %s", text)
+		}
+	}
+}
+
+// sameObjects builds the first kustomization of a guide, compares it with its first release, and
+// returns the objects.
+func sameObjects(t *testing.T, guide string) []object {
+	t.Helper()
 	written := documented(t, guide, "(?s)```yaml\n(.*?)```")
 	command := documented(t, guide, `(?m)^helm install .*$`)
 	top := t.TempDir()
@@ -40,9 +60,6 @@ func TestGuideToAWS(t *testing.T) {
 		t.Fatal(err)
 	}
 	made := build(t, dir)
-	if !slices.ContainsFunc(made, func(o object) bool { return bytes.Contains(o.text, []byte("--aws-cluster-name=my-cluster")) }) {
-		t.Error("the operator is not told the cluster's name: nodes do not let load balancers in")
-	}
 	want := byName(t, made)
 	delete(want, "Namespace /"+home)
 
@@ -54,6 +71,7 @@ func TestGuideToAWS(t *testing.T) {
 	if diff := cmp.Diff(want, byName(t, decode(t, []byte(rendered)))); diff != "" {
 		t.Errorf("-kustomize +helm:\n%s", diff)
 	}
+	return made
 }
 
 // TestGuidePlansItsIngress runs the guide's plan: there is something to do, and nothing to complain

@@ -48,8 +48,8 @@ func namespacesOf(objects []object) []object {
 	return out
 }
 
-// TestInstallGuide runs what the guide tells people to run of Helm, in that order, on a cluster
-// that has never seen us.
+// TestInstallGuide runs the Helm commands of the guide, in that order, and then the one that
+// docs/operating.md has to uninstall, on a cluster that has never seen us.
 func TestInstallGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/install.md")
 	if err != nil {
@@ -58,7 +58,8 @@ func TestInstallGuide(t *testing.T) {
 	c := kube.Start(t, kube.Options{})
 	removeKinds(t, c)
 	ran := 0
-	for line := range strings.Lines(string(guide)) {
+	uninstall := documented(t, "../../docs/operating.md", "`(helm uninstall [^`]+)`")
+	for line := range strings.Lines(string(guide) + "\n" + uninstall + "\n") {
 		if !strings.HasPrefix(line, "helm ") {
 			continue
 		}
