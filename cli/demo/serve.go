@@ -154,7 +154,7 @@ func (d *Demo) printPlans(programs []program.Program) error {
 func (d *Demo) before(key lb.Key) values.Known {
 	for _, p := range d.programs {
 		if p.Plan.Key == key {
-			return values.KnownOf(p.LoadBalancer)
+			return values.KnownOfWanted(p.LoadBalancer)
 		}
 	}
 	return values.Known{}

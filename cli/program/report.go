@@ -95,8 +95,8 @@ type stepReport struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
 	plan.Printed
 	// Settings are those that the step writes. If Compared is false, those before are not known.
-	Settings []values.Setting `json:"settings"`
-	Compared bool             `json:"compared"`
+	Settings []values.SettingChange `json:"settings"`
+	Compared bool                   `json:"compared"`
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
@@ -126,12 +126,12 @@ func Report(
 			}
 		}
 		if p.After.Exists && !p.LoadBalancer.Empty() {
-			r.Settings[p.After.Key] = values.KnownOf(p.LoadBalancer)
+			r.Settings[p.After.Key] = values.KnownOfWanted(p.LoadBalancer)
 		}
 		for i, s := range p.Plan.Print() {
 			settings, compared := plan.Form{Before: p.Known}.Settings(p.Plan.Steps[i].Step)
 			r.Steps = append(r.Steps,
-				stepReport{p.Plan.Key, s, append([]values.Setting{}, settings...), compared})
+				stepReport{p.Plan.Key, s, append([]values.SettingChange{}, settings...), compared})
 		}
 	}
 	return r

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is how each step is named in a printed plan.
+// This file has the name of each step in a printed plan.
 
 func (CreateLoadBalancer) step() {}
 func (ModifyLoadBalancer) step() {}

@@ -2,23 +2,23 @@ package plan
 
 import "fairlead.dev/fairlead/model/lb"
 
-// This file is parking rules, which have a cloud check target groups before requests are sent to
-// them.
+// This file has parking rules: they make a cloud check the health of target groups before requests
+// are sent to them.
 
-// unmatched has the conditions of a parking rule, which no request meets: a host that no DNS can
-// have (RFC 2606, section 2), and an address that is kept for documentation (RFC 5737), from which
-// nothing comes. AWS takes no 255.255.255.255/32 in a condition
+// unmatched has the conditions of a parking rule, which no request matches: a host that no DNS can
+// have (RFC 2606, section 2), and a source address that is reserved for documentation (RFC 5737).
+// AWS refuses 255.255.255.255/32 in a condition
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "host", Values: []string{"warm.invalid"}},
 	{Field: "source", Values: []string{"192.0.2.1/32"}},
 }}
 
-// Parked reports whether a rule only has the health of target groups checked.
+// Parked reports whether a rule is a parking rule.
 func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
 
-// ParkingRule returns the rule that names some target groups. It keeps the clients that it never
-// has with a group, for some clouds want it where groups keep theirs with targets.
+// ParkingRule returns the parking rule of some target groups. With several it is sticky, as some
+// clouds require this if a target group is.
 func ParkingRule(groups []lb.GroupID) lb.Rule {
 	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
 	if len(groups) > 1 {

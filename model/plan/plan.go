@@ -8,40 +8,40 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// A Plan is what to do to one load balancer, in an order that is safe.
+// A Plan is a list of steps for one load balancer, in a safe order.
 type Plan struct {
 	Key         lb.Key
 	Steps       []Planned
 	Diagnostics []diag.Diagnostic
 }
 
-// Planned is a step with what must have been done before it. Steps whose predecessors are done
-// may run in any order and at the same time.
+// A Planned is a step with its predecessors. Steps whose predecessors are done may run in any order
+// and at the same time.
 type Planned struct {
 	Step  Step
 	After []int // indices into Steps, ascending, each smaller than this step's own
-	// Origin are the routes that ask for it, where not all do: a step that the cloud rejects is theirs
-	// to answer for, or to be told of.
+	// Origin has the routes that need the step, unless all do. If the cloud rejects it, these routes
+	// are reported.
 	Origin []diag.Source
-	// Early is why a step does not wait for all that should come before it; "" where it does. A
-	// diagnostic of the plan says what that costs the requests that the step concerns.
+	// Early is the reason why a step does not wait for all steps that should come before it; "" if it
+	// does. A diagnostic of the plan reports the effect on requests.
 	Early diag.Reason
 }
 
-// Empty reports whether there is nothing to do.
+// Empty reports whether the plan has no steps.
 func (p Plan) Empty() bool { return len(p.Steps) == 0 }
 
 // Fold returns the state after the plan, with the results that a cloud assigns left empty.
 func (p Plan) Fold(o *lb.Observed) *lb.Observed {
 	out := o.Clone()
-	out.Read = nil // they are those before the plan
+	out.Read = nil // these are from before the plan
 	for _, s := range p.Steps {
 		s.Step.Do(out, Result{})
 	}
 	return out
 }
 
-// SourceOf is where diagnostics about a load balancer point to.
+// SourceOf returns the source of diagnostics about a load balancer.
 func SourceOf(key lb.Key) diag.Source {
 	return diag.Source{Kind: "LoadBalancer",
 		Name: string(key)}

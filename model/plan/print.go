@@ -12,16 +12,16 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file prints plans: text for a reviewer, and a form that programs read.
+// This file prints plans: as text for reviewers, and as data for programs.
 
-// A Printed step is a step as programs read it.
+// A Printed is a step as data for programs.
 type Printed struct {
 	Op     string `json:"op"`
 	ID     string `json:"id"`
 	Detail string `json:"detail"`
 }
 
-// Print is the steps of the plan as programs read them.
+// Print returns the steps of the plan as data for programs.
 func (p Plan) Print() []Printed {
 	out := []Printed{}
 	for _, s := range p.Steps {
@@ -30,15 +30,15 @@ func (p Plan) Print() []Printed {
 	return out
 }
 
-// A Form says how a plan is printed.
+// A Form has the options for printing a plan.
 type Form struct {
 	Colour     bool
 	Priorities bool         // of rules
 	Before     values.Known // the settings before the plan, as far as they are known
 }
 
-// Text writes the plan as a reviewer reads it: a line of counts, then a line for each step, and one
-// for each setting that it writes. All of its text is printable, whatever Ingresses say.
+// Text writes the plan for reviewers: a line of counts, then a line for each step, and one for each
+// setting that it writes. Unprintable characters of Ingresses are escaped.
 func (p Plan) Text(w io.Writer, f Form) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", printable.Line(string(p.Key)), p.Counts())
@@ -62,7 +62,7 @@ func (f Form) line(s Step) string {
 	id, detail := s.ID(), s.Detail()
 	switch s := s.(type) {
 	case ModifyLoadBalancer, ModifyTargetGroup, ModifyCertificate:
-		detail = "" // it is the digest of the settings, which follow
+		detail = "" // the detail is the digest of the settings, which follow
 	case CreateRule:
 		id = f.ruleID(s.Port, s.Priority)
 	case ModifyRule:
@@ -82,7 +82,7 @@ func (f Form) line(s Step) string {
 	return text
 }
 
-// ruleID returns the port of a rule, and its priority if that is asked for.
+// ruleID returns the port of a rule, and its priority if f.Priorities is set.
 func (f Form) ruleID(port int32, priority int) string {
 	if f.Priorities {
 		return ruleID(port, priority)
@@ -90,12 +90,12 @@ func (f Form) ruleID(port int32, priority int) string {
 	return strconv.Itoa(int(port))
 }
 
-// settings prints the settings of a step: a line for each that changes, and a line for each kind of
-// those that a new object has.
+// settings prints the settings of a step: a line for each that changes, or for a new object a line
+// for each kind.
 func (f Form) settings(b *strings.Builder, s Step) {
 	all, compared := f.Settings(s)
 	if markOf(s) == created {
-		for _, line := range ofNew(all) {
+		for _, line := range newSettings(all) {
 			fmt.Fprintf(b, "      %s\n", printable.Line(line))
 		}
 		return
@@ -103,7 +103,7 @@ func (f Form) settings(b *strings.Builder, s Step) {
 	switch s.(type) {
 	case GuardLoadBalancer, ShieldLoadBalancer: // the line of the step has the new value
 		compared = true
-		all = slices.DeleteFunc(all, func(one values.Setting) bool { return one.Old == "" })
+		all = slices.DeleteFunc(all, func(one values.SettingChange) bool { return one.Old == "" })
 	default:
 	}
 	for _, one := range all {
@@ -121,8 +121,9 @@ func (f Form) settings(b *strings.Builder, s Step) {
 	}
 }
 
-// ofNew returns the settings of a new object. Those of a kind, such as attributes, are one line.
-func ofNew(all []values.Setting) []string {
+// newSettings returns the settings of a new object, with one line for each kind, such as
+// attributes.
+func newSettings(all []values.SettingChange) []string {
 	var lines []string
 	last := ""
 	for _, one := range all {
@@ -145,9 +146,9 @@ func ofNew(all []values.Setting) []string {
 	return lines
 }
 
-// Settings returns the settings that a step writes, by name. If the settings before are known,
-// compared is true, and only those that change are listed; a new object has none before.
-func (f Form) Settings(s Step) (all []values.Setting, compared bool) {
+// Settings returns the settings that a step writes, by name. If the old settings are known,
+// compared is true and only changes are returned; a new object has no old settings.
+func (f Form) Settings(s Step) (all []values.SettingChange, compared bool) {
 	k := f.Before
 	var before, after values.Values
 	known := true
@@ -160,12 +161,12 @@ func (f Form) Settings(s Step) (all []values.Setting, compared bool) {
 		delete(before, values.WebACL)
 		delete(before, values.Shield)
 	case GuardLoadBalancer:
-		before = guarding(values.WebACL, k.LoadBalancer[values.WebACL])
-		after = guarding(values.WebACL, s.WebACL)
+		before = protectionSetting(values.WebACL, k.LoadBalancer[values.WebACL])
+		after = protectionSetting(values.WebACL, s.WebACL)
 		known = k.LoadBalancer != nil
 	case ShieldLoadBalancer:
-		before = guarding(values.Shield, k.LoadBalancer[values.Shield])
-		after = guarding(values.Shield, s.Shield)
+		before = protectionSetting(values.Shield, k.LoadBalancer[values.Shield])
+		after = protectionSetting(values.Shield, s.Shield)
 		known = k.LoadBalancer != nil
 	case CreateListener:
 		after = values.OfListener(s.Listener)
@@ -187,15 +188,15 @@ func (f Form) Settings(s Step) (all []values.Setting, compared bool) {
 	return values.Changed(before, after), known
 }
 
-// guarding returns the one setting of a step that puts something before a load balancer.
-func guarding(name, value string) values.Values {
+// protectionSetting returns the one setting of a step about a web ACL or Shield.
+func protectionSetting(name, value string) values.Values {
 	if value == "" {
 		return nil
 	}
 	return values.Values{name: value}
 }
 
-// Tally returns how many steps create, change and delete.
+// Tally counts the steps that create, change and delete.
 func (p Plan) Tally() (creates, changes, deletes int) {
 	n := map[mark]int{}
 	for _, s := range p.Steps {
@@ -204,7 +205,7 @@ func (p Plan) Tally() (creates, changes, deletes int) {
 	return n[created], n[changed], n[deleted]
 }
 
-// Counts says how much there is to do: "3 to create, 1 to change, 0 to delete".
+// Counts returns the tally as text: "3 to create, 1 to change, 0 to delete".
 func (p Plan) Counts() string {
 	if p.Empty() {
 		return "nothing to do"
@@ -213,7 +214,7 @@ func (p Plan) Counts() string {
 	return fmt.Sprintf("%d to create, %d to change, %d to delete", creates, changes, deletes)
 }
 
-// A mark says at a glance what a step does.
+// A mark is the character in front of a step: create, change or delete.
 type mark rune
 
 const (
@@ -235,7 +236,7 @@ func markOf(s Step) mark {
 	}
 }
 
-// colour is the terminal's code for the mark's colour.
+// colour returns the terminal's code for the mark's colour.
 func (m mark) colour() string {
 	return map[mark]string{created: "\x1b[32m", changed: "\x1b[33m", deleted: "\x1b[31m"}[m]
 }

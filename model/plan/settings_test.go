@@ -72,7 +72,7 @@ func TestAPlanPrintsEverySetting(t *testing.T) {
 // TestAPlanPrintsWhatChanges has what is known read back from JSON, as --observed does.
 func TestAPlanPrintsWhatChanges(t *testing.T) {
 	before := everySetting()
-	text, err := json.Marshal(values.KnownOf(before))
+	text, err := json.Marshal(values.KnownOfWanted(before))
 	if err != nil {
 		t.Fatal(err)
 	}

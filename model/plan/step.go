@@ -9,32 +9,32 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A Step is one change to one load balancer: one API call or a few that belong together. The
-// set of steps is closed. What a step means is Do, and nothing else: the fake cloud runs it,
-// every other provider is held to it.
+// A Step is one change to one load balancer: one API call or a few that belong together. The set of
+// steps is closed. Do defines each step: the fake cloud runs it, and every other provider must have
+// the same results.
 //
 //sumtype:decl
 type Step interface {
-	// Op is the step's name: "create rule". With ID it names the step in a printed plan.
+	// Op returns the step's name: "create rule". With ID it names the step in a printed plan.
 	Op() string
-	// ID is the object the step is about, within its load balancer: "443/rule/1200".
+	// ID returns the object of the step within its load balancer: "443/rule/1200".
 	ID() string
-	// Detail has more facts for a reader of the plan.
+	// Detail returns further facts for readers of the plan.
 	Detail() string
-	// Do makes the step true of what is known of the load balancer, given what the cloud
-	// assigned. A step that already holds changes nothing.
+	// Do changes the observed load balancer as the step does, with the values that the cloud assigned.
+	// A step that was already done changes nothing.
 	Do(o *lb.Observed, r Result)
 
 	step()
 }
 
-// A Result is what a cloud assigns when it carries out a step.
+// A Result has the values that a cloud assigns when it carries out a step.
 type Result struct {
 	Handle   string     // the new object's
 	Address  lb.Address // of a new load balancer
 	Active   bool       // whether a new load balancer answers already
-	Firewall string     // of a load balancer, where one is kept beside it
-	Port     int32      // that a new listener is really reached at; zero for its own
+	Firewall string     // of a load balancer, if it has one
+	Port     int32      // that clients of a new listener use; zero for its own
 }
 
 // The steps, in the order in which a new load balancer needs them.
@@ -43,36 +43,34 @@ type (
 	CreateLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
 	// ModifyLoadBalancer changes its settings.
 	ModifyLoadBalancer struct{ LoadBalancer lb.LoadBalancer }
-	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and
-	// the firewall stay for steps of their own.
+	// DeleteLoadBalancer deletes it with its listeners and rules. Separate steps delete target groups,
+	// certificates and the firewall.
 	DeleteLoadBalancer struct{ Key lb.Key }
 
-	// GuardLoadBalancer puts a web ACL before the load balancer, or takes away what was put there.
+	// GuardLoadBalancer associates a web ACL with the load balancer, or disassociates it.
 	GuardLoadBalancer struct {
 		Key    lb.Key
 		WebACL string
 	}
-	// ShieldLoadBalancer gives the load balancer a shield, or takes away what it was given.
+	// ShieldLoadBalancer adds Shield Advanced to the load balancer, or removes it.
 	ShieldLoadBalancer struct {
 		Key    lb.Key
 		Shield string
 	}
 
-	// DeleteFirewall removes the security group in front of a load balancer that does not use it any
-	// more.
+	// DeleteFirewall deletes the security group that a load balancer no longer uses.
 	DeleteFirewall struct{ Key lb.Key }
 
 	// ImportCertificate gives the provider a certificate and its key.
 	ImportCertificate struct{ Certificate lb.Certificate }
-	// ReplaceCertificate makes the certificate Old into its successor: whatever serves the one
-	// serves the other from now on.
+	// ReplaceCertificate replaces the certificate Old by its successor on all listeners.
 	ReplaceCertificate struct {
 		Old lb.CertificateID
 		New lb.Certificate
 	}
 	// ModifyCertificate changes its tags.
 	ModifyCertificate struct{ Certificate lb.Certificate }
-	// DeleteCertificate removes one that nothing uses any more.
+	// DeleteCertificate deletes an unused certificate.
 	DeleteCertificate struct{ Certificate lb.CertificateID }
 
 	// CreateTargetGroup makes a target group without targets.
@@ -84,10 +82,10 @@ type (
 		Group   lb.GroupID
 		Targets []lb.Target
 	}
-	// AwaitTargets holds until a target group has a healthy target. It changes nothing in the
-	// cloud; until it holds, applying it says ErrPending.
+	// AwaitTargets waits until a target group has a healthy target. It changes nothing in the cloud;
+	// until then, applying it returns ErrPending.
 	AwaitTargets struct{ Group lb.GroupID }
-	// DeleteTargetGroup removes one that no rule uses any more.
+	// DeleteTargetGroup deletes a target group that no rule uses.
 	DeleteTargetGroup struct{ Group lb.GroupID }
 
 	// CreateListener opens a port with its certificates and default action, without rules.
@@ -99,7 +97,7 @@ type (
 		Port        int32
 		Certificate lb.CertificateID
 	}
-	// DetachCertificate takes a certificate that is not the default one from a listener.
+	// DetachCertificate removes a certificate that is not the default one from a listener.
 	DetachCertificate struct {
 		Port        int32
 		Certificate lb.CertificateID
@@ -113,13 +111,13 @@ type (
 		Priority int
 		Rule     lb.Rule
 	}
-	// ModifyRule changes the rule at a priority into its successor.
+	// ModifyRule changes the rule at a priority.
 	ModifyRule struct {
 		Port     int32
 		Priority int
 		Rule     lb.Rule
 	}
-	// DeleteRule removes the rule at a priority. Rule is what it is expected to be.
+	// DeleteRule deletes the rule at a priority. Rule is the expected rule.
 	DeleteRule struct {
 		Port     int32
 		Priority int
@@ -132,24 +130,24 @@ type (
 	}
 )
 
-// Do makes the load balancer exist.
+// Do adds the load balancer.
 func (s CreateLoadBalancer) Do(o *lb.Observed, r Result) {
 	o.Key, o.Exists, o.Digest = s.LoadBalancer.Key, true, s.LoadBalancer.Digest
 	o.Handle, o.Address, o.Active, o.Firewall = r.Handle, r.Address, r.Active, r.Firewall
-	protect(o, s.LoadBalancer)
+	setProtected(o, s.LoadBalancer)
 }
 
 // Do replaces the settings.
 func (s ModifyLoadBalancer) Do(o *lb.Observed, r Result) {
 	o.Digest = s.LoadBalancer.Digest
-	protect(o, s.LoadBalancer)
+	setProtected(o, s.LoadBalancer)
 	if r.Firewall != "" {
 		o.Firewall = r.Firewall
 	}
 }
 
-// protect notes whether its class protects the load balancer from being deleted.
-func protect(o *lb.Observed, want lb.LoadBalancer) {
+// setProtected sets whether the class protects the load balancer from deletion.
+func setProtected(o *lb.Observed, want lb.LoadBalancer) {
 	if want.Protected {
 		o.Protected = lb.ByClass
 	} else if o.Protected == lb.ByClass {
@@ -157,19 +155,19 @@ func protect(o *lb.Observed, want lb.LoadBalancer) {
 	}
 }
 
-// Do removes the load balancer and what lies inside it.
+// Do removes the load balancer with its listeners.
 func (s DeleteLoadBalancer) Do(o *lb.Observed, _ Result) {
 	*o = lb.Observed{Key: s.Key, TargetGroups: o.TargetGroups, Certificates: o.Certificates,
 		Firewall: o.Firewall}
 }
 
-// Do notes which web ACL stands there.
+// Do sets the web ACL.
 func (s GuardLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.WebACL = s.WebACL }
 
-// Do notes whether there is a shield.
+// Do sets Shield Advanced.
 func (s ShieldLoadBalancer) Do(o *lb.Observed, _ Result) { o.Protection.Shield = s.Shield }
 
-// Do forgets the firewall.
+// Do removes the firewall.
 func (s DeleteFirewall) Do(o *lb.Observed, _ Result) { o.Firewall = "" }
 
 // Do adds the certificate.
@@ -187,7 +185,7 @@ func (s ImportCertificate) Do(o *lb.Observed, r Result) {
 	o.Certificates = slices.Insert(o.Certificates, at, seen)
 }
 
-// Do renames the certificate wherever it is named.
+// Do replaces the name of the certificate everywhere.
 func (s ReplaceCertificate) Do(o *lb.Observed, _ Result) {
 	old := o.Certificate(s.Old)
 	if old == nil {
@@ -240,14 +238,14 @@ func (s ModifyTargetGroup) Do(o *lb.Observed, _ Result) {
 	}
 }
 
-// Do notes that the first targets are there.
+// Do records that the first targets are registered.
 func (s RegisterTargets) Do(o *lb.Observed, _ Result) {
 	if g := o.TargetGroup(s.Group); g != nil {
 		g.Registered = true
 	}
 }
 
-// Do notes that requests can be sent to the group.
+// Do records that the group is ready for requests.
 func (s AwaitTargets) Do(o *lb.Observed, _ Result) {
 	if g := o.TargetGroup(s.Group); g != nil {
 		g.Ready = true
@@ -280,8 +278,8 @@ func (s CreateListener) Do(o *lb.Observed, r Result) {
 	o.Address.Ports = reachedAt(o.Address.Ports, s.Listener.Port, r.Port)
 }
 
-// Do replaces everything but the rules and the certificates beyond the default one. The old
-// default certificate stays as one of these if the listener still wants it.
+// Do replaces everything except the rules and further certificates. The old default certificate
+// stays as a further one if the listener still lists it.
 func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	l := o.Listener(s.Listener.Port)
 	if l == nil {
@@ -300,7 +298,7 @@ func (s ModifyListener) Do(o *lb.Observed, _ Result) {
 	l.Certificates = withDefault(l.Certificates, s.Listener.Certificates[0])
 }
 
-// Do adds the certificate behind the default one.
+// Do adds the certificate after the default one.
 func (s AttachCertificate) Do(o *lb.Observed, _ Result) {
 	l := o.Listener(s.Port)
 	if l == nil || slices.Contains(l.Certificates, s.Certificate) {
@@ -313,7 +311,7 @@ func (s AttachCertificate) Do(o *lb.Observed, _ Result) {
 	l.Certificates = withDefault(append(l.Certificates, s.Certificate), l.Certificates[0])
 }
 
-// Do takes the certificate away, unless it is the default one.
+// Do removes the certificate, unless it is the default one.
 func (s DetachCertificate) Do(o *lb.Observed, _ Result) {
 	if l := o.Listener(s.Port); l != nil && len(l.Certificates) > 0 &&
 		l.Certificates[0] != s.Certificate {
@@ -323,7 +321,8 @@ func (s DetachCertificate) Do(o *lb.Observed, _ Result) {
 	}
 }
 
-// withDefault is a listener's certificates in canonical order behind a default one.
+// withDefault returns a listener's certificates in canonical order: the default one, then the
+// others.
 func withDefault(all []lb.CertificateID, first lb.CertificateID) []lb.CertificateID {
 	rest := slices.DeleteFunc(slices.Clone(all), func(id lb.CertificateID) bool { return id == first })
 	slices.Sort(rest)
@@ -338,7 +337,7 @@ func (s DeleteListener) Do(o *lb.Observed, _ Result) {
 	o.Address.Ports = reachedAt(o.Address.Ports, s.Port, 0)
 }
 
-// reachedAt is a copy of ports in which port is really reached at another one, or at its own if
+// reachedAt returns a copy of ports in which clients reach port at the port at, or at itself if
 // that is zero.
 func reachedAt(ports map[int32]int32, port, at int32) map[int32]int32 {
 	out := maps.Clone(ports)
@@ -361,7 +360,7 @@ func (s CreateRule) Do(o *lb.Observed, r Result) {
 	if l == nil {
 		return
 	}
-	rule := lb.ObservedRule{Rule: plain(s.Rule), Priority: s.Priority, Handle: r.Handle}
+	rule := lb.ObservedRule{Rule: withoutOrigin(s.Rule), Priority: s.Priority, Handle: r.Handle}
 	at, found := slices.BinarySearchFunc(l.Rules, s.Priority, func(r lb.ObservedRule, p int) int {
 		return r.Priority - p
 	})
@@ -377,8 +376,8 @@ func (s ModifyRule) Do(o *lb.Observed, _ Result) {
 	if l := o.Listener(s.Port); l != nil {
 		if rule := l.Rule(s.Priority); rule != nil {
 			before := rule.Action
-			rule.Rule = plain(s.Rule)
-			unchecked(o, before)
+			rule.Rule = withoutOrigin(s.Rule)
+			clearReady(o, before)
 		}
 	}
 }
@@ -391,14 +390,14 @@ func (s DeleteRule) Do(o *lb.Observed, _ Result) {
 			l.Rules = slices.DeleteFunc(l.Rules, func(r lb.ObservedRule) bool {
 				return r.Priority == s.Priority
 			})
-			unchecked(o, before)
+			clearReady(o, before)
 		}
 	}
 }
 
-// unchecked notes that the groups of an action that went are not known to be healthy any more, if
-// no other rule names them: a rule that names one later has it checked from the beginning.
-func unchecked(o *lb.Observed, before lb.Action) {
+// clearReady marks the groups of a removed action as not ready, if no other rule names them: the
+// cloud checks their health anew once a rule does.
+func clearReady(o *lb.Observed, before lb.Action) {
 	if len(before.Targets) == 0 {
 		return
 	}
@@ -424,8 +423,8 @@ func (s RespaceRules) Do(o *lb.Observed, _ Result) {
 	slices.SortFunc(l.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })
 }
 
-// plain is a rule without what only the desired side knows.
-func plain(r lb.Rule) lb.Rule {
+// withoutOrigin returns a rule without the fields of the desired side.
+func withoutOrigin(r lb.Rule) lb.Rule {
 	r.Origin = nil
 	return r
 }

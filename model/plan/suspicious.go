@@ -2,9 +2,9 @@ package plan
 
 import "fairlead.dev/fairlead/model/lb"
 
-// Suspicious reports whether a plan deletes so much of what is there that a failed reading is
-// likelier than the wish: more than half of 20 or more rules. The reconciler makes such a
-// plan twice before it runs it, unless an Ingress behind the rules was deleted.
+// Suspicious reports whether a plan deletes more than half of 20 or more rules: this is more likely
+// a failed read than intended. The reconciler makes such a plan twice before it runs it, unless an
+// Ingress of the rules was deleted.
 func Suspicious(p Plan, seen *lb.Observed) bool {
 	const many = 20
 	if seen == nil || seen.RuleCount() < many {

@@ -1,10 +1,10 @@
 package plan
 
-// This file says which steps of a plan are urgent: those go first where calls of the cloud have to
-// wait for its rate.
+// This file finds the urgent steps of a plan. They run first while calls to the cloud are
+// rate-limited.
 
-// Urgent are, by index, the steps that restrict or repair what is served, and those that have to be
-// done before them. What is only added, or tidied up, is not urgent.
+// Urgent returns, by index, whether a step restricts or repairs the answers to requests, or such a
+// step waits for it. Steps that only add or clean up are not urgent.
 func (p Plan) Urgent() []bool {
 	out := make([]bool, len(p.Steps))
 	for i := len(p.Steps) - 1; i >= 0; i-- {
@@ -19,14 +19,14 @@ func (p Plan) Urgent() []bool {
 }
 
 // urgent reports whether a step removes something that is served, changes which clients may
-// connect, or changes where requests that are served now go.
+// connect, or changes the answers to served requests.
 func urgent(s Step) bool {
 	switch s.(type) {
 	case ModifyLoadBalancer, DeleteLoadBalancer, GuardLoadBalancer, ShieldLoadBalancer,
 		ReplaceCertificate, DetachCertificate,
 		ModifyListener, DeleteListener, ModifyRule, DeleteRule:
 		return true
-	default: // makes something, or tidies up
+	default: // it adds, or cleans up
 		return false
 	}
 }

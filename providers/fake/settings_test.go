@@ -29,7 +29,7 @@ func TestADeepReadHasTheSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(values.KnownOf(want), values.KnownOfRead(deep), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(values.KnownOfWanted(want), values.KnownOfRead(deep), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-wanted +read):\n%s", value, diff)
 		}
 		shallow, err := cloud.Observe(t.Context(), shop, false)

@@ -142,7 +142,7 @@ func (s suite) kept() {
 		if deep.Read == nil { // a provider may return digests alone
 			continue
 		}
-		want, got := values.KnownOf(stage.want), values.KnownOfRead(deep)
+		want, got := values.KnownOfWanted(stage.want), values.KnownOfRead(deep)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			c.t.Errorf("%s: settings (-wanted +read):\n%s", stage.name, diff)
 		}

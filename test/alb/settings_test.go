@@ -381,7 +381,7 @@ func (w *world) rests(after string) {
 	}
 	s := w.snapshot()
 	want := model.Compile(s, w.facts(), w.cloud.Capabilities(model.ClassOf(s))).LoadBalancer
-	if diff := cmp.Diff(values.KnownOf(want), values.KnownOfRead(w.seen), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(values.KnownOfWanted(want), values.KnownOfRead(w.seen), cmpopts.EquateEmpty()); diff != "" {
 		w.Errorf("after %s, settings (-wanted +read):\n%s", after, diff)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Values are settings of one object, by name. A setting that is unset is absent.
 type Values map[string]string
 
-// Known are the settings of a load balancer and of what belongs to it, as far as they are known.
+// Known has the known settings of a load balancer and its parts.
 type Known struct {
 	LoadBalancer Values                      `json:"loadBalancer"` // nil if they are not known
 	Listeners    map[int32]Values            `json:"listeners,omitempty"`
@@ -23,23 +23,23 @@ type Known struct {
 	Certificates map[lb.CertificateID]Values `json:"certificates,omitempty"`
 }
 
-// KnownOf returns the settings of a load balancer that is wanted.
-func KnownOf(want lb.LoadBalancer) Known {
+// KnownOfWanted returns the settings of a wanted load balancer.
+func KnownOfWanted(want lb.LoadBalancer) Known {
 	k := Known{
-		LoadBalancer: some(set(set(OfLoadBalancer(want), WebACL, want.Protection.WebACL),
+		LoadBalancer: nonNil(set(set(OfLoadBalancer(want), WebACL, want.Protection.WebACL),
 			Shield, want.Protection.Shield)),
 		Listeners:    map[int32]Values{},
 		TargetGroups: map[lb.GroupID]Values{},
 		Certificates: map[lb.CertificateID]Values{},
 	}
 	for _, l := range want.Listeners {
-		k.Listeners[l.Port] = some(OfListener(l))
+		k.Listeners[l.Port] = nonNil(OfListener(l))
 	}
 	for _, g := range want.TargetGroups {
-		k.TargetGroups[g.ID] = some(OfTargetGroup(g))
+		k.TargetGroups[g.ID] = nonNil(OfTargetGroup(g))
 	}
 	for _, c := range want.Certificates {
-		k.Certificates[c.ID] = some(OfCertificate(c))
+		k.Certificates[c.ID] = nonNil(OfCertificate(c))
 	}
 	return k
 }
@@ -55,54 +55,54 @@ func KnownOfRead(o *lb.Observed) Known {
 		return k
 	}
 	if s := o.Read.LoadBalancer; s != nil && lb.DigestOf(*s) == o.Digest {
-		k.LoadBalancer = some(set(set(OfLoadBalancer(lb.LoadBalancer{Settings: *s}),
+		k.LoadBalancer = nonNil(set(set(OfLoadBalancer(lb.LoadBalancer{Settings: *s}),
 			WebACL, o.Protection.WebACL), Shield, o.Protection.Shield))
 	}
 	for _, l := range o.Listeners {
 		if s, read := o.Read.Listeners[l.Port]; read && lb.DigestOf(s) == l.Digest {
-			k.Listeners[l.Port] = some(OfListener(lb.Listener{Certificates: l.Certificates, Settings: s}))
+			k.Listeners[l.Port] = nonNil(OfListener(lb.Listener{Certificates: l.Certificates, Settings: s}))
 		}
 	}
 	for _, g := range o.TargetGroups {
 		if s, read := o.Read.TargetGroups[g.ID]; read && lb.DigestOf(s) == g.Digest {
-			k.TargetGroups[g.ID] = some(OfTargetGroup(lb.TargetGroup{
+			k.TargetGroups[g.ID] = nonNil(OfTargetGroup(lb.TargetGroup{
 				Health: s.HealthCheck, Attributes: s.Attributes, Tags: s.Tags, Provider: g.Provider}))
 		}
 	}
 	for _, c := range o.Certificates {
 		if s := o.Read.Certificates[c.ID]; s.Digest() == c.Digest { // one without tags may be absent
-			k.Certificates[c.ID] = some(OfCertificate(lb.Certificate{Tags: s.Tags}))
+			k.Certificates[c.ID] = nonNil(OfCertificate(lb.Certificate{Tags: s.Tags}))
 		}
 	}
 	return k
 }
 
-// A Setting is one that a step creates, changes or removes. An empty value is one that is unset.
-type Setting struct {
+// A SettingChange is the old and the new value of one setting that a step writes; "" is unset.
+type SettingChange struct {
 	Name string `json:"name"`
 	Old  string `json:"old,omitempty"`
 	New  string `json:"new,omitempty"`
 }
 
-// The kinds of settings that have names of their own. Each name begins with one.
+// The kinds are the prefixes of the names of settings that come in groups.
 const (
 	attributeKind   = "attribute"
 	healthCheckKind = "health check"
 	tagKind         = "tag"
 )
 
-// Kinds are all of them.
+// Kinds has all kinds.
 var Kinds = []string{attributeKind, healthCheckKind, tagKind}
 
-// The settings that steps of their own write.
+// These settings have steps of their own.
 const (
 	WebACL = "web ACL"
 	Shield = "shield"
 )
 
 // Changed returns the settings whose values differ.
-func Changed(before, after Values) []Setting {
-	var out []Setting
+func Changed(before, after Values) []SettingChange {
+	var out []SettingChange
 	names := slices.Collect(maps.Keys(after))
 	for name := range before {
 		if _, there := after[name]; !there {
@@ -112,7 +112,7 @@ func Changed(before, after Values) []Setting {
 	slices.Sort(names)
 	for _, name := range names {
 		if before[name] != after[name] {
-			out = append(out, Setting{name, before[name], after[name]})
+			out = append(out, SettingChange{name, before[name], after[name]})
 		}
 	}
 	return out
@@ -125,11 +125,10 @@ func OfLoadBalancer(want lb.LoadBalancer) Values {
 	v = set(v, "subnets", strings.Join(s.Subnets, ", "))
 	v = set(v, "security groups", strings.Join(s.SecurityGroups, ", "))
 	v = set(v, "provider", s.Provider)
-	return each(each(v, attributeKind, s.Attributes), tagKind, s.Tags)
+	return setAll(setAll(v, attributeKind, s.Attributes), tagKind, s.Tags)
 }
 
-// OfListener returns the settings of a listener. The clients of identity providers that its
-// rules have are secret.
+// OfListener returns the settings of a listener, without the secrets of its rules.
 func OfListener(l lb.Listener) Values {
 	var certificates []string
 	for _, id := range l.Certificates {
@@ -142,10 +141,10 @@ func OfListener(l lb.Listener) Values {
 	if s.Mutual != nil {
 		v = set(v, "client certificates", mutualText(*s.Mutual))
 	}
-	return each(each(v, attributeKind, s.Attributes), tagKind, s.Tags)
+	return setAll(setAll(v, attributeKind, s.Attributes), tagKind, s.Tags)
 }
 
-// mutualText returns what is done with the certificates of clients, in words.
+// mutualText describes the verification of client certificates.
 func mutualText(m routing.MutualAuthentication) string {
 	text := m.Mode
 	if m.TrustStore != "" {
@@ -166,10 +165,10 @@ func OfTargetGroup(g lb.TargetGroup) Values {
 	for name, value := range fields(g.Health) {
 		v = set(v, healthCheckKind+" "+name, value)
 	}
-	return each(each(v, attributeKind, g.Attributes), tagKind, g.Tags)
+	return setAll(setAll(v, attributeKind, g.Attributes), tagKind, g.Tags)
 }
 
-// fields returns the fields of a health check that are set, as the annotations have them.
+// fields returns the fields of a health check, under the names of annotations.
 func fields(h routing.HealthCheck) Values {
 	number := func(n int) string {
 		if n == 0 {
@@ -186,17 +185,17 @@ func fields(h routing.HealthCheck) Values {
 }
 
 // OfCertificate returns the settings of a certificate. Its key is secret.
-func OfCertificate(c lb.Certificate) Values { return each(nil, tagKind, c.Tags) }
+func OfCertificate(c lb.Certificate) Values { return setAll(nil, tagKind, c.Tags) }
 
-// some returns values that are known, also if there are none.
-func some(v Values) Values {
+// nonNil returns an empty map for nil, which would mean that the values are unknown.
+func nonNil(v Values) Values {
 	if v == nil {
 		return Values{}
 	}
 	return v
 }
 
-// set adds a setting that is not empty.
+// set adds a setting unless it is empty.
 func set(v Values, name, value string) Values {
 	if value == "" {
 		return v
@@ -208,8 +207,8 @@ func set(v Values, name, value string) Values {
 	return v
 }
 
-// each adds settings of a kind.
-func each(v Values, kind string, all map[string]string) Values {
+// setAll adds settings of a kind.
+func setAll(v Values, kind string, all map[string]string) Values {
 	for name, value := range all {
 		if value == "" {
 			value = `""`

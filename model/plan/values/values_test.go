@@ -65,11 +65,11 @@ func known() Known {
 
 // All settings of a load balancer that is wanted are known, and no secret is among them.
 func TestSettingsThatAreWanted(t *testing.T) {
-	if diff := cmp.Diff(known(), KnownOf(wanted())); diff != "" {
+	if diff := cmp.Diff(known(), KnownOfWanted(wanted())); diff != "" {
 		t.Errorf("the settings are different (-want +got):\n%s", diff)
 	}
 	none := Known{LoadBalancer: Values{}, Listeners: map[int32]Values{}, TargetGroups: map[lb.GroupID]Values{}, Certificates: map[lb.CertificateID]Values{}}
-	if diff := cmp.Diff(none, KnownOf(lb.LoadBalancer{})); diff != "" {
+	if diff := cmp.Diff(none, KnownOfWanted(lb.LoadBalancer{})); diff != "" {
 		t.Errorf("a load balancer without settings has some (-want +got):\n%s", diff)
 	}
 }
@@ -125,7 +125,7 @@ func TestSettingsThatWereRead(t *testing.T) {
 		},
 		"those of a certificate differ":  {func(o *lb.Observed) { o.Certificates[1].Digest = "no" }, func(k *Known) { delete(k.Certificates, "c") }},
 		"those of a certificate are not": {func(o *lb.Observed) { delete(o.Read.Certificates, "c") }, func(k *Known) { delete(k.Certificates, "c") }},
-		"the observation was not deep":   {func(o *lb.Observed) { o.Read = nil }, func(k *Known) { *k = KnownOf(lb.LoadBalancer{}); k.LoadBalancer = nil }},
+		"the observation was not deep":   {func(o *lb.Observed) { o.Read = nil }, func(k *Known) { *k = KnownOfWanted(lb.LoadBalancer{}); k.LoadBalancer = nil }},
 	} {
 		o, want := read(), known()
 		c.change(o)
@@ -160,7 +160,7 @@ func TestSettingsThatChange(t *testing.T) {
 		Values{"same": "1", "changed": "1", "a removed one": "1", "z removed": "1"},
 		Values{"same": "1", "changed": "2", "made": "2"},
 	)
-	want := []Setting{{"a removed one", "1", ""}, {"changed", "1", "2"}, {"made", "", "2"}, {"z removed", "1", ""}}
+	want := []SettingChange{{"a removed one", "1", ""}, {"changed", "1", "2"}, {"made", "", "2"}, {"z removed", "1", ""}}
 	if !slices.Equal(got, want) {
 		t.Errorf("changed are %v, want %v", got, want)
 	}
