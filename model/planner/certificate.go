@@ -51,8 +51,8 @@ func replaceCertificates(seen *lb.Observed, want lb.LoadBalancer) (*lb.Observed,
 	return after, renewed
 }
 
-// certificates imports missing certificates, and corrects the tags of the others.
-func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
+// importCertificates imports missing certificates, and corrects the tags of the others.
+func (d *difference) importCertificates(renewed []plan.ReplaceCertificate) {
 	for _, r := range renewed {
 		d.imported[r.New.ID] = d.add(r, schedule.Places{})
 		d.tasks[d.imported[r.New.ID]].Origin = r.New.Origin
@@ -62,7 +62,7 @@ func (d *difference) certificates(renewed []plan.ReplaceCertificate) {
 		case seen == nil:
 			d.imported[c.ID] = d.add(plan.ImportCertificate{Certificate: c}, schedule.Places{})
 			d.tasks[d.imported[c.ID]].Origin = c.Origin
-		case seen.Digest != c.Digest && (c.Digest == "" || differ(seen.Digest, c.Digest)):
+		case seen.Digest != c.Digest && (c.Digest == "" || digestsDiffer(seen.Digest, c.Digest)):
 			d.add(plan.ModifyCertificate{Certificate: c}, schedule.Places{})
 		}
 	}
@@ -77,20 +77,20 @@ func (d *difference) addCertificates(ch *change) {
 	ch.servedAfter = map[lb.CertificateID]int{}
 	for _, id := range want.Certificates {
 		if t, ok := d.imported[id]; ok {
-			ch.servedAfter[id] = t // in the place of another one that is served
+			ch.servedAfter[id] = t // this step replaces a certificate that is served
 		}
 	}
-	ch.attached = d.attach(ch)
+	ch.attached = d.attachCertificates(ch)
 	for _, t := range ch.attached {
 		ch.servedAfter[d.tasks[t].Step.(plan.AttachCertificate).Certificate] = t
 	}
-	replaced := !slices.Equal(standard(seen.Certificates), standard(want.Certificates))
+	replaced := !slices.Equal(defaultOf(seen.Certificates), defaultOf(want.Certificates))
 	if !replaced && !ch.beginsToVerify() {
 		return
 	}
 	next := *want
 	next.Default = seen.Default
-	if !ch.elsewhere() {
+	if !ch.defaultDiffers() {
 		next.Default = want.Default
 	}
 	ch.settingsFirst = d.add(plan.ModifyListener{Listener: next}, ch.verification(),
@@ -111,23 +111,23 @@ func (d *difference) certificatesFor(ch *change, r lb.Rule) []int {
 	}
 	for id, t := range ch.servedAfter {
 		if !slices.ContainsFunc(d.want.Certificates, func(c lb.Certificate) bool { return c.ID == id }) {
-			tasks = append(tasks, t) // a certificate of the cloud, whose hosts are not known
+			tasks = append(tasks, t) // the hosts of a certificate of the cloud are not known
 		}
 	}
 	return tasks
 }
 
-// mayServe reports whether a rule and a certificate may have a host in common. A certificate of
-// which no hosts are known may be for any host.
+// mayServe reports whether a rule and a certificate may have a host in common. A certificate
+// without known hosts may be for any host.
 func (d *difference) mayServe(hosts []string, r lb.Rule) bool {
 	return len(hosts) == 0 || d.overlaps.overlap(r, lb.Rule{Conditions: []lb.Condition{{Field: "host",
 		Values: hosts}}})
 }
 
-// attach attaches the missing certificates of a listener, without its default one.
-func (d *difference) attach(ch *change) []int {
+// attachCertificates attaches the missing certificates of a listener, without its default one.
+func (d *difference) attachCertificates(ch *change) []int {
 	var tasks []int
-	for _, id := range ch.want.Certificates[len(standard(ch.want.Certificates)):] {
+	for _, id := range ch.want.Certificates[len(defaultOf(ch.want.Certificates)):] {
 		if !slices.Contains(ch.seen.Certificates, id) {
 			t := d.add(plan.AttachCertificate{Port: ch.port, Certificate: id},
 				schedule.Places{schedule.Certificates: 1}, d.importsOf([]lb.CertificateID{id})...)
@@ -151,23 +151,23 @@ func (d *difference) removeCertificates(ch *change) {
 		if slices.Contains(ch.want.Certificates, id) {
 			continue
 		}
-		last := d.lastClients(ch, id)
+		last := d.lastUses(ch, id)
 		t := ch.settingsFirst
 		switch {
 		case i > 0:
-			t = d.detach(ch, id)
+			t = d.detachCertificate(ch, id)
 		case slices.ContainsFunc(last, func(client int) bool {
-			return d.waits(client, t)
+			return d.alwaysFollows(client, t)
 		}) && d.hasRoom(schedule.Certificates):
 			both := d.tasks[t].Step.(plan.ModifyListener).Listener
 			both.Certificates = append(slices.Clip(both.Certificates), id)
 			d.tasks[t].Step, d.tasks[t].Places[schedule.Certificates] = plan.ModifyListener{Listener: both},
 				1
-			t = d.detach(ch, id)
+			t = d.detachCertificate(ch, id)
 			d.tasks[t].After = append(d.tasks[t].After, ch.settingsFirst)
 		}
 		for _, client := range last {
-			if !d.waits(client, t) {
+			if !d.alwaysFollows(client, t) {
 				d.prefer(t, client)
 			}
 		}
@@ -175,8 +175,8 @@ func (d *difference) removeCertificates(ch *change) {
 	}
 }
 
-// detach detaches a certificate that is not the default one.
-func (d *difference) detach(ch *change, id lb.CertificateID) int {
+// detachCertificate detaches a certificate that is not the default one.
+func (d *difference) detachCertificate(ch *change, id lb.CertificateID) int {
 	t := d.add(plan.DetachCertificate{Port: ch.port, Certificate: id},
 		schedule.Places{schedule.Certificates: -1}, d.importsOf([]lb.CertificateID{id})...)
 	d.tasks[t].Preferred = append(slices.Clone(ch.attached), d.importsOf(ch.want.Certificates)...)
@@ -186,7 +186,7 @@ func (d *difference) detach(ch *change, id lb.CertificateID) int {
 	return t
 }
 
-// hasRoom reports whether a place is free besides those that are taken and needed.
+// hasRoom reports whether a place is free, besides those that are taken and needed.
 func (d *difference) hasRoom(kind int) bool {
 	limit, places := schedule.Limits(d.caps)[kind], schedule.InUse(d.seen)[kind]+1
 	for _, t := range d.tasks {
@@ -195,8 +195,8 @@ func (d *difference) hasRoom(kind int) bool {
 	return limit == 0 || places <= limit
 }
 
-// lastClients returns the tasks after which no rule needs a certificate any more.
-func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
+// lastUses returns the tasks after which no rule needs a certificate.
+func (d *difference) lastUses(ch *change, id lb.CertificateID) []int {
 	var hosts []string
 	if c := d.seen.Certificate(id); c != nil {
 		hosts = c.Hosts
@@ -210,8 +210,8 @@ func (d *difference) lastClients(ch *change, id lb.CertificateID) []int {
 	return tasks
 }
 
-// waits reports whether a task always runs after another one.
-func (d *difference) waits(later, earlier int) bool {
+// alwaysFollows reports whether a task always runs after another one.
+func (d *difference) alwaysFollows(later, earlier int) bool {
 	passed := map[int]bool{later: true}
 	for stack := []int{later}; len(stack) > 0; {
 		t := d.tasks[stack[len(stack)-1]]

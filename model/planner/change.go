@@ -9,37 +9,37 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has what a plan knows of one listener that changes.
+// This file has the changes of one listener.
 
-// A change is what happens to one listener.
+// A change holds the tasks of one listener.
 type change struct {
 	comparison
-	// what its rule steps wait for: the listener, then its new numbers; or absent
+	// the task that its rule steps wait for: the listener, then its new numbers; or absent
 	ready        int
-	steps        []move        // everything that changes where requests go
+	steps        []move        // the tasks that change the answers to requests
 	parkingRules []parkingRule // the parking rules on it
 
-	attached    []int                    // these add certificates to those that a port serves
-	servedAfter map[lb.CertificateID]int // after it, a port that has others serves the certificate
-	// writes the settings ahead of the rules: it replaces the default certificate, or has clients be
-	// verified; or absent
+	attached    []int                    // the tasks that attach certificates
+	servedAfter map[lb.CertificateID]int // the task after which a port serves the certificate
+	// the task that changes the settings before the rules, for another default certificate or the
+	// verification of clients; or absent
 	settingsFirst int
 
 	// lines by their old and by their new rules, steps by their requests
 	before, after, moved func() *index
 }
 
-// newChange has nothing to do yet. Its indices are made when they are first looked into.
+// newChange returns a change without tasks. Its indices are built on first use.
 func newChange(co comparison, p *overlapCache) *change {
 	ch := &change{comparison: co, ready: absent, settingsFirst: absent}
-	ch.before = lazily(func() *index { return co.oldRules(p) })
-	ch.after = lazily(func() *index { return co.newRules(p) })
-	ch.moved = lazily(func() *index { return ch.movedRules(p) })
+	ch.before = buildOnce(func() *index { return co.oldRules(p) })
+	ch.after = buildOnce(func() *index { return co.newRules(p) })
+	ch.moved = buildOnce(func() *index { return ch.movedRules(p) })
 	return ch
 }
 
-// lazily is a function that makes its result when it is first called.
-func lazily(build func() *index) func() *index {
+// buildOnce returns a function that builds its result on the first call.
+func buildOnce(build func() *index) func() *index {
 	var made *index
 	return func() *index {
 		if made == nil {
@@ -49,7 +49,7 @@ func lazily(build func() *index) func() *index {
 	}
 }
 
-// movedRules finds the tasks that change where requests go by the requests.
+// movedRules returns an index that finds the tasks that change the answers to requests.
 func (ch *change) movedRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for _, m := range ch.steps {
@@ -58,36 +58,36 @@ func (ch *change) movedRules(p *overlapCache) *index {
 	return &x
 }
 
-// A move is a task that changes where requests go, and which.
+// A move is a task that changes the answers to requests, with a rule that matches these requests.
 type move struct {
-	entry     // the task and its requests: any, where it is about the default or the listener
+	entry     // the task and its rule, which matches all requests for a default or a listener
 	line  int // in the merged list, or absent
 	fate  rulelist.Change
 }
 
-// verification is the place that a listener takes which begins to verify the certificates of
-// clients, or makes by ending to.
+// verification returns the place that a listener takes if it begins to verify client certificates,
+// or frees if it stops.
 func (ch *change) verification() schedule.Places {
-	return schedule.Places{schedule.Verifying: one(ch.want.Verifies) - one(ch.seen.Verifies)}
+	return schedule.Places{schedule.Verifying: countIf(ch.want.Verifies) - countIf(ch.seen.Verifies)}
 }
 
-// one is 1 for what is so.
-func one(so bool) int {
+// countIf returns 1 for true, and 0 for false.
+func countIf(so bool) int {
 	if so {
 		return 1
 	}
 	return 0
 }
 
-// beginsToVerify reports whether rules change on a listener that begins to verify the certificates
-// of clients.
+// beginsToVerify reports whether rules change on a listener that begins to verify client
+// certificates.
 func (ch *change) beginsToVerify() bool {
 	return ch.staysHTTPS() && ch.want.Verifies && !ch.seen.Verifies &&
 		slices.ContainsFunc(ch.lines, func(l rulelist.Line) bool { return l.Change != rulelist.Kept })
 }
 
-// verified returns the task after which clients are verified where a listener begins to do so
-// before its rules change; absent elsewhere.
+// verified returns the task after which a listener verifies clients, if it begins to before its
+// rules change; otherwise absent.
 func (ch *change) verified() int {
 	if ch.beginsToVerify() {
 		return ch.settingsFirst
@@ -95,18 +95,18 @@ func (ch *change) verified() int {
 	return absent
 }
 
-// elsewhere reports whether what no rule is for is answered differently.
-func (ch *change) elsewhere() bool {
+// defaultDiffers reports whether the answer to requests that match no rule changes.
+func (ch *change) defaultDiffers() bool {
 	return ch.seen.Protocol != ch.want.Protocol || !lb.SameAction(ch.seen.Default, ch.want.Default)
 }
 
-// A parkingRule is a parking rule that is there or is made.
+// A parkingRule is an existing or new parking rule with its priority.
 type parkingRule struct {
 	priority int
 	rule     lb.Rule
 }
 
-// staysHTTPS reports whether a listener speaks TLS, and goes on doing so.
+// staysHTTPS reports whether a listener uses HTTPS before and after the plan.
 func (ch *change) staysHTTPS() bool {
 	return ch.seen != nil && ch.want != nil && ch.seen.Protocol == routing.HTTPS &&
 		ch.want.Protocol == routing.HTTPS

@@ -9,9 +9,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file sets listeners side by side: what is there and what is wanted on one port.
+// This file pairs the existing and the wanted listener of each port.
 
-// A comparison is a listener on both sides, with its rules merged and numbered.
+// A comparison is an existing and a wanted listener, with their rules merged and numbered.
 type comparison struct {
 	port int32
 	seen *lb.ObservedListener // nil for a port that opens
@@ -20,20 +20,20 @@ type comparison struct {
 	old   []lb.ObservedRule // of seen, without parking rules
 	lines []rulelist.Line
 	rulelist.Numbering
-	fits bool // whether the range of priorities holds the old and the new rules side by side
+	fits bool // whether the priorities suffice for the old and the new rules together
 }
 
-// compare compares all listeners of both sides, by port. One that has to be made anew is there
-// twice: as it closes, and as it opens.
+// compare pairs all listeners, by port. A listener that must be closed and opened again has two
+// comparisons.
 func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []comparison {
 	var out []comparison
-	reopened := reopens(seen, want, c)
+	reopened := portsToReopen(seen, want, c)
 	for i := range seen.Listeners {
 		s := &seen.Listeners[i]
 		if reopened[s.Port] || !slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
 			return w.Port == s.Port
 		}) {
-			out = append(out, comparison{port: s.Port, seen: s, old: served(s), fits: true})
+			out = append(out, comparison{port: s.Port, seen: s, old: servingRules(s), fits: true})
 		}
 	}
 	for i := range want.Listeners {
@@ -48,11 +48,11 @@ func compare(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) []compa
 	return out
 }
 
-// reopens are the ports that get another protocol and cannot change to it: where some of what they
-// do, or did, is done over one protocol only, no rule could be changed before or after that; where
-// they are to have several certificates, all but the first can only follow, and clients would be
-// shown that one meanwhile. They close before they open.
-func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
+// portsToReopen returns the ports that must close to change their protocol. If an old or new action
+// needs one protocol, its rule could change neither before nor after. If HTTPS needs several
+// certificates, those after the first are attached later, and meanwhile clients would see the
+// first.
+func portsToReopen(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int32]bool {
 	versions := map[lb.GroupID]routing.Version{}
 	for _, g := range seen.TargetGroups {
 		versions[g.ID] = g.Version
@@ -70,7 +70,8 @@ func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int
 		if s := seen.Listener(w.Port); s != nil && s.Protocol != w.Protocol {
 			rules := slices.Concat(s.Plain().Rules, w.Rules,
 				[]lb.Rule{{Action: s.Default}, {Action: w.Default}})
-			out[w.Port] = further(w.Certificates) > 0 || slices.ContainsFunc(rules, func(r lb.Rule) bool {
+			several := countFurther(w.Certificates) > 0
+			out[w.Port] = several || slices.ContainsFunc(rules, func(r lb.Rule) bool {
 				return bound(r.Action)
 			})
 		}
@@ -78,11 +79,11 @@ func reopens(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) map[int
 	return out
 }
 
-// compareRules merges and numbers the rules of a listener that is wanted.
+// compareRules merges and numbers the rules of a wanted listener.
 func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilities) comparison {
 	co := comparison{port: want.Port, seen: seen, want: want}
 	if seen != nil {
-		co.old = served(seen)
+		co.old = servingRules(seen)
 	}
 	old, numbers := make([]lb.Rule, 0, len(co.old)), make([]int, 0, len(co.old))
 	for _, r := range co.old {
@@ -96,14 +97,14 @@ func compareRules(seen *lb.ObservedListener, want *lb.Listener, c lb.Capabilitie
 // crowded reports whether the priorities do not suffice for the old and the new rules.
 func (co comparison) crowded() bool { return !co.fits }
 
-// served are the rules that answer requests, which parking rules do not.
-func served(l *lb.ObservedListener) []lb.ObservedRule {
+// servingRules returns the rules without parking rules.
+func servingRules(l *lb.ObservedListener) []lb.ObservedRule {
 	return slices.DeleteFunc(slices.Clone(l.Rules), func(r lb.ObservedRule) bool {
 		return plan.Parked(r.Rule)
 	})
 }
 
-// oldRules finds lines by their old rules.
+// oldRules returns an index of lines by their old rules.
 func (co comparison) oldRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
@@ -114,7 +115,7 @@ func (co comparison) oldRules(p *overlapCache) *index {
 	return &x
 }
 
-// newRules finds lines by their new rules.
+// newRules returns an index of lines by their new rules.
 func (co comparison) newRules(p *overlapCache) *index {
 	x := newIndex(p)
 	for i, l := range co.lines {
@@ -125,8 +126,8 @@ func (co comparison) newRules(p *overlapCache) *index {
 	return &x
 }
 
-// standard is the default certificate of a listener's certificates, if there are any.
-func standard(ids []lb.CertificateID) []lb.CertificateID { return ids[:min(1, len(ids))] }
+// defaultOf returns the default certificate of a listener, if it has any.
+func defaultOf(ids []lb.CertificateID) []lb.CertificateID { return ids[:min(1, len(ids))] }
 
-// further is the number of a listener's certificates besides its default one.
-func further(ids []lb.CertificateID) int { return max(0, len(ids)-1) }
+// countFurther returns the number of a listener's certificates besides its default one.
+func countFurther(ids []lb.CertificateID) int { return max(0, len(ids)-1) }

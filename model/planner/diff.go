@@ -1,5 +1,5 @@
-// Package planner makes an ordered list of steps from the load balancer that exists to the one that
-// is wanted. After each step every request is answered as before or as after the plan.
+// Package planner makes an ordered list of steps from the existing load balancer to the wanted one.
+// After each step, every request gets the answer of before or of after the plan.
 package planner
 
 import (
@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// Diff is what to do so that a load balancer becomes what is wanted. A nil seen is one that
-// does not exist. None is made that would have no listener.
+// Diff returns the plan from an existing load balancer to the wanted one. If seen is nil, it does
+// not exist. A load balancer without listeners is not created.
 func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan {
 	if seen == nil {
 		seen = &lb.Observed{Key: want.Key}
@@ -28,7 +28,7 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 		if !want.Withdrawn {
 			return p
 		}
-		want.Wanted = true // it stays, with nothing in it
+		want.Wanted = true // it stays, without listeners
 	}
 	if !seen.Exists && len(want.Listeners) == 0 {
 		want = lb.LoadBalancer{Key: want.Key}
@@ -54,8 +54,8 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 	}
 }
 
-// planWithinLimits plans as far as the limits permit. Parking, which takes places itself, is given
-// up where it is in the way.
+// planWithinLimits plans as many steps as the limits permit. It does not park target groups if
+// parking rules would exceed a limit.
 func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
 	known *overlapCache) schedule.Sequence {
 	seen, renewed := replaceCertificates(seen, want)
@@ -83,9 +83,9 @@ func planWithinLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 	return next
 }
 
-// planBeyondLimits plans without regard to limits, where what is wanted exceeds them itself. The
-// cloud will refuse a step, and its refusal names the routes. More rules than there are priorities
-// cannot even be planned.
+// planBeyondLimits plans without limits, for a wanted load balancer that exceeds them. The cloud
+// will refuse a step, and its error is reported for the routes. It returns no steps if there are
+// more rules than priorities.
 func planBeyondLimits(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
 	known *overlapCache) schedule.Sequence {
 	seen, renewed := replaceCertificates(seen, want)
@@ -132,8 +132,8 @@ func appendSteps(p plan.Plan, next schedule.Sequence) plan.Plan {
 	return p
 }
 
-// differences are all steps between two load balancers. Target groups are parked as the parking
-// mode says.
+// differences returns all steps between two load balancers. It parks target groups according to the
+// parking mode.
 func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, compared []comparison,
 	known *overlapCache, renewed []plan.ReplaceCertificate, parking parkingMode) *difference {
 	d := &difference{
@@ -150,10 +150,10 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 		d.deleteUnused(lb.LoadBalancer{})
 		return d
 	}
-	d.origins = origins(want)
-	d.certificates(renewed)
-	d.groups()
-	d.loadBalancer()
+	d.origins = originsByGroup(want)
+	d.importCertificates(renewed)
+	d.changeTargetGroups()
+	d.changeLoadBalancer()
 	d.addProtection()
 	for _, co := range compared {
 		d.changes = append(d.changes, newChange(co, known))
@@ -167,7 +167,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	for _, ch := range d.changes {
 		d.changeListener(ch)
 	}
-	d.redirects()
+	d.orderRedirects()
 	for _, ch := range d.changes {
 		if ch.staysHTTPS() {
 			d.removeCertificates(ch)
@@ -200,10 +200,10 @@ func (d *difference) deleteAll() {
 	}
 }
 
-// groups creates target groups that are missing, registers the first targets of those that
-// never had any, and corrects health checks.
-func (d *difference) groups() {
-	taken := 0 // by targets, of those that the load balancer can have
+// changeTargetGroups creates target groups that are missing, registers the first targets of those
+// that never had any, and corrects health checks.
+func (d *difference) changeTargetGroups() {
+	taken := 0 // number of targets, which the load balancer limits
 	for _, g := range d.want.TargetGroups {
 		if seen := d.seen.TargetGroup(g.ID); seen != nil && seen.Registered {
 			taken += len(d.caps.ChooseTargets(g.Targets, nil, 0))
@@ -216,7 +216,7 @@ func (d *difference) groups() {
 		case seen == nil:
 			at = d.add(plan.CreateTargetGroup{Group: g}, schedule.Places{schedule.Groups: 1})
 			d.tasks[at].Origin = d.origins[g.ID]
-		case differ(seen.Digest, g.Digest):
+		case digestsDiffer(seen.Digest, g.Digest):
 			t := d.add(plan.ModifyTargetGroup{Group: g}, schedule.Places{})
 			d.tasks[t].Origin = d.origins[g.ID]
 			if d.caps.Sticks(g) {
@@ -235,9 +235,9 @@ func (d *difference) groups() {
 	}
 }
 
-// loadBalancer creates the load balancer, once the account has room for one of its target groups at
-// least, or corrects its settings.
-func (d *difference) loadBalancer() {
+// changeLoadBalancer creates the load balancer, after its first target group, so that the account
+// has room for one, or corrects its settings.
+func (d *difference) changeLoadBalancer() {
 	switch {
 	case !d.seen.Exists:
 		first := slices.IndexFunc(d.tasks, func(t schedule.Task) bool {
@@ -246,7 +246,7 @@ func (d *difference) loadBalancer() {
 		})
 		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: d.want}, schedule.Places{},
 			first)
-	case differ(d.seen.Digest, d.want.Digest):
+	case digestsDiffer(d.seen.Digest, d.want.Digest):
 		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{})
 		if d.seen.Digest == "" { // it was never finished
 			d.loadBalancerReady = d.firewallUnused
@@ -254,8 +254,8 @@ func (d *difference) loadBalancer() {
 	}
 }
 
-// deleteUnused deletes target groups, certificates and the firewall where they are not wanted, once
-// nothing names them.
+// deleteUnused deletes unwanted target groups, certificates and firewalls, after the last use of
+// each.
 func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	if d.seen.Firewall != "" && (want.Empty() || len(want.Settings.SecurityGroups) > 0) {
 		d.add(plan.DeleteFirewall{Key: d.seen.Key}, schedule.Places{}, d.firewallUnused)
@@ -277,13 +277,13 @@ func (d *difference) deleteUnused(want lb.LoadBalancer) {
 	}
 }
 
-// origins are the routes that forward to each target group.
-func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
+// originsByGroup returns the routes that forward to each target group.
+func originsByGroup(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
 	out, known := map[lb.GroupID][]diag.Source{}, map[lb.GroupID]map[diag.Source]bool{}
-	for _, together := range forwarded(want) {
+	for _, together := range forwardingsOf(want) {
 		for _, g := range together.groups {
 			if out[g] == nil {
-				out[g] = slices.Clip(together.origin) // most groups are alone, or always among the same
+				out[g] = slices.Clip(together.origin) // most groups are in one forwarding only
 				continue
 			}
 			if known[g] == nil {
@@ -302,17 +302,16 @@ func origins(want lb.LoadBalancer) map[lb.GroupID][]diag.Source {
 	return out
 }
 
-// A forwarding is target groups between which requests are divided, and the routes for which they
-// are.
+// A forwarding is a set of target groups that share requests, with its routes.
 type forwarding struct {
 	groups []lb.GroupID
 	origin []diag.Source
 	known  map[diag.Source]bool
 }
 
-// forwarded are all that rules have, in the order of the rules. A Backend of many Services has one
-// forwarding, however many rules and routes lead to it.
-func forwarded(want lb.LoadBalancer) []*forwarding {
+// forwardingsOf returns the forwardings of all rules, in their order. A Backend of many Services
+// has one forwarding, shared by all its rules and routes.
+func forwardingsOf(want lb.LoadBalancer) []*forwarding {
 	var out []*forwarding
 	by := map[string]*forwarding{}
 	for _, l := range want.Listeners {

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file is the steps between two load balancers while they are collected. Which step waits for
-// which, and what would happen if it did not:
+// This file collects the steps between two load balancers. The table has which step waits for
+// which, and what would happen otherwise:
 //
 //	step                    waits for                               or else
 //	------------------------------------------------------------------------------------------
@@ -68,12 +68,12 @@ import (
 //	delete firewall         the load balancer is deleted, or its    the cloud refuses
 //	                        settings name others
 //
-// Besides, at a limit whatever takes a place waits for what makes it (package schedule).
+// At a limit, steps that take a place also wait for steps that free one (package schedule).
 
-// absent is the index of a task or a rule that there is none of.
+// absent is the index of a missing task or rule.
 const absent = rulelist.Absent
 
-// add adds a task behind others, those that are absent left out, and returns its index.
+// add adds a task that waits for others, except absent ones, and returns its index.
 func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
 	t := schedule.Task{Step: s, Places: u}
 	for _, a := range after {
@@ -85,7 +85,7 @@ func (d *difference) add(s plan.Step, u schedule.Places, after ...int) int {
 	return len(d.tasks) - 1
 }
 
-// A difference is the steps between two load balancers, in the making.
+// A difference holds the steps between two load balancers while they are collected.
 type difference struct {
 	seen     *lb.Observed
 	want     lb.LoadBalancer
@@ -93,33 +93,33 @@ type difference struct {
 	overlaps *overlapCache
 	tasks    []schedule.Task
 
-	// creates the load balancer or finishes it, or absent
+	// the task that creates or completes the load balancer; or absent
 	loadBalancerReady int
-	// after it, the web ACL that is wanted stands there, or absent
+	// the task that associates the wanted web ACL; or absent
 	webACLReady int
-	// after it, nothing stands behind the firewall, or absent
+	// the task after which the firewall is unused; or absent
 	firewallUnused int
-	// brings the certificate: imports it, or replaces another one with it
+	// the task that imports the certificate, or replaces another one with it
 	imported   map[lb.CertificateID]int
-	registered map[lb.GroupID]int // after it, a group has its first targets
-	healthy    map[lb.GroupID]int // after it, a group has a healthy target
-	// has a group keep clients with a target from now on
+	registered map[lb.GroupID]int // the task after which a group has its first targets
+	healthy    map[lb.GroupID]int // the task after which a group has a healthy target
+	// the task that makes a group sticky
 	sticky      map[lb.GroupID]int
-	notSticky   map[lb.GroupID]int           // has a group keep no clients, if it did
-	stopNaming  map[lb.GroupID][]int         // these stop naming a group
-	startNaming map[lb.GroupID][]int         // these begin to name a group
-	detached    map[lb.CertificateID][]int   // these stop naming a certificate
-	origins     map[lb.GroupID][]diag.Source // the routes behind a group
+	notSticky   map[lb.GroupID]int           // the task that makes a group not sticky
+	stopNaming  map[lb.GroupID][]int         // the tasks that stop naming a group
+	startNaming map[lb.GroupID][]int         // the tasks that begin to name a group
+	detached    map[lb.CertificateID][]int   // the tasks that stop naming a certificate
+	origins     map[lb.GroupID][]diag.Source // the routes of a group
 	changes     []*change
 
 	inUse         map[lb.GroupID]bool // a rule names the group before the plan
 	parked        bool                // some steps park target groups
-	parkedHealthy map[lb.GroupID]int  // after it, a parking rule names a group that is healthy
+	parkedHealthy map[lb.GroupID]int  // the task after which a parking rule names a healthy group
 }
 
-// targetsOf are the tasks after which an action's target groups can be forwarded to: they have
-// targets, if the requests are answered already, healthy ones, and keep no clients where it does
-// not.
+// targetsOf returns the tasks that must precede forwarding to an action's target groups: they need
+// targets, healthy ones if the requests are answered already, and must not be sticky if the action
+// is not.
 func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 	var tasks []int
 	for _, g := range a.Groups() {
@@ -137,15 +137,15 @@ func (d *difference) targetsOf(a lb.Action, answered bool) []int {
 	return tasks
 }
 
-// addNaming notes that a task makes a rule or default name its target groups.
+// addNaming records that after a task a rule or default action names the target groups of a.
 func (d *difference) addNaming(t int, a lb.Action) {
 	for _, g := range a.Groups() {
 		d.startNaming[g] = append(d.startNaming[g], t)
 	}
 }
 
-// removeNaming notes that a task makes a rule or default stop naming its target groups. A group
-// that has been shared without keeping clients can do so from then on.
+// removeNaming records that after a task a rule or default action no longer names the target groups
+// of a. A group that must not be sticky because of that action can be sticky after it.
 func (d *difference) removeNaming(t int, a lb.Action) {
 	for _, g := range a.Groups() {
 		d.stopNaming[g] = append(d.stopNaming[g], t)
@@ -155,16 +155,16 @@ func (d *difference) removeNaming(t int, a lb.Action) {
 	}
 }
 
-// prefer puts a task behind another if that is possible.
+// prefer makes a task wait for another if possible.
 func (d *difference) prefer(later, earlier int) {
 	if later != earlier {
 		d.tasks[later].Preferred = append(d.tasks[later].Preferred, earlier)
 	}
 }
 
-// differ reports whether settings differ. A digest of another version does not tell; one that
-// is missing tells that the settings were not written to the end.
-func differ(seen, want lb.Digest) bool {
+// digestsDiffer reports whether settings differ. It returns false for digests of different
+// versions, and true for a missing one: then the settings were not written completely.
+func digestsDiffer(seen, want lb.Digest) bool {
 	return seen != want && (seen == "" || version(seen) == version(want))
 }
 

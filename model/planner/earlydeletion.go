@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file chooses what to delete before its successor exists, where a limit leaves no other way.
+// This file chooses a rule to delete before its successor exists, if a limit requires this.
 
 // An earlyDeletion is a step that deletes a rule before its successor exists.
 type earlyDeletion struct {
@@ -20,7 +20,7 @@ type earlyDeletion struct {
 	diagnostic diag.Diagnostic
 }
 
-// chooseEarlyDeletion chooses a rule to delete first, by what is lacking.
+// chooseEarlyDeletion chooses a rule to delete first, by the limit that is reached.
 func chooseEarlyDeletion(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities,
 	lacking [schedule.Kinds]bool) (earlyDeletion, bool) {
 	all := compare(seen, want, c)
@@ -40,9 +40,8 @@ func chooseEarlyDeletion(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilit
 	return earlyDeletion{}, false
 }
 
-// earlyRule chooses a rule that is to be deleted anyway: one whose requests then meet the default
-// or what they would meet anyway, or else the one furthest down, or else all those of a port that
-// closes anyway.
+// earlyRule chooses a rule among those to delete: one whose requests then get the default action or
+// their next answer, else the last one, else all rules of a port that closes.
 func earlyRule(all []comparison, key lb.Key, c lb.Capabilities) (earlyDeletion, bool) {
 	because := fmt.Sprintf("All %d rules are in use", c.Rules)
 	var found earlyDeletion
@@ -70,8 +69,8 @@ func earlyRule(all []comparison, key lb.Key, c lb.Capabilities) (earlyDeletion, 
 	return found, ok
 }
 
-// earlyRuleOfGroup chooses a rule that forwards to a target group that is to be deleted, of these
-// the group that the fewest rules use: all of them must be deleted before it can be.
+// earlyRuleOfGroup chooses a rule of the target group to delete that the fewest rules use: all of
+// these must be deleted before the group.
 func earlyRuleOfGroup(all []comparison, seen *lb.Observed, want lb.LoadBalancer,
 	c lb.Capabilities) (earlyDeletion, bool) {
 	because := fmt.Sprintf("All %d target groups are in use", c.TargetGroups)
@@ -102,7 +101,7 @@ func earlyRuleOfGroup(all []comparison, seen *lb.Observed, want lb.LoadBalancer,
 	return found, fewest > 0
 }
 
-// deleteDefaultEarly replaces the default action early: until all else is done, it answers 503.
+// deleteDefaultEarly replaces the default action early: it answers 503 until the plan is done.
 func deleteDefaultEarly(key lb.Key, co comparison, because string) earlyDeletion {
 	if co.want == nil {
 		return earlyDeletion{plan.DeleteListener{Port: co.port},
@@ -117,7 +116,7 @@ func deleteDefaultEarly(key lb.Key, co comparison, because string) earlyDeletion
 			"answers 503.", because, co.port))}
 }
 
-// coversAnother reports whether the first of some rules covers a later one with another action.
+// coversAnother reports whether the first rule of a list covers a later one with another action.
 func coversAnother(list []lb.ObservedRule, d lb.Dialect) bool {
 	for _, r := range list[1:] {
 		if !lb.SameAction(r.Action, list[0].Action) && lb.Overlap(r.Rule, list[0].Rule, d) {
@@ -140,7 +139,8 @@ func deleteFirst(key lb.Key, message string) diag.Diagnostic {
 		Source: plan.SourceOf(key), Message: message}
 }
 
-// targetsUnchecked says that target groups take over requests though their health is not known.
+// targetsUnchecked returns the diagnostic for target groups of unknown health that take over
+// requests.
 func targetsUnchecked(key lb.Key) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unparked, Source: plan.SourceOf(key),
 		Message: "There is no room for a rule that has targets checked before requests are sent to " +
@@ -148,13 +148,14 @@ func targetsUnchecked(key lb.Key) diag.Diagnostic {
 			"is over."}
 }
 
-// settingsUnread says that settings could not be compared with the wanted ones.
+// settingsUnread returns the diagnostic for settings that could not be compared with the wanted
+// ones.
 func settingsUnread(key lb.Key, why string) diag.Diagnostic {
 	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.Unread, Source: plan.SourceOf(key),
 		Message: "Settings could not be read, and are assumed to be as they were written: " + why}
 }
 
-// stepComesEarly says that a step is taken before one that should come first.
+// stepComesEarly returns the diagnostic for a step that runs before one that should come first.
 func stepComesEarly(key lb.Key, s plan.Step) diag.Diagnostic {
 	if s, ok := s.(plan.DetachCertificate); ok {
 		return deleteFirst(key,

@@ -13,16 +13,16 @@ import (
 )
 
 // This file finds foreign rules: rules in listeners of the operator that are neither wanted nor
-// were made for an earlier plan. A person or another tool created them. They are reported, and
-// deleted like any unwanted rule, unless the class says that they stay.
+// from an earlier plan. A person or another tool created them. They are reported, and deleted like
+// other unwanted rules unless the class keeps them.
 
-// A ForeignRule is such a rule.
+// A ForeignRule is a rule that was not created by the operator.
 type ForeignRule struct {
 	Port int32
 	lb.ObservedRule
 }
 
-// ForeignRules are the rules that are there, not wanted, and not known to be ours.
+// ForeignRules returns the existing rules that are neither wanted nor known to be ours.
 func ForeignRules(seen *lb.Observed, want lb.LoadBalancer,
 	ours func(port int32, r lb.Rule) bool) []ForeignRule {
 	var out []ForeignRule
@@ -40,13 +40,13 @@ func ForeignRules(seen *lb.Observed, want lb.LoadBalancer,
 	return out
 }
 
-// RuleDigest stands for a rule of a port where rules are remembered.
+// RuleDigest returns a digest of a rule of a port, for records.
 func RuleDigest(port int32, r lb.Rule) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d %s", port, r.Key()))
 	return hex.EncodeToString(sum[:6])
 }
 
-// HasDigest reports whether a rule is one of those that some digests stand for.
+// HasDigest returns a function that reports whether the digest of a rule is in a list.
 func HasDigest(digests []string) func(port int32, r lb.Rule) bool {
 	set := make(map[string]bool, len(digests))
 	for _, d := range digests {
@@ -55,8 +55,8 @@ func HasDigest(digests []string) func(port int32, r lb.Rule) bool {
 	return func(port int32, r lb.Rule) bool { return set[RuleDigest(port, r)] }
 }
 
-// MissesRules reports whether a rule that is wanted is not there. Then something has changed since
-// rules were last written, and some that are not wanted any more may be ours.
+// MissesRules reports whether a wanted rule does not exist. Then the wanted rules have changed
+// since they were last written, and some unwanted rules may be ours.
 func MissesRules(seen *lb.Observed, want lb.LoadBalancer) bool {
 	return slices.ContainsFunc(want.Listeners, func(w lb.Listener) bool {
 		there := map[string]bool{}
@@ -70,7 +70,7 @@ func MissesRules(seen *lb.Observed, want lb.LoadBalancer) bool {
 }
 
 // KeepForeignRules returns the wanted load balancer with foreign rules added, on ports that it has.
-// Each stays behind the rule that it follows now, if that rule stays.
+// Each stays after the rule that it now follows, if that rule stays.
 func KeepForeignRules(want lb.LoadBalancer, seen *lb.Observed,
 	foreign []ForeignRule) lb.LoadBalancer {
 	want.Listeners = slices.Clone(want.Listeners)
@@ -89,7 +89,7 @@ func KeepForeignRules(want lb.LoadBalancer, seen *lb.Observed,
 	return want
 }
 
-// mergeForeignRules puts the foreign ones of the existing rules among those that are wanted.
+// mergeForeignRules inserts the foreign rules of the existing ones into the wanted ones.
 func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
 	foreign func(lb.ObservedRule) bool) []lb.Rule {
 	old := make([]lb.Rule, len(there))
@@ -98,7 +98,7 @@ func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
 	}
 	stay := rulelist.Anchors(old, want, lb.Rule.Key)
 	var out []lb.Rule
-	done := 0 // of what is wanted
+	done := 0 // number of wanted rules that were added
 	for i, r := range there {
 		if len(stay) > 0 && stay[0].Old == i {
 			out = append(out, want[done:stay[0].New+1]...)
@@ -111,7 +111,7 @@ func mergeForeignRules(want []lb.Rule, there []lb.ObservedRule,
 	return append(out, want[done:]...)
 }
 
-// Notice says whether a foreign rule stays or is deleted.
+// Notice returns the diagnostic for a foreign rule, which stays or is deleted.
 func (s ForeignRule) Notice(key lb.Key, stays bool) diag.Diagnostic {
 	fate := "it is removed, for it lies in a listener of ours; unknownRules: Keep of the class has " +
 		"such rules stay"

@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file keeps what a cloud knows of the health of a target group while the rules change that
-// name it. A cloud checks the health of a group only while a rule names it, and begins anew with
-// one that was named by none, however briefly: requests are answered 503 meanwhile. So the last
-// rules that name a healthy group are deleted once another rule names it.
+// This file makes sure that a rule names each healthy target group at all times. A cloud checks the
+// health of a group only while a rule names it. After the shortest gap, it begins anew, and
+// meanwhile requests get 503. So the last rules that name a healthy group are deleted after another
+// rule names it.
 
-// handOver has the tasks that stop naming a healthy group wait for one that begins to, where that
-// does not wait for any of them: where two paths exchange their groups, it does.
+// handOver makes tasks that stop naming a healthy group wait for one that begins to name it, unless
+// that one waits for them, as when two paths exchange their groups.
 func (d *difference) handOver() {
 	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
@@ -37,27 +37,27 @@ func (d *difference) handOver() {
 	}
 }
 
-// A handover is a healthy group that some steps stop naming and others begin to. It has the places
-// of the last step of the former, and of the first of the latter; absent if there is none.
+// A handover is a healthy group that some steps stop naming and others begin to name. Last is the
+// index of the last step that stops, first that of the first step that begins, or absent.
 type handover struct {
 	group       lb.GroupID
 	last, first int
 }
 
-// handovers returns those of the groups that no rule names all the time.
+// handovers returns the handovers of groups that no rule names at all times.
 func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 	kept := d.alwaysNamed()
 	place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
 	lacks := func(t int) bool { return !by.Has(t) }
 	for _, g := range d.want.TargetGroups {
-		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.unparks)
+		leave := slices.DeleteFunc(slices.Clone(d.stopNaming[g.ID]), d.deletesNewParkingRule)
 		take := d.startNaming[g.ID]
 		if seen := d.seen.TargetGroup(g.ID); seen == nil || !seen.Ready || kept[g.ID] ||
 			len(leave) == 0 {
 			continue
 		}
 		if slices.ContainsFunc(leave, lacks) {
-			continue // it is named yet
+			continue // a rule still names it
 		}
 		if held, ok := d.parkedHealthy[g.ID]; ok {
 			take = append(slices.Clip(take), held)
@@ -71,35 +71,35 @@ func (d *difference) handovers(by schedule.Sequence) (out []handover) {
 	return out
 }
 
-// gap reports whether no rule names the group for a while.
-func (h handover) gap() bool { return h.first == absent || h.first >= h.last }
+// leavesGap reports whether for some time no rule names the group.
+func (h handover) leavesGap() bool { return h.first == absent || h.first >= h.last }
 
-// uncheckedMeanwhile are the healthy groups that no rule names for a while, as limits do not permit
-// another order or there is none, and that take over requests which targets answer now.
+// uncheckedMeanwhile returns the healthy groups that for some time no rule names, because limits or
+// the other steps permit no better order, and that take over requests which targets answer now.
 func (d *difference) uncheckedMeanwhile(by schedule.Sequence) (out []lb.GroupID) {
 	for _, h := range d.handovers(by) {
-		if h.gap() && d.takesOver(h.group) {
+		if h.leavesGap() && d.takesOver(h.group) {
 			out = append(out, h.group)
 		}
 	}
 	return out
 }
 
-// keepNamed has the last step that stops naming a healthy group wait for the first one that begins
-// to, where the steps come in this order though neither waits for the other. They could be carried
-// out side by side.
+// keepNamed makes the last step that stops naming a healthy group wait for the first one that
+// begins to name it, if they are in this order but independent. Otherwise they could run in
+// parallel.
 func (d *difference) keepNamed(by schedule.Sequence) {
 	for _, h := range d.handovers(by) {
-		if after := by.Steps[h.last].After; !h.gap() && !slices.Contains(after, h.first) {
+		if after := by.Steps[h.last].After; !h.leavesGap() && !slices.Contains(after, h.first) {
 			by.Steps[h.last].After = append(slices.Clip(after), h.first)
 			slices.Sort(by.Steps[h.last].After)
 		}
 	}
 }
 
-// unparks reports whether a task deletes a parking rule that the plan creates.
-func (d *difference) unparks(task int) bool {
-	s, _ := d.tasks[task].Step.(plan.DeleteRule) // the rule of another step is empty
+// deletesNewParkingRule reports whether a task deletes a parking rule that the plan creates.
+func (d *difference) deletesNewParkingRule(task int) bool {
+	s, _ := d.tasks[task].Step.(plan.DeleteRule) // for other steps, the rule is empty
 	if !plan.Parked(s.Rule) {
 		return false
 	}
@@ -107,7 +107,7 @@ func (d *difference) unparks(task int) bool {
 	return l == nil || l.Rule(s.Priority) == nil
 }
 
-// takesOver reports whether requests that targets answer now are to be sent to a group.
+// takesOver reports whether a group is to get requests that targets answer now.
 func (d *difference) takesOver(g lb.GroupID) bool {
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
@@ -127,14 +127,14 @@ func (d *difference) takesOver(g lb.GroupID) bool {
 	return false
 }
 
-// waitFor has tasks wait for another one, as far as limits permit.
+// waitFor makes tasks wait for another one, if limits permit.
 func (d *difference) waitFor(tasks []int, before int) {
 	for _, t := range tasks {
 		d.tasks[t].Optional = append(d.tasks[t].Optional, before)
 	}
 }
 
-// alwaysNamed are the groups that a rule or a default action names all the time.
+// alwaysNamed returns the groups that a rule or a default action names at all times.
 func (d *difference) alwaysNamed() map[lb.GroupID]bool {
 	out := map[lb.GroupID]bool{}
 	both := func(old, next lb.Action) {
@@ -159,7 +159,8 @@ func (d *difference) alwaysNamed() map[lb.GroupID]bool {
 	return out
 }
 
-// predecessors tells which tasks a task waits for, itself included.
+// predecessors returns a function that reports whether a task is a predecessor of this one, or this
+// one.
 func (d *difference) predecessors(task int) func(int) bool {
 	known := map[int]bool{task: true}
 	for open := []int{task}; len(open) > 0; {

@@ -127,7 +127,7 @@ func TestGaps(t *testing.T) {
 		first, last int
 		want        bool
 	}{{0, 1, false}, {1, 1, true}, {2, 1, true}, {absent, 1, true}} {
-		if got := (handover{first: tt.first, last: tt.last}).gap(); got != tt.want {
+		if got := (handover{first: tt.first, last: tt.last}).leavesGap(); got != tt.want {
 			t.Errorf("first named by step %d, and last by step %d: %t", tt.first, tt.last, got)
 		}
 	}
@@ -160,7 +160,7 @@ func TestRulesThatUnpark(t *testing.T) {
 		{"another step", plan.CreateRule{Port: 80, Priority: 50000, Rule: parking}, false},
 	} {
 		d := &difference{seen: seen}
-		if got := d.unparks(d.add(tt.step, schedule.Places{})); got != tt.want {
+		if got := d.deletesNewParkingRule(d.add(tt.step, schedule.Places{})); got != tt.want {
 			t.Errorf("%s: %t", tt.why, got)
 		}
 	}

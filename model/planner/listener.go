@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file turns what differs about one listener into steps.
+// This file plans the steps of one listener.
 
 // openPort opens a port that is missing.
 func (d *difference) openPort(ch *change) {
@@ -19,14 +19,14 @@ func (d *difference) openPort(ch *change) {
 	after := append([]int{d.loadBalancerReady, d.webACLReady}, d.importsOf(ch.want.Certificates)...)
 	after = append(after, d.targetsOf(ch.want.Default, false)...)
 	ch.ready = d.add(plan.CreateListener{Listener: *ch.want},
-		schedule.Places{schedule.Listeners: 1, schedule.Certificates: further(ch.want.Certificates),
-			schedule.Verifying: one(ch.want.Verifies)}, after...)
-	d.tasks[ch.ready].Origin = askers(*ch.want)
+		schedule.Places{schedule.Listeners: 1, schedule.Certificates: countFurther(ch.want.Certificates),
+			schedule.Verifying: countIf(ch.want.Verifies)}, after...)
+	d.tasks[ch.ready].Origin = originsOf(*ch.want)
 	d.addNaming(ch.ready, ch.want.Default)
 	ch.steps = append(ch.steps, move{entry{at: ch.ready}, absent, rulelist.Added})
 }
 
-// changeListener plans everything else about a port.
+// changeListener plans all other changes of a port.
 func (d *difference) changeListener(ch *change) {
 	switch {
 	case ch.want == nil:
@@ -39,16 +39,17 @@ func (d *difference) changeListener(ch *change) {
 		d.addCertificates(ch)
 	}
 	order := newRuleOrder(d.overlaps)
-	turned := d.topDown(ch, order)
+	switched := d.addGrowingRules(ch, order)
 	if ch.seen != nil {
-		d.settings(ch, order)
+		d.changeSettings(ch, order)
 	}
-	d.bottomUp(ch, order, turned)
+	d.addShrinkingRules(ch, order, switched)
 }
 
-// topDown is the pass that makes new rules answer. It returns the lines that have turned.
-func (d *difference) topDown(ch *change, order *ruleOrder) map[int]entry {
-	turned := map[int]entry{}
+// addGrowingRules plans the rules that are added, widened or switched, from the first to the last.
+// It returns the switched ones by line.
+func (d *difference) addGrowingRules(ch *change, order *ruleOrder) map[int]entry {
+	switched := map[int]entry{}
 	for i, l := range ch.lines {
 		if l.Change != rulelist.Added && l.Change != rulelist.Widened && l.Change != rulelist.Switched {
 			continue
@@ -59,47 +60,48 @@ func (d *difference) topDown(ch *change, order *ruleOrder) map[int]entry {
 				d.takesServedRequests(ch, i)), d.certificatesFor(ch, e.rule)...)
 		after = append(after, d.webACLReady, ch.verified())
 		if l.Change == rulelist.Switched {
-			turned[i] = e
+			switched[i] = e
 			after = append(after, order.predecessors(e.rule)...)
 		} else {
 			after = append(after, order.place(e)...)
 		}
 		if l.Change == rulelist.Added {
-			d.rule(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+			d.addRuleStep(ch, i, e, plan.CreateRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
 				schedule.Places{schedule.Rules: 1}, after)
 		} else {
-			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
 				schedule.Places{}, after)
 		}
 	}
-	return turned
+	return switched
 }
 
-// bottomUp is the pass that takes old rules away.
-func (d *difference) bottomUp(ch *change, order *ruleOrder, turned map[int]entry) {
+// addShrinkingRules plans the rules that are removed or narrowed, from the last to the first.
+func (d *difference) addShrinkingRules(ch *change, order *ruleOrder, switched map[int]entry) {
 	for i := len(ch.lines) - 1; i >= 0; i-- {
 		l := ch.lines[i]
 		if l.Change == rulelist.Switched {
-			order.add(turned[i])
+			order.add(switched[i])
 		}
 		if l.Change != rulelist.Removed && l.Change != rulelist.Narrowed {
 			continue
 		}
 		e := entry{at: len(d.tasks), rule: ch.old[l.Old].Rule}
 		after := append(order.place(e), d.webACLReady, ch.verified())
-		after = append(after, d.healthOfLaidOpen(ch, i)...)
+		after = append(after, d.healthOfExposed(ch, i)...)
 		if l.Change == rulelist.Removed {
-			d.rule(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
+			d.addRuleStep(ch, i, e, plan.DeleteRule{Port: ch.port, Priority: ch.Priority[i], Rule: e.rule},
 				schedule.Places{schedule.Rules: -1}, after)
 		} else {
-			d.rule(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i],
+			d.addRuleStep(ch, i, e, plan.ModifyRule{Port: ch.port, Priority: ch.Priority[i],
 				Rule: ch.want.Rules[l.New]}, schedule.Places{}, after)
 		}
 	}
 }
 
-// rule adds a step about one line.
-func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Places, after []int) {
+// addRuleStep adds the step of one line.
+func (d *difference) addRuleStep(ch *change, i int, e entry, s plan.Step, u schedule.Places,
+	after []int) {
 	l := ch.lines[i]
 	d.add(s, u, append(after, ch.ready)...)
 	if l.New != absent {
@@ -112,12 +114,12 @@ func (d *difference) rule(ch *change, i int, e entry, s plan.Step, u schedule.Pl
 	ch.steps = append(ch.steps, move{e, i, l.Change})
 }
 
-// closePort deletes the listener, and its rules with it.
+// closePort deletes the listener with its rules.
 func (d *difference) closePort(ch *change) {
 	t := d.add(plan.DeleteListener{Port: ch.port},
 		schedule.Places{schedule.Rules: -len(ch.seen.Rules), schedule.Listeners: -1,
-			schedule.Certificates: -further(ch.seen.Certificates),
-			schedule.Verifying:    -one(ch.seen.Verifies)})
+			schedule.Certificates: -countFurther(ch.seen.Certificates),
+			schedule.Verifying:    -countIf(ch.seen.Verifies)})
 	d.removeNaming(t, ch.seen.Default)
 	for _, r := range ch.seen.Rules {
 		d.removeNaming(t, r.Action)
@@ -127,20 +129,20 @@ func (d *difference) closePort(ch *change) {
 	}
 	ch.steps = append(ch.steps, move{entry{at: t}, absent, rulelist.Removed})
 	for _, next := range d.changes {
-		if next.port == ch.port && next != ch { // it speaks another protocol
+		if next.port == ch.port && next != ch { // it opens again with another protocol, after this step
 			d.tasks[next.ready].After = append(d.tasks[next.ready].After, t)
 		}
 	}
 }
 
-// settings corrects a listener's protocol, settings and default action. It comes between the two
-// passes over the rules if requests are answered differently for it.
-func (d *difference) settings(ch *change, order *ruleOrder) {
+// changeSettings corrects a listener's protocol, settings and default action. If it changes
+// answers, its step is placed between the two passes over the rules.
+func (d *difference) changeSettings(ch *change, order *ruleOrder) {
 	seen, want := ch.seen, ch.want
-	elsewhere := ch.elsewhere()
+	elsewhere := ch.defaultDiffers()
 	at := absent
-	if elsewhere || ch.settingsFirst == absent && differ(seen.Digest, want.Digest) {
-		after := append(d.importsOf(standard(want.Certificates)), ch.settingsFirst)
+	if elsewhere || ch.settingsFirst == absent && digestsDiffer(seen.Digest, want.Digest) {
+		after := append(d.importsOf(defaultOf(want.Certificates)), ch.settingsFirst)
 		if elsewhere {
 			after = append(after, order.placeBarrier(len(d.tasks))...)
 			after = append(after, d.targetsOf(want.Default, d.defaultTakesServedRequests(ch))...)
@@ -152,20 +154,20 @@ func (d *difference) settings(ch *change, order *ruleOrder) {
 			u = ch.verification()
 		}
 		at = d.add(plan.ModifyListener{Listener: *want}, u, after...)
-		d.tasks[at].Origin = askers(*want)
+		d.tasks[at].Origin = originsOf(*want)
 		d.addNaming(at, want.Default)
 		d.removeNaming(at, seen.Default)
 	}
 	if seen.Protocol == routing.HTTPS && want.Protocol != routing.HTTPS {
-		d.tasks[at].Places[schedule.Certificates] = -further(seen.Certificates)
+		d.tasks[at].Places[schedule.Certificates] = -countFurther(seen.Certificates)
 		for _, id := range seen.Certificates {
 			d.detached[id] = append(d.detached[id], at)
 		}
 	}
 }
 
-// askers returns each route that a port has rules for once. A route may have several rules.
-func askers(l lb.Listener) []diag.Source {
+// originsOf returns the sources of all rules of a listener, without duplicates.
+func originsOf(l lb.Listener) []diag.Source {
 	var out []diag.Source
 	named := map[diag.Source]bool{}
 	for _, r := range l.Rules {

@@ -7,16 +7,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// A ruleOrder finds out which steps of one listener must keep their order: those whose rules a
-// request can match both. Where a rule may overlap too many others to compare, its step becomes a
-// barrier, which waits for all steps since the last barrier and which all later steps wait for.
+// A ruleOrder finds the steps of one listener that must keep their order: those whose rules
+// overlap. If a rule may overlap too many others to compare, its step becomes a barrier: it waits
+// for all steps since the last barrier, and all later steps wait for it.
 type ruleOrder struct {
 	index
 	barrier int // the last one, or absent
 }
 
-// mostCompared is how many rules a rule is compared with at most: twice what a listener usually may
-// have, so that at a limit no step waits for another without need.
+// mostCompared is the most rules that a rule is compared with: twice the usual limit of a listener,
+// so that at that limit no step waits without need.
 const mostCompared = 200
 
 func newRuleOrder(p *overlapCache) *ruleOrder {
@@ -24,7 +24,7 @@ func newRuleOrder(p *overlapCache) *ruleOrder {
 		barrier: absent}
 }
 
-// place puts a task behind those that it must wait for, and returns these.
+// place adds a task, and returns the tasks that it must wait for.
 func (l *ruleOrder) place(e entry) []int {
 	if len(l.candidates(e.rule)) > mostCompared {
 		return l.placeBarrier(e.at)
@@ -34,7 +34,7 @@ func (l *ruleOrder) place(e entry) []int {
 	return after
 }
 
-// predecessors returns what a task must wait for, and lets nothing wait for the task.
+// predecessors returns the tasks that a rule's task must wait for, without adding the task.
 func (l *ruleOrder) predecessors(r lb.Rule) []int {
 	after := l.overlapping(r)
 	if l.barrier != absent {
@@ -43,7 +43,7 @@ func (l *ruleOrder) predecessors(r lb.Rule) []int {
 	return after
 }
 
-// placeBarrier makes a task a barrier, and returns what it must wait for.
+// placeBarrier makes a task a barrier, and returns the tasks that it must wait for.
 func (l *ruleOrder) placeBarrier(task int) []int {
 	var after []int
 	for _, e := range l.entries {
@@ -56,18 +56,17 @@ func (l *ruleOrder) placeBarrier(task int) []int {
 	return after
 }
 
-// An index finds the rules that a request can match besides a given one. Rules that name plain
-// hosts are compared only with rules for the same hosts and with rules without plain hosts.
+// An index finds the rules that overlap a given one. Rules with plain hosts are compared only with
+// rules for the same hosts and with rules without plain hosts.
 type index struct {
 	overlaps *overlapCache
 	entries  []entry
-	extents  []*lb.Extent     // of their rules, once they are asked for
+	extents  []*lb.Extent     // of their rules, made when needed
 	byHost   map[string][]int // of plain hosts, positions in entries
-	anyHost  []int            // positions of those that cross every lane
+	anyHost  []int            // positions of rules without plain hosts
 }
 
-// An entry is a rule, or the requests that a task concerns, and what it is found for: a task or
-// a line.
+// An entry is a rule, with the index of its task or line.
 type entry struct {
 	at   int
 	rule lb.Rule
@@ -87,7 +86,7 @@ func (x *index) add(e entry) {
 	}
 }
 
-// overlapping is what the entries that overlap a rule are found for, in the order of entry.
+// overlapping returns the indices of the entries that overlap a rule, in the order of entry.
 func (x *index) overlapping(r lb.Rule) []int {
 	var out []int
 	own := x.overlaps.extent(r)
@@ -120,8 +119,7 @@ func (x *index) candidates(r lb.Rule) []int {
 	return slices.Compact(near)
 }
 
-// An overlapCache remembers which rules overlap, because that can take long to find out and is
-// asked again and again.
+// An overlapCache caches which rules overlap, because this can be slow and is needed often.
 type overlapCache struct {
 	dialect lb.Dialect
 	extents map[string]*lb.Extent // by conditions
@@ -137,8 +135,8 @@ func (p *overlapCache) overlap(a,
 	return p.extentsOverlap(p.extent(a), p.extent(b))
 }
 
-// extentsOverlap reports whether the rules of two extents overlap. What lists of texts tell is
-// found out again each time: there can be millions of pairs.
+// extentsOverlap reports whether the rules of two extents overlap. Results for lists of texts are
+// not cached: there can be millions of pairs.
 func (p *overlapCache) extentsOverlap(a, b *lb.Extent) bool {
 	if a.Listed() && b.Listed() {
 		return a.Overlaps(b)
@@ -152,7 +150,7 @@ func (p *overlapCache) extentsOverlap(a, b *lb.Extent) bool {
 	return overlap
 }
 
-// extent is that of a rule, made once.
+// extent returns the extent of a rule, made once.
 func (p *overlapCache) extent(r lb.Rule) *lb.Extent {
 	key := r.MatchKey()
 	if p.extents[key] == nil {
@@ -161,7 +159,7 @@ func (p *overlapCache) extent(r lb.Rule) *lb.Extent {
 	return p.extents[key]
 }
 
-// plainHosts are the hosts of a rule that names nothing but plain ones, else nil.
+// plainHosts returns the hosts of a rule if all are plain, else nil.
 func plainHosts(r lb.Rule) []string {
 	c := r.Condition("host")
 	if c == nil || len(c.Regex) > 0 || slices.ContainsFunc(c.Values, func(v string) bool {

@@ -9,20 +9,20 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file keeps requests that are answered from being sent to a target group without a healthy
-// target. A cloud checks the health of a group only while a rule names it. A group about to take
-// over such requests is therefore parked: a rule that no request can meet names it until it is
-// healthy, and only then do the rules change.
+// This file makes sure that requests which are answered now are not sent to a target group without
+// a healthy target. A cloud checks the health of a group only while a rule names it. A group that
+// is to take over such requests is therefore parked: a rule that no request matches names it until
+// it is healthy, and only then do the rules change.
 
-// A parkingMode says whether target groups may be parked, and which healthy ones are to be.
+// A parkingMode has whether target groups may be parked, and which healthy ones must be.
 type parkingMode struct {
 	allowed    bool
 	healthyToo []lb.GroupID
 }
 
 // addParkingRules parks the target groups that are to take over answered requests, and makes their
-// steps wait until they are healthy. It also parks some healthy ones, which for a moment no other
-// rule names. It reports whether it needed to create a rule for that.
+// steps wait until they are healthy. It also parks the healthy groups of hold, which for some time
+// no other rule names. It reports whether it created a rule.
 func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 	created := false
 	for _, ch := range d.changes {
@@ -40,7 +40,7 @@ func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 		}
 		for chunk := range slices.Chunk(parked, size) {
 			if len(free) == 0 {
-				break // what does not fit is not waited for
+				break // groups without a free priority are not parked
 			}
 			priority := free[len(free)-1]
 			free = free[:len(free)-1]
@@ -62,8 +62,7 @@ func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 	return created
 }
 
-// healthyGroupsToPark are those of some healthy groups that a listener names and none before it
-// held.
+// healthyGroupsToPark returns the groups of hold that a listener names and that are not yet parked.
 func (d *difference) healthyGroupsToPark(ch *change, hold []lb.GroupID) []lb.GroupID {
 	return slices.DeleteFunc(slices.Clone(hold), func(g lb.GroupID) bool {
 		_, held := d.parkedHealthy[g]
@@ -74,14 +73,14 @@ func (d *difference) healthyGroupsToPark(ch *change, hold []lb.GroupID) []lb.Gro
 	})
 }
 
-// awaitHealthy makes what takes a group into service wait until it is healthy.
+// awaitHealthy makes tasks that send requests to a group wait until it is healthy.
 func (d *difference) awaitHealthy(g lb.GroupID, after int) {
 	d.healthy[g] = d.add(plan.AwaitTargets{Group: g}, schedule.Places{}, after, d.registered[g])
 	d.tasks[d.healthy[g]].Origin = d.origins[g]
 }
 
-// groupsToPark are the groups to be parked on a listener. A group that a rule names already, and
-// will go on to name, or that is a parking rule, is waited for without another rule.
+// groupsToPark returns the groups to park on a listener. A group that a lasting rule or a parking
+// rule names already needs no other rule.
 func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 	var out []lb.GroupID
 	need := func(a lb.Action) {
@@ -115,17 +114,17 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 		return out
 	}
 	for i := range ch.lines {
-		for _, a := range d.laidOpen(ch, i) {
+		for _, a := range d.exposedActions(ch, i) {
 			need(a)
 		}
 	}
 	return out
 }
 
-// lacksHealthyTarget reports whether a group has no healthy target yet. One without any may be
-// about to get some: a Deployment, its Service and the rule that leads there are often made at
-// once. One that no rule names is not checked, and is checked from the beginning once a rule names
-// it, however healthy it was
+// lacksHealthyTarget reports whether a group has no healthy target yet. A group without targets may
+// soon get some: a Deployment, its Service and the rule are often created at once. A group that no
+// rule names is not checked, and is checked from the beginning once a rule names it, even if it was
+// healthy before
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/target-group-health-checks.html,
 // "unused").
 func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
@@ -133,8 +132,8 @@ func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 	return seen == nil || !seen.Ready || !d.inUse[g]
 }
 
-// staysChecked reports whether the cloud checks a group's health all the time until the plan is
-// done: what names it stays, or a rule that parks it.
+// staysChecked reports whether the cloud checks a group's health during the whole plan: a rule or a
+// parking rule that names it stays.
 func (d *difference) staysChecked(g lb.GroupID) bool {
 	return d.alwaysNamed()[g] || slices.ContainsFunc(d.changes, func(ch *change) bool {
 		return ch.seen != nil && ch.want != nil &&
@@ -152,8 +151,8 @@ func (d *difference) waitsForHealth(a lb.Action) bool {
 	})
 }
 
-// forwardsToTargets reports whether requests are forwarded to targets now: where there never were
-// any, nothing is lost by changing at once.
+// forwardsToTargets reports whether an action forwards to targets now. If its groups never had any,
+// its requests lose nothing by an immediate change.
 func (d *difference) forwardsToTargets(a lb.Action) bool {
 	return slices.ContainsFunc(a.Groups(), func(g lb.GroupID) bool {
 		seen := d.seen.TargetGroup(g)
@@ -161,8 +160,8 @@ func (d *difference) forwardsToTargets(a lb.Action) bool {
 	})
 }
 
-// takesServedRequests reports whether a line that is added or widened can match requests that
-// targets answer now.
+// takesServedRequests reports whether an added or widened line can match requests that targets
+// answer now.
 func (d *difference) takesServedRequests(ch *change, i int) bool {
 	if ch.seen == nil {
 		return false
@@ -178,8 +177,8 @@ func (d *difference) takesServedRequests(ch *change, i int) bool {
 	})
 }
 
-// defaultTakesServedRequests reports whether a new default action can meet requests that are
-// answered by targets now: those of the old one, or of a rule that is removed or narrowed.
+// defaultTakesServedRequests reports whether a new default action can get requests that targets
+// answer now: those of the old one, or of a removed or narrowed rule.
 func (d *difference) defaultTakesServedRequests(ch *change) bool {
 	if lb.SameAction(ch.seen.Default, ch.want.Default) {
 		return false
@@ -191,8 +190,8 @@ func (d *difference) defaultTakesServedRequests(ch *change) bool {
 		})
 }
 
-// removeParkingRules deletes the parking rules: those that are needed once their groups are in
-// service, the others at once.
+// removeParkingRules deletes the parking rules: needed ones after their groups are in service,
+// others at once.
 func (d *difference) removeParkingRules() {
 	for _, ch := range d.changes {
 		if ch.seen == nil || ch.want == nil {
@@ -211,8 +210,8 @@ func (d *difference) removeParkingRules() {
 	}
 }
 
-// startOfService are the tasks that take a parking rule's groups into service. Where a healthy
-// group is held, the task that creates the rule is one of them: no other task has to wait for it.
+// startOfService returns the tasks that take a parking rule's groups into service. For a healthy
+// group, this includes the task that creates the rule, as no other task has to wait for that.
 func (d *difference) startOfService(parked lb.Rule) []int {
 	var tasks []int
 	for _, g := range parked.Action.Groups() {
@@ -233,10 +232,10 @@ func (d *difference) startOfService(parked lb.Rule) []int {
 	return tasks
 }
 
-// laidOpen are the actions of what stays and can get the requests of a line that is removed or
-// narrowed, where targets answer these. A path may be handed over by adding the next one below it
-// first, and deleting it then.
-func (d *difference) laidOpen(ch *change, i int) []lb.Action {
+// exposedActions returns the actions of lasting rules that can get the requests of a removed or
+// narrowed line, if targets answer these. A path may be moved by first adding the next rule below
+// it, and then deleting it.
+func (d *difference) exposedActions(ch *change, i int) []lb.Action {
 	l := ch.lines[i]
 	if l.Change != rulelist.Removed && l.Change != rulelist.Narrowed {
 		return nil
@@ -267,14 +266,14 @@ func (d *difference) laidOpen(ch *change, i int) []lb.Action {
 	return out
 }
 
-// healthOfLaidOpen are the tasks after which the groups are healthy that a line lays open, where
-// the plan waits for any.
-func (d *difference) healthOfLaidOpen(ch *change, i int) []int {
+// healthOfExposed returns the tasks after which the groups of the exposed actions are healthy, if
+// the plan has any.
+func (d *difference) healthOfExposed(ch *change, i int) []int {
 	if len(d.healthy) == 0 {
 		return nil
 	}
 	var tasks []int
-	for _, a := range d.laidOpen(ch, i) {
+	for _, a := range d.exposedActions(ch, i) {
 		for _, g := range a.Groups() {
 			if t, waits := d.healthy[g]; waits && !slices.Contains(tasks, t) {
 				tasks = append(tasks, t)

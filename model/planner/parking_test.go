@@ -116,7 +116,7 @@ func TestActionsThatAreLaidOpen(t *testing.T) {
 		{"below a rule that targets do not answer", to(forward("B"), rule("a.test", "", fixed(200))), to(forward("B")), nil},
 	} {
 		d := comparing(ready(grouped(tt.from), lb.ALB()), grouped(tt.to))
-		if got := d.laidOpen(d.changes[0], 0); !cmp.Equal(got, tt.want) {
+		if got := d.exposedActions(d.changes[0], 0); !cmp.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestStepsWaitForWhatIsLaidOpen(t *testing.T) {
 		{"for no other group", map[lb.GroupID]int{"A": 7}, nil},
 	} {
 		d.healthy = tt.healthy
-		if got := d.healthOfLaidOpen(d.changes[0], 0); !slices.Equal(got, tt.want) {
+		if got := d.healthOfExposed(d.changes[0], 0); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: %v, want %v", tt.why, got, tt.want)
 		}
 	}

@@ -7,14 +7,14 @@ import (
 	"fairlead.dev/fairlead/model/planner/schedule"
 )
 
-// This file attaches a web ACL and AWS Shield. Rules change after the web ACL that is asked for is
-// attached, those that go as well: what answers their requests then is to answer behind it. They
-// change before the one is detached that is not asked for any more. No step waits for Shield. A
-// load balancer that is protected from being deleted stays as it is, with all that is in it, unless
-// its class has withdrawn its consent to that.
+// This file associates a web ACL and adds Shield Advanced. All rules change, and are deleted, after
+// the wanted web ACL is associated, so that it covers the next answers to their requests. They
+// change before an unwanted web ACL is disassociated. No step waits for Shield. A load balancer
+// with deletion protection stays unchanged, unless its class no longer permits what it serves.
 
-// keptByProtection says why a load balancer without Ingresses is not deleted, and whether that is
-// so. One that only its class protects is deleted once the class does not protect it any more.
+// keptByProtection reports whether a load balancer without Ingresses is kept because of deletion
+// protection, with the diagnostic. One that only its class protects is deleted once the class no
+// longer protects it.
 func keptByProtection(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) (diag.Diagnostic,
 	bool) {
 	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.Protected,
@@ -37,14 +37,14 @@ func keptByProtection(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 	return said, false
 }
 
-// addProtection attaches the web ACL and Shield where they are wanted.
+// addProtection adds the wanted web ACL and Shield.
 func (d *difference) addProtection() {
 	seen, want := d.seen.Protection, d.want.Protection
 	if want.Shield != seen.Shield && want.Shield != lb.Unsettled {
 		d.add(plan.ShieldLoadBalancer{Key: d.want.Key, Shield: want.Shield}, schedule.Places{},
 			d.loadBalancerReady)
 	}
-	// a new load balancer has nothing that could stay
+	// a new load balancer has no protection that could stay
 	settled := want.WebACL != lb.Unsettled || !d.seen.Exists
 	if want.Guarded() && want.WebACL != seen.WebACL && settled {
 		d.webACLReady = d.add(plan.GuardLoadBalancer{Key: d.want.Key, WebACL: want.WebACL},
@@ -52,8 +52,7 @@ func (d *difference) addProtection() {
 	}
 }
 
-// removeWebACL detaches a web ACL that no Ingress asks for any more, after all other changes of
-// rules.
+// removeWebACL disassociates a web ACL that no Ingress wants, after all changes of rules.
 func (d *difference) removeWebACL() {
 	if want := d.want.Protection; want.Guarded() || want.WebACL == d.seen.Protection.WebACL {
 		return

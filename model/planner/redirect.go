@@ -12,8 +12,8 @@ import (
 // it. So changes of a port come before new redirects to it, and after the removal of old redirects
 // to it. A port that closes answers no requests afterwards, so new redirects to it do not wait.
 
-// redirects adds these dependencies where a load balancer redirects to itself.
-func (d *difference) redirects() {
+// orderRedirects adds these dependencies where a load balancer redirects to itself.
+func (d *difference) orderRedirects() {
 	if !slices.ContainsFunc(d.changes, func(ch *change) bool { return len(ch.redirects()) > 0 }) {
 		return
 	}
@@ -21,16 +21,16 @@ func (d *difference) redirects() {
 		for _, m := range ch.steps {
 			from, to := d.answers(ch, m)
 			for _, a := range to {
-				if a.Redirect != nil && !onlyAnswer(from, a, d.portOpens(ch.target(a))) &&
-					!d.portCloses(ch.target(a)) {
-					for _, t := range d.landing(ch, m.rule, a) {
+				if a.Redirect != nil && !onlyAnswer(from, a, d.portOpens(ch.targetPort(a))) &&
+					!d.portCloses(ch.targetPort(a)) {
+					for _, t := range d.landingChanges(ch, m.rule, a) {
 						d.prefer(m.at, t)
 					}
 				}
 			}
 			for _, a := range from {
-				if a.Redirect != nil && !onlyAnswer(to, a, d.portCloses(ch.target(a))) {
-					for _, t := range d.landing(ch, m.rule, a) {
+				if a.Redirect != nil && !onlyAnswer(to, a, d.portCloses(ch.targetPort(a))) {
+					for _, t := range d.landingChanges(ch, m.rule, a) {
 						d.prefer(t, m.at)
 					}
 				}
@@ -84,16 +84,16 @@ func (d *difference) answers(ch *change, m move) (from, to []lb.Action) {
 	case m.fate == rulelist.Switched:
 		return []lb.Action{ch.old[ch.lines[m.line].Old].Action}, here
 	case m.fate == rulelist.Removed || m.fate == rulelist.Narrowed:
-		return here, d.first(ch.after(), m, ch.want.Default)
+		return here, d.firstAnswers(ch.after(), m, ch.want.Default)
 	case ch.seen == nil:
 		return nil, here
 	default:
-		return d.first(ch.before(), m, ch.seen.Default), here
+		return d.firstAnswers(ch.before(), m, ch.seen.Default), here
 	}
 }
 
-// first returns the actions that the rules below a move may have for its requests.
-func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
+// firstAnswers returns the actions of the rules below a move that may answer its requests.
+func (d *difference) firstAnswers(x *index, m move, otherwise lb.Action) []lb.Action {
 	var out []lb.Action
 	for _, position := range x.candidates(m.rule) {
 		e := x.entries[position]
@@ -108,16 +108,15 @@ func (d *difference) first(x *index, m move, otherwise lb.Action) []lb.Action {
 	return append(out, otherwise)
 }
 
-// landing returns the tasks that change the answers to redirected requests, on the port that they
-// are redirected to and on those where they are redirected again. The rule matches the redirected
-// requests.
-func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
-	port := from.target(a)
+// landingChanges returns the tasks that change the answers to redirected requests, on the target
+// port and on those of further redirects. The rule matches the redirected requests.
+func (d *difference) landingChanges(from *change, r lb.Rule, a lb.Action, passed ...int32) []int {
+	port := from.targetPort(a)
 	if slices.Contains(passed, port) {
 		return nil
 	}
 	var tasks []int
-	there := arriving(r, a)
+	there := redirectedRule(r, a)
 	for _, to := range d.changes {
 		if to.port != port {
 			continue
@@ -125,7 +124,7 @@ func (d *difference) landing(from *change, r lb.Rule, a lb.Action, passed ...int
 		tasks = append(tasks, to.moved().overlapping(there)...)
 		for _, next := range to.redirects() {
 			if d.overlaps.overlap(next, there) {
-				tasks = append(tasks, d.landing(to, there, next.Action, append(passed, port)...)...)
+				tasks = append(tasks, d.landingChanges(to, there, next.Action, append(passed, port)...)...)
 			}
 		}
 	}
@@ -156,17 +155,17 @@ func (ch *change) redirects() []lb.Rule {
 	return out
 }
 
-// target returns the port that a redirect leads to.
-func (ch *change) target(a lb.Action) int32 {
+// targetPort returns the port that a redirect leads to.
+func (ch *change) targetPort(a lb.Action) int32 {
 	if ch.want != nil {
 		return a.Redirect.Target(ch.port, ch.want.Protocol)
 	}
 	return a.Redirect.Target(ch.port, ch.seen.Protocol)
 }
 
-// arriving returns a rule that matches the requests that clients send after a redirect by another
-// rule. It has no condition on the parts of a request that the redirect changes.
-func arriving(r lb.Rule, a lb.Action) lb.Rule {
+// redirectedRule returns a rule that matches the requests that clients send after a redirect by
+// another rule. It has no condition on the parts of a request that the redirect changes.
+func redirectedRule(r lb.Rule, a lb.Action) lb.Rule {
 	changed := map[string]string{"host": a.Redirect.Host, "path": a.Redirect.Path,
 		"query": a.Redirect.Query}
 	var out lb.Rule

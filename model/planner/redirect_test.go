@@ -137,7 +137,7 @@ func TestArriving(t *testing.T) {
 		want     []string
 	}{{routing.Redirect{Host: "b.test"}, []string{"path"}}, {routing.Redirect{Path: "/y"}, []string{"host"}}, {routing.Redirect{}, []string{"host", "path"}}} {
 		var fields []string
-		for _, c := range arriving(r, lb.Action{Redirect: &tt.redirect}).Conditions {
+		for _, c := range redirectedRule(r, lb.Action{Redirect: &tt.redirect}).Conditions {
 			fields = append(fields, c.Field)
 		}
 		if !slices.Equal(fields, tt.want) {

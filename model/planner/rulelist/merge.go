@@ -1,5 +1,5 @@
-// Package rulelist compares the rules of a listener with those that are wanted: it merges the two
-// lists into one, and gives the rules of that one their priorities.
+// Package rulelist merges the existing and the wanted rules of a listener into one list, and
+// assigns priorities to it.
 package rulelist
 
 import (
@@ -8,8 +8,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file compares two rule lists. It merges the old list and the new one into a single list
-// that keeps the order of both, and says of each line what becomes of it:
+// This file compares two rule lists. It merges the old list and the new one into a single list that
+// keeps the order of both, with a change for each line:
 //
 //	old   new        change     pass
 //	 a     a         Kept       -
@@ -38,7 +38,7 @@ import (
 // forms, so that nothing below waits for it; it waits for what is added or widened above it, and
 // what is removed or narrowed above it waits for it.
 
-// A Change is what becomes of a line of the merged list.
+// A Change is the change of a line of the merged list.
 type Change uint8
 
 const (
@@ -52,15 +52,15 @@ const (
 
 // A Line is one place in the merged list: the indices of its rule in the old and the new list.
 type Line struct {
-	Old, New int // absent where there is none
+	Old, New int // or Absent
 	Change   Change
 }
 
 // Absent is the index of a rule that a list does not have.
 const Absent = -1
 
-// Merge finds the longest part of the old list that can stay as it is, and between two rules
-// that stay, those that can change in place.
+// Merge finds the longest part of the old list that can stay unchanged, and between two unchanged
+// rules, those that can change in place.
 func Merge(old, want []lb.Rule, d lb.Dialect) []Line {
 	m := merger{old: old, want: want, dialect: d}
 	head := 0
@@ -75,14 +75,14 @@ func Merge(old, want []lb.Rule, d lb.Dialect) []Line {
 	for i := range head {
 		m.lines = append(m.lines, Line{i, i, Kept})
 	}
-	m.between(gap{head, len(old) - tail, head, len(want) - tail}, lb.Rule.Key, Kept, m.changes)
+	m.keepEqual(gap{head, len(old) - tail, head, len(want) - tail}, lb.Rule.Key, Kept, m.keepChanged)
 	for i := tail; i > 0; i-- {
 		m.lines = append(m.lines, Line{len(old) - i, len(want) - i, Kept})
 	}
 	return m.lines
 }
 
-// A merger writes the merged list.
+// A merger builds the merged list.
 type merger struct {
 	old, want []lb.Rule
 	dialect   lb.Dialect
@@ -92,9 +92,9 @@ type merger struct {
 // A gap is a part of both lists between two lines that are settled.
 type gap struct{ oldFrom, oldTo, newFrom, newTo int }
 
-// between settles the rules of a gap that have equal keys in both lists, as many as can keep
-// their order, with the given fate, and hands the gaps between them to rest.
-func (m *merger) between(g gap, key func(lb.Rule) string, f Change, rest func(gap)) {
+// keepEqual adds lines for rules of a gap with equal keys in both lists, as many as can keep their
+// order, with the given change. It calls rest for the gaps between them.
+func (m *merger) keepEqual(g gap, key func(lb.Rule) string, f Change, rest func(gap)) {
 	from := g
 	for _, a := range Anchors(m.old[g.oldFrom:g.oldTo], m.want[g.newFrom:g.newTo], key) {
 		o, n := g.oldFrom+a.Old, g.newFrom+a.New
@@ -105,15 +105,15 @@ func (m *merger) between(g gap, key func(lb.Rule) string, f Change, rest func(ga
 	rest(from)
 }
 
-// changes looks for rules that change in place: first those that only get another action.
-func (m *merger) changes(g gap) {
-	m.between(g, lb.Rule.MatchKey, Switched, m.reshape)
+// keepChanged adds lines for rules that change in place: first those that only get another action.
+func (m *merger) keepChanged(g gap) {
+	m.keepEqual(g, lb.Rule.MatchKey, Switched, m.reshape)
 }
 
-// reshape settles the rules of a gap that can be widened or narrowed into one of the new list, as
-// many as keep both orders.
+// reshape adds lines for rules of a gap that can be widened or narrowed into one of the new list,
+// as many as keep both orders.
 func (m *merger) reshape(g gap) {
-	const most = 1 << 9 // comparisons; a gap beyond it is a rewrite, which has no use for pairs
+	const most = 1 << 9 // comparisons; in larger gaps, rules are replaced
 	rows, columns := g.oldTo-g.oldFrom, g.newTo-g.newFrom
 	if rows*columns > most {
 		m.replace(g)
@@ -126,7 +126,7 @@ func (m *merger) reshape(g gap) {
 		best[i], fates[i] = make([]int, columns+1), make([]Change, columns)
 		for j := columns - 1; j >= 0; j-- {
 			best[i][j] = max(best[i+1][j], best[i][j+1])
-			fates[i][j] = m.reshaped(m.old[g.oldFrom+i], m.want[g.newFrom+j])
+			fates[i][j] = m.changeInPlace(m.old[g.oldFrom+i], m.want[g.newFrom+j])
 			if fates[i][j] != Removed {
 				best[i][j] = max(best[i][j], 1+best[i+1][j+1])
 			}
@@ -149,9 +149,9 @@ func (m *merger) reshape(g gap) {
 	m.replace(from)
 }
 
-// reshaped says how an old rule can become a new one in place; Removed where it cannot. With
-// another action and another match, a new rule is not its successor.
-func (m *merger) reshaped(old, want lb.Rule) Change {
+// changeInPlace returns how an old rule can become a new one in place; Removed if it cannot, as
+// when both its action and its conditions change.
+func (m *merger) changeInPlace(old, want lb.Rule) Change {
 	switch {
 	case !lb.SameAction(old.Action, want.Action):
 		return Removed
@@ -176,8 +176,8 @@ func (m *merger) replace(g gap) {
 // An Anchor is a pair of positions with equal keys.
 type Anchor struct{ Old, New int }
 
-// Anchors pairs rules of equal key, the first of a kind with the first, and returns the longest
-// run of pairs that ascends in both lists.
+// Anchors pairs rules of equal key, the first with the first, and returns the longest list of pairs
+// that ascends in both lists.
 func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
 	where := map[string][]int{}
 	for n, rule := range want {
@@ -195,11 +195,11 @@ func Anchors(old, want []lb.Rule, key func(lb.Rule) string) []Anchor {
 	return longestAscent(pairs)
 }
 
-// longestAscent is the longest part of the pairs whose second positions ascend, as the first
-// ones do already. It is patience sorting: https://en.wikipedia.org/wiki/Patience_sorting.
+// longestAscent returns the longest part of the pairs whose second positions ascend, as the first
+// ones already do. It uses patience sorting: https://en.wikipedia.org/wiki/Patience_sorting.
 func longestAscent(pairs []Anchor) []Anchor {
-	var tops []int // of each pile, the pair on top
-	// of each pair, the one on top of the pile before when it was dealt
+	var tops []int // for each pile, the pair on top
+	// for each pair, the top of the previous pile when it was added
 	below := make([]int, len(pairs))
 	for i, p := range pairs {
 		pile, _ := slices.BinarySearchFunc(tops, p.New, func(top, at int) int {

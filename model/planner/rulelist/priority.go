@@ -7,19 +7,18 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file gives rules their numbers. Numbers are sparse, so that a rule that is added finds one
-// between its neighbours, and stable: a rule that stays keeps its number. Only where a gap is
-// full do its neighbours move, all in one call that keeps their order.
+// This file assigns priorities to rules. They are sparse, so that there is usually one between two
+// neighbours for a new rule, and stable: lasting rules keep theirs. If a gap is full, its
+// neighbours move, all in one call that keeps their order.
 
-// A Numbering is the priority of every line of a merged list, and the rules that must move
-// before any other can take its place.
+// A Numbering has the priority of every line of a merged list, and the rules that must move first.
 type Numbering struct {
 	Priority []int       // by line
 	Moves    map[int]int // old numbers to new ones
 }
 
-// Number keeps the numbers of old rules and finds some for those that are added. It reports false
-// if the range cannot hold the old and the new rules side by side.
+// Number keeps the priorities of old rules and finds some for added ones. It returns false if the
+// range is too small for the old and the new rules together.
 func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 	high := c.MaxPriority - len(plan.ParkingPriorities(c))
 	if len(lines) > high-c.MinPriority+1 {
@@ -46,7 +45,7 @@ func Number(lines []Line, old []int, c lb.Capabilities) (Numbering, bool) {
 	return n.Numbering, true
 }
 
-// numbers are a numbering in the making.
+// numbers holds a Numbering while it is built.
 type numbers struct {
 	Numbering
 	fixed     []bool // the lines that have their number
@@ -56,8 +55,8 @@ type numbers struct {
 	low, high int
 }
 
-// place numbers the lines from i up to but not including to, none of which has a number, while
-// both neighbours have.
+// place numbers the lines from i up to but not including to. None of them has a number, but both
+// neighbours have.
 func (n *numbers) place(i, to int) {
 	below, above := n.bounds(i, to)
 	count, room := to-i, above-below-1
@@ -65,8 +64,8 @@ func (n *numbers) place(i, to int) {
 		n.respace(i, to)
 		return
 	}
-	// Inside the list the gap is shared evenly. At an end, or it would be half used up by
-	// every rule that is added there, a small step is taken.
+	// Inside the list the gap is shared evenly. At an end a small step is taken: otherwise each rule
+	// added there would use half of the rest.
 	step := float64(room+1) / float64(count+1)
 	end := max(1, float64(n.high-n.low+1)/128)
 	first, last := i == 0, to == len(n.lines)
@@ -83,7 +82,7 @@ func (n *numbers) place(i, to int) {
 	}
 }
 
-// bounds are the numbers around the lines from i up to but not including to.
+// bounds returns the numbers around the lines from i up to but not including to.
 func (n *numbers) bounds(i, to int) (below, above int) {
 	below, above = n.low-1, n.high+1
 	if i > 0 {
@@ -103,7 +102,7 @@ func (n *numbers) respace(i, to int) {
 	from, until, moving := i, to, 0
 	for {
 		below, above := n.bounds(from, until)
-		used := within(n.old, below, above)
+		used := numbersWithin(n.old, below, above)
 		free := above - below - 1 - len(used)
 		fits := until-from <= free
 		widest := from == n.settled && until == len(n.lines)
@@ -122,7 +121,7 @@ func (n *numbers) respace(i, to int) {
 	}
 }
 
-// widenLeft takes one more old rule into a window, and reports how many there were.
+// widenLeft adds an old rule to a window, and returns how many it added.
 func (n *numbers) widenLeft(from int) (int, int) {
 	for from > n.settled {
 		from--
@@ -133,7 +132,7 @@ func (n *numbers) widenLeft(from int) (int, int) {
 	return from, 0
 }
 
-// widenRight does the same at the other end, and continues to a line that has its number.
+// widenRight does the same at the other end, and continues to a numbered line.
 func (n *numbers) widenRight(until int) (int, int) {
 	if until == len(n.lines) {
 		return until, 0
@@ -144,19 +143,18 @@ func (n *numbers) widenRight(until int) (int, int) {
 	return until, 1
 }
 
-// restart moves every rule of the list. Only where there are not enough unused numbers for that
-// do numbers change hands within the call, which some clouds refuse.
+// restart moves every rule of the list. Rules get each other's numbers, which some clouds refuse,
+// only if there are too few unused ones.
 func (n *numbers) restart(i, to int) {
-	used := within(n.old, n.low-1, n.high+1)
+	used := numbersWithin(n.old, n.low-1, n.high+1)
 	if len(n.lines)+len(used) > n.high-n.low+1 {
 		used = nil
 	}
 	n.spread(0, len(n.lines), i, to, used)
 }
 
-// spread numbers all lines of a window anew with numbers that are not used. Where rules have
-// just been added, more are likely to: the gaps around the lines from i up to but not including to
-// get three quarters of what is left over.
+// spread renumbers all lines of a window with unused numbers. Further rules are likely near added
+// ones: the gaps around the lines from i up to but not including to get three quarters of the rest.
 func (n *numbers) spread(from, until, i, to int, used []int) {
 	below, above := n.bounds(from, until)
 	count := until - from
@@ -176,13 +174,13 @@ func (n *numbers) spread(from, until, i, to int, used []int) {
 		for skipped < len(used) && used[skipped] <= at+skipped {
 			skipped++
 		}
-		n.give(k, at+skipped)
+		n.assign(k, at+skipped)
 	}
 	n.settled = until
 }
 
-// give gives a line a number, which an old rule must move to.
-func (n *numbers) give(k, number int) {
+// assign gives a line a number, and moves an old rule to it.
+func (n *numbers) assign(k, number int) {
 	n.Priority[k], n.fixed[k] = number, true
 	if o := n.lines[k].Old; o != Absent {
 		n.Moves[n.old[o]] = number
@@ -192,8 +190,8 @@ func (n *numbers) give(k, number int) {
 	}
 }
 
-// within is the part of ascending numbers that lies between two bounds, without them.
-func within(ascending []int, below, above int) []int {
+// numbersWithin returns the part of ascending numbers between two bounds, without them.
+func numbersWithin(ascending []int, below, above int) []int {
 	from, _ := slices.BinarySearch(ascending, below+1)
 	to, _ := slices.BinarySearch(ascending, above)
 	return ascending[from:max(from, to)]

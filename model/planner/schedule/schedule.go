@@ -9,24 +9,24 @@ import (
 
 // This file puts tasks into an order that never exceeds a limit. If there is room for all new
 // resources, tasks keep the order in which they were created. If there is no room for all resources
-// of a kind, tasks that create none of that kind run as early as possible. Of the other tasks,
-// those run first that the deletion which needs the least room waits for.
+// of a kind, tasks that create none of that kind run as early as possible. Of the other tasks, the
+// predecessors of the deletion that needs the least room run first.
 
 // unplaced is the index of a task that is not in the order, and the task of a place that was free
-// from the start.
+// at the start.
 const unplaced = -1
 
 // A schedule holds the state while tasks are put in order.
 type schedule struct {
 	tasks     []Task
-	waits     []int        // by task, how many tasks it still waits for
-	followers [][]int      // by task, those that wait for it
-	ready     []int        // those that wait for nothing, ascending
-	early     map[int]bool // tasks that do not wait for all that they should rather wait for
+	waits     []int        // by task, the number of tasks that it still waits for
+	followers [][]int      // by task, the tasks that wait for it
+	ready     []int        // the tasks that wait for none, ascending
+	early     map[int]bool // the tasks that do not wait for all preferred tasks
 
 	limit     Places
-	need      Places       // places that the tasks not yet done take
-	free      [Kinds][]int // a place each: the task that made it, or nowhere for one that was there
+	need      Places       // places that the remaining tasks take
+	free      [Kinds][]int // for each free place, the task that freed it, or unplaced
 	overLimit Places       // places taken beyond the limit
 
 	Sequence
@@ -35,11 +35,11 @@ type schedule struct {
 // A Sequence holds tasks in order.
 type Sequence struct {
 	Steps      []plan.Planned
-	Complete   bool        // or the limits did not permit the rest
-	Lacking    [Kinds]bool // which limits
-	EarlySteps []plan.Step // those that did not wait for all that they should rather wait for
+	Complete   bool        // false if the limits do not permit the rest
+	Lacking    [Kinds]bool // the limits that are reached
+	EarlySteps []plan.Step // the steps that do not wait for all preferred tasks
 	Unparked   bool        // target groups take over requests without a check of their health
-	Index      []int       // by task, where it is in steps; nowhere while it is not
+	Index      []int       // by task, its index in Steps, or unplaced
 }
 
 // ClearEarly removes the record of steps that come early.
@@ -50,7 +50,7 @@ func (s *Sequence) ClearEarly() {
 	}
 }
 
-// Order returns the tasks in order, as far as the limits permit.
+// Order returns the tasks in order, as many as the limits permit.
 func Order(tasks []Task, taken, limit Places) Sequence {
 	s := &schedule{tasks: tasks, waits: make([]int, len(tasks)), followers: make([][]int, len(tasks)),
 		early: map[int]bool{}, limit: limit}
@@ -69,11 +69,11 @@ func Order(tasks []Task, taken, limit Places) Sequence {
 	}
 	for k := range limit {
 		s.overLimit[k] = max(0, taken[k]-limit[k])
-		for range min(limit[k]-taken[k], s.need[k]) { // more than all tasks need makes no difference
+		for range min(limit[k]-taken[k], s.need[k]) { // tasks need no more places
 			s.free[k] = append(s.free[k], unplaced)
 		}
 	}
-	for s.next() {
+	for s.takeNext() {
 	}
 	s.Complete = len(s.Steps) == len(tasks)
 	for k := range Kinds {
@@ -87,8 +87,8 @@ func (s *schedule) before(i int) []int {
 	return slices.Concat(s.tasks[i].After, s.tasks[i].Preferred, s.tasks[i].Optional)
 }
 
-// next adds one more task to the order, or makes one ready, and reports whether it could.
-func (s *schedule) next() bool {
+// takeNext adds a task to the order, or makes one ready, and reports whether it could.
+func (s *schedule) takeNext() bool {
 	anyTask := func(Task) bool { return true }
 	if len(s.ready) == 0 && !s.dropOptional(anyTask) && !s.startEarly(anyTask) {
 		return false
@@ -101,7 +101,7 @@ func (s *schedule) next() bool {
 	if at >= 0 {
 		i := s.ready[at]
 		s.ready = slices.Delete(s.ready, at, at+1)
-		s.do(i)
+		s.appendTask(i)
 		return true
 	}
 	return s.dropOptional(func(t Task) bool {
@@ -111,7 +111,7 @@ func (s *schedule) next() bool {
 	})
 }
 
-// makeReady adds a task to those that wait for nothing.
+// makeReady adds a task to the ready ones.
 func (s *schedule) makeReady(i int) {
 	at, _ := slices.BinarySearch(s.ready, i)
 	s.ready = slices.Insert(s.ready, at, i)
@@ -132,8 +132,8 @@ func (s *schedule) dropOptional(which func(Task) bool) bool {
 	return false
 }
 
-// startEarly makes a task ready that waits only for its preferred and optional tasks. It is used
-// where tasks wait for each other, or where the limits leave no room for the preferred tasks.
+// startEarly makes a task ready that waits only for its preferred and optional tasks. It is used if
+// tasks wait for each other, or if the limits leave no room for the preferred tasks.
 func (s *schedule) startEarly(which func(Task) bool) bool {
 	for i, t := range s.tasks {
 		if s.waits[i] > 0 && which(t) && !slices.ContainsFunc(t.After, s.pending) {
@@ -230,9 +230,9 @@ func (u Places) total() int {
 	return sum
 }
 
-// do puts a task at the end of the order. From then on it waits for the tasks that freed its
+// appendTask adds a task to the end of the order. It also waits for the tasks that freed its
 // places.
-func (s *schedule) do(i int) {
+func (s *schedule) appendTask(i int) {
 	t := s.tasks[i]
 	planned := plan.Planned{Step: t.Step, Origin: t.Origin}
 	if s.early[i] {

@@ -1,4 +1,4 @@
-// Package schedule puts the steps of a plan into an order that keeps what each waits for and never
+// Package schedule puts the steps of a plan into an order that follows their dependencies and never
 // exceeds a limit of the cloud.
 package schedule
 
@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file has the steps of a plan before they have an order, and the places that they take.
+// This file has the steps of a plan without order, and the places that they take.
 
-// A Task is a step that has no place in a plan yet.
+// A Task is a step that is not yet in a plan.
 type Task struct {
 	Step   plan.Step
 	Origin []diag.Source
