@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has a translation while it is made, and the part of each member.
+// This file has a translation while it is built, and the part of each member.
 
-// A translation makes the Config of a load balancer.
+// A translation builds the Config of a load balancer.
 type translation struct {
 	*objects.Index
 	snapshot  *snapshots.Snapshot
@@ -22,7 +22,7 @@ type translation struct {
 	pool      *backends.Pool
 	config    routing.Config
 	found     []diag.Diagnostic
-	// by rules of members, or as listed hosts that are not answered as any other host
+	// the hosts that rules name, and listed hosts with answers of their own
 	named map[routing.Host]bool
 }
 
@@ -33,8 +33,8 @@ type memberTranslation struct {
 	rules       []hostrules.Rule
 	opening     *listeners.MemberListeners
 	ports       listeners.ServedPorts
-	refused     []diag.Diagnostic // about hosts, which are told elsewhere
+	refused     []diag.Diagnostic // about hosts; they replace those about unused certificates
 
-	permitted  bool // the class permits a rule of it
+	permitted  bool // the class permits at least one rule
 	forAnyHost bool // its default backend answers for hosts that no rule names
 }

@@ -12,17 +12,17 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file finds paths that were written as regular expressions and are read as something else.
+// This file finds paths that look like regular expressions but are read otherwise.
 
-// expression is what paths hold that are written as regular expressions, or as templates: anchors,
-// classes, groups that repeat or are alternatives, escapes, and characters that clients send only
-// escaped. Brackets, plus signs and dollar signs alone are characters of paths like others
-// (RFC 3986, section 3.3).
+// expression matches paths that look like regular expressions or templates: with anchors, classes,
+// groups that repeat or have alternatives, escapes, or characters that clients only send encoded.
+// Brackets, plus signs and dollar signs alone are ordinary characters of paths (RFC 3986, section
+// 3.3).
 var expression = regexp.MustCompile(
 	`[\\^\[\]{}|]|\.[*+]|\)[*+?$]|\([^)]*[*+?]|/\([^)]*\)/?$|[+*?]\$$|[^/]\$$`)
 
-// tellText tells of a path that looks like a regular expression and is compared as it is written.
-func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routing.Path,
+// reportText reports a path that looks like a regular expression but is compared as text.
+func (v *memberTranslation) reportText(p *networkingv1.HTTPIngressPath, read routing.Path,
 	field string) {
 	if read.Type == routing.Regex || !expression.MatchString(p.Path) {
 		return
@@ -45,11 +45,11 @@ func (v *memberTranslation) tellText(p *networkingv1.HTTPIngressPath, read routi
 		fmt.Sprintf("%s looks like %s and is read %s: %s", quotedPath(p.Path), what, how, advice))
 }
 
-// tellAnchors tells of a regular expression that no path can match, since something comes before
-// its beginning or behind its end, and reports whether the path is one. The AWS Load Balancer
-// Controller takes the leading slash away before it compares (docs/guide/ingress/annotations.md,
+// reportAnchors reports a regular expression that matches no path, as it has text before its start
+// anchor or after its end anchor. It returns whether the path is one. The AWS Load Balancer
+// Controller removes the leading slash before it compares (docs/guide/ingress/annotations.md,
 // use-regex-path-match), so its expressions begin with "/^/".
-func (v *memberTranslation) tellAnchors(p *networkingv1.HTTPIngressPath, read routing.Path,
+func (v *memberTranslation) reportAnchors(p *networkingv1.HTTPIngressPath, read routing.Path,
 	field string) bool {
 	if read.Type != routing.Regex || !strings.ContainsAny(p.Path, "^$\\") {
 		return false
@@ -67,7 +67,7 @@ func (v *memberTranslation) tellAnchors(p *networkingv1.HTTPIngressPath, read ro
 	return true
 }
 
-// quotedPath is a path in a message, and no more than the beginning of a long one.
+// quotedPath returns a path for a message, shortened if it is long.
 func quotedPath(path string) string {
 	const most = 100
 	if len(path) > most {

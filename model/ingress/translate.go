@@ -56,9 +56,8 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 	return t.config, diag.Sort(t.found)
 }
 
-// nameListed adds the listed hosts that are not answered as any other host is: another Ingress that
-// lists one of them has to name it, too, to answer for it, and what it names then may be one more
-// of them.
+// nameListed adds the listed hosts that have answers of their own. Another Ingress that lists such
+// a host must name it, too, and so may add further hosts.
 func (t *translation) nameListed(translations []*memberTranslation) {
 	for known := -1; known < len(t.named); {
 		known = len(t.named)
@@ -72,9 +71,9 @@ func (t *translation) nameListed(translations []*memberTranslation) {
 	}
 }
 
-// addMember has an Ingress ask for its ports and certificates. Members come oldest first, so what
-// is taken stays taken. One of which the class permits nothing asks for nothing, and is no reason
-// for there to be a load balancer.
+// addMember adds the ports and certificates of an Ingress. Members are added oldest first, so the
+// oldest decides. An Ingress of which the class permits no rule adds none, and needs no load
+// balancer.
 func (t *translation) addMember(m members.Member) *memberTranslation {
 	allowance := hostrules.AllowanceOf(t.class, t.NamespaceLabels(m.Namespace))
 	permitted, refused := allowance.Permitted(m, t.config.HostMiss)
@@ -89,7 +88,7 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 	v.forAnyHost = m.Spec.DefaultBackend != nil && allowance.Permits(routing.Any) &&
 		t.snapshot.Owners.Refuses(m.Namespace, routing.Any) == nil
 	v.opening = t.listeners.AddMember(t.Index, m, allowance, rules, v.forAnyHost)
-	v.refused = slices.Concat(refused, t.takenListed(m, permitted))
+	v.refused = slices.Concat(refused, t.takenListedHosts(m, permitted))
 	v.permitted = len(permitted) > 0
 	return v
 }
@@ -98,8 +97,8 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 func (v *memberTranslation) serve() {
 	v.Found = withoutUnused(v.Found, v.refused)
 	v.rules = v.ports.Needed(v.rules, v.translation.named)
-	v.names()
-	v.routes()
+	v.addNames()
+	v.addRoutes()
 	if v.Spec.DefaultBackend != nil {
 		allowed := v.opening.Allowance.Permits(routing.Any)
 		switch {
@@ -110,14 +109,14 @@ func (v *memberTranslation) serve() {
 			v.Tell(diag.Warning, diag.HostNotAllowed, objects.DefaultBackendField,
 				hostrules.NotForAnyHost(v.Member)+", so it answers on this Ingress's own hosts only")
 		}
-		v.fallback(v.forAnyHost)
+		v.addDefaultBackend(v.forAnyHost)
 	}
 	v.translation.found = append(v.translation.found, v.Found...)
 }
 
-// takenListed are the listed hosts that belong to other namespaces, as diagnostics that are told
-// elsewhere.
-func (t *translation) takenListed(m members.Member, rules []hostrules.Rule) []diag.Diagnostic {
+// takenListedHosts returns diagnostics with the sources of listed hosts that belong to other
+// namespaces. Only their sources are used.
+func (t *translation) takenListedHosts(m members.Member, rules []hostrules.Rule) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range rules {
 		if r.Listed != "" && t.snapshot.Owners.Refuses(m.Namespace, r.Host) != nil {
@@ -138,8 +137,8 @@ func withoutUnused(found, refused []diag.Diagnostic) []diag.Diagnostic {
 	})
 }
 
-// names adds a name for each host, whether or not its rules have paths.
-func (v *memberTranslation) names() {
+// addNames adds a name for each host, with or without paths.
+func (v *memberTranslation) addNames() {
 	named := make(map[routing.Host]bool, len(v.rules))
 	for _, r := range v.rules {
 		if r.Host == routing.Any || named[r.Host] {
@@ -153,21 +152,21 @@ func (v *memberTranslation) names() {
 	}
 }
 
-func (v *memberTranslation) routes() {
+func (v *memberTranslation) addRoutes() {
 	index := 0
 	for _, r := range v.rules {
 		if r.HTTP == nil {
 			continue
 		}
 		for i := range r.HTTP.Paths {
-			v.route(r, i, index)
+			v.addRoute(r, i, index)
 			index++
 		}
 	}
 }
 
-// route adds the route of one path, unless the path is an invalid regular expression.
-func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
+// addRoute adds the route of one path, unless the path is an invalid regular expression.
+func (v *memberTranslation) addRoute(r hostrules.Rule, i, index int) {
 	p := &r.HTTP.Paths[i]
 	field := r.Field() + ".http.paths[" + strconv.Itoa(i) + "]"
 	path, err := v.translation.class.PathOf(p)
@@ -176,10 +175,10 @@ func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 			fmt.Sprintf("reading %q as a regular expression: %s", p.Path, err))
 		return
 	}
-	if v.tellAnchors(p, path, field) {
+	if v.reportAnchors(p, path, field) {
 		return
 	}
-	v.tellText(p, path, field)
+	v.reportText(p, path, field)
 	v.translation.config.Routes = append(v.translation.config.Routes, routing.Route{
 		Host: r.Host, Listed: r.Listing(), Path: path, When: v.Settings.Conditions.Of(p),
 		Ports: v.ports.Of(r),
@@ -189,9 +188,9 @@ func (v *memberTranslation) route(r hostrules.Rule, i, index int) {
 	})
 }
 
-// fallback adds the default backend. It always answers the misses of the Ingress's own hosts.
-// Requests for hosts that no rule names are a claim of their own, which has to be allowed.
-func (v *memberTranslation) fallback(forAnyHost bool) {
+// addDefaultBackend adds the default backend. It answers requests for the Ingress's hosts that
+// match no path. For hosts that no rule names, it needs the permission of the class.
+func (v *memberTranslation) addDefaultBackend(forAnyHost bool) {
 	const field = objects.DefaultBackendField
 	d := routing.Default{Action: v.RequireSignIn(v.ActionOf(v.Spec.DefaultBackend, field), routing.Any,
 		v.ports.ForSignIn(routing.Any), field), Owner: v.Owner, Source: v.Source().At(field)}
