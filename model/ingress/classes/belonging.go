@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides whether an Ingress is Fairlead's, by the class that it names or that counts for
-// those that name none.
+// This file decides whether an Ingress is Fairlead's, by the class that it names or the class for
+// Ingresses without one.
 
-// ClassName is the class that an Ingress names, in the way that decides; or "".
+// ClassName returns the class that an Ingress names, or "". The annotation precedes the field.
 func ClassName(ing *networkingv1.Ingress) string {
 	return cmp.Or(ing.Annotations[settings.IngressClass], classField(ing))
 }
@@ -27,16 +27,16 @@ func classField(ing *networkingv1.Ingress) string {
 	return *ing.Spec.IngressClassName
 }
 
-// A Belonging says whether an Ingress is ours. One of class, lost and other is set.
+// A Belonging holds whether an Ingress is ours. One of Class, Problem and NotOurs is set.
 type Belonging struct {
-	Asked   string            // the class that it names, or that counts for those that name none
-	Class   *Class            // ours
-	Problem *diag.Diagnostic  // it may be ours, but its class cannot be used, and why
-	NotOurs *diag.Diagnostic  // it is not ours, and why
-	Found   []diag.Diagnostic // worth telling in any case
+	Asked   string            // the class that it names, or the class for Ingresses without one
+	Class   *Class            // its class, if it is ours
+	Problem *diag.Diagnostic  // the reason why its class cannot be used
+	NotOurs *diag.Diagnostic  // the reason why it is not ours
+	Found   []diag.Diagnostic // to report in any case
 }
 
-// Of finds out whether an Ingress is ours. One that is remembered was when its class was last seen.
+// Of returns whether an Ingress is ours. A remembered one was ours when its class was last read.
 func (cs *Lookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 	annotation, class := ing.Annotations[settings.IngressClass], classField(ing)
 	source := objects.SourceOf(ing).At(field.NewPath("spec", "ingressClassName").String())
@@ -56,7 +56,7 @@ func (cs *Lookup) Of(ing *networkingv1.Ingress, remembered bool) Belonging {
 	case class != "":
 		return cs.byName(class, source)
 	case cs.standard != "" && ing.CreationTimestamp.IsZero():
-		return cs.byName(cs.standard, source) // as admission will, once the file is applied
+		return cs.byName(cs.standard, source) // as admission will do, once the file is applied
 	case cs.options.WithoutClass != "":
 		b := cs.byName(cs.options.WithoutClass, objects.SourceOf(ing))
 		for _, d := range []*diag.Diagnostic{b.Problem, b.NotOurs} {
@@ -92,9 +92,8 @@ func (cs *Lookup) byName(class string, at diag.Source) Belonging {
 	return b
 }
 
-// byAnnotation reads a name that, unlike the field, need not be that of an IngressClass: other
-// controllers have names of their own, so one that is unknown here is left to them, unless the
-// Ingress is remembered.
+// byAnnotation looks up a name that, unlike the field, need not be an IngressClass: other
+// controllers have other names. An unknown name is not ours, unless the Ingress is remembered.
 func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remembered bool) Belonging {
 	source := objects.AnnotationSource(ing, settings.IngressClass)
 	b := cs.byName(class, source)
@@ -114,7 +113,7 @@ func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remember
 	return b
 }
 
-// isOurName reports whether a name means Fairlead, even where no IngressClass has it.
+// isOurName reports whether a name means Fairlead, even without an IngressClass.
 func (cs *Lookup) isOurName(class string) bool {
 	return class == DefaultClass || class == cs.options.WithoutClass ||
 		class == cs.options.ManagedClass || class == cs.options.AssumeClass

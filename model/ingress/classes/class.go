@@ -23,33 +23,32 @@ import (
 // Controller is the spec.controller of Fairlead's IngressClasses.
 const Controller = "fairlead.dev/ingress"
 
-// DefaultClass is what the IngressClass is called that Fairlead ships. An annotation that says so
-// means Fairlead, even where no such class exists.
+// DefaultClass is the name of the IngressClass that Fairlead ships. An annotation with it means
+// Fairlead, even without such a class.
 const DefaultClass = "fairlead"
 
 // Options are the operator's settings that decide which Ingresses are ours.
 type Options struct {
-	// WithoutClass is the IngressClass, with its parameters, under which Ingresses are served that
-	// name no class; "" leaves them alone.
+	// WithoutClass is the IngressClass for Ingresses that name no class; "" ignores them.
 	WithoutClass string
-	// Literal is a name that the annotation may have though no IngressClass has it: it then stands for
-	// a class without parameters. "" is none. Any IngressClass of that name decides over it, and so do
-	// the parameters of one that are remembered.
+	// Literal is a name that the annotation may have without an IngressClass: it then means a class
+	// without parameters. "" is none. An IngressClass of that name takes precedence, and so do
+	// recorded parameters of one.
 	Literal string
-	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation that names
-	// it means Fairlead, even while the class is missing.
+	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation with it
+	// means Fairlead, even while the class is missing.
 	ManagedClass string
-	// AssumeClass is taken for a class of ours, without parameters, where no IngressClass of
-	// that name is among the objects: files often hold Ingresses only.
+	// AssumeClass is a class of ours without parameters, if no IngressClass of that name is among the
+	// objects: files often have Ingresses only.
 	AssumeClass string
-	// Providers are the names of the operator's providers, of which the first makes the load balancers
-	// of classes that name none. Where none are given, a class may name any.
+	// Providers are the names of the operator's providers. The first is for classes that name none. If
+	// empty, a class may name any.
 	Providers []string
-	// Room is how many bytes what is remembered of the members of a load balancer may be; 0 is as many
-	// as a LoadBalancer holds.
+	// Room is the most bytes of the records of a load balancer's members; 0 is the limit of a
+	// LoadBalancer object.
 	Room int
-	// Check returns what check finds in an IngressClass or parameters. It may remember what it found
-	// in this version of it. Where it is nil, each is checked each time.
+	// Check returns the errors that check finds in an IngressClass or parameters. It may cache them by
+	// version. If it is nil, objects are checked each time.
 	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
 }
 
@@ -67,14 +66,13 @@ func (c *Class) Grace() time.Duration {
 	return settings.DefaultMoveGrace
 }
 
-// Retains reports whether load balancers of the class are kept when no Ingress asks for them any
-// more.
+// Retains reports whether load balancers of the class are kept after their last Ingress.
 func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
 
 // Source returns the class as the source of diagnostics.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }
 
-// HostMissMeaning returns which route answers if no path of a host matches.
+// HostMissMeaning returns where requests go that match no path of their host.
 func (c *Class) HostMissMeaning() routing.HostMiss {
 	if c.HostMiss == v1alpha1.HostMissLessSpecific {
 		return routing.MissFallsThrough
@@ -103,14 +101,14 @@ func (c *Class) DiscoversCertificates() bool {
 	return c.CertificateDiscovery == nil || *c.CertificateDiscovery
 }
 
-// ServesForeignRestrictions reports whether annotations of other controllers that restrict are let
-// pass.
+// ServesForeignRestrictions reports whether Ingresses are served although they have restricting
+// annotations of other controllers.
 func (c *Class) ServesForeignRestrictions() bool {
 	return c.ForeignAnnotations == v1alpha1.ForeignWarn ||
 		c.ForeignAnnotations == v1alpha1.ForeignIgnore
 }
 
-// TLSPolicyOf is the TLS policy that the class has for a port, or "".
+// TLSPolicyOf returns the TLS policy of the class for a port, or "".
 func (c *Class) TLSPolicyOf(port int32) string {
 	return cmp.Or(c.PortSettings(port).TLSPolicy, c.TLSPolicy)
 }

@@ -18,21 +18,22 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file sorts IngressClasses into those that are Fairlead's and can be used, those that are
-// Fairlead's and cannot, and those of other controllers.
+// This file sorts IngressClasses into usable ones of Fairlead, broken ones of Fairlead, and those
+// of other controllers.
 
-// Lookup are all IngressClasses, by what they are to us.
+// A Lookup holds all IngressClasses: usable, broken, and of other controllers.
 type Lookup struct {
 	usable  map[string]*Class
-	broken  map[string]diag.Diagnostic // ours, and what its Ingresses are told
-	foreign map[string]string          // the controllers of the others
+	broken  map[string]diag.Diagnostic // with the diagnostic for their Ingresses
+	foreign map[string]string          // their controllers
 	// standard is the class that the API server gives to new Ingresses without one; or "".
 	standard string
-	// pinned says that parameters of an IngressClass are remembered that was called like the literal.
+	// pinned is true if a load balancer is recorded under the literal's name with parameters.
 	pinned  bool
 	options Options
 }
 
+// NewLookup returns the classes among the objects, and diagnostics about broken ones.
 func NewLookup(o objects.Objects, options Options) (*Lookup, []diag.Diagnostic) {
 	cs := &Lookup{
 		usable: map[string]*Class{}, broken: map[string]diag.Diagnostic{}, foreign: map[string]string{},
@@ -82,14 +83,14 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	}
 	class := &Class{c.Name, *spec}
 	if names := cs.options.Providers; len(names) > 0 && class.ProviderName == names[0] {
-		// the same as if it named none: a class that begins to say so moves nothing
+		// Naming the first provider is the same as naming none, so it must not move Ingresses.
 		class.ProviderName = ""
 	}
 	cs.usable[c.Name] = class
 	return nil
 }
 
-// check returns what is found in an object.
+// check validates an object, through Options.Check if it is set.
 func (o Options) check(of metav1.Object, check func() field.ErrorList) field.ErrorList {
 	if o.Check == nil {
 		return check()
@@ -110,8 +111,8 @@ func classProblem(reason diag.Reason, format string, args ...any) diag.Diagnosti
 	return diag.Diagnostic{Severity: diag.Error, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// standardClass is the class that admission gives to a new Ingress without one: of those that are
-// marked as default the newest, and of several of one age the first by name.
+// standardClass returns the class that admission gives to a new Ingress without one: the newest of
+// the default classes, and among equally old ones the first by name.
 func standardClass(all []*networkingv1.IngressClass) string {
 	var marked []*networkingv1.IngressClass
 	for _, c := range all {
@@ -127,7 +128,7 @@ func standardClass(all []*networkingv1.IngressClass) string {
 	}).Name
 }
 
-// pinned reports whether a load balancer is remembered that was served under parameters of a class.
+// pinned reports whether a load balancer is recorded under a class with parameters.
 func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	for key, m := range memories {
 		if class != "" && key.Class() == class && m.Class != nil &&
@@ -138,7 +139,7 @@ func pinned(memories map[routing.Key]memory.LoadBalancer, class string) bool {
 	return false
 }
 
-// Named is the class of a name; nil if it is not ours, or not usable.
+// Named returns the class of a name; nil if it is not ours, or not usable.
 func (cs *Lookup) Named(class string) *Class {
 	if c := cs.usable[class]; c != nil {
 		return c
@@ -149,14 +150,14 @@ func (cs *Lookup) Named(class string) *Class {
 	return nil
 }
 
-// exists reports whether there is an IngressClass of the name, whatever it is to us.
+// exists reports whether there is any IngressClass of the name.
 func (cs *Lookup) exists(class string) bool {
 	_, broken := cs.broken[class]
 	_, foreign := cs.foreign[class]
 	return cs.usable[class] != nil || broken || foreign
 }
 
-// FindClass is a class of ours by its name; nil if it is missing or cannot be used.
+// FindClass returns a class of ours by its name; nil if it is missing or not usable.
 func FindClass(o objects.Objects, options Options, name string) *Class {
 	classes, _ := NewLookup(o, options)
 	return classes.Named(name)

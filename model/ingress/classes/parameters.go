@@ -12,9 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/ingress/objects"
 )
 
-// This file finds the parameters of a class and checks them, spec.provider included, which only the
-// provider of a load balancer understands. A class whose parameters cannot be read is not used at
-// all, since its restrictions would be missing.
+// This file finds the parameters of a class. A class without readable parameters is not used, since
+// its restrictions would be missing.
 
 // parameters are the objects that an IngressClass can refer to.
 type parameters struct {
@@ -27,8 +26,7 @@ func newParameters(o objects.Objects) parameters {
 		objects.ByName(o.ClusterLoadBalancerClasses)}
 }
 
-// find is the object that a class refers to and the spec in it, or what is wrong with the
-// reference.
+// find returns the object that a class refers to, and its spec, or the error in the reference.
 func (p parameters) find(ref *networkingv1.IngressClassParametersReference,
 	at *field.Path) (metav1.Object, *v1alpha1.LoadBalancerClassSpec, *field.Error) {
 	kinds := []string{v1alpha1.KindClusterLoadBalancerClass, v1alpha1.KindLoadBalancerClass}
@@ -56,7 +54,7 @@ func (p parameters) find(ref *networkingv1.IngressClassParametersReference,
 	return nil, nil, field.NotFound(at, source.String())
 }
 
-// sourceOf is the object that a reference names.
+// sourceOf returns the object that a reference names, as the source of diagnostics.
 func sourceOf(ref *networkingv1.IngressClassParametersReference) diag.Source {
 	source := diag.Source{Kind: ref.Kind, Name: ref.Name}
 	if ref.Namespace != nil {

@@ -13,7 +13,7 @@ import (
 // This file reads the path of a rule by its pathType. The class decides about
 // ImplementationSpecific.
 
-// PathOf is the requests that a path stands for.
+// PathOf returns a path as its type defines it, or an error.
 func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
 	path := c.ReadPath(p)
 	if path.Type == routing.Regex {
@@ -23,7 +23,7 @@ func (c *Class) PathOf(p *networkingv1.HTTPIngressPath) (routing.Path, error) {
 	return path, nil
 }
 
-// ReadPath is a path as its type has it. What ImplementationSpecific means is the class's choice.
+// ReadPath returns a path as its type defines it. The class decides about ImplementationSpecific.
 func (c *Class) ReadPath(p *networkingv1.HTTPIngressPath) routing.Path {
 	switch *p.PathType {
 	case networkingv1.PathTypeExact:

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// This file checks spec.provider of classes and Backends, which only the provider of a load
-// balancer understands, and puts it in one form.
+// This file checks spec.provider of classes and Backends, which only providers understand, and
+// makes it canonical.
 
 // The bounds of such settings.
 const (
@@ -28,26 +28,26 @@ func ValidateProviderSettings(settings *runtime.RawExtension, at *field.Path) fi
 	if len(settings.Raw) > longestSettings {
 		return field.ErrorList{field.TooLong(at, "", longestSettings)}
 	}
-	if _, err := inOneForm(settings.Raw); err != nil {
+	if _, err := canonicalJSON(settings.Raw); err != nil {
 		return field.ErrorList{field.Invalid(at, "", err.Error())}
 	}
 	return nil
 }
 
-// ProviderSettingsText are valid settings in the one form that equal settings have; "" for none.
+// ProviderSettingsText returns valid settings in canonical form; "" for none.
 func ProviderSettingsText(settings *runtime.RawExtension) string {
 	if settings == nil {
 		return ""
 	}
-	text, err := inOneForm(settings.Raw)
+	text, err := canonicalJSON(settings.Raw)
 	if err != nil {
-		return "" // validateProviderSettings has said so
+		return "" // ValidateProviderSettings reports this
 	}
 	return text
 }
 
-// inOneForm is a JSON object without spaces and with its names in order; "" for an empty one.
-func inOneForm(raw []byte) (string, error) {
+// canonicalJSON returns a JSON object without spaces and with sorted names; "" for an empty one.
+func canonicalJSON(raw []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var object map[string]any
@@ -67,7 +67,7 @@ func inOneForm(raw []byte) (string, error) {
 	return string(text), err
 }
 
-// depth is how many objects and lists there are within one another.
+// depth returns the depth of nested objects and lists.
 func depth(value any) int {
 	deepest := 0
 	switch v := value.(type) {

@@ -125,11 +125,11 @@ const (
 	longestTagged = 256
 )
 
-// tagCharacters are those that clouds take in the names and values of tags.
+// tagCharacters matches the names and values of tags that clouds accept.
 var tagCharacters = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+\-@]*$`)
 
-// validateTags keeps what Fairlead knows its own by out of what a class may write, and what a cloud
-// would refuse of every object.
+// validateTags refuses the tags by which Fairlead identifies its objects, and tags that clouds
+// refuse.
 func validateTags(tags map[string]string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for _, name := range slices.Sorted(maps.Keys(tags)) {
