@@ -11,7 +11,7 @@ import (
 
 const mostListed = 3 // hosts in one sentence to an owner
 
-// A NameList is names, each once, in the order in which they were added.
+// A NameList is a list of names without duplicates, in the order in which they were added.
 type NameList struct {
 	List []string
 	has  map[string]bool
@@ -34,7 +34,7 @@ func DescribeClaim(h routing.Host) string {
 	return string(h)
 }
 
-// ListFirst are the first names of a list, and how many more there are.
+// ListFirst returns the first names of a list, and the number of others.
 func ListFirst(names []string) string {
 	if more := len(names) - mostListed; more > 0 {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), more)

@@ -51,25 +51,25 @@ func (a Allowance) Permits(h routing.Host) bool {
 	return false
 }
 
-// Grants reports whether the class grants this very host, and not only a wildcard above it.
+// Grants reports whether the class grants the host itself, and not only a wildcard that covers it.
 func (a Allowance) Grants(h routing.Host) bool { return slices.Contains(a.hosts, h) }
 
-// A Rule is a rule of an Ingress that its namespace may have.
+// A Rule is a permitted rule of an Ingress.
 type Rule struct {
 	index int
 	Host  routing.Host
 	HTTP  *networkingv1.HTTPIngressRuleValue // nil: it only names the host
 
-	// listed is where spec.tls lists the host, if the rule is for another one, by, and answers for it.
+	// Listed is the field of spec.tls that lists Host, if the rule is for another host, By.
 	Listed string
 	By     routing.Host
-	// below says of a listed host that a wildcard of another namespace stands for it.
+	// Below is set for a listed host that a wildcard of another namespace covers.
 	Below bool
 }
 
 func (r Rule) Field() string { return "spec.rules[" + strconv.Itoa(r.index) + "]" }
 
-// NamedBy is the field that names the host.
+// NamedBy returns the field that names the host.
 func (r Rule) NamedBy() string {
 	if r.Listed != "" {
 		return r.Listed
@@ -77,7 +77,8 @@ func (r Rule) NamedBy() string {
 	return r.Field() + ".host"
 }
 
-// Listing is how the routes and the name of a rule say whether its host is only listed.
+// Listing returns the Listed of the routes and the name of a rule; nil unless its host is only
+// listed.
 func (r Rule) Listing() *routing.Listed {
 	if r.Listed == "" {
 		return nil
@@ -85,7 +86,7 @@ func (r Rule) Listing() *routing.Listed {
 	return &routing.Listed{By: r.By}
 }
 
-// Leaves reports whether anything is left of an Ingress of which these rules are permitted.
+// Leaves reports whether an Ingress with these permitted rules has any route.
 func (a Allowance) Leaves(m members.Member, permitted []Rule) bool {
 	return a.Everything || len(permitted) > 0 || m.Spec.DefaultBackend != nil && a.Permits(routing.Any)
 }
@@ -112,13 +113,14 @@ func (a Allowance) permittedRules(m members.Member) ([]Rule, []diag.Diagnostic) 
 	return rules, found
 }
 
-// NotForAnyHost says that a default backend is for no hosts but those of its Ingress.
+// NotForAnyHost returns the message that a default backend answers for the hosts of its Ingress
+// only.
 func NotForAnyHost(m members.Member) string {
 	return fmt.Sprintf("the class does not let namespace %s answer for hosts that no rule names",
 		m.Namespace)
 }
 
-// HostsOf are the hosts of rules, each once, with Any among them if there is more for any host.
+// HostsOf returns the hosts of rules without duplicates, with Any if forAnyHost is set.
 func HostsOf(rules []Rule, forAnyHost bool) []routing.Host {
 	var hosts []routing.Host
 	seen := map[routing.Host]bool{}

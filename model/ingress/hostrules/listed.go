@@ -9,25 +9,23 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. The rules
-// for a wildcard that stands for such a host answer for it on HTTPS ports; or else the rules
-// without a host, and the default backend. docs/routing.md says so under "Listed hosts without a
-// rule".
+// This file finds the hosts that spec.tls lists and that no rule of the Ingress names. On HTTPS
+// ports, the rules for a wildcard that covers such a host answer for it, or else the rules without
+// a host and the default backend. See "Listed hosts without a rule" in docs/routing.md.
 
-// maxListedRoutes is how many routes the listed hosts of an Ingress may have on a port. Each has
-// those of the rules that answer for it, so the number is a product. On all ports of the Ingress,
+// maxListedRoutes is the most routes of the listed hosts of an Ingress on a port. Each host has the
+// routes of the rules that answer for it, so the number is a product. On all ports of the Ingress,
 // they and those of its rules are at most members.MostRoutes.
 const maxListedRoutes = 10_000
 
-// mostListedRoutes is how many routes the listed hosts of a member may have on a port.
+// mostListedRoutes returns the most routes of the listed hosts of a member on a port.
 func mostListedRoutes(m members.Member) int {
 	ports := max(1, len(m.Settings.Ports))
 	return max(0, min(maxListedRoutes, members.MostRoutes/ports-members.RoutesOf(m.Ingress)))
 }
 
-// listedRules are the rules that answer for listed hosts, each with its listed host in place of its
-// own. It is the listed host that the class has to allow. A rule without a host that it does not
-// allow answers for the hosts that it does.
+// listedRules returns the rules that answer for listed hosts, each with the listed host in place of
+// its own. The class must allow the listed host, not the rule's own.
 func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
 	[]diag.Diagnostic) {
 	var out []Rule
@@ -48,9 +46,9 @@ func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
 			}
 			done[host] = true
 			field := fmt.Sprintf("spec.tls[%d].hosts[%d]", i, j)
-			answers := answering(host, byHost, m.Spec.DefaultBackend != nil, miss)
+			answers := rulesAnswering(host, byHost, m.Spec.DefaultBackend != nil, miss)
 			if len(answers) == 0 {
-				continue // which is told as CertificateUnused
+				continue // this is reported as CertificateUnused
 			}
 			if !a.Permits(host) {
 				found = append(found, diag.Diagnostic{
@@ -81,11 +79,11 @@ func (a Allowance) listedRules(m members.Member, miss routing.HostMiss) ([]Rule,
 	return out, found
 }
 
-// answering are the rules of an Ingress that answer for a host that none of them names: those for
-// the wildcard that stands for it, or else those without a host. A default backend alone is like a
-// rule without paths. What a wildcard misses goes on to the rules without a host only if the class
-// says so.
-func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool,
+// rulesAnswering returns the rules of an Ingress that answer for a host that none of them names:
+// those for a wildcard that covers it, or else those without a host. A default backend alone is
+// like a rule without paths. The rules without a host follow those of the wildcard only if misses
+// fall through.
+func rulesAnswering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault bool,
 	miss routing.HostMiss) []Rule {
 	var out []Rule
 	if parent, ok := host.Parent(); ok && !host.Wildcard() {
@@ -100,8 +98,8 @@ func answering(host routing.Host, byHost map[routing.Host][]Rule, hasDefault boo
 	return out
 }
 
-// Permitted are the rules of a member that the class allows, those for listed hosts last, and what
-// is said about the others.
+// Permitted returns the rules of a member that the class allows, those for listed hosts last, and
+// diagnostics about the others.
 func (a Allowance) Permitted(m members.Member, miss routing.HostMiss) ([]Rule, []diag.Diagnostic) {
 	rules, found := a.permittedRules(m)
 	listed, refused := a.listedRules(m, miss)
