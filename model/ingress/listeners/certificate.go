@@ -17,8 +17,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file finds the certificates of the entries of spec.tls: in a Secret where an entry names
-// one, otherwise among those that the cloud holds.
+// This file finds the certificates of the entries of spec.tls: in a Secret if an entry names one,
+// otherwise in the cloud.
 
 // An entry is one of spec.tls.
 type entry struct {
@@ -27,34 +27,34 @@ type entry struct {
 	field string
 }
 
-// tellUnused tells about listed hosts for which the Ingress has no answer.
-func (e entry) tellUnused() {
+// reportUnused reports listed hosts for which the Ingress has no answer.
+func (e entry) reportUnused() {
 	for i, listed := range e.Hosts {
 		if !e.covers.serves(routing.Host(listed)) {
-			e.tellSecure(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
+			e.reportSecure(diag.Warning, diag.CertificateUnused, fmt.Sprintf("%s.hosts[%d]", e.field, i),
 				fmt.Sprintf("nothing of this Ingress answers for host %s", listed))
 		}
 	}
 }
 
-// certificates are those of the covered hosts, as far as there are any.
+// certificates chooses a certificate for each covered host that has one.
 func (e entry) certificates(covered []covered) map[routing.Host]certificateUse {
 	switch {
 	case e.SecretName != "":
 		return e.fromSecret(covered)
 	case len(e.Settings.Certificates) > 0:
-		return e.named(covered)
+		return e.fromNames(covered)
 	}
 	return e.fromCloud(covered)
 }
 
-// named uses the certificates that the author names, the first of them for every host. They are
-// used all together or not at all: without one of them its hosts would be served with another one.
-func (e entry) named(covered []covered) map[routing.Host]certificateUse {
+// fromNames uses the certificates that the annotation names, the first of them for every host. All
+// are used, or none: without one, its hosts would be served with another certificate.
+func (e entry) fromNames(covered []covered) map[routing.Host]certificateUse {
 	if reason, why := e.refusesNamed(); why != "" {
-		e.tellSecure(diag.Error, reason,
+		e.reportSecure(diag.Error, reason,
 			objects.AnnotationSource(e.Ingress, settings.CertificateARN).Field,
-			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.list(covered), remedy(reason)))
+			fmt.Sprintf("%s, so %s left out of HTTPS%s", why, e.describeHosts(covered), remedyFor(reason)))
 		return nil
 	}
 	for _, id := range e.Settings.Certificates {
@@ -70,26 +70,27 @@ func (e entry) named(covered []covered) map[routing.Host]certificateUse {
 	return uses
 }
 
-// fromSecret uses the certificate in the Secret, whatever names are in it: that is what the author
-// asked for. A name that is not in it is told.
+// fromSecret uses the certificate of the Secret for all hosts. A host that the certificate does not
+// name gets a warning.
 func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 	field := e.field + ".secretName"
 	s := e.readSecret(objects.Name{Namespace: e.Namespace, Name: e.SecretName})
 	if refused := e.members[e.Owner.String()].RejectionOf(string(s.id)); refused != nil &&
-		e.find(s.id) == nil {
+		e.servedCertificate(s.id) == nil {
 		s = secret{e.lastOf(objects.Name{Namespace: e.Namespace, Name: e.SecretName}),
 			diag.CertificateRefused, errors.New(refused.Message)}
 	}
-	s = e.allowed(s, objects.Name{Namespace: e.Namespace, Name: e.SecretName})
+	s = e.allowSecret(s, objects.Name{Namespace: e.Namespace, Name: e.SecretName})
 	switch {
 	case s.id == "":
-		e.tellSecure(diag.Error, s.reason, field,
-			fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.list(covered), remedy(s.reason)))
+		e.reportSecure(diag.Error, s.reason, field,
+			fmt.Sprintf("%s, so %s left out of HTTPS%s", s.err, e.describeHosts(covered),
+				remedyFor(s.reason)))
 		return nil
 	case s.err != nil:
-		e.tellSecure(diag.Error, s.reason, field,
+		e.reportSecure(diag.Error, s.reason, field,
 			fmt.Sprintf("%s, so %s served with the last certificate that it held, %s%s", s.err,
-				e.list(covered), s.id, remedy(s.reason)))
+				e.describeHosts(covered), s.id, remedyFor(s.reason)))
 	}
 	uses := make(map[routing.Host]certificateUse, len(covered))
 	var unnamed []string
@@ -100,15 +101,15 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 		}
 	}
 	if unnamed != nil {
-		e.tell(diag.Warning, diag.CertificateInvalid, field,
+		e.report(diag.Warning, diag.CertificateInvalid, field,
 			fmt.Sprintf("the certificate is for %s, not for %s: clients will not trust it there",
 				hostrules.ListFirst(e.known[s.id].Hosts), hostrules.ListFirst(unnamed)))
 	}
 	return uses
 }
 
-// list names the covered hosts in a sentence, with its verb.
-func (e entry) list(covered []covered) string {
+// describeHosts names the covered hosts in a sentence, with its verb.
+func (e entry) describeHosts(covered []covered) string {
 	var hosts []string
 	for _, c := range covered {
 		hosts = append(hosts, hostrules.DescribeHost(c.host))
@@ -120,8 +121,8 @@ func (e entry) list(covered []covered) string {
 	return strings.Join(hosts[:last], ", ") + " and " + hosts[last] + " are"
 }
 
-// fromCloud looks for a certificate by each name. What is for no host in particular takes the first
-// that is found for a host of the Ingress.
+// fromCloud searches a certificate of the cloud for each host. Routes without a host use the first
+// certificate that was found for any host of the Ingress.
 func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
 	source := e.Source().At(e.field)
@@ -142,20 +143,20 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 			if !e.discovers {
 				holds = "the class does not let the cloud be searched for certificates"
 			}
-			e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
+			e.reportSecure(diag.Error, diag.CertificateMissing, e.field,
 				fmt.Sprintf("it names no Secret, and %s, so %s is left out of HTTPS", holds,
 					hostrules.DescribeHost(host)))
 			continue
 		}
 		id, why := e.choose(listed)
 		if why != "" {
-			e.tellSecure(diag.Error, diag.CertificateForeign, e.field,
+			e.reportSecure(diag.Error, diag.CertificateForeign, e.field,
 				fmt.Sprintf("certificate %s, which the cloud holds for %s, %s, so %s is left out of HTTPS%s",
-					id, listed, why, hostrules.DescribeHost(host), ofItsOwn))
+					id, listed, why, hostrules.DescribeHost(host), remedyForForeign))
 			continue
 		}
 		use := certificateUse{id: id, source: source}
-		e.learn(use.id, listed)
+		e.recordHost(use.id, listed)
 		uses[host] = use
 		if found == nil {
 			found = &use
@@ -164,15 +165,15 @@ func (e entry) fromCloud(covered []covered) map[routing.Host]certificateUse {
 	if forAnyHost && found != nil {
 		uses[routing.Any] = *found
 	} else if forAnyHost {
-		e.tellSecure(diag.Error, diag.CertificateMissing, e.field,
+		e.reportSecure(diag.Error, diag.CertificateMissing, e.field,
 			"it names no Secret, and there is no host to find a certificate for, so "+hostrules.DescribeHost(
 				routing.Any)+" is left out of HTTPS")
 	}
 	return uses
 }
 
-// learn notes that the cloud holds a certificate for a host.
-func (d *Builder) learn(id routing.CertificateID, host string) {
+// recordHost records that the cloud has a certificate for a host.
+func (d *Builder) recordHost(id routing.CertificateID, host string) {
 	c := d.known[id]
 	if c == nil {
 		c = &routing.Certificate{ID: id}
@@ -184,12 +185,12 @@ func (d *Builder) learn(id routing.CertificateID, host string) {
 	}
 }
 
-// remedy advises the author of a certificate that is refused, behind the reason.
-func remedy(reason diag.Reason) string {
+// remedyFor returns advice for the owner of a refused certificate, to follow the reason.
+func remedyFor(reason diag.Reason) string {
 	if reason != diag.CertificateForeign {
 		return ""
 	}
-	return ofItsOwn
+	return remedyForForeign
 }
 
 // readSecret reads a Secret once.
@@ -220,27 +221,28 @@ func (d *Builder) parseSecret(n objects.Name, among *objects.Index) secret {
 		return secret{d.lastOf(n), diag.CertificateInvalid,
 			fmt.Errorf("Secret %s holds no certificate with its key: %w", n, err)}
 	}
-	if until.Before(d.now) && d.find(c.ID) == nil { // what is served already stays
+	if until.Before(d.now) && d.servedCertificate(c.ID) == nil { // a served certificate stays
 		return secret{d.lastOf(n), diag.CertificateInvalid,
 			fmt.Errorf("the certificate in Secret %s expired on %s", n, until.Format(time.DateTime))}
 	}
-	d.bring(judged.WithKey(object), n)
+	d.addFromSecret(judged.WithKey(object), n)
 	d.namesIn[c.ID] = judged.Hosts
 	return secret{id: c.ID}
 }
 
-// lastOf is the certificate that a Secret held last, if the load balancer still has it; else "".
+// lastOf returns the last certificate of a Secret, if the load balancer still has it; else "".
 func (d *Builder) lastOf(n objects.Name) routing.CertificateID {
-	last := d.find(d.remembered[n.String()])
+	last := d.servedCertificate(d.remembered[n.String()])
 	if last == nil {
 		return ""
 	}
-	d.bring(*last, n)
+	d.addFromSecret(*last, n)
 	return last.ID
 }
 
-// find is a certificate that a Secret has brought to the load balancer, or nil.
-func (d *Builder) find(id routing.CertificateID) *routing.Certificate {
+// servedCertificate returns a certificate that was imported from a Secret for the load balancer, or
+// nil.
+func (d *Builder) servedCertificate(id routing.CertificateID) *routing.Certificate {
 	at := slices.IndexFunc(d.held, func(c routing.Certificate) bool { return c.ID == id })
 	if at < 0 {
 		return nil
@@ -248,8 +250,9 @@ func (d *Builder) find(id routing.CertificateID) *routing.Certificate {
 	return &d.held[at]
 }
 
-// bring notes a certificate that a Secret holds, or held last: then it comes without its key.
-func (d *Builder) bring(c routing.Certificate, from objects.Name) {
+// addFromSecret records a certificate of a Secret. If the Secret held it only earlier, its key is
+// missing.
+func (d *Builder) addFromSecret(c routing.Certificate, from objects.Name) {
 	known := d.known[c.ID]
 	if known == nil {
 		known = &c

@@ -5,8 +5,7 @@ import "fairlead.dev/fairlead/model/routing"
 // This file finds the names in certificates. A certificate may have thousands, and many Ingresses
 // may use it, so its names are sorted once.
 
-// namesOf are all the names by which clients may be shown a certificate. Nothing is to be written
-// to them.
+// namesOf returns all names of a certificate that clients may see. Callers must not change them.
 func (d *Builder) namesOf(id routing.CertificateID) []routing.Host {
 	shown, known := d.names.shown[id]
 	if !known {
@@ -29,8 +28,7 @@ func (d *Builder) findNames(id routing.CertificateID) []routing.Host {
 	return nil
 }
 
-// certifies reports whether clients trust a certificate for a host. For what is for no host in
-// particular they trust none.
+// certifies reports whether clients trust a certificate for a host; false for routing.Any.
 func (d *Builder) certifies(id routing.CertificateID, host routing.Host) bool {
 	names, known := d.names.certified[id]
 	if !known {

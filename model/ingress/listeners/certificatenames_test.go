@@ -53,7 +53,7 @@ func TestNamesThatAreLearntLater(t *testing.T) {
 		if got := d.namesOf("x"); !slices.Equal(got, want) {
 			t.Errorf("names %q, want %q", got, want)
 		}
-		d.learn("x", fmt.Sprintf("h%d.test", i))
+		d.recordHost("x", fmt.Sprintf("h%d.test", i))
 		if !d.certifies("x", routing.Host(fmt.Sprintf("h%d.test", i))) {
 			t.Errorf("not for the host that was learnt: %q", d.known["x"].Hosts)
 		}

@@ -7,11 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says which certificates the cloud is asked for, and which hosts entries of spec.tls
-// cover.
+// This file finds the hosts that entries of spec.tls cover.
 
-// maxCovered is how many hosts the entries of spec.tls of one Ingress may cover, each entry
-// counted.
+// maxCovered is the most hosts that all entries of spec.tls of an Ingress may cover in total.
 const maxCovered = 100_000
 
 func newCover(hosts []routing.Host) cover {
@@ -26,8 +24,8 @@ func newCover(hosts []routing.Host) cover {
 	return c
 }
 
-// by are the hosts that an entry covers, in the order of the Ingress's hosts.
-func (c *cover) by(listed []string) []covered {
+// coveredBy returns the hosts that an entry covers, in the order of the Ingress's hosts.
+func (c *cover) coveredBy(listed []string) []covered {
 	out := make([]covered, 0, len(listed))
 	if len(listed) == 0 {
 		for _, h := range c.hosts {
@@ -52,22 +50,22 @@ func (c *cover) by(listed []string) []covered {
 	return out
 }
 
-// serves reports whether a listed host is, or stands for, a host of the Ingress.
+// serves reports whether a listed host covers a host of the Ingress.
 func (c *cover) serves(listed routing.Host) bool {
 	_, ok := c.at[listed]
 	return ok || len(c.below[listed]) > 0
 }
 
-// A cover is the hosts of an Ingress, for its entries of spec.tls to cover.
+// A cover holds the hosts of an Ingress that its entries of spec.tls may cover.
 type cover struct {
 	hosts []routing.Host
 	at    map[routing.Host]int
-	below map[routing.Host][]int // the precise hosts that a wildcard stands for
-	given int                    // how many hosts the entries so far cover
+	below map[routing.Host][]int // the precise hosts that a wildcard covers
+	given int                    // number of hosts that the entries so far cover
 }
 
-// A covered host is one that an entry covers, and the name by which a certificate for it is known:
-// the listed one, or the host itself where the entry lists none.
+// A covered is a host that an entry covers, and the name to search its certificate by: the listed
+// one, or the host itself if the entry lists none.
 type covered struct {
 	host   routing.Host
 	listed string

@@ -37,18 +37,18 @@ func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisput
 	x := objects.NewIndex(s.Objects)
 	for _, m := range s.Members {
 		for _, id := range d.inCloudFor(m) {
-			r.bring(m.Owner, id)
+			r.recordUse(m.Owner, id)
 		}
 		for _, t := range m.Spec.TLS {
 			if n := (objects.Name{Namespace: m.Namespace,
 				Name: t.SecretName}).String(); x.SecretsUnread[n] != "" && d.remembered[n] != "" {
-				r.bring(m.Owner, d.remembered[n])
+				r.recordUse(m.Owner, d.remembered[n])
 				put(r.recent, m.Namespace, d.remembered[n], true)
 			}
 			if object := x.Secrets[objects.Name{Namespace: m.Namespace,
 				Name: t.SecretName}]; object != nil && t.SecretName != "" {
 				if c := x.CertificateOf(object).Certificate; c != nil {
-					r.bring(m.Owner, c.ID)
+					r.recordUse(m.Owner, c.ID)
 				}
 				put(r.recent, m.Namespace, d.remembered[nameOfSecret(object)], true)
 			}
@@ -58,7 +58,7 @@ func newCertificateDisputes(d *Builder, s *snapshots.Snapshot) certificateDisput
 		return r // the age of Ingresses decides about hosts and certificates
 	}
 	for secret, id := range d.remembered {
-		if c := d.find(id); c != nil {
+		if c := d.servedCertificate(id); c != nil {
 			namespace, _, _ := strings.Cut(secret, "/")
 			for _, n := range c.Hosts {
 				put(r.served, namespace, routing.Host(n), true)
@@ -105,8 +105,8 @@ func nameOfSecret(s *corev1.Secret) string {
 	return objects.Name{Namespace: s.Namespace, Name: s.Name}.String()
 }
 
-// bring records that a member uses a certificate.
-func (r *certificateDisputes) bring(by routing.Owner, id routing.CertificateID) {
+// recordUse records that a member uses a certificate.
+func (r *certificateDisputes) recordUse(by routing.Owner, id routing.CertificateID) {
 	if before, known := r.brought[by.Namespace][id]; !known || ownership.Older(by, before) < 0 {
 		put(r.brought, by.Namespace, id, by)
 	}
@@ -120,27 +120,28 @@ func put[K comparable, V any](to map[string]map[K]V, namespace string, key K, va
 	to[namespace][key] = value
 }
 
-// allowed returns the certificate of a Secret if the namespace may serve every name in it.
+// allowSecret returns the certificate of a Secret if the namespace may serve every name in it.
 // Otherwise it returns an error, with the previous certificate of the Secret if the namespace may
 // serve that.
-func (o *MemberListeners) allowed(s secret, n objects.Name) secret {
+func (o *MemberListeners) allowSecret(s secret, n objects.Name) secret {
 	if s.id == "" {
 		return s
 	}
-	why := o.foreign(s.id)
+	why := o.whyForeign(s.id)
 	if why == "" {
 		return s
 	}
 	refused := secret{reason: diag.CertificateForeign,
 		err: fmt.Errorf("the certificate in Secret %s %s", n, why)}
-	if last := o.lastOf(n); last != s.id && last != "" && o.foreign(last) == "" {
+	if last := o.lastOf(n); last != s.id && last != "" && o.whyForeign(last) == "" {
 		refused.id = last
 	}
 	return refused
 }
 
-// ofItsOwn ends messages about refused certificates with the remedy.
-const ofItsOwn = ": use a certificate that has no other names than the hosts of its namespace"
+// remedyForForeign ends messages about refused certificates with the remedy.
+const remedyForForeign = ": use a certificate that has no other names than the hosts of its " +
+	"namespace"
 
 // refusesNamed returns why a member may not use the certificates that it names; "" if it may.
 func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
@@ -153,7 +154,7 @@ func (o *MemberListeners) refusesNamed() (diag.Reason, string) {
 				"certificate %s is not there, or is none whose names the cloud tells, and without them it "+
 					"cannot be compared with the hosts that namespace %s may serve here", id, o.Namespace)
 		}
-		if why := o.foreign(id); why != "" {
+		if why := o.whyForeign(id); why != "" {
 			return diag.CertificateForeign, fmt.Sprintf("certificate %s %s", id, why)
 		}
 	}
@@ -171,12 +172,12 @@ func (o *MemberListeners) choose(listed string) (id routing.CertificateID, why s
 		}
 	}
 	best := o.inCloud[listed][0]
-	return best, o.against(best, o.namesOf(best))
+	return best, o.describeRival(best, o.namesOf(best))
 }
 
-// foreign returns why a member may not use a certificate; "" if it may. It keeps the answer,
+// whyForeign returns why a member may not use a certificate; "" if it may. It keeps the answer,
 // because many entries of spec.tls may name the same Secret.
-func (o *MemberListeners) foreign(id routing.CertificateID) string {
+func (o *MemberListeners) whyForeign(id routing.CertificateID) string {
 	why, known := o.refused[id]
 	if !known {
 		why = o.findForeign(id)
@@ -201,12 +202,12 @@ func (o *MemberListeners) findForeign(id routing.CertificateID) string {
 				o.Namespace)
 		}
 	}
-	return o.against(id, names)
+	return o.describeRival(id, names)
 }
 
-// against returns in words which host of another namespace came before a certificate of a member;
-// "" if none did.
-func (o *MemberListeners) against(id routing.CertificateID, names []routing.Host) string {
+// describeRival returns in words which host of another namespace came before a certificate of a
+// member; "" if none did.
+func (o *MemberListeners) describeRival(id routing.CertificateID, names []routing.Host) string {
 	first := o.rival(id, names)
 	if first == nil {
 		return ""
@@ -266,7 +267,8 @@ func (o *MemberListeners) overlapping(id routing.CertificateID,
 func (o *MemberListeners) serves(id routing.CertificateID) bool {
 	_, brings := o.brought[o.Namespace][id]
 	return len(o.certificateDisputes.served) > 0 &&
-		(o.recent[o.Namespace][id] && o.find(id) != nil || brings && slices.Contains(o.shown, id))
+		(o.recent[o.Namespace][id] && o.servedCertificate(id) != nil ||
+			brings && slices.Contains(o.shown, id))
 }
 
 // Yielding removes hosts from HTTPS if a certificate of another namespace that came first has a
@@ -327,34 +329,34 @@ func (o *MemberListeners) yieldTo(first map[routing.Host]overlap, kept map[routi
 		}
 		source := o.uses[host].source
 		o.overlaps = append(o.overlaps, found)
-		if o.keeps(found.id) {
+		if o.reuse(found.id) {
 			o.uses[host] = certificateUse{id: found.id, source: source}
 			kept[host] = true
-			o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+			o.reportSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 				"namespace %s holds certificate %s too, which has the name %s, so %s stays with it: ask the "+
 					"owner of the class to grant the host in `allowedHosts`",
 				found.by.Namespace, found.id, found.Name, hostrules.DescribeHost(host)))
 			continue
 		}
 		delete(o.uses, host)
-		o.tellSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
+		o.reportSecure(diag.Error, diag.CertificateForeign, source.Field, fmt.Sprintf(
 			"a certificate of namespace %s has the name %s and was there before %s, which is left out of "+
 				"HTTPS: ask the owner of the class to grant it in `allowedHosts`",
 			found.by.Namespace, found.Name, hostrules.DescribeHost(host)))
 	}
 }
 
-// keeps has the Secrets of a member that held a certificate last use it again, and reports whether
-// there are any.
-func (o *MemberListeners) keeps(id routing.CertificateID) bool {
+// reuse makes Secrets of a member use their last certificate again, and reports whether there are
+// any.
+func (o *MemberListeners) reuse(id routing.CertificateID) bool {
 	keeps := false
 	for _, t := range o.Spec.TLS {
 		n := objects.Name{Namespace: o.Namespace, Name: t.SecretName}
-		if last := o.find(id); last != nil && t.SecretName != "" && o.remembered[n.String()] == id &&
-			o.Builder.secrets[n].id != "" {
+		if last := o.servedCertificate(id); last != nil && t.SecretName != "" &&
+			o.remembered[n.String()] == id && o.Builder.secrets[n].id != "" {
 			keeps = true
 			if !slices.Contains(o.known[id].Secrets, n.String()) {
-				o.bring(*last, n)
+				o.addFromSecret(*last, n)
 			}
 		}
 	}

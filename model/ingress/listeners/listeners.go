@@ -80,16 +80,17 @@ type MemberListeners struct {
 	found   []diag.Diagnostic
 }
 
-// tell adds a diagnostic about a field of the member.
-func (o *MemberListeners) tell(severity diag.Severity, reason diag.Reason, field, message string) {
+// report adds a diagnostic about a field of the member.
+func (o *MemberListeners) report(severity diag.Severity, reason diag.Reason, field,
+	message string) {
 	o.found = append(o.found, diag.Diagnostic{Severity: severity, Reason: reason,
 		Source: o.Source().At(field), Message: message})
 }
 
-// tellSecure adds a diagnostic about a field of the member, for the HTTPS ports that it asks for.
-func (o *MemberListeners) tellSecure(severity diag.Severity, reason diag.Reason, field,
+// reportSecure adds a diagnostic about a field of the member, for the HTTPS ports that it asks for.
+func (o *MemberListeners) reportSecure(severity diag.Severity, reason diag.Reason, field,
 	message string) {
-	o.tell(severity, reason, field, message)
+	o.report(severity, reason, field, message)
 	o.found[len(o.found)-1].Ports = diag.PortsOf(o.AskedSecurePorts()...)
 }
 
@@ -150,19 +151,19 @@ func newNames() names {
 		map[routing.CertificateID]map[routing.Host]bool{}}
 }
 
-// forget drops the names of a certificate, so that they are sorted again: there are more names now.
+// forget removes the names of a certificate, so that they are sorted again with new ones.
 func (n names) forget(id routing.CertificateID) {
 	delete(n.shown, id)
 	delete(n.certified, id)
 }
 
-// secureOf are the HTTPS ports of a host, ascending.
+// secureOf returns the HTTPS ports of a host, ascending.
 func (s ServedPorts) secureOf(h routing.Host) []int32 {
 	return slices.DeleteFunc(slices.Clone(s.secure[h]),
 		func(p int32) bool { return slices.Contains(s.plain, p) })
 }
 
-// ForSignIn are the HTTPS ports on which users of a host can sign in.
+// ForSignIn returns the HTTPS ports on which users of a host can sign in.
 func (s ServedPorts) ForSignIn(h routing.Host) []int32 {
 	if secure := s.secureOf(h); len(secure) > 0 {
 		return secure

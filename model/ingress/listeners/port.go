@@ -195,12 +195,12 @@ func (o *MemberListeners) choosePolicy(ports []int32) {
 func (d *Builder) TellClients() []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for port, at := range d.ports {
-		found = append(found, at.tellAdmitted(port)...)
+		found = append(found, at.reportAdmitted(port)...)
 	}
 	return found
 }
 
-func (d *listener) tellAdmitted(port int32) []diag.Diagnostic {
+func (d *listener) reportAdmitted(port int32) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, m := range d.served {
 		if m.Leaving || settings.Within(m.Settings.InboundAsked(), d.inbound) {

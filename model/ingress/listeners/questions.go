@@ -12,27 +12,25 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file lists the certificates that the cloud is asked for, and holds its answers.
+// This file has the questions about certificates to the cloud, and the answers.
 
-// Certificates are those that the cloud has.
+// Certificates has the certificates of the cloud.
 type Certificates struct {
-	// ByHost are those that it has of itself, by the hosts that CertificateHosts asks for, the best
-	// first.
+	// ByHost has its own certificates, by the hosts of CertificateHosts, the best first.
 	ByHost map[string][]routing.CertificateID
-	// Names are all names in these, and in those that NamedCertificates asks for and that it tells
-	// about.
+	// Names has all names in these, and in those of NamedCertificates that it describes.
 	Names map[routing.CertificateID][]string
-	// Shown are those that listeners of the load balancer have.
+	// Shown has the certificates on listeners of the load balancer.
 	Shown []routing.CertificateID
-	// Held are those that Secrets have brought to the load balancer, without their keys.
+	// Held has the certificates that were imported from Secrets, without their keys.
 	Held []routing.Certificate
-	// Unread is why some could not be looked up, in words; "" if all were.
+	// Unread says why some could not be looked up; "" if all were.
 	Unread string
-	// Now is when a certificate must not have expired to be taken; zero where one may.
+	// Now is the time at which a new certificate must not have expired; zero if expiry is not checked.
 	Now time.Time
 }
 
-// Recall adds what is not known of certificates and was chosen for hosts before.
+// Recall adds earlier choices for hosts whose certificates could not be looked up.
 func (c *Certificates) Recall(m memory.LoadBalancer) {
 	byHost, names := maps.Clone(c.ByHost), maps.Clone(c.Names)
 	if byHost == nil {
@@ -55,7 +53,7 @@ func (c *Certificates) Recall(m memory.LoadBalancer) {
 	c.ByHost, c.Names = byHost, names
 }
 
-// CertificateHosts are the hosts for which the cloud has to be asked for certificates.
+// CertificateHosts returns the hosts for which the cloud must be asked for certificates.
 func CertificateHosts(s snapshots.Snapshot) []string {
 	if !s.Class.DiscoversCertificates() {
 		return nil
@@ -73,9 +71,9 @@ func CertificateHosts(s snapshots.Snapshot) []string {
 			if t.SecretName != "" {
 				continue
 			}
-			covered := covers.by(t.Hosts)
+			covered := covers.coveredBy(t.Hosts)
 			if covers.given += len(covered); covers.given > maxCovered {
-				break // which is told where certificates are chosen
+				break // this is reported when certificates are chosen
 			}
 			for _, c := range covered {
 				if c.listed != "" {
@@ -88,7 +86,8 @@ func CertificateHosts(s snapshots.Snapshot) []string {
 	return slices.Compact(ask)
 }
 
-// NamedCertificates are those that Ingresses name and whose names the cloud has to be asked for.
+// NamedCertificates returns the certificates that Ingresses name and whose host names the cloud
+// must be asked for.
 func NamedCertificates(s snapshots.Snapshot) []routing.CertificateID {
 	if s.Owners == nil && s.Class.AllowedHosts == nil {
 		return nil

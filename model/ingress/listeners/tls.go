@@ -108,7 +108,7 @@ func (d *Builder) AddMember(x *objects.Index, m members.Member, a hostrules.Allo
 	if listed == nil {
 		listed = []int32{443}
 	} else if _, asked := m.Annotations[settings.ListenPorts]; asked {
-		o.tellUncovered(rules)
+		o.reportUncovered(rules)
 	}
 	o.uses = o.certificates()
 	if len(o.uses) == 0 {
@@ -143,13 +143,13 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 	uses := map[routing.Host]certificateUse{}
 	for i, t := range o.Member.TLSEntries() {
 		e := entry{o, &t, fmt.Sprintf("spec.tls[%d]", i)}
-		e.tellUnused()
-		covered := o.covers.by(t.Hosts)
+		e.reportUnused()
+		covered := o.covers.coveredBy(t.Hosts)
 		if len(covered) == 0 {
 			continue
 		}
 		if o.covers.given += len(covered); o.covers.given > maxCovered {
-			o.tellSecure(diag.Error, diag.TooComplex, e.field,
+			o.reportSecure(diag.Error, diag.TooComplex, e.field,
 				fmt.Sprintf("the entries up to this one cover more than %d hosts, those counted twice that "+
 					"two of them cover: this one and those behind it are left out; list the hosts of each, or "+
 					"have fewer entries", maxCovered))
@@ -164,7 +164,7 @@ func (o *MemberListeners) certificates() map[routing.Host]certificateUse {
 			if before, twice := uses[c.host]; !twice {
 				uses[c.host] = use
 			} else if before.id != use.id {
-				o.tellSecond(c.host, use, before)
+				o.reportSecond(c.host, use, before)
 			}
 		}
 	}
@@ -191,7 +191,7 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 					}
 				}
 			case before.id != use.id:
-				o.tellSecond(host, use, before)
+				o.reportSecond(host, use, before)
 				continue
 			}
 			if from := (certificateOrigin{use.id, use.source}); !o.asked[from] {
@@ -202,7 +202,7 @@ func (o *MemberListeners) attach(ports []int32, uses map[routing.Host]certificat
 	}
 }
 
-func (o *MemberListeners) tellSecond(host routing.Host, second, first certificateUse) {
+func (o *MemberListeners) reportSecond(host routing.Host, second, first certificateUse) {
 	o.found = append(o.found, diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.SettingConflict, Source: second.source,
 		Message: fmt.Sprintf("%s has the certificate of %s already, which is kept",
@@ -210,12 +210,12 @@ func (o *MemberListeners) tellSecond(host routing.Host, second, first certificat
 	})
 }
 
-// tellUncovered adds diagnostics about hosts that are not served on the HTTPS ports that the
+// reportUncovered adds diagnostics about hosts that are not served on the HTTPS ports that the
 // annotation lists.
-func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
+func (o *MemberListeners) reportUncovered(rules []hostrules.Rule) {
 	covered := map[routing.Host]bool{}
 	for _, t := range o.Member.TLSEntries() {
-		for _, c := range o.covers.by(t.Hosts) {
+		for _, c := range o.covers.coveredBy(t.Hosts) {
 			covered[c.host] = true
 		}
 	}
@@ -226,7 +226,7 @@ func (o *MemberListeners) tellUncovered(rules []hostrules.Rule) {
 	}
 	for _, r := range rules {
 		if !covered[r.Host] {
-			o.tellSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
+			o.reportSecure(diag.Warning, diag.HostNotCovered, r.Field()+".host",
 				fmt.Sprintf("no entry of spec.tls covers %s, so it is not served over HTTPS",
 					hostrules.DescribeHost(r.Host)))
 		}
