@@ -16,29 +16,27 @@ import (
 )
 
 // This file refuses Ingresses whose globs and regular expressions take too many steps to be
-// compared, and those that have too many routes or name too many Secrets. It counts what one
-// Ingress alone takes, so no other Ingress has a say in whether it is refused.
+// compared, and those with too many routes or Secrets. Each Ingress is counted alone, so others
+// cannot cause its refusal.
 
 const (
-	// mostSteps is how many steps the globs and regular expressions of an Ingress take at most. One as
-	// people write them takes a few hundred.
+	// mostSteps is the most steps of the globs and regular expressions of an Ingress. A usual one
+	// takes a few hundred.
 	mostSteps = language.MostSteps
-	// longestExpression is how many characters a regular expression has at most. A class of characters
-	// can be three of them, and more than a thousand ranges.
+	// longestExpression is the most characters of a regular expression. A class of three characters
+	// can be more than a thousand ranges.
 	longestExpression = 2048
-	// MostRoutes is how many routes the rules of an Ingress are on all of its ports. Each is looked at
-	// on its own.
+	// MostRoutes is the most routes of the rules of an Ingress on all of its ports.
 	MostRoutes = 20_000
-	// mostPairs is how many times a glob or a regular expression of an Ingress is beside one of its
-	// routes, on all of its ports: each may be compared with each.
+	// mostPairs is the most pairs of a glob or regular expression and a route of an Ingress, on all of
+	// its ports: each pair may be compared.
 	mostPairs = 2_000_000
-	// mostSecrets is how many Secrets the entries of spec.tls name. What the cloud has of each is
-	// remembered.
+	// mostSecrets is the most Secrets that spec.tls names. The record has an entry for each.
 	mostSecrets = 500
 )
 
-// RoutesOf is the number of routes of an Ingress on one port. A rule without paths names its host
-// on every port, so it counts as one.
+// RoutesOf returns the number of routes of an Ingress on one port. A rule without paths names its
+// host on every port, so it counts as one.
 func RoutesOf(ing *networkingv1.Ingress) int {
 	n := 0
 	for _, r := range ing.Spec.Rules {
@@ -47,8 +45,7 @@ func RoutesOf(ing *networkingv1.Ingress) int {
 	return n
 }
 
-// RoutesOfRule is the number of routes of a rule on a port: its paths, and one where it only names
-// its host.
+// RoutesOfRule returns the number of routes of a rule on a port: its paths, or one if it has none.
 func RoutesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
 	if http == nil {
 		return 1
@@ -56,7 +53,7 @@ func RoutesOfRule(http *networkingv1.HTTPIngressRuleValue) int {
 	return max(1, len(http.Paths))
 }
 
-// secretsOf is how many Secrets with certificates an Ingress names.
+// secretsOf returns the number of Secrets with certificates that an Ingress names.
 func secretsOf(ing *networkingv1.Ingress) int {
 	names := map[string]bool{}
 	for _, t := range ing.Spec.TLS {
@@ -67,7 +64,7 @@ func secretsOf(ing *networkingv1.Ingress) int {
 	return len(names)
 }
 
-// TooComplex is the refusal of an Ingress that takes too many steps, or nil.
+// TooComplex returns the refusal of an Ingress that exceeds a limit, or nil.
 func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) *diag.Diagnostic {
 	if routes := RoutesOf(ing) * len(s.Ports); routes > MostRoutes {
 		return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
@@ -105,7 +102,8 @@ func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) 
 			}
 			if sum > mostSteps {
 				return &diag.Diagnostic{Severity: diag.Error, Reason: diag.TooComplex,
-					Source: objects.SourceOf(ing).At(field), Message: complexity(worst, most, len(counted))}
+					Source:  objects.SourceOf(ing).At(field),
+					Message: describeComplexity(worst, most, len(counted))}
 			}
 		}
 	}
@@ -119,8 +117,8 @@ func TooComplex(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) 
 	return nil
 }
 
-// complexity says which path takes the most steps, and what to do about it.
-func complexity(worst routing.Path, steps, paths int) string {
+// describeComplexity returns a message with the path that takes the most steps, and a remedy.
+func describeComplexity(worst routing.Path, steps, paths int) string {
 	kind, advice := "glob", `write fewer "?" behind a "*", or use the type Prefix or Exact`
 	if worst.Type == routing.Regex {
 		kind, advice = "regular expression", "write it shorter, with fewer repetitions that are "+
@@ -136,8 +134,7 @@ func complexity(worst routing.Path, steps, paths int) string {
 		mostSteps, paths, kind, value, steps, advice)
 }
 
-// stepsOf is how many steps a glob or a regular expression takes, no matter what it is compared
-// with.
+// stepsOf returns the number of steps of a glob or a regular expression, without comparisons.
 func stepsOf(p routing.Path) int {
 	if p.Type == routing.Regex && len(p.Value) > longestExpression {
 		return mostSteps + 1

@@ -10,32 +10,32 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides between members that say different things about one setting. Members come
-// oldest first: the first that says something decides, and the others are told.
+// This file decides between members with different values of one setting. Members come oldest
+// first: the first with a value decides, and the others get a diagnostic.
 
-// A Claim is a value, and the member that said it first.
+// A Claim is a value, and the first member that has it.
 type Claim struct {
 	Value string
 	Owner routing.Owner
 }
 
-// SettingConflict tells a member that an older one decides about a setting.
+// SettingConflict returns the diagnostic for a member whose setting an older one decides.
 func SettingConflict(m Member, annotation, message string) diag.Diagnostic {
 	return objects.AboutAnnotation(m.Ingress, annotation, diag.Warning, diag.SettingConflict, message)
 }
 
-// A LoadBalancerSetting is a setting of which one value holds for a whole load balancer.
+// A LoadBalancerSetting is a setting with one value for a whole load balancer.
 type LoadBalancerSetting struct {
 	Annotation string
-	Said       func(settings.Values) string // "" where a member says nothing
-	// whether a value asks for something: that goes before one that does not
+	Said       func(settings.Values) string // "" if a member has no value
+	// Asks reports whether a value enables something; such values take precedence.
 	Asks func(value string) bool
 	Same func(a, b string) bool
 }
 
-// Decide returns the value that holds, and the member that decides: the oldest that asks for
-// something, and else the oldest that says anything. The others are told, and those whose setting
-// does not count.
+// Decide returns the value in force, and the member that decides: the oldest whose value enables
+// something, else the oldest with a value. The diagnostics are for the others, and for members
+// whose setting does not count.
 func (f LoadBalancerSetting) Decide(members []Member) (value string, by *Member,
 	found []diag.Diagnostic) {
 	at := slices.IndexFunc(members, func(m Member) bool { return f.Asks(f.Said(m.Settings)) })

@@ -1,3 +1,3 @@
-// Package members holds the Ingresses of a load balancer: what one asks for, how large it may be,
-// and which of several decides a setting.
+// Package members has the Ingresses of a load balancer: their settings, their limits, and which of
+// several decides a setting.
 package members

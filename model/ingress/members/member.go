@@ -12,15 +12,14 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file has the Ingress of a load balancer, with its settings and the ports that it asks for.
+// This file has an Ingress of a load balancer, with its settings and ports.
 
-// Among reports whether an Ingress is that of one of some members.
+// Among reports whether a list of members has the Ingress of m.
 func Among(m Member, members []Member) bool {
 	return slices.ContainsFunc(members, func(o Member) bool { return o.Ingress == m.Ingress })
 }
 
-// AskedListeners are the ports that a member asks to be served on, whether or not there are
-// certificates.
+// AskedListeners returns the ports that a member asks for, with or without certificates.
 func (m Member) AskedListeners() []v1alpha1.ListenPort {
 	var out []v1alpha1.ListenPort
 	for _, port := range settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP) {
@@ -32,31 +31,28 @@ func (m Member) AskedListeners() []v1alpha1.ListenPort {
 	return out
 }
 
-// DecidesAboutShield reports whether a member says that the load balancer is to be shielded, or
-// that it is not.
+// DecidesAboutShield reports whether a member turns Shield Advanced on or off.
 func (m Member) DecidesAboutShield() bool { return m.Settings.Shield != "" }
 
-// DecidesAboutWebACL reports whether a member says which web ACL is to stand before the load
-// balancer.
+// DecidesAboutWebACL reports whether a member sets the web ACL of the load balancer.
 func (m Member) DecidesAboutWebACL() bool { return m.Settings.WebACL != "" }
 
 // A Member is an Ingress of a load balancer.
 type Member struct {
-	*networkingv1.Ingress // the version to compile: as it is, or as it was last accepted
+	*networkingv1.Ingress // the version to compile: the present or the last accepted one
 	Owner                 routing.Owner
-	// Leaving says that the Ingress belongs to another load balancer now, or to none, but that this
-	// one serves it too until clients have had the time to follow.
+	// Leaving: the Ingress belongs to another load balancer now, or to none, but this one also serves
+	// it until clients have had the time to follow.
 	Leaving bool
-	// Departing says of one that is Leaving that it names no class of ours any more.
+	// Departing: a Leaving one no longer names a class of ours.
 	Departing bool
-	// Vanished says that the Ingress is gone without having been let go of. It is not among the
-	// objects.
+	// Vanished: the Ingress disappeared although its finalizer was not removed by the operator. It is
+	// not among the objects.
 	Vanished bool
-	// Unserved says that nothing of it is served, and that only its settings of the whole load
-	// balancer count.
+	// Unserved: it has no routes, and only its settings of the whole load balancer count.
 	Unserved bool
-	// From is the load balancer that the Ingress comes from, until it has left that, and Move the
-	// number of the move. Earlier are others that it was leaving for this one when it went from here.
+	// From is the load balancer that the Ingress is leaving for this one, and Move the number of the
+	// move. Earlier has others that it had not yet left when that move began.
 	From    routing.Key
 	Earlier []routing.Key
 	Move    int32
@@ -73,10 +69,11 @@ func New(ing *networkingv1.Ingress, s settings.Values) Member {
 	}
 }
 
-// Source is where diagnostics about a member point.
+// Source returns the source of diagnostics about a member.
 func (m Member) Source() diag.Source { return objects.SourceOf(m.Ingress) }
 
-// TLSEntries is spec.tls; one entry for everything where there is none, and certificates are named.
+// TLSEntries returns spec.tls, or one entry for all hosts if there is none and certificates are
+// named.
 func (m Member) TLSEntries() []networkingv1.IngressTLS {
 	if len(m.Spec.TLS) == 0 && len(m.Settings.Certificates) > 0 {
 		return []networkingv1.IngressTLS{{}}
@@ -84,15 +81,14 @@ func (m Member) TLSEntries() []networkingv1.IngressTLS {
 	return m.Spec.TLS
 }
 
-// AskedPorts are those on which the Ingress asks to be served, ascending.
+// AskedPorts returns the ports that the Ingress asks for, ascending.
 func (m Member) AskedPorts() []int32 {
 	ports := append(settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTP), m.AskedSecurePorts()...)
 	slices.Sort(ports)
 	return ports
 }
 
-// AskedSecurePorts are SecurePorts, and without spec.tls those that the Ingress itself lists all
-// the same.
+// AskedSecurePorts returns SecurePorts, or without spec.tls the HTTPS ports that the Ingress lists.
 func (m Member) AskedSecurePorts() []int32 {
 	if _, asked := m.Annotations[settings.ListenPorts]; asked && len(m.TLSEntries()) == 0 {
 		return settings.PortsOf(m.Settings.Ports, v1alpha1.ProtocolHTTPS)
@@ -100,8 +96,7 @@ func (m Member) AskedSecurePorts() []int32 {
 	return m.SecurePorts()
 }
 
-// SecurePorts are those on which the Ingress asks to be served over HTTPS, whether or not there is
-// a certificate.
+// SecurePorts returns the HTTPS ports that the Ingress asks for, with or without a certificate.
 func (m Member) SecurePorts() []int32 {
 	if len(m.TLSEntries()) == 0 {
 		return nil
