@@ -13,12 +13,13 @@ import (
 )
 
 // This file handles Ingresses of other controllers: one that was Fairlead's is served for the
-// moveGrace of its class, and the others are left alone.
+// moveGrace of its class, and the others are ignored.
 
-// depart has an Ingress that is not ours any more served as it was last accepted, until the
-// moveGrace of the class is over: it may come back, and clients have to follow it. What the class
-// does not permit any more goes at once.
-func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found []diag.Diagnostic) {
+// serveDeparting serves the last accepted version of an Ingress that is no longer ours, until the
+// moveGrace of the class is over: it may come back, and clients need time to follow it. A version
+// that the class no longer permits is removed at once.
+func (s *splitter) serveDeparting(ing *networkingv1.Ingress, why diag.Diagnostic,
+	found []diag.Diagnostic) {
 	for _, home := range s.trails[objects.NameOf(ing).String()] {
 		class := s.classOf(home.Key)
 		if !home.Served || home.LastAccepted == nil || class == nil {
@@ -27,7 +28,7 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 		if home.Departed >= class.Grace() {
 			break
 		}
-		member, withdrawn, ok := s.stillGood(ing, home, class)
+		member, withdrawn, ok := s.permittedVersion(ing, home, class)
 		found = append(found, withdrawn...)
 		if !ok {
 			continue
@@ -44,9 +45,8 @@ func (s *splitter) depart(ing *networkingv1.Ingress, why diag.Diagnostic, found 
 	s.homeless = append(s.homeless, found...)
 }
 
-// LeftAlone tells of each Ingress why it is not ours, unless a snapshot has it all the same. Only
-// somebody who asks about all Ingresses is to be told that: in a cluster they are their own
-// controllers'.
+// LeftAlone reports for each Ingress why it is not ours, unless a snapshot has it. Only commands
+// that are asked about all Ingresses report this: in a cluster, other controllers serve them.
 func LeftAlone(o objects.Objects, options classes.Options,
 	snapshots []snapshots.Snapshot) []diag.Diagnostic {
 	served := map[string]bool{}

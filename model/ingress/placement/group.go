@@ -16,11 +16,11 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides which load balancer an Ingress belongs to. What cannot change in place is in
-// the key, so a change of it is a move to another load balancer.
+// This file decides which load balancer an Ingress belongs to. The key has all properties that
+// cannot change in place, so a change of one is a move to another load balancer.
 
-// keyOf is the load balancer of an Ingress of the class, whose namespace has the given labels; a
-// diagnostic says that it may not join its group.
+// keyOf returns the load balancer of an Ingress of the class, whose namespace has the given labels,
+// or a diagnostic if it may not join its group.
 func keyOf(c *classes.Class, ing *networkingv1.Ingress, s settings.Values,
 	namespace map[string]string) (routing.Key, *diag.Diagnostic) {
 	whose := []string{c.Name, ing.Namespace, ing.Name}
@@ -42,22 +42,22 @@ func keyOf(c *classes.Class, ing *networkingv1.Ingress, s settings.Values,
 	return routing.NewKey(whose, s.Scheme, c.ProviderName, s.LoadBalancerName), nil
 }
 
-// tellGroups tells the members of groups that are several load balancers because they ask for
-// different schemes or names.
-func tellGroups(snapshots map[routing.Key]*snapshots.Snapshot) {
+// reportGroups reports groups that need several load balancers because their members have different
+// schemes or names.
+func reportGroups(snapshots map[routing.Key]*snapshots.Snapshot) {
 	groups := map[string][]routing.Key{}
 	for _, key := range slices.Sorted(maps.Keys(snapshots)) {
 		groups[key.Whose()] = append(groups[key.Whose()], key)
 	}
 	for _, keys := range groups {
 		for _, key := range keys {
-			tellOthers(snapshots[key], keys, snapshots)
+			reportOthers(snapshots[key], keys, snapshots)
 		}
 	}
 }
 
-// tellOthers tells the members of one load balancer of a group which others there are.
-func tellOthers(s *snapshots.Snapshot, keys []routing.Key,
+// reportOthers reports the other load balancers of a group to the members of one.
+func reportOthers(s *snapshots.Snapshot, keys []routing.Key,
 	snapshots map[routing.Key]*snapshots.Snapshot) {
 	for _, other := range keys {
 		staying := slices.IndexFunc(snapshots[other].Members,
@@ -69,7 +69,7 @@ func tellOthers(s *snapshots.Snapshot, keys []routing.Key,
 			snapshots[other].Members[staying].Owner, other.Scheme())
 		if s.Key.Scheme() == other.Scheme() {
 			annotation, why = settings.LoadBalancerName, fmt.Sprintf("%s asks for %s",
-				snapshots[other].Members[staying].Owner, inWords(other.Name()))
+				snapshots[other].Members[staying].Owner, describeName(other.Name()))
 		}
 		for _, m := range s.Members {
 			if !m.Leaving {
@@ -80,8 +80,8 @@ func tellOthers(s *snapshots.Snapshot, keys []routing.Key,
 	}
 }
 
-// inWords returns the name that a load balancer is to have, in words.
-func inWords(name string) string {
+// describeName returns the wanted name of a load balancer for messages.
+func describeName(name string) string {
 	if name == "" {
 		return "no name"
 	}

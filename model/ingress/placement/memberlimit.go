@@ -81,7 +81,7 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 		}
 	}
 	s.Members = stays
-	used := leftOver(s) // with those that have just been left out
+	used := leftOver(s) // including those that were just left out
 	for _, m := range stays {
 		used += sizeOf(m)
 	}
@@ -98,7 +98,7 @@ func limitMembers(s *snapshots.Snapshot, room int) {
 
 // The ranks of members. Those of lower rank are kept first.
 const (
-	leaves = iota // it is removed anyway, when clients have followed it
+	leaves = iota // it will be removed, when clients have followed it
 	isKnown
 	isNew
 )

@@ -22,15 +22,15 @@ import (
 
 // This file sorts Ingresses into load balancers.
 
-// Split sorts Ingresses into load balancers, by key. The diagnostics are about what belongs to
-// none; those about members are in their snapshots.
+// Split sorts Ingresses into load balancers, by key. The diagnostics are about Ingresses and
+// classes without one; those about members are in their snapshots.
 func Split(o objects.Objects, options classes.Options) ([]snapshots.Snapshot, []diag.Diagnostic) {
 	s := split(o, options)
 	s.placeVanished(o.Ingresses)
 	for _, snapshot := range s.snapshots {
 		limitMembers(snapshot, cmp.Or(options.Room, mostMembers))
 	}
-	tellGroups(s.snapshots)
+	reportGroups(s.snapshots)
 	out := make([]snapshots.Snapshot, 0, len(s.snapshots))
 	for _, key := range slices.Sorted(maps.Keys(s.snapshots)) {
 		if snapshot := s.snapshots[key]; !snapshot.HasOnlyRefused() {
@@ -56,8 +56,8 @@ func split(o objects.Objects, options classes.Options) *splitter {
 	return s
 }
 
-// RefusedBy are the Ingresses that are refused and name hosts of load balancers that have owners of
-// hosts, by these load balancers. It is asked about few Ingresses at a time.
+// RefusedBy returns the refused Ingresses that belong to load balancers across namespaces, by load
+// balancer. It is used for few Ingresses at a time.
 func RefusedBy(o objects.Objects, options classes.Options) map[routing.Key][]members.Member {
 	out := map[routing.Key][]members.Member{}
 	for key, snapshot := range split(o, options).snapshots {
@@ -68,15 +68,15 @@ func RefusedBy(o objects.Objects, options classes.Options) map[routing.Key][]mem
 	return out
 }
 
-// place finds the load balancer of an Ingress: the one that it asks for, or, where what it asks
-// for is refused, the one that remembers a version of it that was accepted.
+// place finds the load balancer of an Ingress: the wanted one, or, if the Ingress is refused, the
+// one with its last accepted version.
 func (s *splitter) place(ing *networkingv1.Ingress) {
 	trail, remembered := s.trails[objects.NameOf(ing).String()]
 	whose := s.classes.Of(ing, remembered)
 	found := whose.Found
 	switch {
 	case whose.NotOurs != nil:
-		s.depart(ing, *whose.NotOurs, found)
+		s.serveDeparting(ing, *whose.NotOurs, found)
 		return
 	case whose.Problem != nil:
 		found = append(found, *whose.Problem)
@@ -84,13 +84,13 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 		key, member, more := s.admit(ing, whose.Class, trail.Home())
 		found = append(found, more...)
 		if !objects.HasError(found) {
-			found = append(found, s.overreach(member, whose.Class, trail)...)
+			found = append(found, s.permitsNoHost(member, whose.Class, trail)...)
 		}
 		if !objects.HasError(found) {
 			s.move(ing, member, s.snapshot(key, whose.Class), found)
 			return
 		}
-		if key.AcrossNamespaces() { // elsewhere hosts have no owners
+		if key.AcrossNamespaces() { // on others, hosts have no owners
 			snapshot := s.snapshot(key, whose.Class)
 			snapshot.Refused = append(snapshot.Refused, member)
 		}
@@ -101,8 +101,8 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 	}
 }
 
-// admit checks an Ingress of ours and finds its load balancer; "" if the class does not let it have
-// that. An error among the diagnostics means that it is refused.
+// admit checks an Ingress of ours and finds its load balancer; "" if the class does not permit
+// that. If a diagnostic is an error, the Ingress is refused.
 func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class,
 	home memory.Home) (routing.Key, members.Member, []diag.Diagnostic) {
 	given, found := annotations.Read(ing, class)
@@ -124,7 +124,7 @@ func (s *splitter) admit(ing *networkingv1.Ingress, class *classes.Class,
 	return key, members.New(ing, given), found
 }
 
-// finish sorts a snapshot and adds what its members depend on.
+// finish sorts a snapshot and adds the objects that its members depend on.
 func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 	slices.SortFunc(snapshot.Members,
 		func(a, b members.Member) int { return routing.Older(a.Owner, b.Owner) })
@@ -144,8 +144,8 @@ func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 	return *snapshot
 }
 
-// judgements are those of the Secrets that members take certificates from, so that each is judged
-// once however often the snapshot is compiled.
+// judgements returns the parsed certificates of the Secrets of members, so that each is parsed once
+// for all compiles of the snapshot.
 func (s *splitter) judgements(snapshot *snapshots.Snapshot,
 	needed *objects.Index) map[*corev1.Secret]secrets.Certificate {
 	out := map[*corev1.Secret]secrets.Certificate{}

@@ -15,8 +15,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file collects the members of load balancers. An Ingress that is refused stays a member as it
-// was last accepted, if the class still permits that.
+// This file collects the members of load balancers. The last accepted version of a refused Ingress
+// stays a member, if the class still permits it.
 
 // A splitter makes the snapshots of all load balancers.
 type splitter struct {
@@ -92,7 +92,7 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress,
 		if home.LastAccepted == nil || class == nil {
 			continue
 		}
-		last, withdrawn, ok := s.stillGood(ing, home, class)
+		last, withdrawn, ok := s.permittedVersion(ing, home, class)
 		found = append(found, withdrawn...)
 		if ok {
 			snapshot := s.snapshot(home.Key, class)
@@ -105,10 +105,10 @@ func (s *splitter) keepLastGood(ing *networkingv1.Ingress,
 	return nil
 }
 
-// stillGood returns an Ingress as a member, as it was last accepted by a load balancer. If the
-// class no longer permits that version, ok is false, the load balancer stops serving it, and there
-// is a diagnostic.
-func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
+// permittedVersion returns an Ingress as a member, as it was last accepted by a load balancer. If
+// the class no longer permits that version, ok is false, the load balancer stops serving it, and
+// there is a diagnostic.
+func (s *splitter) permittedVersion(ing *networkingv1.Ingress, home memory.Home,
 	class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
 	labels := s.NamespaceLabels(ing.Namespace)
 	withdrawn := class.Excludes(home.Key, ing.Namespace, labels)
@@ -120,7 +120,7 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
 			class.Name, ing.Namespace)
 	}
 	if withdrawn != "" {
-		s.end(home, class)
+		s.stopServing(home, class)
 		told = []diag.Diagnostic{snapshots.TellWithdrawn(ing, home.Key, withdrawn)}
 	}
 	return m, told, ok
@@ -133,7 +133,7 @@ func (s *splitter) stillGood(ing *networkingv1.Ingress, home memory.Home,
 func (s *splitter) leaving(m members.Member, home memory.Home,
 	class *classes.Class) (out members.Member, told []diag.Diagnostic, ok bool) {
 	if why := class.Excludes(home.Key, m.Namespace, s.NamespaceLabels(m.Namespace)); why != "" {
-		s.end(home, class)
+		s.stopServing(home, class)
 		d := snapshots.TellWithdrawn(m.Ingress, home.Key, why)
 		d.Severity = diag.Warning
 		return members.Member{}, []diag.Diagnostic{d}, false
@@ -141,7 +141,7 @@ func (s *splitter) leaving(m members.Member, home memory.Home,
 	given, _, ok := snapshots.ReadServed(class, home.Key, m.Ingress)
 	out = members.New(m.Ingress, given)
 	if !ok && home.LastAccepted != nil {
-		out, told, ok = s.stillGood(m.Ingress, home, class)
+		out, told, ok = s.permittedVersion(m.Ingress, home, class)
 	}
 	if !ok {
 		return members.Member{}, told, false
@@ -150,9 +150,9 @@ func (s *splitter) leaving(m members.Member, home memory.Home,
 	return out, nil, true
 }
 
-// overreach returns diagnostics for an Ingress of which the class permits no host, if the class
+// permitsNoHost returns diagnostics for an Ingress of which the class permits no host, if the class
 // still permits its last accepted version, which is served then. Otherwise it returns nil.
-func (s *splitter) overreach(m members.Member, class *classes.Class,
+func (s *splitter) permitsNoHost(m members.Member, class *classes.Class,
 	t memory.Trail) []diag.Diagnostic {
 	denied := snapshots.Denies(class, m, s.NamespaceLabels(m.Namespace))
 	if denied == nil {
@@ -172,8 +172,8 @@ func (s *splitter) overreach(m members.Member, class *classes.Class,
 	return nil
 }
 
-// end has a load balancer stop serving a member that the class no longer permits.
-func (s *splitter) end(home memory.Home, class *classes.Class) {
+// stopServing makes a load balancer stop serving a member that the class no longer permits.
+func (s *splitter) stopServing(home memory.Home, class *classes.Class) {
 	if home.Served {
 		s.snapshot(home.Key, class).Withdrawn = true
 	}

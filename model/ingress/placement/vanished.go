@@ -27,14 +27,14 @@ func (s *splitter) placeVanished(there []*networkingv1.Ingress) {
 	}
 	for _, ing := range slices.Sorted(maps.Keys(s.trails)) {
 		if home := s.trails[ing].Home(); home.Vanished != nil && !present[ing] {
-			s.serveOn(ing)
+			s.keepServing(ing)
 		}
 	}
 }
 
-// serveOn has an Ingress that has vanished served as it was last accepted. What the class does not
-// permit any more goes at once.
-func (s *splitter) serveOn(vanished string) {
+// keepServing serves the last accepted version of a vanished Ingress. A version that the class no
+// longer permits is removed at once.
+func (s *splitter) keepServing(vanished string) {
 	var found []diag.Diagnostic
 	for _, home := range s.trails[vanished] {
 		class := s.classOf(home.Key)
@@ -42,30 +42,30 @@ func (s *splitter) serveOn(vanished string) {
 			continue
 		}
 		ing := home.Ingress(vanished)
-		member, withdrawn, ok := s.asAccepted(ing, home, class)
+		member, withdrawn, ok := s.acceptedVersion(ing, home, class)
 		found = append(found, withdrawn...)
 		if !ok {
 			continue
 		}
 		member.Vanished = true
-		s.move(ing, member, s.snapshot(home.Key, class), append(found, tellVanished(ing, home)))
+		s.move(ing, member, s.snapshot(home.Key, class), append(found, reportVanished(ing, home)))
 		return
 	}
 	s.homeless = append(s.homeless, found...)
 }
 
-// asAccepted is stillGood, for an Ingress that has vanished. What a class permits depends on the
-// namespace, too: where that vanished with the Ingress, only the annotations are judged.
-func (s *splitter) asAccepted(ing *networkingv1.Ingress, home memory.Home,
+// acceptedVersion returns permittedVersion for a vanished Ingress. If its namespace vanished, too,
+// only the annotations are checked.
+func (s *splitter) acceptedVersion(ing *networkingv1.Ingress, home memory.Home,
 	class *classes.Class) (m members.Member, told []diag.Diagnostic, ok bool) {
 	if s.Namespaces[objects.Name{Name: ing.Namespace}] != nil {
-		return s.stillGood(ing, home, class)
+		return s.permittedVersion(ing, home, class)
 	}
 	m, _, ok = snapshots.LastAccepted(class, home.Key, ing, home.LastAccepted)
 	return m, nil, ok
 }
 
-func tellVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
+func reportVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
 	until := "the vanished grace is over"
 	if home.Vanished.Unconfirmed {
 		until = "that is confirmed, for many have vanished"
