@@ -11,10 +11,10 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides which attributes of load balancers hold that Ingresses ask for.
+// This file decides which attributes of load balancers Ingresses can set.
 
-// WithMemberAttributes returns the attributes that the class sets and those that members ask for.
-// An attribute of a member is left out where refuse returns a reason.
+// WithMemberAttributes returns the attributes of the class and of members. An attribute of a member
+// is left out if refuse returns a reason.
 func WithMemberAttributes(
 	s snapshots.Snapshot, ofClass map[string]string, refuse func(name, value string) (why string),
 ) (map[string]string, []diag.Diagnostic) {

@@ -1,3 +1,3 @@
-// Package policies takes changes out of a snapshot that cannot be served, each policy for one
-// reason, and tells their owners. The last accepted versions are served instead.
+// Package policies removes changes that cannot be served from a snapshot, each policy for one
+// reason, and reports them to their owners. The last accepted versions are served instead.
 package policies

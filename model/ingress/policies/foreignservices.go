@@ -19,9 +19,9 @@ import (
 // restricts which requests are answered.
 
 // WithoutForeignRestrictions returns the snapshot without the changes that refer to a Service with
-// an annotation that restricts who is answered and is not read. What was served before the Service
-// had it stays; its owner is told, too. What was served because the class let such annotations
-// pass, and the class does not any more, does not stay.
+// an annotation that restricts clients and has no effect here. An Ingress that was served before
+// the Service had it stays served, and is reported, too. It does not stay if the class permitted
+// such annotations and no longer does.
 func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
 	services := objects.ByName(s.Services)
 	backends := objects.ByName(s.Backends)
@@ -35,7 +35,7 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 		if m.Leaving {
 			continue
 		}
-		for _, r := range referredTo(m.Ingress, backends) {
+		for _, r := range servicesOf(m.Ingress, backends) {
 			service := services[r.service]
 			if service == nil || len(service.Annotations) == 0 {
 				continue
@@ -83,14 +83,15 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 	return s.Refuse(refused), found
 }
 
-// A serviceReference is a Service and the field of an Ingress that names it.
+// A serviceReference is a Service, and the field of an Ingress that names it.
 type serviceReference struct {
 	service objects.Name
 	at      string
 }
 
-// referredTo are the Services that an Ingress names, itself or by Backends, each once.
-func referredTo(ing *networkingv1.Ingress,
+// servicesOf returns the Services that an Ingress names, directly or in Backends, without
+// duplicates.
+func servicesOf(ing *networkingv1.Ingress,
 	backends map[objects.Name]*v1alpha1.Backend) []serviceReference {
 	var out []serviceReference
 	seen := map[objects.Name]bool{}

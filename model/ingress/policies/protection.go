@@ -14,19 +14,19 @@ import (
 )
 
 // This file decides which web ACL of AWS WAF is associated with a load balancer, and whether it has
-// Shield Advanced. One decision holds for all members. An Ingress that asks for a web ACL is served
-// behind that one, or not at all.
+// Shield Advanced. The decision holds for all members. An Ingress with a web ACL is served with
+// that one, or not at all.
 
-// CloudProtection has the web ACLs of the cloud, and says whether it has Shield Advanced.
+// A CloudProtection has the web ACLs of the cloud, and whether it has Shield Advanced.
 type CloudProtection struct {
-	// WebACLs maps those that were asked for to what the cloud calls them.
+	// WebACLs maps the wanted web ACLs to their ARNs.
 	WebACLs map[string]string
-	// NoWebACLs is why the cloud has none of those that are missing in WebACLs, and NoShield why it
-	// has no Shield Advanced; or "".
+	// NoWebACLs says why web ACLs are missing in WebACLs, and NoShield why there is no Shield
+	// Advanced; or "".
 	NoWebACLs, NoShield string
 }
 
-// WebACLs are those that members ask for.
+// WebACLs returns the web ACLs that members name, sorted.
 func WebACLs(s snapshots.Snapshot) []string {
 	var out []string
 	for _, m := range s.Members {
@@ -38,29 +38,29 @@ func WebACLs(s snapshots.Snapshot) []string {
 	return out
 }
 
-// Shielded reports whether a member asks for a shield.
+// Shielded reports whether a member asks for Shield Advanced.
 func Shielded(s snapshots.Snapshot) bool {
 	return slices.ContainsFunc(s.Members,
 		func(m members.Member) bool { return m.Settings.Shield == "true" })
 }
 
-// lacks reports whether a member asks for a web ACL that there is not.
-func (g CloudProtection) lacks(m members.Member) bool {
+// lacksWebACL reports whether a member names a missing web ACL.
+func (g CloudProtection) lacksWebACL(m members.Member) bool {
 	return settings.IsWebACL(m.Settings.WebACL) && g.WebACLs[m.Settings.WebACL] == ""
 }
 
-// arnOf returns the ARN of a web ACL, as far as that is known, or the name.
+// arnOf returns the ARN of a web ACL if it is known, else its name.
 func (g CloudProtection) arnOf(webACL string) string { return cmp.Or(g.WebACLs[webACL], webACL) }
 
-// same reports whether two settings name one web ACL. Of those that do not count the cloud is not
-// asked for the ARN, which has the name in it.
-func (g CloudProtection) same(a, b string) bool {
+// sameWebACL reports whether two settings name one web ACL. The ARN of a setting that does not
+// count is not looked up, so its name is compared with the name in the other ARN.
+func (g CloudProtection) sameWebACL(a, b string) bool {
 	a, b = g.arnOf(a), g.arnOf(b)
 	return a == b || a != "" && b != "" && (nameInARN(a) == b || a == nameInARN(b))
 }
 
-// nameInARN is the name in the ARN of a web ACL:
-// arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID. Of anything else it is "".
+// nameInARN returns the name in the ARN of a web ACL,
+// arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID, and "" for any other text.
 func nameInARN(webACL string) string {
 	if parts := strings.Split(webACL, "/"); len(parts) == 4 {
 		return parts[2]
@@ -72,7 +72,7 @@ func nameInARN(webACL string) string {
 func Protect(s snapshots.Snapshot, g CloudProtection) (routing.Protection, []diag.Diagnostic) {
 	webACL, by, found := members.LoadBalancerSetting{
 		Annotation: settings.WAFv2ACL, Said: func(v settings.Values) string { return v.WebACL },
-		Asks: settings.IsWebACL, Same: g.same,
+		Asks: settings.IsWebACL, Same: g.sameWebACL,
 	}.Decide(s.Members)
 	out := routing.Protection{WebACL: webACL}
 	if by != nil && settings.IsWebACL(webACL) {

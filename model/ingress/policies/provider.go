@@ -11,9 +11,8 @@ import (
 
 // This file refuses changes under a class with a spec.provider that the provider does not accept.
 
-// WithoutRefusedSettings returns the snapshot without the changes that ask for a load balancer
-// whose class has settings that the provider does not take. What is served already stays; its
-// owners are told, too.
+// WithoutRefusedSettings returns the snapshot without changes, if its class has settings that the
+// provider does not accept. Accepted versions stay served, and are reported, too.
 func WithoutRefusedSettings(s snapshots.Snapshot, refused map[string]string) (snapshots.Snapshot,
 	[]diag.Diagnostic) {
 	if !RefusesSettings(s, refused) {
@@ -32,7 +31,7 @@ func WithoutRefusedSettings(s snapshots.Snapshot, refused map[string]string) (sn
 	return s.Refuse(changes), found
 }
 
-// RefusesSettings reports whether the provider does not take the settings of the class.
+// RefusesSettings reports whether the provider refuses the settings of the class.
 func RefusesSettings(s snapshots.Snapshot, refused map[string]string) bool {
 	return refused[classes.ProviderSettingsText(s.Class.Provider)] != ""
 }

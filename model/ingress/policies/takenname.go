@@ -10,11 +10,12 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file refuses changes that ask for a name that another resource in the account has.
+// This file refuses changes that need a load balancer name which another resource in the account
+// has.
 
-// WithoutTakenName returns the snapshot without the changes that ask for a name that something else
-// in the account has. Taken says what has it; "" if nothing has. What is served already stays; its
-// owner is told, too.
+// WithoutTakenName returns the snapshot without changes, if another resource in the account has the
+// name of the load balancer. Taken describes that resource; "" for none. Accepted versions stay
+// served, and are reported, too.
 func WithoutTakenName(s snapshots.Snapshot, taken string) (snapshots.Snapshot, []diag.Diagnostic) {
 	if taken == "" {
 		return s, nil

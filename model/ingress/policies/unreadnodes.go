@@ -13,9 +13,9 @@ import (
 
 // This file refuses changes that need Nodes as targets while Nodes cannot be read.
 
-// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, where
-// these could not be read. The owners are told. The members of target groups that exist stay, as
-// nothing is registered and nothing is deregistered without Nodes.
+// WithoutUnreadNodes returns the snapshot without the changes that send requests to Nodes, if these
+// could not be read, with diagnostics. Target groups keep their targets: without Nodes, none is
+// registered or deregistered.
 func WithoutUnreadNodes(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
 	if s.NodesUnread == "" {
 		return s, nil

@@ -12,18 +12,17 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file refuses Ingresses that ask for another web ACL than the one that is associated with the
-// load balancer.
+// This file refuses Ingresses that name another web ACL than that of the load balancer.
 
-// WithoutOtherWebACLs returns a snapshot in which no member asks for another web ACL than the one
-// that stands before the load balancer, or for one that there is not, unless it was served before
-// that went missing. A change that asks for such a one is taken back. The owners are told.
+// WithoutOtherWebACLs returns a snapshot in which no member names another web ACL than that of the
+// load balancer, or a missing one, unless it was served before the web ACL was missing. Changes
+// that name such a web ACL are refused, with diagnostics.
 func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Snapshot,
 	[]diag.Diagnostic) {
 	var found []diag.Diagnostic
-	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !g.lacks(m) })
+	refused := slices.DeleteFunc(s.Changes(), func(m members.Member) bool { return !g.lacksWebACL(m) })
 	for _, m := range s.Members {
-		if m.Leaving || !g.lacks(m) {
+		if m.Leaving || !g.lacksWebACL(m) {
 			continue
 		}
 		why := cmp.Or(g.NoWebACLs, "there is no web ACL "+m.Settings.WebACL)
@@ -44,7 +43,7 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 		var back, out []members.Member
 		for _, m := range s.Members {
 			asked := m.Settings.WebACLAsked()
-			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.same(asked, inForce) {
+			if !settings.IsWebACL(asked) || settings.IsWebACL(inForce) && g.sameWebACL(asked, inForce) {
 				continue
 			}
 			if members.Among(m, changes) {
@@ -54,7 +53,7 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 			}
 			if !m.Leaving {
 				found = append(found, objects.AboutAnnotation(m.Ingress, settings.WAFv2ACL, diag.Error,
-					diag.WebACLDiffers, differs(m, inForce)))
+					diag.WebACLDiffers, otherWebACL(m, inForce)))
 			}
 		}
 		if len(back)+len(out) == 0 {
@@ -64,9 +63,9 @@ func WithoutOtherWebACLs(s snapshots.Snapshot, g CloudProtection) (snapshots.Sna
 	}
 }
 
-// webACLInForce is the web ACL that stands before the load balancer: what the oldest member asks
-// for whose version is served, and else the oldest that asks for one. It is "" where no member asks
-// for one that may.
+// webACLInForce returns the web ACL of the load balancer: that of the oldest member with a served
+// version, or else of the oldest member that names one. It is "" if no member that may name one
+// does.
 func webACLInForce(s snapshots.Snapshot) string {
 	changes := s.Changes()
 	asks := func(m members.Member) bool { return settings.IsWebACL(m.Settings.WebACL) }
@@ -81,8 +80,8 @@ func webACLInForce(s snapshots.Snapshot) string {
 	return s.Members[at].Settings.WebACL
 }
 
-// differs says why a member is not served behind the web ACL in force.
-func differs(m members.Member, inForce string) string {
+// otherWebACL returns the message for a member that names another web ACL than the one in force.
+func otherWebACL(m members.Member, inForce string) string {
 	out := fmt.Sprintf("the Ingress asks for web ACL %s and is not served without it",
 		m.Settings.WebACLAsked())
 	if inForce != "" {
