@@ -108,7 +108,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	}
 	balancers := loadbalancer.New(w.Parts)
 	w.Expectations.Changed = func(changed cluster.Ref) {
-		balancers.Awaken(ctx, w.Directory.On(changed))
+		balancers.Awaken(ctx, w.Directory.DependentsOf(changed))
 	}
 	leftOver := &unassigned.Reconciler{
 		Placer: gather.NewPlacer(w.Gatherer), Events: w.Events, Ingresses: w.Ingresses,
@@ -200,7 +200,7 @@ func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 	if o.ReadOnly {
 		keeper = records.NewPlannedStore(m.GetAPIReader(), m.GetClient(), o.Namespace)
 	}
-	o.Classes.Check = (&gather.Checks{}).About
+	o.Classes.Check = (&gather.Checks{}).CheckOnce
 	return &gather.Gatherer{
 		Cache: m.GetClient(), Server: m.GetAPIReader(), Directory: cluster.NewDependencies(),
 		Secrets:  cluster.NewSecretReader(o.Secrets, m.GetAPIReader(), m.GetClient()),
@@ -223,7 +223,7 @@ func (w *wiring) addLoadBalancers(ctx context.Context, r *loadbalancer.Reconcile
 func (w *wiring) addTargets(ctx context.Context, r *loadbalancer.Reconciler) error {
 	targets := &targets.Reconciler{
 		Cache: w.GetClient(), Pods: w.Pods, Cloud: w.Cloud, Book: w.Targets, Disputes: w.Disputes,
-		Waiting: w.Waits, Backlog: &w.gauges.Late,
+		Waiting: w.Waits, Backlog: &w.gauges.TargetBacklog,
 		ObserveTook: w.Metrics.Took(queue.TargetsLoop), SetRegistered: r.SetRegistered,
 		ReconcileLater: r.ReconcileOne,
 	}

@@ -16,11 +16,11 @@ import (
 	"fairlead.dev/fairlead/controllers/podcache"
 )
 
-// This file says what the caches keep of the objects of the cluster.
+// This file has the options of the caches.
 
-// Cache returns the options of caches that keep of every object the fields that the operator reads.
-// With a namespace they hold that namespace and its objects alone, and with SecretsLabelled the
-// Secrets with the label alone.
+// Cache returns the options of caches that keep only the fields that the operator reads. With a
+// namespace they hold only that namespace and its objects, and with SecretsLabelled only the
+// Secrets with the label.
 func Cache(secrets SecretsMode, namespace string) cache.Options {
 	o := cache.Options{DefaultTransform: slim}
 	o.ByObject = map[client.Object]cache.ByObject{
@@ -50,7 +50,7 @@ func slim(o any) (any, error) {
 	return o, nil
 }
 
-// Ready reports whether all caches hold what the cluster has.
+// Ready returns a check that fails until all caches are filled.
 func Ready(c cache.Cache) func(*http.Request) error {
 	return func(r *http.Request) error {
 		ctx, cancel := context.WithTimeout(r.Context(), time.Second)

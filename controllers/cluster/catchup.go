@@ -24,23 +24,22 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// This file has a term begin with caches that hold what the API server holds. The cache of a
-// replica that takes over may be behind: its watch is broken for some seconds, or it was filled by
-// an API server that is behind the others. The operator that led before has carried out changes
-// that this one has not seen yet, and this one would undo them.
+// This file delays a term until the caches hold the state of the API server. The cache of a new
+// leader may be behind: its watch is broken for some seconds, or it was filled by an API server
+// that is behind the others. The new leader would then undo changes of the last one.
 
-// informers are the caches, by kind.
+// informers has the caches, by kind.
 type informers interface {
 	GetInformer(ctx context.Context, kind client.Object,
 		opts ...cache.InformerGetOption) (cache.Informer, error)
 }
 
-// CatchUp waits, once, until the cache of each kind holds what the API server holds at that time.
-// Versions of a resource can be compared (https://www.kubernetes.dev/resources/keps/5504/).
+// CatchUp waits once until the cache of each kind is as new as a list of the API server. Versions
+// of a resource can be compared (https://www.kubernetes.dev/resources/keps/5504/).
 type CatchUp struct {
 	informers informers
 	server    client.Reader
-	scope     string // the namespace that the operator looks after, or "" for all
+	scope     string // the namespace that the operator is limited to; "" for all
 	scheme    *runtime.Scheme
 	logger    logr.Logger
 
@@ -89,7 +88,7 @@ func (c *CatchUp) start(ctx context.Context) {
 
 // await waits until the cache of a kind holds what the API server holds, or the context ends.
 func (c *CatchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind client.Object) {
-	defer complain(c.logger, gvk.Kind)()
+	defer logIfLate(c.logger, gvk.Kind)()
 	_ = wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
 		err := c.compare(ctx, gvk, kind)
 		if err != nil && ctx.Err() == nil {
@@ -99,12 +98,12 @@ func (c *CatchUp) await(ctx context.Context, gvk schema.GroupVersionKind, kind c
 	})
 }
 
-// tolerated is for how long a cache may be behind before a line of the log says so.
-const tolerated = 10 * time.Second
+// toleratedLag is how long a cache may be behind before the operator logs it.
+const toleratedLag = 10 * time.Second
 
-// complain logs that a cache is behind, unless over is called soon.
-func complain(logger logr.Logger, kind string) (over func()) {
-	late := time.AfterFunc(tolerated, func() {
+// logIfLate logs that a cache is behind, unless over is called in time.
+func logIfLate(logger logr.Logger, kind string) (over func()) {
+	late := time.AfterFunc(toleratedLag, func() {
 		logger.Info(
 			"the cache does not hold what the API server has; nothing is reconciled until it does",
 			"kind", kind)
@@ -112,7 +111,7 @@ func complain(logger logr.Logger, kind string) (over func()) {
 	return func() { late.Stop() }
 }
 
-// compare lists a kind and waits until its cache holds at least that.
+// compare lists a kind and waits until its cache is as new as the list.
 func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind,
 	kind client.Object) error {
 	informer, err := c.informers.GetInformer(ctx, kind, cache.BlockUntilSynced(false))
@@ -127,26 +126,26 @@ func (c *CatchUp) compare(ctx context.Context, gvk schema.GroupVersionKind,
 	if err != nil {
 		return fmt.Errorf("watching the cache of %s: %w", gvk.Kind, err)
 	}
-	// which fails for an informer that has ended
+	// it fails for an informer that has ended
 	defer func() { _ = informer.RemoveEventHandler(registration) }()
 	if !toolscache.WaitForCacheSync(ctx.Done(), registration.HasSynced) {
 		return context.Cause(ctx)
 	}
-	return there.none(ctx)
+	return there.awaitCurrent(ctx)
 }
 
 // list asks the API server for the versions of a kind.
-func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lagging, error) {
-	out := &lagging{
-		within: c.holds, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{},
+func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*lag, error) {
+	out := &lag{
+		covers: c.inScope, awaited: map[client.ObjectKey]string{}, outdated: map[client.ObjectKey]bool{},
 		changed: make(chan struct{}, 1),
 	}
 	page := &metav1.PartialObjectMetadataList{}
 	for next := ""; ; next = page.Continue {
 		page = &metav1.PartialObjectMetadataList{}
 		page.SetGroupVersionKind(gvk)
-		if err := c.server.List(ctx, page,
-			append(within(gvk.Kind, c.scope), client.Limit(500), client.Continue(next))...); err != nil {
+		of := append(scopeOptions(gvk.Kind, c.scope), client.Limit(500), client.Continue(next))
+		if err := c.server.List(ctx, page, of...); err != nil {
 			return nil, err
 		}
 		out.at = page.ResourceVersion
@@ -160,45 +159,44 @@ func (c *CatchUp) list(ctx context.Context, gvk schema.GroupVersionKind) (*laggi
 	}
 }
 
-// holds reports whether an object is among those that the operator looks after. The cache may have
-// others too.
-func (c *CatchUp) holds(o client.Object) bool {
+// inScope reports whether the operator manages an object. The cache may have others too.
+func (c *CatchUp) inScope(o client.Object) bool {
 	if _, ok := o.(*corev1.Namespace); ok {
 		return c.scope == "" || o.GetName() == c.scope
 	}
 	return c.scope == "" || o.GetNamespace() == "" || o.GetNamespace() == c.scope
 }
 
-// lagging holds the objects of which a cache is behind a list of the API server. It handles the
+// lag holds the objects for which a cache is behind a list of the API server. It handles the
 // events of the cache.
-type lagging struct {
-	within func(client.Object) bool // whether the list is about an object
+type lag struct {
+	covers func(client.Object) bool // whether the list is about an object
 
 	at     string // the version of the list
 	listed map[client.ObjectKey]string
 
 	mu       sync.Mutex
-	awaited  map[client.ObjectKey]string // what the cache does not have, or has as it was before
-	outdated map[client.ObjectKey]bool   // what the cache has, and the API server has no more
+	awaited  map[client.ObjectKey]string // missing in the cache, or older there
+	outdated map[client.ObjectKey]bool   // in the cache, and deleted in the API server
 	changed  chan struct{}               // has an element after a change
 }
 
-func (b *lagging) OnAdd(o any, _ bool) { b.has(o) }
-func (b *lagging) OnUpdate(_, o any)   { b.has(o) }
+func (b *lag) OnAdd(o any, _ bool) { b.noteCached(o) }
+func (b *lag) OnUpdate(_, o any)   { b.noteCached(o) }
 
-// has notes that the cache has a version of an object.
-func (b *lagging) has(o any) {
+// noteCached notes that the cache has a version of an object.
+func (b *lag) noteCached(o any) {
 	object, ok := o.(client.Object)
-	if !ok || !b.within(object) {
+	if !ok || !b.covers(object) {
 		return
 	}
 	key := client.ObjectKeyFromObject(object)
 	b.change(func() {
 		listed, found := b.listed[key]
 		switch {
-		case found && !older(object.GetResourceVersion(), listed):
+		case found && !isOlder(object.GetResourceVersion(), listed):
 			delete(b.awaited, key)
-		case !found && !older(b.at, object.GetResourceVersion()):
+		case !found && !isOlder(b.at, object.GetResourceVersion()):
 			// the list is not older than the object, and does not have it
 			b.outdated[key] = true
 		case !found:
@@ -208,7 +206,7 @@ func (b *lagging) has(o any) {
 }
 
 // OnDelete notes that the cache does not have an object any more.
-func (b *lagging) OnDelete(o any) {
+func (b *lag) OnDelete(o any) {
 	key, err := toolscache.DeletionHandlingObjectToName(o)
 	if err != nil {
 		return
@@ -219,7 +217,7 @@ func (b *lagging) OnDelete(o any) {
 	})
 }
 
-func (b *lagging) change(do func()) {
+func (b *lag) change(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	do()
@@ -229,15 +227,14 @@ func (b *lagging) change(do func()) {
 	}
 }
 
-// older reports whether a version is older than another one. Versions that cannot be compared are
-// not.
-func older(a, b string) bool {
+// isOlder reports whether a version is older than another one; false if they cannot be compared.
+func isOlder(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order < 0
 }
 
-// none waits until the cache is not behind.
-func (b *lagging) none(ctx context.Context) error {
+// awaitCurrent waits until the cache is not behind.
+func (b *lag) awaitCurrent(ctx context.Context) error {
 	for {
 		b.mu.Lock()
 		left := len(b.awaited) + len(b.outdated)
@@ -253,7 +250,7 @@ func (b *lagging) none(ctx context.Context) error {
 	}
 }
 
-// CaughtUp has a loop begin once the caches have caught up.
+// CaughtUp starts a loop after the caches have caught up.
 type CaughtUp[K comparable] struct{ *CatchUp }
 
 func (c CaughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInterface[K]) error {
@@ -261,7 +258,7 @@ func (c CaughtUp[K]) Start(ctx context.Context, _ workqueue.TypedRateLimitingInt
 	return nil
 }
 
-// WaitForSync waits no longer than for the caches to be filled: a replica whose caches are behind
+// WaitForSync waits as long as the caches may take to be filled. A replica whose caches are behind
 // for longer gives up its lease.
 func (c CaughtUp[K]) WaitForSync(ctx context.Context) error {
 	select {

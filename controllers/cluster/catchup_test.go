@@ -244,12 +244,12 @@ func TestWhatIsInTheScope(t *testing.T) {
 		"a class, which has no namespace": {&networkingv1.IngressClass{}, "shop", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := (&CatchUp{scope: c.scope}).holds(c.object); got != c.want {
+			if got := (&CatchUp{scope: c.scope}).inScope(c.object); got != c.want {
 				t.Errorf("it is in the scope: %t, want %t", got, c.want)
 			}
 		})
 	}
-	l := &lagging{within: func(client.Object) bool { return true }, changed: make(chan struct{}, 1)}
+	l := &lag{covers: func(client.Object) bool { return true }, changed: make(chan struct{}, 1)}
 	if l.OnAdd("no object", false); len(l.changed) > 0 {
 		t.Error("what is no object is a change")
 	}
@@ -259,8 +259,8 @@ func TestWhatIsInTheScope(t *testing.T) {
 func TestACacheThatCatchesUpIsNotTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &logText{}
-		over := complain(funcr.New(func(_, args string) { log.add(args) }, funcr.Options{}), "Ingress")
-		time.Sleep(tolerated - time.Second)
+		over := logIfLate(funcr.New(func(_, args string) { log.add(args) }, funcr.Options{}), "Ingress")
+		time.Sleep(toleratedLag - time.Second)
 		over()
 		time.Sleep(2 * time.Second)
 		if synctest.Wait(); log.text() != "" {

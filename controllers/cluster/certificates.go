@@ -24,21 +24,23 @@ type secretVersion struct {
 	version string
 }
 
-// mostJudgements is how many are kept. In a cluster with more Secrets some are parsed again.
+// mostJudgements is the limit of kept judgements. With more Secrets some are parsed again.
 const mostJudgements = 1000
 
-// Of returns the judgements of Secrets with certificates.
-func (j *CertificateCache) Of(objects []*corev1.Secret) map[*corev1.Secret]secrets.Certificate {
+// JudgementsOf returns the judgements of Secrets with certificates.
+func (j *CertificateCache) JudgementsOf(
+	objects []*corev1.Secret,
+) map[*corev1.Secret]secrets.Certificate {
 	out := make(map[*corev1.Secret]secrets.Certificate, len(objects))
 	for _, s := range objects {
 		if len(s.Data[corev1.TLSCertKey]) > 0 {
-			out[s] = j.one(s)
+			out[s] = j.judgementOf(s)
 		}
 	}
 	return out
 }
 
-func (j *CertificateCache) one(s *corev1.Secret) secrets.Certificate {
+func (j *CertificateCache) judgementOf(s *corev1.Secret) secrets.Certificate {
 	of := secretVersion{s.UID, s.ResourceVersion}
 	j.mu.Lock()
 	known, ok := j.kept[of]

@@ -24,21 +24,21 @@ func TestEachVersionOfASecretIsJudgedOnce(t *testing.T) {
 	}
 	var j CertificateCache
 	good := secret("1", pair.Chain)
-	first := j.Of([]*corev1.Secret{good})[good]
+	first := j.JudgementsOf([]*corev1.Secret{good})[good]
 	if !reflect.DeepEqual(first, secrets.ReadCertificate(good)) || reflect.DeepEqual(first, secrets.Certificate{}) {
 		t.Fatal("a Secret has no judgement")
 	}
 	// One that says of itself that it is the same version is not read again.
 	same := secret("1", []byte("junk"))
-	if got := j.Of([]*corev1.Secret{same})[same]; !reflect.DeepEqual(got, first) {
+	if got := j.JudgementsOf([]*corev1.Secret{same})[same]; !reflect.DeepEqual(got, first) {
 		t.Errorf("the same version is judged again: %v", got)
 	}
 	next := secret("2", []byte("junk"))
-	if got := j.Of([]*corev1.Secret{next})[next]; reflect.DeepEqual(got, first) {
+	if got := j.JudgementsOf([]*corev1.Secret{next})[next]; reflect.DeepEqual(got, first) {
 		t.Error("another version is not judged")
 	}
 	opaque := secret("3", nil)
-	if got := j.Of([]*corev1.Secret{opaque}); len(got) != 0 {
+	if got := j.JudgementsOf([]*corev1.Secret{opaque}); len(got) != 0 {
 		t.Errorf("a Secret without a certificate is judged: %v", got)
 	}
 }
@@ -47,7 +47,7 @@ func TestJudgementsAreBounded(t *testing.T) {
 	var j CertificateCache
 	for i := range mostJudgements + 10 {
 		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{UID: "1", ResourceVersion: string(rune(i + 1))}, Data: map[string][]byte{corev1.TLSCertKey: []byte("junk")}}
-		j.Of([]*corev1.Secret{s})
+		j.JudgementsOf([]*corev1.Secret{s})
 	}
 	if len(j.kept) > mostJudgements {
 		t.Errorf("%d are kept", len(j.kept))

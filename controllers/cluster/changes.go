@@ -10,11 +10,11 @@ import (
 	"fairlead.dev/fairlead/model/ingress/annotations"
 )
 
-// This file says which changes of Ingresses and Services matter.
+// This file finds the changes of Ingresses and Services that need a reconcile.
 
-// ChangedIngress reports whether an Ingress has changed in what Fairlead reads of it, or in an
-// annotation of another controller about which its owner is told, or is being deleted. Its status,
-// and what others write of theirs, does not matter.
+// ChangedIngress reports whether an Ingress is being deleted, or a field that Fairlead reads has
+// changed, or an annotation of another controller that Fairlead reports. Its status and all other
+// metadata are ignored.
 func ChangedIngress(before, after client.Object) bool {
 	return before.GetDeletionTimestamp().IsZero() != after.GetDeletionTimestamp().IsZero() ||
 		before.GetGeneration() != after.GetGeneration() || changedAnnotations(before, after)
@@ -26,7 +26,7 @@ func ChangedService(before, after client.Object) bool {
 	return ChangedServiceSpec(before, after) || changedAnnotations(before, after)
 }
 
-// ChangedServiceSpec compares specs, for the API server gives Services no generation.
+// ChangedServiceSpec compares specs, since Services have no generation.
 func ChangedServiceSpec(before, after client.Object) bool {
 	return !equality.Semantic.DeepEqual(before.(*corev1.Service).Spec, after.(*corev1.Service).Spec)
 }

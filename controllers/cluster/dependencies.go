@@ -12,14 +12,14 @@ import (
 // reconciles these alone.
 
 // Dependencies is an index of load balancers by the objects that they depend on: their Ingresses,
-// and what their last snapshot was made of.
+// and the objects in their last snapshot.
 type Dependencies struct {
 	mu         sync.Mutex
 	Dependents multimap.Map[Ref, lb.Key]
 	Members    multimap.Map[lb.Key, string] // Ingresses by namespace/name
-	groups     multimap.Map[string, lb.Key] // those that have members, by whose they are
-	classes    multimap.Map[string, lb.Key] // those that have members, by class
-	Refs       map[lb.Key][]Ref             // what was read for the last snapshot
+	groups     multimap.Map[string, lb.Key] // load balancers with members, by group
+	classes    multimap.Map[string, lb.Key] // load balancers with members, by class
+	Refs       map[lb.Key][]Ref             // the objects in the last snapshot
 }
 
 func NewDependencies() *Dependencies {
@@ -30,8 +30,8 @@ func NewDependencies() *Dependencies {
 	}
 }
 
-// Place adds an Ingress to load balancers and returns all that depend on it: those, and those to
-// which it was added before and that have not released it.
+// Place adds an Ingress to load balancers. It returns all load balancers that depend on the
+// Ingress: these, and earlier ones that have not released it.
 func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,8 +63,9 @@ func (d *Dependencies) MembersOf(key lb.Key) []string {
 	return slices.Sorted(d.Members.All(key))
 }
 
-// MembersUnder returns the Ingresses that were added to load balancers of a class and not released.
-func (d *Dependencies) MembersUnder(class string) []string {
+// MembersOfClass returns the Ingresses that were added to load balancers of a class and not
+// released.
+func (d *Dependencies) MembersOfClass(class string) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -74,9 +75,9 @@ func (d *Dependencies) MembersUnder(class string) []string {
 	return out
 }
 
-// MembersBeside returns the Ingresses of the other load balancers of the same group: a group is
+// MembersOfSiblings returns the Ingresses of the other load balancers of the same group: a group is
 // several load balancers where members differ in a setting that cannot change in place.
-func (d *Dependencies) MembersBeside(key lb.Key) []string {
+func (d *Dependencies) MembersOfSiblings(key lb.Key) []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var out []string
@@ -105,16 +106,15 @@ func (d *Dependencies) SetReferences(key lb.Key, refs []Ref) {
 	}
 }
 
-// Of returns the objects that the last snapshot of a load balancer was made of, besides its
-// members.
-func (d *Dependencies) Of(key lb.Key) []Ref {
+// ReferencesOf returns the objects in the last snapshot of a load balancer, except its members.
+func (d *Dependencies) ReferencesOf(key lb.Key) []Ref {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.Refs[key]
 }
 
-// On returns the load balancers that depend on an object.
-func (d *Dependencies) On(r Ref) []lb.Key {
+// DependentsOf returns the load balancers that depend on an object.
+func (d *Dependencies) DependentsOf(r Ref) []lb.Key {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sortedDependents(r)

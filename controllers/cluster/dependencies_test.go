@@ -25,16 +25,16 @@ func TestDirectory(t *testing.T) {
 	want("a new Ingress", d.Place(shop, []lb.Key{"a"}), []lb.Key{"a"})
 	want("one that moves concerns both", d.Place(shop, []lb.Key{"b"}), []lb.Key{"a", "b"})
 	d.Release(shop, "a")
-	want("until it is let go of", d.On(shop), []lb.Key{"b"})
+	want("until it is let go of", d.DependentsOf(shop), []lb.Key{"b"})
 	want("one that is not there", d.Place(RefTo(KindIngress, "ns", "other"), nil), nil)
 
 	d.SetReferences("b", []Ref{secret, service})
 	d.SetReferences("c", []Ref{service})
-	want("a Service of two", d.On(service), []lb.Key{"b", "c"})
-	want("a Secret of one", d.On(secret), []lb.Key{"b"})
-	want("another namespace's", d.On(RefTo(KindService, "other", "web")), nil)
+	want("a Service of two", d.DependentsOf(service), []lb.Key{"b", "c"})
+	want("a Secret of one", d.DependentsOf(secret), []lb.Key{"b"})
+	want("another namespace's", d.DependentsOf(RefTo(KindService, "other", "web")), nil)
 	d.SetReferences("b", []Ref{service})
-	want("a Secret that is not named any more", d.On(secret), nil)
+	want("a Secret that is not named any more", d.DependentsOf(secret), nil)
 	d.SetReferences("b", nil)
 	d.SetReferences("c", nil)
 	d.Release(shop, "b")
@@ -53,7 +53,7 @@ func TestBeside(t *testing.T) {
 	}
 	want := func(what string, of lb.Key, want ...string) {
 		t.Helper()
-		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.MembersBeside(of)))); diff != "" {
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(d.MembersOfSiblings(of)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
@@ -73,7 +73,7 @@ func TestMembersUnderAClass(t *testing.T) {
 	d.Place(api, []lb.Key{one, other})
 	want := func(moment, class string, want ...string) {
 		t.Helper()
-		if got := slices.Sorted(slices.Values(d.MembersUnder(class))); !slices.Equal(got, want) {
+		if got := slices.Sorted(slices.Values(d.MembersOfClass(class))); !slices.Equal(got, want) {
 			t.Errorf("%s the members under %s are %q, want %q", moment, class, got, want)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file reads from the API server what is otherwise read from the cache. A plan that takes away
-// much is made once more from it.
+// This file reads objects from the API server, where otherwise the cache is read. A plan that
+// removes much is made again with it.
 
 // FreshReader lists each kind once from the API server, as the operator's role allows, and finds
 // objects in that list. Kinds that it does not list are read from the cache. It is for one
@@ -53,9 +53,8 @@ func listOf(o client.Object) client.ObjectList {
 	return nil
 }
 
-// within limits a list of a kind to what the operator looks after, which is a namespace, or
-// everything if it is "".
-func within(kind, scope string) []client.ListOption {
+// scopeOptions returns the options that limit a list of a kind to a namespace; none if it is "".
+func scopeOptions(kind, scope string) []client.ListOption {
 	switch kind {
 	case "IngressClass", v1alpha1.KindClusterLoadBalancerClass:
 		return nil
@@ -77,7 +76,7 @@ func (r *FreshReader) Get(ctx context.Context, key client.ObjectKey, into client
 	}
 	kind := reflect.TypeOf(into)
 	if r.Read[kind] == nil {
-		if err := r.Server.List(ctx, list, within(kind.Elem().Name(), r.Scope)...); err != nil {
+		if err := r.Server.List(ctx, list, scopeOptions(kind.Elem().Name(), r.Scope)...); err != nil {
 			return fmt.Errorf("reading %s anew: %w", kind, err)
 		}
 		found := map[client.ObjectKey]client.Object{}
@@ -105,7 +104,7 @@ func (r *FreshReader) List(ctx context.Context, list client.ObjectList,
 	case *networkingv1.IngressClassList, *v1alpha1.ClusterLoadBalancerClassList,
 		*v1alpha1.LoadBalancerClassList, *networkingv1.IngressList:
 		kind := strings.TrimSuffix(reflect.TypeOf(list).Elem().Name(), "List")
-		return r.Server.List(ctx, list, append(within(kind, r.Scope), opts...)...)
+		return r.Server.List(ctx, list, append(scopeOptions(kind, r.Scope), opts...)...)
 	}
 	return r.Reader.List(ctx, list, opts...)
 }

@@ -69,14 +69,14 @@ func familyOf(pod string) string {
 	return pod
 }
 
-// lists reports whether an EndpointSlice has an endpoint of a Pod.
-func lists(s *discoveryv1.EndpointSlice, pod string) bool {
+// hasEndpointOf reports whether an EndpointSlice has an endpoint of a Pod.
+func hasEndpointOf(s *discoveryv1.EndpointSlice, pod string) bool {
 	return slices.ContainsFunc(s.Endpoints, func(e discoveryv1.Endpoint) bool {
 		return endpoints.PodOf(s, e) == pod
 	})
 }
 
-// NoClass is how the index has Ingresses that name no class. No IngressClass has this name.
+// NoClass is the index value of Ingresses without a class. No IngressClass has this name.
 const NoClass = "/"
 
 // ClassesOfIngress returns the classes that an Ingress names, by annotation and by field, or

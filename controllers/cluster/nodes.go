@@ -17,24 +17,26 @@ import (
 
 // NodesIn returns all Nodes. The caller must not change them.
 func NodesIn(ctx context.Context, from client.Reader) ([]*corev1.Node, error) {
-	// Until they are there the cache does not answer, which without the right to read them is never.
-	// It goes on filling meanwhile, and the reconcile is tried again.
+	// Until Nodes are listed the cache does not answer; without the permission to list them it never
+	// does. The cache continues to fill, and the reconcile is tried again.
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var list corev1.NodeList
 	if err := from.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing Nodes, which the operator needs the rights to list and to "+
-			"watch for: %w", err)
+		return nil, fmt.Errorf("listing Nodes, which needs the permissions to list and to "+
+			"watch them: %w", err)
 	}
 	return Pointers(list.Items), nil
 }
 
-// ChangedAddresses reports whether a Node changed for load balancers. Heartbeats do not count.
+// ChangedAddresses reports whether the fields that load balancers need of a Node have changed.
+// Heartbeats do not count.
 func ChangedAddresses(before, after client.Object) bool {
 	return endpoints.AddressesOf(before.(*corev1.Node)) != endpoints.AddressesOf(after.(*corev1.Node))
 }
 
-// SlimNode keeps of a Node what endpoints.AddressesOf reads. A Node lists every image that it has.
+// SlimNode keeps the fields of a Node that endpoints.AddressesOf reads. A Node lists all its
+// images.
 func SlimNode(o any) (any, error) {
 	n, ok := o.(*corev1.Node)
 	if !ok {

@@ -28,7 +28,7 @@ func NewPodReader(cache client.Reader, gates bool) PodReader {
 	return PodReader{cache, gates, newUnseen()}
 }
 
-// PodsOf returns the Pods of endpoints, and the claims of which the Pods may be seen later.
+// PodsOf returns the Pods of endpoints, and the claims whose Pods the cache may not have yet.
 func (r PodReader) PodsOf(ctx context.Context,
 	list []*discoveryv1.EndpointSlice) ([]*corev1.Pod, map[endpoints.Claim]bool, error) {
 	refs := map[Ref]bool{}
@@ -53,7 +53,7 @@ func (r PodReader) PodsOf(ctx context.Context,
 	for _, s := range list {
 		for c, e := range endpoints.Claims(s) {
 			p := known[Ref{KindPod, c.Namespace, c.Pod}]
-			if r.fresh(c, p != nil && endpoints.ConfirmsAddress(p, s, e), now) {
+			if r.isRecent(c, p != nil && endpoints.ConfirmsAddress(p, s, e), now) {
 				awaited[c] = true
 			}
 		}
@@ -62,7 +62,7 @@ func (r PodReader) PodsOf(ctx context.Context,
 }
 
 // ServicesOf returns the Services of a Pod: those whose EndpointSlices list it, and those whose
-// selectors match it, for its endpoint may not be written yet.
+// selectors match it, since its endpoint may not be written yet.
 func (r PodReader) ServicesOf(ctx context.Context, pod *corev1.Pod) ([]Ref, error) {
 	out, err := r.ServicesListing(ctx, pod)
 	if err != nil {
@@ -94,7 +94,7 @@ func (r PodReader) ServicesListing(ctx context.Context, pod client.Object) (map[
 	}
 	out := map[Ref]bool{}
 	for i := range list.Items {
-		if s := &list.Items[i]; lists(s, name) {
+		if s := &list.Items[i]; hasEndpointOf(s, name) {
 			out[Ref{KindService, namespace, s.Labels[discoveryv1.LabelServiceName]}] = true
 		}
 	}

@@ -31,7 +31,7 @@ func Get[T any, P object[T]](ctx context.Context, from client.Reader, r Ref) (P,
 	return found, nil
 }
 
-// GetAll reads those of some objects that exist, and adds them to a list.
+// GetAll adds the objects of refs that exist to a list.
 func GetAll[T any, P object[T]](ctx context.Context, from client.Reader, refs map[Ref]bool,
 	objects []P) ([]P, error) {
 	for r := range refs {

@@ -13,7 +13,7 @@ import (
 
 // This file names objects of the cluster.
 
-// Ref is an object that a load balancer depends on, whether or not it exists.
+// A Ref names an object that a load balancer depends on. The object need not exist.
 type Ref struct {
 	Kind, Namespace, Name string
 }
@@ -48,8 +48,8 @@ func RefFrom(kind, object string) Ref {
 	return Ref{kind, namespace, name}
 }
 
-// ParametersRef returns the parameters of Fairlead that an IngressClass refers to, if there is one
-// and it does.
+// ParametersRef returns the parameters of Fairlead that an IngressClass refers to. It reports
+// whether the class exists and has such a reference.
 func ParametersRef(class *networkingv1.IngressClass) (Ref, bool) {
 	if class == nil {
 		return Ref{}, false

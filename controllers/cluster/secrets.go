@@ -14,8 +14,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file reads the Secrets that Ingresses name. Of all others the metadata alone is watched:
-// their contents are nowhere in this process. A Secret that was read is kept for a minute, since a
+// This file reads the Secrets that Ingresses name. Of all others only the metadata is watched:
+// their contents are never in this process. A Secret that was read is kept for a minute, since a
 // load balancer that waits for the cloud is compiled every few seconds.
 
 // SecretsMode says which Secrets may be served.
@@ -79,7 +79,8 @@ func (s SecretReader) get(ctx context.Context, r Ref) (*corev1.Secret, error) {
 	}
 }
 
-// getKept reads a Secret that is not as it was when it was read within the last minute.
+// getKept returns a Secret that was read within the last minute and has not changed since, and
+// reads any other.
 func (s SecretReader) getKept(ctx context.Context, r Ref) (*corev1.Secret, error) {
 	if known := s.kept.get(r, s.version(ctx, r)); known != nil {
 		return known, nil
@@ -93,7 +94,7 @@ func (s SecretReader) getKept(ctx context.Context, r Ref) (*corev1.Secret, error
 	return secret, nil
 }
 
-// version is the resource version of a Secret as it was seen last; "" where it was not.
+// version returns the resource version of a Secret in the cache; "" if the cache lacks it.
 func (s SecretReader) version(ctx context.Context, r Ref) string {
 	metadata := SecretMetadata()
 	if err := s.watched.Get(ctx, client.ObjectKey{Namespace: r.Namespace, Name: r.Name},
@@ -103,19 +104,19 @@ func (s SecretReader) version(ctx context.Context, r Ref) string {
 	return metadata.ResourceVersion
 }
 
-// RetryUnread is after how long Secrets are read again that the API server did not return.
+// RetryUnread is the time until Secrets that could not be read are read again.
 const RetryUnread = 15 * time.Second
 
 // keptFor is how long the contents of a Secret stay in this process.
 const keptFor = time.Minute
 
-// keptSecrets are those that were read within the last minute.
+// keptSecrets holds the Secrets that were read within the last minute.
 type keptSecrets struct {
 	mu  sync.Mutex
 	all map[Ref]*corev1.Secret
 }
 
-// get returns a Secret of a version; nil if that is not kept.
+// get returns a Secret of a version; nil if it is not kept.
 func (k *keptSecrets) get(r Ref, version string) *corev1.Secret {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -125,7 +126,7 @@ func (k *keptSecrets) get(r Ref, version string) *corev1.Secret {
 	return nil
 }
 
-// put keeps one for a minute.
+// put keeps a Secret for a minute.
 func (k *keptSecrets) put(r Ref, s *corev1.Secret) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -142,8 +143,9 @@ func (k *keptSecrets) put(r Ref, s *corev1.Secret) {
 	})
 }
 
-// Withheld returns why a Secret that an Ingress names may not have been read.
-func (s SecretReader) Withheld() string {
+// WithholdingReason returns the reason for which the operator may not have read a Secret that an
+// Ingress names.
+func (s SecretReader) WithholdingReason() string {
 	switch s.Mode {
 	case SecretsNone:
 		return "the operator reads none"

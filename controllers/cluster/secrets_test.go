@@ -42,7 +42,7 @@ func TestWhichSecretsAreRead(t *testing.T) {
 		if slices.Sort(names); !slices.Equal(names, want.names) || len(unread) > 0 {
 			t.Errorf("%s: read are %q, want %q, and not read are %q", mode, names, want.names, unread)
 		}
-		if got := s.Withheld(); !strings.Contains(got, want.withheld) || (got == "") != (want.withheld == "") {
+		if got := s.WithholdingReason(); !strings.Contains(got, want.withheld) || (got == "") != (want.withheld == "") {
 			t.Errorf("%s: the reason for a Secret that is not read is %q, want %q", mode, got, want.withheld)
 		}
 	}

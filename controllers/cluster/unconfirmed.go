@@ -8,26 +8,26 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// This file waits for Pods that were not seen yet. EndpointSlices and Pods come in any order, and a
-// cache that was just filled may be behind: an endpoint that no Pod confirms is no new target, and
-// it counts as foreign only after a while.
+// This file waits for Pods that the cache does not have yet. EndpointSlices and Pods arrive in any
+// order, and a cache that was just filled may be behind: an endpoint that no Pod confirms is no new
+// target, and counts as foreign only after Lag.
 
 const (
 	// Lag is how long a Pod may take to be seen after an EndpointSlice that lists it. It is far less
 	// than a network takes to give the address of a Pod that is gone to another one: 30 seconds on
 	// AWS, by https://github.com/aws/amazon-vpc-cni-k8s#ip_cooldown_period-v1150.
 	Lag = 10 * time.Second
-	// doubted is how long it is remembered that an address has been in doubt, so that to list it anew
-	// under another name gives it no more time.
-	doubted = 10 * time.Minute
-	// mostUnseen is how many are remembered. Where there are more, nothing is waited for.
+	// rememberedFor is how long an unconfirmed address is remembered, so that an endpoint with another
+	// name gets no more time.
+	rememberedFor = 10 * time.Minute
+	// mostUnseen is the limit of remembered addresses. Above it the operator does not wait for Pods.
 	mostUnseen = 10000
 )
 
 // An addressIn is an address that a namespace claims for a Pod.
 type addressIn struct{ namespace, address string }
 
-// unseen holds the addresses that no Pod confirms, and since when.
+// unseen holds the addresses that no Pod confirms, with the time of their first claim.
 type unseen struct {
 	mu    sync.Mutex
 	since map[addressIn]time.Time
@@ -35,9 +35,8 @@ type unseen struct {
 
 func newUnseen() *unseen { return &unseen{since: map[addressIn]time.Time{}} }
 
-// fresh reports whether no Pod has confirmed a claim for so short a time that the Pod may be seen
-// yet.
-func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
+// isRecent reports whether a claim without a Pod is so recent that the Pod may still arrive.
+func (u *unseen) isRecent(c endpoints.Claim, vouched bool, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	at := addressIn{c.Namespace, c.Address}
@@ -46,12 +45,12 @@ func (u *unseen) fresh(c endpoints.Claim, vouched bool, now time.Time) bool {
 	case vouched:
 		delete(u.since, at)
 		return false
-	case known && now.Sub(since) < doubted:
+	case known && now.Sub(since) < rememberedFor:
 		return now.Sub(since) < Lag
 	}
 	if len(u.since) >= mostUnseen {
 		maps.DeleteFunc(u.since, func(_ addressIn, since time.Time) bool {
-			return now.Sub(since) >= doubted
+			return now.Sub(since) >= rememberedFor
 		})
 	}
 	if len(u.since) >= mostUnseen {

@@ -11,7 +11,7 @@ func TestAPodIsWaitedForOnce(t *testing.T) {
 	u := newUnseen()
 	begin := time.Unix(0, 0)
 	at := func(after time.Duration, pod, address string, vouched bool) bool {
-		return u.fresh(endpoints.Claim{Namespace: "shop", Pod: pod, Address: address}, vouched, begin.Add(after))
+		return u.isRecent(endpoints.Claim{Namespace: "shop", Pod: pod, Address: address}, vouched, begin.Add(after))
 	}
 	for _, step := range []struct {
 		why     string
@@ -28,7 +28,7 @@ func TestAPodIsWaitedForOnce(t *testing.T) {
 		{"another address is another matter", 2 * Lag, "a", "10.0.0.2", false, true},
 		{"a Pod vouches for it", 3 * Lag, "a", "10.0.0.1", true, false},
 		{"and goes", 4 * Lag, "a", "10.0.0.1", false, true},
-		{"it was forgotten", 4*Lag + doubted, "a", "10.0.0.1", false, true},
+		{"it was forgotten", 4*Lag + rememberedFor, "a", "10.0.0.1", false, true},
 	} {
 		if got := at(step.after, step.pod, step.address, step.vouched); got != step.want {
 			t.Errorf("%s: waited for is %v, want %v", step.why, got, step.want)
@@ -43,10 +43,10 @@ func TestNothingIsWaitedForWhereTooMuchIs(t *testing.T) {
 		u.since[addressIn{"shop", time.Duration(len(u.since)).String()}] = now
 	}
 	c := endpoints.Claim{Namespace: "shop", Pod: "a", Address: "10.0.0.1"}
-	if u.fresh(c, false, now) {
+	if u.isRecent(c, false, now) {
 		t.Error("one more is waited for")
 	}
-	if !u.fresh(c, false, now.Add(doubted)) || len(u.since) != 1 {
+	if !u.isRecent(c, false, now.Add(rememberedFor)) || len(u.since) != 1 {
 		t.Errorf("%d are remembered once all are over", len(u.since))
 	}
 }

@@ -1,7 +1,8 @@
 // Package disputes holds changes of this operator that another writer undoes: a cluster that was
 // cloned with its installation, an operator of an older release, or a person. A change that is
-// undone once is made again. One that is undone twice in a row is left as it is for a while, and
-// each time for longer: two operators that repair each other's changes would never end.
+// undone once is made again. After the second time in a row the operator waits before it repeats
+// the change, and longer each time: otherwise two operators would repair each other's changes
+// forever.
 package disputes
 
 import (
@@ -15,59 +16,59 @@ import (
 )
 
 const (
-	// undoneMost is how often in a row a change is undone before it is left.
-	undoneMost = 2
+	// mostUndone is how often in a row a change is undone before the operator waits.
+	mostUndone = 2
 	// The first wait of a dispute, and the longest one.
 	firstWait, longestWait = 10 * time.Minute, 10 * time.Hour
 )
 
-// Disputes are those about load balancers, which have no target group in their keys, and about the
+// Disputes holds the disputes about load balancers, whose keys have no target group, and about the
 // targets of their target groups.
 type Disputes struct {
-	mu sync.Mutex
-	of map[lb.GroupKey]Dispute
+	mu    sync.Mutex
+	byKey map[lb.GroupKey]Dispute
 }
 
-// A Dispute is what an observation found undone.
+// A Dispute has the changes that an observation found undone.
 type Dispute struct {
 	// Until is when the change is made again.
 	Until time.Time
 
-	undone []string // the objects, by what there is to do about each
+	undone []string // the objects, with the step for each
 	times  int      // in a row
 }
 
-// Add adds what an observation finds undone of what was complete before it, and reports whether
-// that is to be left as it is. Where nothing is undone, the dispute is over.
+// Add adds the changes that an observation found undone, and reports whether the operator has to
+// wait before it repeats them. An empty list ends the dispute.
 func (d *Disputes) Add(k lb.GroupKey, undone []string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := d.of[k]
+	before := d.byKey[k]
 	if len(undone) == 0 {
-		delete(d.of, k)
+		delete(d.byKey, k)
 		return false
 	}
 	next := Dispute{undone: undone, times: 1}
 	if slices.ContainsFunc(undone, func(u string) bool { return slices.Contains(before.undone, u) }) {
 		next.times += before.times
 	}
-	if next.times >= undoneMost {
-		next.Until = now.Add(min(firstWait<<min(next.times-undoneMost, 6), longestWait))
+	if next.times >= mostUndone {
+		next.Until = now.Add(min(firstWait<<min(next.times-mostUndone, 6), longestWait))
 	}
-	if d.of == nil {
-		d.of = map[lb.GroupKey]Dispute{}
+	if d.byKey == nil {
+		d.byKey = map[lb.GroupKey]Dispute{}
 	}
-	d.of[k] = next
+	d.byKey[k] = next
 	return next.Until.After(now)
 }
 
-// First returns the dispute about a load balancer, or about the targets of one of its groups, that
-// is over first; nil if there is none.
-func (d *Disputes) First(key lb.Key, now time.Time) *Dispute {
+// FirstToEnd returns the dispute about a load balancer, or about the targets of one of its groups,
+// that ends first; nil if there is none.
+func (d *Disputes) FirstToEnd(key lb.Key, now time.Time) *Dispute {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var first *Dispute
-	for k, found := range d.of {
+	for k, found := range d.byKey {
 		if k.Key == key && found.Until.After(now) && (first == nil || found.Until.Before(first.Until)) {
 			first = &found
 		}
@@ -75,25 +76,25 @@ func (d *Disputes) First(key lb.Key, now time.Time) *Dispute {
 	return first
 }
 
-// Left returns for how long what is undone is left as it is; zero if it is made again.
-func (d *Disputes) Left(k lb.GroupKey, now time.Time) time.Duration {
+// TimeLeft returns how long the operator waits before it repeats the undone changes; zero for now.
+func (d *Disputes) TimeLeft(k lb.GroupKey, now time.Time) time.Duration {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return max(0, d.of[k].Until.Sub(now))
+	return max(0, d.byKey[k].Until.Sub(now))
 }
 
 // Forget forgets the disputes about a load balancer.
 func (d *Disputes) Forget(key lb.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for k := range d.of {
+	for k := range d.byKey {
 		if k.Key == key {
-			delete(d.of, k)
+			delete(d.byKey, k)
 		}
 	}
 }
 
-// String says what is undone, and until when it is left.
+// String describes the undone changes, and the time of the next try.
 func (d *Dispute) String() string {
 	const most = 3
 	named, more := d.undone, ""

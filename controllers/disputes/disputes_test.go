@@ -36,20 +36,20 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 				if left := d.Add(lb.GroupKey{Key: key}, undone, now); left != (c.waits[i] > 0) {
 					t.Errorf("look %d leaves it: %t", i, left)
 				}
-				if left := d.Left(lb.GroupKey{Key: key}, now); left != c.waits[i] {
+				if left := d.TimeLeft(lb.GroupKey{Key: key}, now); left != c.waits[i] {
 					t.Errorf("after look %d it is left for %s, want %s", i, left, c.waits[i])
 				}
-				if open := d.First(key, now); (open != nil) != (c.waits[i] > 0) {
+				if open := d.FirstToEnd(key, now); (open != nil) != (c.waits[i] > 0) {
 					t.Errorf("after look %d the dispute is %v", i, open)
 				}
 				now = now.Add(c.waits[i] + time.Hour)
-				if d.First(key, now) != nil {
+				if d.FirstToEnd(key, now) != nil {
 					t.Errorf("after look %d it never ends", i)
 				}
 			}
 			d.Forget(key)
-			if len(d.of) > 0 {
-				t.Errorf("what is left is %v", d.of)
+			if len(d.byKey) > 0 {
+				t.Errorf("what is left is %v", d.byKey)
 			}
 		})
 	}
@@ -78,16 +78,16 @@ func TestTheDisputesOfALoadBalancer(t *testing.T) {
 					d.Add(k, undone, began)
 					d.Add(k, undone, began.Add(at))
 				}
-				first := d.First(key, began.Add(3*time.Minute))
+				first := d.FirstToEnd(key, began.Add(3*time.Minute))
 				if (first != nil) != (c.want > 0) || first != nil && !first.Until.Equal(began.Add(c.want)) {
 					t.Fatalf("the first is %v, want one that ends after %s", first, c.want)
 				}
 				d.Forget(key)
-				if d.First(key, began) != nil || d.Left(others, began) > 0 != (len(d.of) > 0) {
-					t.Fatalf("what is left is %v", d.of)
+				if d.FirstToEnd(key, began) != nil || d.TimeLeft(others, began) > 0 != (len(d.byKey) > 0) {
+					t.Fatalf("what is left is %v", d.byKey)
 				}
-				if _, disputed := c.begin[others]; disputed != (d.First(other, began) != nil) {
-					t.Fatalf("the dispute of another is %v", d.First(other, began))
+				if _, disputed := c.begin[others]; disputed != (d.FirstToEnd(other, began) != nil) {
+					t.Fatalf("the dispute of another is %v", d.FirstToEnd(other, began))
 				}
 			}
 		})

@@ -24,7 +24,7 @@ import (
 
 // This file makes events of diagnostics and of readiness gates.
 
-// An Event is about one object.
+// An Event is a Kubernetes event about one object.
 type Event struct {
 	about    corev1.ObjectReference
 	to       string // the object, as the log names it
@@ -34,8 +34,8 @@ type Event struct {
 	action   string // that led to it
 }
 
-// OfDiagnostic returns the event of a diagnostic about an Ingress.
-func OfDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
+// FromDiagnostic returns the event of a diagnostic about an Ingress.
+func FromDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 	text := d.Message
 	if d.Source.Field != "" {
 		text = d.Source.Field + ": " + text
@@ -48,7 +48,7 @@ func OfDiagnostic(ing *networkingv1.Ingress, d diag.Diagnostic) Event {
 	return Event{about, "an Ingress", d.Severity, string(d.Reason), text, "Compile"}
 }
 
-// GateTimedOut returns the event of a Pod whose readiness gate was opened because the time was up.
+// GateTimedOut returns the event of a Pod whose readiness gate was opened at its timeout.
 func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 	about := corev1.ObjectReference{
 		APIVersion: corev1.SchemeGroupVersion.String(), Kind: cluster.KindPod,
@@ -56,7 +56,8 @@ func GateTimedOut(pod *corev1.Pod, verdict corev1.PodCondition) Event {
 		Namespace:       pod.Namespace, Name: pod.Name, UID: pod.UID,
 	}
 	return Event{about, "a Pod", diag.Warning, verdict.Reason,
-		"the gate " + v1alpha1.TargetHealthGate + " is open all the same: " + verdict.Message, "OpenGate"}
+		"the gate " + v1alpha1.TargetHealthGate + " was opened at its timeout: " + verdict.Message,
+		"OpenGate"}
 }
 
 // WithIngress returns a context of which the log lines name an Ingress.

@@ -18,7 +18,7 @@ func TestAnEventNamesTheFieldAndTheReason(t *testing.T) {
 	}}
 	d := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Message: "taken",
 		Source: diag.Source{Kind: "Ingress", Namespace: "shop", Name: ing.Name, Field: "spec.rules[0]"}}
-	got := OfDiagnostic(ing, d).Object()
+	got := FromDiagnostic(ing, d).Object()
 	if got.Note != "spec.rules[0]: taken" || got.Reason != string(diag.HostTaken) ||
 		got.Type != corev1.EventTypeWarning || got.Regarding.Kind != "Ingress" ||
 		got.Regarding.Name != ing.Name || got.Regarding.UID != "1" || got.Namespace != "shop" {
@@ -27,12 +27,12 @@ func TestAnEventNamesTheFieldAndTheReason(t *testing.T) {
 	if len(got.Name) > 253 {
 		t.Errorf("its name has %d characters", len(got.Name))
 	}
-	if again := OfDiagnostic(ing, d).Object(); again.Name != got.Name {
+	if again := FromDiagnostic(ing, d).Object(); again.Name != got.Name {
 		t.Errorf("the same content has the names %s and %s", got.Name, again.Name)
 	}
 
 	d.Source.Field, d.Severity = "", diag.Info
-	other := OfDiagnostic(ing, d).Object()
+	other := FromDiagnostic(ing, d).Object()
 	if other.Note != "taken" || other.Type != corev1.EventTypeNormal || other.Name == got.Name {
 		t.Errorf("without a field the event is %+v", other)
 	}

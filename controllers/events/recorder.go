@@ -20,14 +20,14 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file sends events, each once. The name of an event is a hash of its content: one that a
-// process before this one has sent exists already, and the API server refuses a second one.
+// This file sends events, each once. The name of an event is a hash of its content: an event of an
+// earlier process exists already, and the API server refuses a second one.
 
 func NewRecorder(writer client.Writer, server client.Reader) *Recorder {
 	return &Recorder{writer: writer, server: server}
 }
 
-// Recorder sends events.
+// A Recorder sends events.
 type Recorder struct {
 	writer client.Writer
 	server client.Reader // the API server itself
@@ -38,14 +38,14 @@ type Recorder struct {
 }
 
 const (
-	// eventsLast is how long the API server keeps events, unless it is told otherwise.
-	eventsLast = time.Hour
-	// noSooner is the least time between two events of the same content.
-	noSooner = time.Minute
+	// eventTTL is how long the API server keeps events by default.
+	eventTTL = time.Hour
+	// minInterval is the least time between two events of the same content.
+	minInterval = time.Minute
 )
 
-// SendNew sends an event for each diagnostic of a load balancer that is new, to the Ingress that it
-// is about. The first time, those are new that no operator before this one has reported.
+// SendNew sends an event for each new diagnostic of a load balancer, about its Ingress. After a
+// start the diagnostics are new that no earlier operator has reported.
 func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnostic,
 	reported func(diag.Diagnostic) bool, about func(diag.Diagnostic) *networkingv1.Ingress) error {
 	h.mu.Lock()
@@ -59,7 +59,7 @@ func (h *Recorder) SendNew(ctx context.Context, key lb.Key, found []diag.Diagnos
 		if d.Source.Kind != cluster.KindIngress || ing == nil {
 			continue
 		}
-		if err := h.Send(WithIngress(ctx, ing), OfDiagnostic(ing, d)); err != nil {
+		if err := h.Send(WithIngress(ctx, ing), FromDiagnostic(ing, d)); err != nil {
 			h.remembered(key, found[:i])
 			return err
 		}
@@ -77,7 +77,7 @@ func (h *Recorder) remembered(key lb.Key, said []diag.Diagnostic) {
 	h.said[key] = said
 }
 
-// Forget drops what was sent about a load balancer.
+// Forget drops the diagnostics that were sent about a load balancer.
 func (h *Recorder) Forget(key lb.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,13 +88,13 @@ func (h *Recorder) Forget(key lb.Key) {
 func (h *Recorder) Send(ctx context.Context, n Event) error {
 	e := n.Object()
 	first := e.Name
-	if !h.due(e) {
+	if !h.isDue(e) {
 		return nil
 	}
 	l := log.FromContext(ctx)
 	err := h.writer.Create(ctx, e)
 	switch {
-	case err == nil: // and events last an hour
+	case err == nil: // events last an hour
 		l.Info("told "+n.to, "severity", n.severity, "reason", n.reason, "what", e.Note)
 	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 		// the namespace is being deleted or is gone, or events are not permitted
@@ -114,7 +114,7 @@ func (h *Recorder) remember(name string, at time.Time) {
 	if h.sent == nil {
 		h.sent = map[string]time.Time{}
 	}
-	maps.DeleteFunc(h.sent, func(_ string, at time.Time) bool { return time.Since(at) > eventsLast })
+	maps.DeleteFunc(h.sent, func(_ string, at time.Time) bool { return time.Since(at) > eventTTL })
 	h.sent[name] = at
 }
 
@@ -122,25 +122,25 @@ func (h *Recorder) remember(name string, at time.Time) {
 // for Ingresses of no load balancer, which no record has.
 func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress,
 	d diag.Diagnostic) bool {
-	e := OfDiagnostic(ing, d).Object()
+	e := FromDiagnostic(ing, d).Object()
 	h.mu.Lock()
 	_, here := h.sent[e.Name]
 	h.mu.Unlock()
 	if here || h.server.Get(ctx, client.ObjectKeyFromObject(e), &eventsv1.Event{}) != nil {
-		return false // and if it was, the API server refuses to take it twice
+		return false // if it was sent, the API server refuses the second one
 	}
 	h.remember(e.Name, e.EventTime.Time)
 	return true
 }
 
-// due reports whether an event is to be sent now. An event that was sent before gets another name:
-// a diagnostic that comes back is sent again.
-func (h *Recorder) due(e *eventsv1.Event) bool {
+// isDue reports whether an event is to be sent now. An event that was sent before gets another
+// name: a diagnostic that comes back is sent again.
+func (h *Recorder) isDue(e *eventsv1.Event) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	at, again := h.sent[e.Name]
 	if again {
 		e.Name += "." + strconv.FormatInt(e.EventTime.Unix(), 36)
 	}
-	return e.EventTime.Sub(at) >= noSooner
+	return e.EventTime.Sub(at) >= minInterval
 }

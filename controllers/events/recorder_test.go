@@ -172,7 +172,7 @@ func TestRefusedEvents(t *testing.T) {
 			ctx := logr.NewContext(t.Context(), funcr.New(func(_, args string) { logged = append(logged, args) }, funcr.Options{}))
 			s := &server{refuses: c.refuses}
 			h := NewRecorder(s, s)
-			e := OfDiagnostic(web, about("taken"))
+			e := FromDiagnostic(web, about("taken"))
 			if err := h.Send(WithIngress(ctx, web), e); !errors.Is(err, c.want) {
 				t.Errorf("the error is %v, want %v", err, c.want)
 			}
@@ -195,11 +195,11 @@ func TestAnEventComesBackUnderAnotherName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &server{}
 		h := NewRecorder(s, s)
-		e := OfDiagnostic(web, about("taken"))
+		e := FromDiagnostic(web, about("taken"))
 		for _, c := range []struct {
 			after time.Duration
 			want  int
-		}{{0, 1}, {noSooner - time.Millisecond, 1}, {time.Millisecond, 2}} {
+		}{{0, 1}, {minInterval - time.Millisecond, 1}, {time.Millisecond, 2}} {
 			time.Sleep(c.after)
 			if err := h.Send(t.Context(), e); err != nil || len(s.names) != c.want || !s.names[e.Object().Name] {
 				t.Errorf("there are the events %v, want %d: %v", s.names, c.want, err)
@@ -210,11 +210,11 @@ func TestAnEventComesBackUnderAnotherName(t *testing.T) {
 
 // Once the API server drops an event, after an hour, its name is free again.
 func TestTheNameOfAnEventIsFreeAfterAnHour(t *testing.T) {
-	for after, free := range map[time.Duration]bool{eventsLast: false, eventsLast + time.Millisecond: true} {
+	for after, free := range map[time.Duration]bool{eventTTL: false, eventTTL + time.Millisecond: true} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &server{}
 			h := NewRecorder(s, s)
-			e := OfDiagnostic(web, about("taken"))
+			e := FromDiagnostic(web, about("taken"))
 			send := func(e Event) {
 				if err := h.Send(t.Context(), e); err != nil {
 					t.Fatal(err)
@@ -222,7 +222,7 @@ func TestTheNameOfAnEventIsFreeAfterAnHour(t *testing.T) {
 			}
 			send(e)
 			time.Sleep(after)
-			send(OfDiagnostic(web, about("another")))
+			send(FromDiagnostic(web, about("another")))
 			s.names = nil
 			send(e)
 			if s.names[e.Object().Name] != free {
@@ -237,7 +237,7 @@ func TestTheNameOfAnEventIsFreeAfterAnHour(t *testing.T) {
 func TestEventsOfAProcessBeforeThisOneAreFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := about("taken")
-		e := OfDiagnostic(web, d)
+		e := FromDiagnostic(web, d)
 		s := &server{names: map[string]bool{e.Object().Name: true}}
 		h := NewRecorder(s, s)
 		if h.SentBefore(t.Context(), web, about("another")) {
@@ -254,7 +254,7 @@ func TestEventsOfAProcessBeforeThisOneAreFound(t *testing.T) {
 				t.Errorf("it is sent again at once: %v, %v", s.names, err)
 			}
 		}
-		time.Sleep(noSooner)
+		time.Sleep(minInterval)
 		if err := h.Send(t.Context(), e); err != nil || len(s.names) != 2 {
 			t.Errorf("when it comes back there are the events %v, %v", s.names, err)
 		}

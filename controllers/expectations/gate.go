@@ -14,12 +14,12 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file finds out what is served now, with which a plan is compared.
+// This file finds the routes that are served now, for comparison with a plan.
 
-// A Change is a load balancer that a plan is to change.
+// A Change is a load balancer with the plan that is to change it.
 type Change struct {
 	Snapshot snapshots.Snapshot
-	// Departed are the Ingresses that it serves and that are no members any more.
+	// Departed are the Ingresses that it still serves after they have left it.
 	Departed     map[string]*networkingv1.Ingress
 	Facts        lb.Facts
 	Capabilities lb.Capabilities
@@ -28,8 +28,8 @@ type Change struct {
 	Next         *precedence.Table
 }
 
-// A Gate judges plans. It remembers what load balancers serve whose class has expectations: the
-// table of the last plan that was carried out. The zero value remembers nothing.
+// A Gate judges plans. For load balancers whose class has expectations it remembers the served
+// table: that of the last plan that was carried out. The zero value remembers nothing.
 type Gate struct {
 	mu     sync.Mutex
 	tables map[lb.Key]*precedence.Table
@@ -41,12 +41,12 @@ func (g *Gate) Judge(set *Set, c Change) Judgement {
 		g.Forget(c.Snapshot.Key)
 		return Judgement{}
 	}
-	return Judge(*set, g.now(c), c.Next)
+	return Judge(*set, g.servedTable(c), c.Next)
 }
 
-// now returns what is served now. Where that is not known, it is nil: then all that violates an
-// expectation counts as new.
-func (g *Gate) now(c Change) *precedence.Table {
+// servedTable returns the table that is served now; nil if it is unknown, so that every violation
+// counts as new.
+func (g *Gate) servedTable(c Change) *precedence.Table {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
 	g.mu.Unlock()
@@ -65,8 +65,8 @@ func (g *Gate) now(c Change) *precedence.Table {
 	return built.Table
 }
 
-// lastAccepted is the snapshot as the last plan was made of it: the last accepted versions of
-// Ingresses, those that have departed since, and the class as it was.
+// lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
+// those that have departed since, and the class of that time.
 func (c Change) lastAccepted() snapshots.Snapshot {
 	s := c.Snapshot.Refuse(c.Snapshot.Changes())
 	if s.Memory.Class != nil {
@@ -84,7 +84,8 @@ func (c Change) lastAccepted() snapshots.Snapshot {
 	return s
 }
 
-// changesAnswers reports whether a plan may change what requests get, or who can connect.
+// changesAnswers reports whether a plan may change the answers to requests, or which clients can
+// connect.
 func changesAnswers(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
 		switch s.Step.(type) {
@@ -108,7 +109,7 @@ func (g *Gate) Served(key lb.Key, table *precedence.Table) {
 	g.tables[key] = table
 }
 
-// Forget forgets what a load balancer serves.
+// Forget drops the table of a load balancer.
 func (g *Gate) Forget(key lb.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -14,23 +14,24 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file decides whether a load balancer may change as its plan has it.
+// This file decides whether the expectations permit a plan.
 
 // steps is the budget for an expectation. It is smaller than that of the command line, as a worker
 // is busy meanwhile.
 const steps = requests.Steps / 8
 
-// A Judgement is what expectations say about a plan. The zero value forbids nothing.
+// A Judgement is the verdict of expectations on a plan. The zero value permits it.
 type Judgement struct {
 	Set Set
-	// Worse are the expectations that requests would violate by the plan, and do not violate now, or
-	// of which that could not be decided.
-	Worse []expect.Result
-	// Standing are those that requests violate now, or of which that is not decided, and that the plan
-	// makes no worse.
-	Standing []expect.Result
-	// Added says what the plan adds, where the expectations are unread.
-	Added string
+	// NewlyViolated are the expectations that requests violate after the plan and not now, or for
+	// which this could not be decided.
+	NewlyViolated []expect.Result
+	// StillViolated are the expectations that requests violate now, or for which this is undecided,
+	// and that the plan makes no worse.
+	StillViolated []expect.Result
+	// AddedRequest describes a request that the plan would answer anew, if the expectations are
+	// unread.
+	AddedRequest string
 }
 
 // Judge decides whether a load balancer may change from one table to another. A table of nil
@@ -38,7 +39,7 @@ type Judgement struct {
 func Judge(set Set, now, next *precedence.Table) Judgement {
 	j := Judgement{Set: set}
 	if set.Unread != "" {
-		j.Added = added(now, next)
+		j.AddedRequest = addedRequest(now, next)
 		return j
 	}
 	for _, e := range set.All {
@@ -47,17 +48,17 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 			continue
 		}
 		if worse := expect.CheckChange(e, now, next, steps); worse.Verdict != expect.Holds {
-			j.Worse = append(j.Worse, worse)
+			j.NewlyViolated = append(j.NewlyViolated, worse)
 		} else {
-			j.Standing = append(j.Standing, whole)
+			j.StillViolated = append(j.StillViolated, whole)
 		}
 	}
 	return j
 }
 
-// added returns the first request that is answered by another Service, or in another way, without
-// being better protected; "" if there is none. What is answered no longer is not added.
-func added(now, next *precedence.Table) string {
+// addedRequest returns the first request that is answered by another Service, or in another way,
+// without being better protected; "" if there is none. What is answered no longer is not added.
+func addedRequest(now, next *precedence.Table) string {
 	report := compare.Tables(tables(now), tables(next), steps)
 	for _, c := range report.Changes {
 		if c.After.Ingress != "" && c.Protection != compare.More {
@@ -70,7 +71,7 @@ func added(now, next *precedence.Table) string {
 		}
 	}
 	for _, u := range report.Undecided {
-		return "what changes is not decided: " + u.Why
+		return "the changes could not be decided: " + u.Why
 	}
 	return ""
 }
@@ -82,51 +83,51 @@ func tables(t *precedence.Table) []*precedence.Table {
 	return []*precedence.Table{t}
 }
 
-// Reason is that of the condition of a plan that is not carried out; "" if it may be.
+// Reason returns the reason for the condition of a forbidden plan; "" if the plan is permitted.
 func (j Judgement) Reason() string {
 	switch {
-	case len(j.Worse) > 0:
+	case len(j.NewlyViolated) > 0:
 		return v1alpha1.ReasonExpectation
-	case j.Added != "":
+	case j.AddedRequest != "":
 		return v1alpha1.ReasonExpectations
 	}
 	return ""
 }
 
-// Trouble is the reason for which a load balancer needs attention, and what is to be said; "" if it
+// Trouble returns the reason for which a load balancer needs attention, and a message; "" if it
 // needs none.
 func (j Judgement) Trouble() (reason, message string) {
 	switch {
 	case j.Set.Unread != "":
 		return v1alpha1.ReasonExpectations, j.Message()
-	case len(j.Worse)+len(j.Standing) > 0:
+	case len(j.NewlyViolated)+len(j.StillViolated) > 0:
 		return v1alpha1.ReasonExpectation, j.Message()
 	}
 	return "", ""
 }
 
-// Message says what is wrong.
+// Message describes the violations.
 func (j Judgement) Message() string {
 	if j.Set.Unread != "" {
 		out := fmt.Sprintf("expectations of ConfigMap %s: %s", j.Set.ConfigMap, j.Set.Unread)
-		if j.Added != "" {
-			out += "; what is answered stays as it is: " + j.Added
+		if j.AddedRequest != "" {
+			out += "; the plan is not carried out: " + j.AddedRequest
 		}
 		return printable.Line(out)
 	}
 	var out []string
-	for _, r := range slices.Concat(j.Worse, j.Standing) {
+	for _, r := range slices.Concat(j.NewlyViolated, j.StillViolated) {
 		for _, v := range r.Violations[:min(len(r.Violations), 1)] {
-			out = append(out, j.message(r, v)+more(len(r.Violations)-1))
+			out = append(out, j.message(r, v)+moreText(len(r.Violations)-1))
 		}
 		if len(r.Violations) == 0 && len(r.Undecided) > 0 {
-			out = append(out, fmt.Sprintf("%s is not decided: %s", j.name(r), r.Undecided[0].Why))
+			out = append(out, fmt.Sprintf("%s could not be decided: %s", j.name(r), r.Undecided[0].Why))
 		}
 	}
 	return printable.Line(strings.Join(out, "; "))
 }
 
-func more(n int) string {
+func moreText(n int) string {
 	if n == 0 {
 		return ""
 	}
@@ -137,7 +138,7 @@ func (j Judgement) name(r expect.Result) string {
 	return fmt.Sprintf("expectation %s of ConfigMap %s", diag.Quote(r.Name), j.Set.ConfigMap)
 }
 
-// message says which request violates an expectation, and how.
+// message describes the request that violates an expectation, and its answer.
 func (j Judgement) message(r expect.Result, v expect.Violation) string {
 	out := fmt.Sprintf("%s: %s %s; the answer is %s", j.name(r), v.Curl,
 		strings.Join(v.Problems, ", "), v.Answer.Action)
@@ -147,24 +148,24 @@ func (j Judgement) message(r expect.Result, v expect.Violation) string {
 	return out
 }
 
-// mostTold is how many requests Ingresses are told of, of each expectation.
-const mostTold = 10
+// mostReported is the limit of reported requests for each expectation.
+const mostReported = 10
 
-// Diagnostics tell Ingresses which of their requests violate expectations.
+// Diagnostics returns a diagnostic for each Ingress whose requests violate an expectation.
 func (j Judgement) Diagnostics() []diag.Diagnostic {
 	var out []diag.Diagnostic
-	tell := func(all []expect.Result, when string) {
+	report := func(all []expect.Result, when string) {
 		for _, r := range all {
-			for _, v := range r.Violations[:min(len(r.Violations), mostTold)] {
+			for _, v := range r.Violations[:min(len(r.Violations), mostReported)] {
 				if v.Source.Name == "" {
-					continue // the condition tells of it
+					continue // the condition reports it
 				}
 				out = append(out, diag.Diagnostic{Severity: diag.Warning, Reason: diag.ExpectationViolated,
 					Source: v.Source, Message: when + j.message(r, v)})
 			}
 		}
 	}
-	tell(j.Worse, "nothing is changed, as this would violate ")
-	tell(j.Standing, "this violates ")
+	report(j.NewlyViolated, "the plan is not carried out, since this would violate ")
+	report(j.StillViolated, "this violates ")
 	return diag.Limit(out)
 }

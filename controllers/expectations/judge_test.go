@@ -98,8 +98,8 @@ func TestWhatMayChangeUnderExpectations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := Judge(Set{ConfigMap: ref, All: all}, c.now, c.next)
-			if got := j.Reason(); got != c.want || len(j.Standing) != c.standing {
-				t.Errorf("the reason is %q and %d stand, want %q and %d: %s", got, len(j.Standing), c.want, c.standing, j.Message())
+			if got := j.Reason(); got != c.want || len(j.StillViolated) != c.standing {
+				t.Errorf("the reason is %q and %d stand, want %q and %d: %s", got, len(j.StillViolated), c.want, c.standing, j.Message())
 			}
 		})
 	}

@@ -1,4 +1,5 @@
-// Package expectations reads those of classes from ConfigMaps, and decides which plans they forbid.
+// Package expectations reads the expectations of classes from ConfigMaps, and decides which plans
+// they forbid.
 package expectations
 
 import (
@@ -21,15 +22,15 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file reads ConfigMaps. Each that a class names is watched by its name: no other is read, and
-// a role can be limited to these names.
+// This file reads the ConfigMaps that classes name, each by its name: a role can be limited to
+// these names.
 
 // A Set is the expectations of a ConfigMap.
 type Set struct {
 	ConfigMap cluster.Ref
 	All       []expect.Expectation
-	// Unread is why there are none: the ConfigMap is missing, cannot be read, or has something else in
-	// it.
+	// Unread is the reason for which the expectations are missing: the ConfigMap does not exist,
+	// cannot be read, or has other data.
 	Unread string
 }
 
@@ -38,7 +39,7 @@ type Reader struct {
 	server  client.Reader
 	watcher client.WithWatch // nil where nothing is watched
 	ended   <-chan struct{}
-	// Changed is called for a ConfigMap that is read and changes.
+	// Changed is called after a watched ConfigMap has changed.
 	Changed func(cluster.Ref)
 
 	mu      sync.Mutex
@@ -46,14 +47,14 @@ type Reader struct {
 	parsed  map[cluster.Ref]parsed
 }
 
-// A parsed is what a version of a ConfigMap says.
+// A parsed holds the expectations in one version of a ConfigMap.
 type parsed struct {
 	version string
 	set     Set
 }
 
-// NewReader makes a Reader that asks the API server. With a watcher, it keeps what it has read, and
-// notices changes until the operator ends.
+// NewReader returns a Reader that asks the API server. With a watcher, it keeps and watches the
+// ConfigMaps that it has read, until the operator ends.
 func NewReader(server client.Reader, watcher client.WithWatch, ended <-chan struct{}) *Reader {
 	return &Reader{
 		server: server, watcher: watcher, ended: ended, Changed: func(cluster.Ref) {},
@@ -73,7 +74,7 @@ func (r *Reader) Read(ctx context.Context, ref cluster.Ref) Set {
 	return r.parse(ref, found)
 }
 
-// get returns a ConfigMap as it was seen last, and from the API server until it is watched.
+// get returns a ConfigMap from its watch, and from the API server until it is watched.
 func (r *Reader) get(ctx context.Context, ref cluster.Ref) (*corev1.ConfigMap, error) {
 	if informer := r.watch(ref); informer != nil && informer.HasSynced() {
 		for _, o := range informer.GetStore().List() {
@@ -105,7 +106,7 @@ func (r *Reader) watch(ref cluster.Ref) toolscache.SharedInformer {
 		DeleteFunc: func(any) { changed() },
 	})
 	if err != nil {
-		return nil // it is stopped, and asks the API server
+		return nil // the operator has ended: the API server is asked
 	}
 	r.watched[ref] = informer
 	go informer.Run(r.ended)

@@ -10,37 +10,36 @@ import (
 
 // This file checks each version of an IngressClass, and of parameters, once.
 
-// mostChecks is how many objects a Checks remembers at most. Objects that were deleted are among
-// them.
+// mostChecks is the limit of remembered objects, which include deleted ones.
 const mostChecks = 1000
 
-// Checks remember what was found in versions of objects.
+// Checks remembers the errors in versions of objects.
 type Checks struct {
-	mu sync.Mutex
-	of map[types.UID]checked
+	mu    sync.Mutex
+	byUID map[types.UID]checked
 }
 
-// checked is what was found in a version of an object.
+// checked has the errors in a version of an object.
 type checked struct {
 	version string
 	errs    field.ErrorList
 }
 
-// About returns what check finds in an object, or what it found in this version of it. Objects of
-// files have no version, and are checked each time.
-func (c *Checks) About(o metav1.Object, check func() field.ErrorList) field.ErrorList {
+// CheckOnce returns the errors that check finds in an object, and calls it once for each version.
+// Objects of files have no version, and are checked each time.
+func (c *Checks) CheckOnce(o metav1.Object, check func() field.ErrorList) field.ErrorList {
 	if o.GetUID() == "" || o.GetResourceVersion() == "" {
 		return check()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if known := c.of[o.GetUID()]; known.version == o.GetResourceVersion() {
+	if known := c.byUID[o.GetUID()]; known.version == o.GetResourceVersion() {
 		return known.errs
 	}
-	if c.of == nil || len(c.of) >= mostChecks {
-		c.of = map[types.UID]checked{}
+	if c.byUID == nil || len(c.byUID) >= mostChecks {
+		c.byUID = map[types.UID]checked{}
 	}
 	errs := check()
-	c.of[o.GetUID()] = checked{o.GetResourceVersion(), errs}
+	c.byUID[o.GetUID()] = checked{o.GetResourceVersion(), errs}
 	return errs
 }

@@ -20,7 +20,7 @@ func TestAVersionIsCheckedOnce(t *testing.T) {
 	ran := 0
 	about := func(uid, version string) field.ErrorList {
 		o := &metav1.ObjectMeta{UID: types.UID(uid), ResourceVersion: version}
-		return checks.About(o, func() field.ErrorList {
+		return checks.CheckOnce(o, func() field.ErrorList {
 			ran++
 			return field.ErrorList{field.Required(field.NewPath("of-"+uid), version)}
 		})
@@ -38,15 +38,15 @@ func TestAVersionIsCheckedOnce(t *testing.T) {
 		}
 	}
 	for i := range 5 * mostChecks {
-		if about(fmt.Sprint(i), "1"); len(checks.of) > mostChecks {
-			t.Fatalf("%d objects are remembered", len(checks.of))
+		if about(fmt.Sprint(i), "1"); len(checks.byUID) > mostChecks {
+			t.Fatalf("%d objects are remembered", len(checks.byUID))
 		}
 	}
 }
 
 // Parameters that become valid make their class usable, with the same memory of checks.
 func TestALookupSeesNewVersions(t *testing.T) {
-	options := classes.Options{Check: (&Checks{}).About}
+	options := classes.Options{Check: (&Checks{}).CheckOnce}
 	group := v1alpha1.Group
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "edge", UID: "class", ResourceVersion: "1"}}
 	class.Spec.Controller = classes.Controller

@@ -49,9 +49,8 @@ func (g *Gatherer) ClassesOf(ctx context.Context, parameters cluster.Ref) ([]str
 	return names, nil
 }
 
-// classNames returns the classes on which the load balancers of some Ingresses depend: those that
-// they name, the class of Ingresses that name none, and those of load balancers that are
-// remembered.
+// classNames returns the classes on which the load balancers of Ingresses depend: those that the
+// Ingresses name, the class of Ingresses that name none, and those of recorded load balancers.
 func (g *Gatherer) classNames(
 	ingresses []*networkingv1.Ingress, memories map[lb.Key]memory.LoadBalancer,
 ) map[string]bool {
@@ -69,8 +68,8 @@ func (g *Gatherer) classNames(
 	return names
 }
 
-// addClasses reads those of some classes that exist, with their parameters, and adds them to
-// objects and their versions.
+// addClasses reads the classes that exist, with their parameters, and adds them to objects and
+// their versions.
 func (g *Gatherer) addClasses(
 	ctx context.Context, names map[string]bool, to *objects.Objects, v versions,
 ) error {

@@ -23,15 +23,14 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file reads the objects that a load balancer depends on, once. All of them come from caches,
-// with two exceptions: the contents of the Secrets that an Ingress names, and Ingresses that the
-// record has and the cache has not.
+// This file reads the objects that a load balancer depends on, once. All come from caches, except
+// the contents of Secrets, and Ingresses of the record that the cache lacks.
 
-// Gather reads the snapshot of a load balancer. Where no Ingress asks for it any more, the snapshot
-// has no members.
+// Gather reads the snapshot of a load balancer. The snapshot has no members if no Ingress asks for
+// the load balancer any more.
 func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	if g.Unconfirmed(key) {
-		g = g.anew()
+		g = g.withFreshReader()
 	}
 	if err := g.Memories.Ready(ctx); err != nil {
 		return nil, fmt.Errorf("reading the records: %w", err)
@@ -50,7 +49,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 		return nil, err
 	}
 	split, homeless := placement.Split(read, g.Options)
-	out.take(split, read, g.Options)
+	out.takePart(split, read, g.Options)
 	if err := g.addSurroundings(ctx, out); err != nil {
 		return nil, err
 	}
@@ -60,7 +59,7 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 			return nil, err
 		}
 	}
-	out.Disowned = disowned(out.Departed, split)
+	out.Disowned = findDisowned(out.Departed, split)
 	out.ConsentWithdrawn = map[string]diag.Diagnostic{}
 	for _, d := range homeless {
 		if d.Reason == diag.ConsentWithdrawn {
@@ -70,30 +69,30 @@ func (g *Gatherer) Gather(ctx context.Context, key lb.Key) (*Snapshot, error) {
 	return out, nil
 }
 
-// read reads the Ingresses of a load balancer, and the objects that decide where they belong and
-// how they are served. All its Ingresses are among the departed until they are known to be members.
+// read reads the Ingresses of a load balancer, and the objects that decide their load balancers and
+// settings. All its Ingresses are among the departed until they are known to be members.
 func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects, err error) {
 	key, memory, now := of.Key, of.Memory, of.ReadAt
 	names := slices.Concat(g.Directory.MembersOf(key), slices.Collect(maps.Keys(memory.Members)))
 	if of.Departed, err = g.ingresses(ctx, names); err != nil {
 		return read, err
 	}
-	if err := g.askAgain(ctx, of.Departed, memory); err != nil {
+	if err := g.confirmIngresses(ctx, of.Departed, memory); err != nil {
 		return read, err
 	}
 	if of.Vanished, err = g.vanished(ctx, key, of.Departed, now); err != nil {
 		return read, err
 	}
-	beside, err := g.ingresses(ctx, g.Directory.MembersBeside(key))
+	beside, err := g.ingresses(ctx, g.Directory.MembersOfSiblings(key))
 	if err != nil {
 		return read, err
 	}
-	maps.Copy(beside, of.Departed) // an Ingress that moves from one to the other is among both
-	read.Ingresses = thatExist(beside)
+	maps.Copy(beside, of.Departed) // a moving Ingress belongs to both
+	read.Ingresses = onlyExisting(beside)
 	read.Memories = g.Memories.About(names, now)
 	memory.Members = maps.Clone(memory.Members)
 	read.Memories[key] = memory
-	serveOn(of.Vanished, of.Departed, read.Memories)
+	keepServing(of.Vanished, of.Departed, read.Memories)
 	of.Memory = memory
 	g.Memories.AddPinned(g.Options.Literal, read.Memories)
 	named := g.classNames(read.Ingresses, read.Memories)
@@ -109,8 +108,10 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects
 	return read, err
 }
 
-// take takes the load balancer's part of what was read. Without a part the class is still needed.
-func (g *Snapshot) take(split []snapshots.Snapshot, read objects.Objects, options classes.Options) {
+// takePart sets the load balancer's part of the objects. Without a part it sets only the class.
+func (g *Snapshot) takePart(
+	split []snapshots.Snapshot, read objects.Objects, options classes.Options,
+) {
 	key, memory := g.Key, g.Memory
 	g.Class.Name = key.Class()
 	if at := slices.IndexFunc(split, func(s snapshots.Snapshot) bool {
@@ -118,9 +119,9 @@ func (g *Snapshot) take(split []snapshots.Snapshot, read objects.Objects, option
 	}); at >= 0 {
 		g.Snapshot = split[at]
 	} else if class := classes.FindClass(read, options, g.Class.Name); class != nil {
-		g.Class = *class // the capabilities of the cloud depend on it
+		g.Class = *class // for the capabilities of the cloud
 	} else if memory.Class != nil {
-		// whether the load balancer is protected depends on it
+		// for the protection from deletion
 		g.Class.LoadBalancerClassSpec = *memory.Class
 	}
 	g.Actual = map[string]*networkingv1.Ingress{}
@@ -144,57 +145,57 @@ func (g *Gatherer) addSurroundings(ctx context.Context, to *Snapshot) (err error
 	return err
 }
 
-// settleDepartures takes from the departed those that stay: members, those that vanished, those
-// that wait for room, and those that are refused.
+// settleDepartures removes from the departed the Ingresses that stay: members, and those that
+// vanished, wait for room or are refused.
 func (g *Snapshot) settleDepartures(split []snapshots.Snapshot, read objects.Objects,
 	options classes.Options) {
 	for _, m := range g.Members {
 		delete(g.Departed, m.Owner.String())
 	}
-	for name := range g.Vanished { // there may be no version to serve
+	for name := range g.Vanished { // the record may lack a version to serve
 		delete(g.Departed, name)
 	}
 	memory := read.Memories[g.Key]
 	g.AwaitingRoom = map[string]bool{}
 	for _, ing := range g.LeftOut {
 		name := cluster.RefOf(cluster.KindIngress, ing).String()
-		if g.AwaitingRoom[name] = true; !remembers(memory, name) {
+		if g.AwaitingRoom[name] = true; !hasMember(memory, name) {
 			delete(g.Departed, name)
 		}
 	}
 	g.keepRefused(read, options)
 	maps.DeleteFunc(g.Departed, func(name string, ing *networkingv1.Ingress) bool {
-		return rejected(ing, memory.Members[name]) &&
+		return isRejected(ing, memory.Members[name]) &&
 			!slices.ContainsFunc(placement.LeftAlone(read, options, split), func(d diag.Diagnostic) bool {
 				return d.Source.Object() == name
 			})
 	})
 }
 
-// thatExist returns those of some Ingresses that exist.
-func thatExist(known map[string]*networkingv1.Ingress) []*networkingv1.Ingress {
+// onlyExisting returns the Ingresses that exist.
+func onlyExisting(known map[string]*networkingv1.Ingress) []*networkingv1.Ingress {
 	return slices.DeleteFunc(slices.Collect(maps.Values(known)), func(i *networkingv1.Ingress) bool {
 		return i == nil
 	})
 }
 
-// keepRefused keeps those of the departed in the directory that ask for the load balancer and are
+// keepRefused keeps in the directory the departed Ingresses that ask for the load balancer and are
 // refused: they own the hosts that they name.
 func (g *Snapshot) keepRefused(o objects.Objects, options classes.Options) {
-	o.Ingresses = thatExist(g.Departed)
+	o.Ingresses = onlyExisting(g.Departed)
 	if len(o.Ingresses) == 0 {
-		return // validating classes costs time at each reconcile
+		return // to validate classes at each reconcile takes time
 	}
 	for _, m := range placement.RefusedBy(o, options)[g.Key] {
-		if name := m.Owner.String(); !remembers(g.Memory, name) {
+		if name := m.Owner.String(); !hasMember(g.Memory, name) {
 			delete(g.Departed, name)
 			g.Actual[name] = m.Ingress
 		}
 	}
 }
 
-// disowned returns for each of some Ingresses whether none of the snapshots has it.
-func disowned(departed map[string]*networkingv1.Ingress,
+// findDisowned returns for each departed Ingress whether every snapshot lacks it.
+func findDisowned(departed map[string]*networkingv1.Ingress,
 	split []snapshots.Snapshot) map[string]bool {
 	out := map[string]bool{}
 	for name := range departed {
@@ -207,15 +208,15 @@ func disowned(departed map[string]*networkingv1.Ingress,
 	return out
 }
 
-// remembers reports whether a memory has an Ingress.
-func remembers(m memory.LoadBalancer, name string) bool {
+// hasMember reports whether a record has an Ingress.
+func hasMember(m memory.LoadBalancer, name string) bool {
 	_, found := m.Members[name]
 	return found
 }
 
-// rejected reports whether an Ingress waits: the cloud refused it as it is, and nothing of it was
-// ever served. The record keeps the refusal for as long as the Ingress stays so.
-func rejected(ing *networkingv1.Ingress, known memory.Member) bool {
+// isRejected reports whether the cloud has refused this version of an Ingress, and never served an
+// earlier one. The record keeps the refusal until the Ingress changes.
+func isRejected(ing *networkingv1.Ingress, known memory.Member) bool {
 	return ing != nil && ing.DeletionTimestamp.IsZero() && !known.Served &&
 		slices.ContainsFunc(known.Rejections, func(r memory.Rejection) bool {
 			return r.Version == memory.Version(ing)

@@ -17,18 +17,18 @@ type Gatherer struct {
 	Cache   client.Reader // the objects that are watched
 	Server  client.Reader // the API server itself, which may be ahead of the cache
 	Secrets cluster.SecretReader
-	// Expectations reads those of classes.
+	// Expectations reads the expectations of classes.
 	Expectations *expectations.Reader
 	Judged       *cluster.CertificateCache
 	Pods         cluster.PodReader
 	Directory    *cluster.Dependencies
 	Memories     *records.Cache
-	Scope        string   // the namespace that the operator looks after, or "" for all
+	Scope        string   // the namespace that the operator is limited to; "" for all
 	Paused       []string // load balancers that a setting pauses, by key
 	Options      classes.Options
 	// Unconfirmed reports whether the last plan of a load balancer has to be confirmed by a second
-	// reading, which asks the API server itself.
+	// reading, from the API server.
 	Unconfirmed func(lb.Key) bool
-	// Grace is for how long an Ingress that has vanished is served; zero is not at all.
+	// Grace is how long an Ingress that has vanished is still served.
 	Grace time.Duration
 }

@@ -13,11 +13,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says which load balancers are paused. A pause stops plans, and no registration of
-// targets.
+// This file finds out whether a load balancer is paused. A pause stops plans; targets are still
+// registered.
 
 // pausedBy returns the setting or the annotation that pauses a load balancer; "" if none does.
-// Deleting a LoadBalancer loses the pause that its annotation holds, and none of the others.
+// A deleted LoadBalancer loses the pause of its annotation, and no other.
 func (g *Gatherer) pausedBy(ctx context.Context, key lb.Key, from client.Reader) (string, error) {
 	if slices.Contains(g.Paused, string(key)) {
 		return "the setting --paused", nil

@@ -114,11 +114,11 @@ func TestTheLoadBalancersOfAnIngress(t *testing.T) {
 				t.Errorf("it was placed under %v, and there is %v, error %v", seen, now, failed)
 			}
 			var homeless []diag.Reason
-			for _, d := range out.Homeless {
+			for _, d := range out.Diagnostics {
 				homeless = append(homeless, d.Reason)
 			}
-			if err != nil || !slices.Equal(out.Homes, c.homes) || !slices.Equal(out.RefusedAt, c.refusedAt) || !slices.Equal(homeless, c.homeless) {
-				t.Errorf("it has %q, is refused at %q, for %q, error %v", out.Homes, out.RefusedAt, homeless, err)
+			if err != nil || !slices.Equal(out.Keys, c.homes) || !slices.Equal(out.RefusedBy, c.refusedAt) || !slices.Equal(homeless, c.homeless) {
+				t.Errorf("it has %q, is refused at %q, for %q, error %v", out.Keys, out.RefusedBy, homeless, err)
 			}
 		})
 	}
@@ -147,10 +147,10 @@ func TestWhichVersionsAreOutdated(t *testing.T) {
 			p := NewPlacer(&Gatherer{Cache: c})
 			p.incomplete = k.incomplete
 			for _, version := range k.noted {
-				p.note(versions{class: version})
+				p.noteVersions(versions{class: version})
 			}
 			for i, want := range k.want {
-				if got, err := p.outdated(t.Context(), class); err != nil || got != want {
+				if got, err := p.isOutdated(t.Context(), class); err != nil || got != want {
 					t.Errorf("question %d: it is outdated: %t, error %v", i, got, err)
 				}
 			}
@@ -183,7 +183,7 @@ func TestAnIngressThatCannotBePlaced(t *testing.T) {
 		t.Errorf("a namespace that cannot be read concerns %v, error %v", found, err)
 	}
 	g.Cache = c
-	if outdated, err := p.outdated(t.Context(), class); !outdated || err != nil {
+	if outdated, err := p.isOutdated(t.Context(), class); !outdated || err != nil {
 		t.Errorf("what it depends on is outdated: %t, error %v", outdated, err)
 	}
 	g.Cache = failing{Reader: c, kind: &networkingv1.IngressClass{}}

@@ -18,12 +18,12 @@ import (
 
 // This file finds the load balancers of an Ingress.
 
-// A Placement is the load balancers of an Ingress, and the diagnostics of one that has none.
+// A Placement has the load balancers of an Ingress, or the diagnostics if it has none.
 type Placement struct {
-	Homes []lb.Key
-	// RefusedAt are the load balancers that the Ingress asks for as it is, and that refuse it.
-	RefusedAt []lb.Key
-	Homeless  []diag.Diagnostic
+	Keys []lb.Key
+	// RefusedBy are the load balancers that refuse the current version of the Ingress.
+	RefusedBy   []lb.Key
+	Diagnostics []diag.Diagnostic
 }
 
 // PlaceOf finds the load balancers of an Ingress.
@@ -33,7 +33,7 @@ func (g *Gatherer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Plac
 }
 
 // place finds the load balancers of an Ingress, and returns the versions of the objects that
-// decided it. An Ingress that is being deleted stays at its load balancers.
+// decided this. An Ingress that is being deleted keeps its load balancers.
 func (g *Gatherer) place(
 	ctx context.Context, ing *networkingv1.Ingress,
 ) (Placement, versions, error) {
@@ -46,17 +46,17 @@ func (g *Gatherer) place(
 		return Placement{}, nil, err
 	}
 	snapshots, homeless := placement.Split(objects, g.Options)
-	out, found := Placement{Homes: g.Memories.Holding(name)}, homeless
+	out, found := Placement{Keys: g.Memories.Holding(name)}, homeless
 	for _, s := range snapshots {
-		out.Homes, found = append(out.Homes, s.Key), slices.Concat(found, s.Diagnostics)
+		out.Keys, found = append(out.Keys, s.Key), slices.Concat(found, s.Diagnostics)
 	}
-	slices.Sort(out.Homes)
-	out.Homes = slices.Compact(out.Homes)
-	out.Homeless = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
-		return d.Source.Kind != cluster.KindIngress // the diagnostics of classes are reported elsewhere
+	slices.Sort(out.Keys)
+	out.Keys = slices.Compact(out.Keys)
+	out.Diagnostics = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
+		return d.Source.Kind != cluster.KindIngress // those of classes are reported with the classes
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
-		out.RefusedAt = slices.Sorted(maps.Keys(placement.RefusedBy(objects, g.Options)))
+		out.RefusedBy = slices.Sorted(maps.Keys(placement.RefusedBy(objects, g.Options)))
 	}
 	return out, seen, nil
 }

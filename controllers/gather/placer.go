@@ -14,35 +14,35 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// This file finds the Ingresses that a change of a class, of its parameters or of a namespace can
-// place otherwise.
+// This file finds the Ingresses whose load balancers can change with a class, its parameters or a
+// namespace.
 
 // A Placer finds the load balancers of Ingresses, and remembers the versions of the objects that
-// decided it. When an operator starts, it gets an event for each class and each namespace: where
-// Ingresses were placed under that version, the event concerns none of them.
+// decided this. A starting operator gets an event for each class and namespace; events for
+// remembered versions are ignored.
 type Placer struct {
 	*Gatherer
 	mu sync.Mutex
-	// under has the versions of the objects on which placements depended.
-	under versions
-	// incomplete says that placements depended on objects that under does not have.
+	// placedUnder holds the versions of the objects on which placements depended.
+	placedUnder versions
+	// incomplete is set if placements depended on objects that under lacks.
 	incomplete bool
 }
 
-// mostVersions is how many versions a Placer remembers. An Ingress can name a class that does not
-// exist, so their number has no other bound.
+// mostVersions is the limit of remembered versions. Ingresses can name classes that do not exist,
+// so there is no other bound.
 const mostVersions = 10_000
 
 // NewPlacer returns the Placer of one reconciler.
-func NewPlacer(g *Gatherer) *Placer { return &Placer{Gatherer: g, under: versions{}} }
+func NewPlacer(g *Gatherer) *Placer { return &Placer{Gatherer: g, placedUnder: versions{}} }
 
-// PlaceOf finds the load balancers of an Ingress. From when the versions are noted, a change of one
-// of the objects leads to the Ingress; a change before that is found here.
+// PlaceOf finds the load balancers of an Ingress. After the versions are noted, a change of one of
+// the objects leads to the Ingress; an earlier change is found here.
 func (p *Placer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Placement, error) {
 	for {
 		out, seen, err := p.place(ctx, ing)
 		if err == nil {
-			p.note(seen)
+			p.noteVersions(seen)
 			var now versions
 			if now, err = p.versionsOf(ctx, maps.Keys(seen)); maps.Equal(seen, now) {
 				return out, nil
@@ -57,44 +57,44 @@ func (p *Placer) PlaceOf(ctx context.Context, ing *networkingv1.Ingress) (Placem
 	}
 }
 
-// note remembers the versions under which an Ingress was placed.
-func (p *Placer) note(seen versions) {
+// noteVersions remembers the versions under which an Ingress was placed.
+func (p *Placer) noteVersions(seen versions) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.under) >= mostVersions {
-		p.under, p.incomplete = versions{}, true
+	if len(p.placedUnder) >= mostVersions {
+		p.placedUnder, p.incomplete = versions{}, true
 	}
 	for ref, version := range seen {
-		if before, known := p.under[ref]; known && before != version {
+		if before, known := p.placedUnder[ref]; known && before != version {
 			version = severalVersions
 		}
-		p.under[ref] = version
+		p.placedUnder[ref] = version
 	}
 }
 
-// outdated reports whether an Ingress was placed when an object was another version than it is. The
-// caller places the Ingresses again that depend on it.
-func (p *Placer) outdated(ctx context.Context, ref cluster.Ref) (bool, error) {
+// isOutdated reports whether an Ingress was placed with another version of an object. The caller
+// then places the Ingresses that depend on the object again.
+func (p *Placer) isOutdated(ctx context.Context, ref cluster.Ref) (bool, error) {
 	now, err := p.versionsOf(ctx, slices.Values([]cluster.Ref{ref}))
 	if err != nil {
 		return false, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, known := p.under[ref]
+	before, known := p.placedUnder[ref]
 	if !known || before == now[ref] {
 		return !known && p.incomplete, nil
 	}
-	delete(p.under, ref)
+	delete(p.placedUnder, ref)
 	return true, nil
 }
 
-// Affected returns the Ingresses that a change of an object can place otherwise, which is an
-// IngressClass or the parameters of some. The caller must not change them.
+// Affected returns the Ingresses whose load balancers can change with an object, which is an
+// IngressClass or the parameters of classes. The caller must not change the Ingresses.
 func (p *Placer) Affected(
 	ctx context.Context, changed cluster.Ref, classes []string,
 ) ([]*networkingv1.Ingress, error) {
-	if outdated, err := p.outdated(ctx, changed); !outdated {
+	if outdated, err := p.isOutdated(ctx, changed); !outdated {
 		return nil, err
 	}
 	found := map[string]*networkingv1.Ingress{}
@@ -108,7 +108,7 @@ func (p *Placer) Affected(
 				return nil, err
 			}
 		}
-		for _, member := range p.Directory.MembersUnder(class) {
+		for _, member := range p.Directory.MembersOfClass(class) {
 			if found[member] != nil {
 				continue
 			}
@@ -125,13 +125,13 @@ func (p *Placer) Affected(
 	return sorted(found), nil
 }
 
-// AffectedIn returns the Ingresses of a namespace, if a change of it can place them otherwise. The
-// caller must not change them.
+// AffectedIn returns the Ingresses of a namespace, if their load balancers can change with it. The
+// caller must not change the Ingresses.
 func (p *Placer) AffectedIn(
 	ctx context.Context, namespace *corev1.Namespace,
 ) ([]*networkingv1.Ingress, error) {
 	changed := cluster.RefOf(cluster.KindNamespace, namespace)
-	if outdated, err := p.outdated(ctx, changed); !outdated {
+	if outdated, err := p.isOutdated(ctx, changed); !outdated {
 		return nil, err
 	}
 	found := map[string]*networkingv1.Ingress{}

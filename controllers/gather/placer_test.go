@@ -135,7 +135,7 @@ func (w *fixture) place(ing *networkingv1.Ingress) {
 	out, err := w.PlaceOf(w.Context(), ing)
 	w.must(err)
 	w.placed[ing.Namespace+"/"+ing.Name] = out
-	w.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), out.Homes)
+	w.Directory.Place(cluster.RefOf(cluster.KindIngress, ing), out.Keys)
 }
 
 // affected returns the Ingresses that are to be placed because of a change of an object.

@@ -31,17 +31,17 @@ func (g *Gatherer) ingresses(ctx context.Context,
 	return out, nil
 }
 
-// askAgain asks the API server itself about Ingresses that are in the record and not in the cache,
-// or the other way round.
+// confirmIngresses asks the API server about Ingresses that are in the record and not in the cache,
+// or the reverse.
 //
-// An Ingress of the record that is not in the cache: the operator sees the deletion of an Ingress
-// that has the finalizer. So the finalizer was removed by force, or the cache was filled, after a
-// start, by an API server that lags behind the others.
+// An Ingress is in the record only: the operator sees the deletion of an Ingress that has the
+// finalizer. So the finalizer was removed by force, or the cache was filled, after a start, by an
+// API server that lags behind the others.
 //
-// An Ingress with the finalizer that is not in the record: the record has each Ingress before the
-// Ingress gets the finalizer, and until after it has lost it. So the last leader may have removed
-// the finalizer while the watch of this cache was broken.
-func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.Ingress,
+// An Ingress with the finalizer is in the cache only: it is added to the record before it gets the
+// finalizer, and removed after it has lost it. So the last leader may have removed the finalizer
+// while the watch of this cache was broken.
+func (g *Gatherer) confirmIngresses(ctx context.Context, known map[string]*networkingv1.Ingress,
 	memory memory.LoadBalancer) (err error) {
 	for n, ing := range known {
 		_, remembered := memory.Members[n]
@@ -59,7 +59,7 @@ func (g *Gatherer) askAgain(ctx context.Context, known map[string]*networkingv1.
 	return nil
 }
 
-// namespaces reads the namespaces of Ingresses, and some more, as far as they exist.
+// namespaces reads the namespaces of Ingresses, and more, if they exist.
 func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ingress,
 	more ...string) ([]*corev1.Namespace, error) {
 	refs := map[cluster.Ref]bool{}
@@ -72,10 +72,10 @@ func (g *Gatherer) namespaces(ctx context.Context, ingresses []*networkingv1.Ing
 	return cluster.GetAll[corev1.Namespace](ctx, g.Cache, refs, nil)
 }
 
-// anew returns a Gatherer that reads from the API server the objects that decide which rules there
-// are: Ingresses, classes, namespaces, Backends and Services. Endpoints, Pods and Nodes decide the
-// targets only, and come from the cache.
-func (g *Gatherer) anew() *Gatherer {
+// withFreshReader returns a Gatherer that reads from the API server the objects that decide the
+// rules: Ingresses, classes, namespaces, Backends and Services. Endpoints, Pods and Nodes decide
+// only the targets, and come from the cache.
+func (g *Gatherer) withFreshReader() *Gatherer {
 	again := *g
 	again.Cache = &cluster.FreshReader{
 		Reader: g.Cache, Server: g.Server, Scope: g.Scope,

@@ -73,7 +73,7 @@ func TestTheSecondReadingIsTheAPIServers(t *testing.T) {
 	cache := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("stale")}, &discoveryv1.EndpointSlice{ObjectMeta: named("web-1")}}}
 	server := &countingReader{objects: []client.Object{&corev1.Service{ObjectMeta: named("web")}, &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "public"}}}}
 	g := &Gatherer{Cache: cache, Server: server, Scope: "shop"}
-	again := g.anew()
+	again := g.withFreshReader()
 
 	for name, there := range map[string]bool{"web": true, "stale": false} {
 		found, err := cluster.Get[corev1.Service](ctx, again.Cache, cluster.RefTo(cluster.KindService, "shop", name))
@@ -156,7 +156,7 @@ func TestAnIngressThatAnotherLeaderHasLetGoOfIsNotServedAgain(t *testing.T) {
 			if c.remembered {
 				remembered.Members["shop/web"] = memory.Member{Served: true}
 			}
-			if err := g.askAgain(t.Context(), known, remembered); err != nil {
+			if err := g.confirmIngresses(t.Context(), known, remembered); err != nil {
 				t.Fatal(err)
 			}
 			got := known["shop/web"]
@@ -186,23 +186,23 @@ func (o *oneIngress) Get(_ context.Context, key client.ObjectKey, into client.Ob
 func TestVersionsThatWereDroppedAreOutdated(t *testing.T) {
 	p := NewPlacer(&Gatherer{Cache: &countingReader{}})
 	class := cluster.RefTo(cluster.KindIngressClass, "", "missing")
-	p.note(versions{class: ""})
-	if outdated, err := p.outdated(t.Context(), class); outdated || err != nil {
+	p.noteVersions(versions{class: ""})
+	if outdated, err := p.isOutdated(t.Context(), class); outdated || err != nil {
 		t.Errorf("a class that is as it was seen: outdated %t, error %v", outdated, err)
 	}
 	for i := range mostVersions - 1 {
-		p.note(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint(i)): ""})
+		p.noteVersions(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint(i)): ""})
 	}
-	if len(p.under) != mostVersions || p.incomplete {
-		t.Errorf("%d versions are remembered, want %d, and some were dropped: %t", len(p.under), mostVersions, p.incomplete)
+	if len(p.placedUnder) != mostVersions || p.incomplete {
+		t.Errorf("%d versions are remembered, want %d, and some were dropped: %t", len(p.placedUnder), mostVersions, p.incomplete)
 	}
 	for i := range 2 {
-		p.note(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint("more-", i)): ""})
+		p.noteVersions(versions{cluster.RefTo(cluster.KindIngressClass, "", fmt.Sprint("more-", i)): ""})
 	}
-	if len(p.under) != 2 {
-		t.Errorf("%d versions are remembered, want 2", len(p.under))
+	if len(p.placedUnder) != 2 {
+		t.Errorf("%d versions are remembered, want 2", len(p.placedUnder))
 	}
-	if outdated, err := p.outdated(t.Context(), class); !outdated || err != nil {
+	if outdated, err := p.isOutdated(t.Context(), class); !outdated || err != nil {
 		t.Errorf("a class whose version was dropped: outdated %t, error %v", outdated, err)
 	}
 }

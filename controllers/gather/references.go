@@ -17,8 +17,8 @@ import (
 
 // This file finds and reads the objects that Ingresses name.
 
-// references reads the objects to which Ingresses refer, as they are and as they were last
-// accepted. The directory has each name before the object is read.
+// references reads the objects to which Ingresses refer, in their current and in their last
+// accepted version. The directory has each name before the object is read.
 func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	ingresses map[string]*networkingv1.Ingress, memory memory.LoadBalancer, o *objects.Objects) error {
 	named := References{}
@@ -56,14 +56,14 @@ func (g *Gatherer) references(ctx context.Context, key lb.Key,
 	if o.Pods, o.Awaited, err = g.Pods.PodsOf(ctx, o.EndpointSlices); err != nil {
 		return err
 	}
-	o.SecretsWithheld = g.Secrets.Withheld()
+	o.SecretsWithheld = g.Secrets.WithholdingReason()
 	if o.Secrets, o.SecretsUnread = g.Secrets.Read(ctx, named[cluster.KindSecret]); ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	for i, s := range o.Secrets {
 		o.Secrets[i] = secrets.Shorten(s)
 	}
-	o.Judged = g.Judged.Of(o.Secrets)
+	o.Judged = g.Judged.JudgementsOf(o.Secrets)
 	return nil
 }
 
@@ -115,8 +115,8 @@ func (r References) AddBackend(b *v1alpha1.Backend) {
 	}
 }
 
-// addExpectations adds the ConfigMaps that classes name, and the class that a load balancer was
-// served under last.
+// addExpectations adds the ConfigMaps that the classes name, and the last served class of a load
+// balancer.
 func (r References) addExpectations(o *objects.Objects, last *v1alpha1.LoadBalancerClassSpec) {
 	add := func(class *v1alpha1.LoadBalancerClassSpec) {
 		if class != nil && class.Expectations != nil {

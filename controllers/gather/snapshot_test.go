@@ -132,7 +132,7 @@ type eager struct {
 }
 
 func (e eager) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-	if kind := reflect.TypeOf(into).Elem().Name(); slices.Contains(e.kinds, kind) && len(e.directory.On(cluster.RefTo(kind, key.Namespace, key.Name))) == 0 {
+	if kind := reflect.TypeOf(into).Elem().Name(); slices.Contains(e.kinds, kind) && len(e.directory.DependentsOf(cluster.RefTo(kind, key.Namespace, key.Name))) == 0 {
 		e.Errorf("%s %s is read before the directory has it", kind, key)
 	}
 	return e.Reader.Get(ctx, key, into, opts...)
@@ -182,7 +182,7 @@ func TestASnapshotHasWhatItsIngressesName(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, ref := range g.Directory.Of(webKey) {
+	for _, ref := range g.Directory.ReferencesOf(webKey) {
 		got = append(got, ref.Key())
 	}
 	slices.Sort(got)

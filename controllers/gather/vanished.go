@@ -20,12 +20,12 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 )
 
-// This file finds Ingresses that have vanished: removed without the operator. A record forgets an
-// Ingress before the finalizer is removed from it. So where a record has an Ingress as served, and
-// the Ingress does not exist, its finalizer was removed by force, or the API server was restored.
+// This file finds Ingresses that have vanished: removed without the operator. An Ingress is removed
+// from the record before it loses the finalizer. So if the record has a served Ingress that does
+// not exist, its finalizer was removed by force, or the API server was restored.
 
-// vanished returns the Ingresses of a load balancer that have vanished and are still served. For
-// each of known, the API server itself has said whether it exists.
+// vanished returns the Ingresses of a load balancer that have vanished and are still served. The
+// API server has confirmed for each of known whether it exists.
 func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress,
 	now time.Time) (map[string]memory.Vanishing, error) {
 	if g.Grace <= 0 {
@@ -61,20 +61,20 @@ func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	return out, nil
 }
 
-// skew is by how much the clock of the person who confirms may be ahead.
-const skew = time.Minute
+// clockSkew is how far the clock of the person who confirms may be ahead.
+const clockSkew = time.Minute
 
-// VanishingConfirmed returns the time up to which a person has confirmed that Ingresses of a load
-// balancer were to vanish; zero for none.
+// VanishingConfirmed returns the time until which a person has confirmed the removal of Ingresses
+// of a load balancer; zero for none.
 func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Time, error) {
 	report := records.Metadata()
 	err := g.Cache.Get(ctx, client.ObjectKey{Name: v1alpha1.Name(string(key), g.Scope)}, report)
 	if client.IgnoreNotFound(err) != nil {
-		return time.Time{}, fmt.Errorf("reading what is confirmed of %s: %w", key, err)
+		return time.Time{}, fmt.Errorf("reading the confirmation for %s: %w", key, err)
 	}
 	confirmed, malformed := time.Parse(time.RFC3339,
 		report.Annotations[v1alpha1.ConfirmVanishedAnnotation])
-	if malformed != nil || confirmed.After(time.Now().Add(skew)) {
+	if malformed != nil || confirmed.After(time.Now().Add(clockSkew)) {
 		confirmed = time.Time{}
 	}
 	return confirmed, nil
@@ -84,7 +84,7 @@ func (g *Gatherer) VanishingConfirmed(ctx context.Context, key lb.Key) (time.Tim
 // operator has to release it before it may go.
 func stillServed(m v1alpha1.MemberMemory) bool { return m.Served && m.DepartedAt == nil }
 
-// vanishing returns what a record has of a member that has vanished.
+// vanishing returns the facts of a record about a member that has vanished.
 func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishing {
 	if m.VanishedAt == nil {
 		return memory.Vanishing{}
@@ -95,10 +95,10 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishi
 	}
 }
 
-// absence returns how many members of all load balancers have vanished. Where the cache lacks
-// Ingresses that exist, that is too many rather than too few.
+// absence returns how many members of all load balancers have vanished. If the cache lacks
+// Ingresses that exist, the number is too high.
 func (g *Gatherer) absence(ctx context.Context) (memory.Absence, error) {
-	var list networkingv1.IngressList // is not changed
+	var list networkingv1.IngressList // must not be changed
 	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return memory.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
 	}
@@ -123,9 +123,9 @@ func (g *Gatherer) absence(ctx context.Context) (memory.Absence, error) {
 	return out, nil
 }
 
-// serveOn has the compiler serve the vanished Ingresses, and none of the others of known that had
-// vanished before.
-func serveOn(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress,
+// keepServing marks the vanished Ingresses for the compiler to serve, and unmarks the others of
+// known.
+func keepServing(vanished map[string]memory.Vanishing, known map[string]*networkingv1.Ingress,
 	memories map[lb.Key]memory.LoadBalancer) {
 	for _, memory := range memories {
 		for name, m := range memory.Members {
@@ -149,7 +149,7 @@ func namespacesOf(vanished map[string]memory.Vanishing) []string {
 	return out
 }
 
-// NoteVanished records since when members have vanished, and reports whether the record changed.
+// NoteVanished records when members vanished, and reports whether the record changed.
 func (g *Snapshot) NoteVanished(next *records.Record) bool {
 	news := false
 	for i := range next.Memory.Members {
@@ -168,9 +168,9 @@ func (g *Snapshot) NoteVanished(next *records.Record) bool {
 	return news
 }
 
-// Unserved reports whether an Ingress has vanished of which there is no version to serve: its
-// routes are only in the cloud.
-func (g *Snapshot) Unserved() bool {
+// HasUnserved reports whether the record has no version of a vanished Ingress to serve: its routes
+// are only in the cloud.
+func (g *Snapshot) HasUnserved() bool {
 	for name := range g.Vanished {
 		if !g.Memory.Members[name].Memorable() {
 			return true
@@ -179,8 +179,8 @@ func (g *Snapshot) Unserved() bool {
 	return false
 }
 
-// Addressee returns the Ingress that a diagnostic is sent to; nil if there is none. An Ingress that
-// has vanished gets only the diagnostic that says so.
+// Addressee returns the Ingress that a diagnostic is sent to; nil if there is none. A vanished
+// Ingress gets only the diagnostic of its removal.
 func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	name := d.Source.Object()
 	if ing := g.Actual[name]; ing != nil || d.Reason != diag.Vanished {
@@ -194,8 +194,8 @@ func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	return nil
 }
 
-// VanishedMessage says which Ingresses have vanished, and how they are confirmed or restored; "" if
-// none has.
+// VanishedMessage lists the vanished Ingresses, and describes how to confirm the removal; "" if
+// none has vanished.
 func (g *Snapshot) VanishedMessage() string {
 	if len(g.Vanished) == 0 {
 		return ""
@@ -216,11 +216,11 @@ func (g *Snapshot) VanishedMessage() string {
 	if count > most {
 		names, more = names[:most], ", …"
 	}
-	told := fmt.Sprintf("%d Ingresses are gone that were not let go of, and are served as they were "+
-		"last accepted: %s%s", count, strings.Join(names, ", "), more)
+	message := fmt.Sprintf("%d Ingresses were removed without the operator; their last accepted "+
+		"versions are still served: %s%s", count, strings.Join(names, ", "), more)
 	if unconfirmed == 0 {
-		return told + "; they are let go of when the vanished grace is over"
+		return message + "; their routes are deleted when the vanished grace is over"
 	}
-	return told + fmt.Sprintf("; %d of them are let go of once the annotation %s=%s confirms it",
+	return message + fmt.Sprintf("; to delete the routes of %d of them, set the annotation %s=%s",
 		unconfirmed, v1alpha1.ConfirmVanishedAnnotation, last.UTC().Format(time.RFC3339))
 }

@@ -178,7 +178,7 @@ func TestWhatIsConfirmed(t *testing.T) {
 		"nothing":                        {},
 		"what is no time":                {annotated: "yes"},
 		"a time that is over":            {annotated: now.Add(-time.Hour).Format(time.RFC3339), want: now.Add(-time.Hour)},
-		"a time half a minute from now":  {annotated: now.Add(skew / 2).Format(time.RFC3339), want: now.Add(skew / 2)},
+		"a time half a minute from now":  {annotated: now.Add(clockSkew / 2).Format(time.RFC3339), want: now.Add(clockSkew / 2)},
 		"a time more than a minute away": {annotated: now.Add(time.Hour).Format(time.RFC3339)},
 	} {
 		g := vanishingGatherer(t, nil, c.annotated, nil)
@@ -195,7 +195,7 @@ func TestServingOnThoseThatHaveVanished(t *testing.T) {
 	memories := map[lb.Key]memory.LoadBalancer{vanishedKey: {Members: map[string]memory.Member{
 		"shop/gone": {Served: true}, "shop/back": {Vanished: before}, "shop/other": {Vanished: before},
 	}}}
-	serveOn(map[string]memory.Vanishing{"shop/gone": now}, map[string]*networkingv1.Ingress{"shop/gone": nil, "shop/back": {}}, memories)
+	keepServing(map[string]memory.Vanishing{"shop/gone": now}, map[string]*networkingv1.Ingress{"shop/gone": nil, "shop/back": {}}, memories)
 	want := map[string]memory.Member{"shop/gone": {Served: true, Vanished: &now}, "shop/back": {}, "shop/other": {Vanished: before}}
 	if diff := cmp.Diff(want, memories[vanishedKey].Members); diff != "" {
 		t.Errorf("what is remembered is (-want +got)\n%s", diff)
@@ -280,11 +280,11 @@ func TestTheMessageOfThoseThatHaveVanished(t *testing.T) {
 		saysNot     string
 	}{
 		"none": {},
-		"one":  {vanished: 1, says: []string{"1 Ingresses are gone", ": shop/0;", "grace is over"}, saysNot: "…"},
-		"five": {vanished: 5, says: []string{"5 Ingresses are gone", "shop/3, shop/4;"}, saysNot: "…"},
-		"six":  {vanished: 6, says: []string{"6 Ingresses are gone", "shop/4, …"}, saysNot: "shop/5"},
+		"one":  {vanished: 1, says: []string{"1 Ingresses were removed without the operator", ": shop/0;", "grace is over"}, saysNot: "…"},
+		"five": {vanished: 5, says: []string{"5 Ingresses were removed without the operator", "shop/3, shop/4;"}, saysNot: "…"},
+		"six":  {vanished: 6, says: []string{"6 Ingresses were removed without the operator", "shop/4, …"}, saysNot: "shop/5"},
 		"two to be confirmed": {
-			vanished: 3, unconfirmed: 2, says: []string{"; 2 of them", "confirm-vanished=2026-01-01T12:02:00Z"}, saysNot: "grace is over",
+			vanished: 3, unconfirmed: 2, says: []string{"of 2 of them", "confirm-vanished=2026-01-01T12:02:00Z"}, saysNot: "grace is over",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestWhatCannotBeServedOn(t *testing.T) {
 		if !c.there {
 			g.Vanished = map[string]memory.Vanishing{"shop/web": {}}
 		}
-		if got := g.Unserved(); got != c.want {
+		if got := g.HasUnserved(); got != c.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -13,24 +13,24 @@ import (
 
 // This file compares versions of the objects that decide which load balancer an Ingress gets.
 
-// versions have the resourceVersion of each of some objects, "" for one that does not exist.
+// versions has the resourceVersion of objects, "" for an object that does not exist.
 type versions map[cluster.Ref]string
 
 // severalVersions stands for an object that was seen in more than one version.
 const severalVersions = "several"
 
-// set notes an object, or that there is none.
+// set records the version of an object, or that it does not exist.
 func (v versions) set(ref cluster.Ref, o client.Object) {
 	if v[ref] = ""; o != nil {
 		v[ref] = o.GetResourceVersion()
 	}
 }
 
-// versionsOf reads the versions of objects as they are now.
+// versionsOf reads the current versions of objects.
 func (g *Gatherer) versionsOf(ctx context.Context, refs iter.Seq[cluster.Ref]) (versions, error) {
 	out := versions{}
 	for ref := range refs {
-		o, err := g.decisive(ctx, ref)
+		o, err := g.readDecisive(ctx, ref)
 		if err != nil {
 			return nil, err
 		}
@@ -39,8 +39,8 @@ func (g *Gatherer) versionsOf(ctx context.Context, refs iter.Seq[cluster.Ref]) (
 	return out, nil
 }
 
-// decisive reads an IngressClass, its parameters or a namespace; nil if it does not exist.
-func (g *Gatherer) decisive(ctx context.Context, ref cluster.Ref) (client.Object, error) {
+// readDecisive reads an IngressClass, its parameters or a namespace; nil if it does not exist.
+func (g *Gatherer) readDecisive(ctx context.Context, ref cluster.Ref) (client.Object, error) {
 	switch ref.Kind {
 	case cluster.KindIngressClass:
 		return existing(cluster.Get[networkingv1.IngressClass](ctx, g.Cache, ref))
@@ -50,7 +50,7 @@ func (g *Gatherer) decisive(ctx context.Context, ref cluster.Ref) (client.Object
 	return g.parameters(ctx, ref)
 }
 
-// existing returns an object, and nil in place of a nil pointer to one.
+// existing returns an object, or nil for a nil pointer.
 func existing[T any, P interface {
 	*T
 	client.Object

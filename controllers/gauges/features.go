@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 )
 
-// This file counts what is in use, by class.
+// This file counts the features in use, by class.
 
-// emitter takes a value of a gauge.
+// An emitter takes a value of a gauge.
 type emitter = func(m metrics.Metric, value float64, labels ...string)
 
-// ofFeatures counts the Ingresses that use each feature.
-func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
+// countFeatures counts the Ingresses that use each feature.
+func countFeatures(records map[lb.Key]records.Record, emit emitter) {
 	type use struct{ class, feature string }
 	found := map[use]int{}
 	for key, r := range records {
@@ -38,7 +38,7 @@ func ofFeatures(records map[lb.Key]records.Record, emit emitter) {
 	}
 }
 
-// fieldsOf are the fields of a class's parameters that say something.
+// fieldsOf returns the fields of a class's parameters that are set.
 func fieldsOf(class *v1alpha1.LoadBalancerClassSpec) []string {
 	text, err := json.Marshal(class)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestFeaturesAreCountedByClass(t *testing.T) {
 		"private/pay/web/internal": {Memory: v1alpha1.Memory{Members: []v1alpha1.MemberMemory{member("pay/web")}}},
 	}
 	var found []string
-	ofFeatures(records, func(m metrics.Metric, value float64, labels ...string) {
+	countFeatures(records, func(m metrics.Metric, value float64, labels ...string) {
 		found = append(found, fmt.Sprint(m.Name, labels, value))
 	})
 	slices.Sort(found)

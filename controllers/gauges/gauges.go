@@ -1,5 +1,5 @@
-// Package gauges counts what is there when metrics are scraped, from the records and the cache: so
-// no count is out of date, and no series outlives its load balancer.
+// Package gauges counts records and objects of the cache when metrics are scraped. So no count is
+// out of date, and no series outlives its load balancer.
 package gauges
 
 import (
@@ -28,26 +28,26 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// Gauges count for the leader. A replica without the lease has no records, and no gauges.
+// Gauges counts for the leader. A replica without the lease has no records, and no gauges.
 type Gauges struct {
 	*gather.Gatherer
 	Balancers Balancers
-	// Late is the changes of targets that the cloud does not have yet.
-	Late       queue.Backlog[lb.GroupKey]
-	Orphans    Orphans
-	Waits      *waits.Waits
-	Unassigned Unassigned
+	// TargetBacklog has the changes of targets that the cloud does not have yet.
+	TargetBacklog queue.Backlog[lb.GroupKey]
+	Orphans       Orphans
+	Waits         *waits.Waits
+	Unassigned    Unassigned
 }
 
-// Balancers are what reconciles load balancers.
+// Balancers is the reconciler of load balancers.
 type Balancers interface {
-	// AwaitedGroups returns for how many target groups each load balancer waits.
+	// AwaitedGroups returns the number of target groups that each load balancer waits for.
 	AwaitedGroups() map[lb.Key]int
-	// OldestChange returns how old the oldest change is that the cloud does not have yet.
+	// OldestChange returns the age of the oldest change that the cloud does not have yet.
 	OldestChange() time.Duration
 }
 
-// Unassigned is what reconciles Ingresses of no load balancer.
+// Unassigned is the reconciler of Ingresses without a load balancer.
 type Unassigned interface {
 	Diagnostics() []diag.Diagnostic
 }
@@ -58,7 +58,7 @@ func (c *Gauges) Take(emit emitter) {
 	if all == nil {
 		return
 	}
-	c.ofRecords(all, emit)
+	c.countRecords(all, emit)
 	found := map[[2]string]int{}
 	for _, r := range all {
 		for _, d := range r.Diagnostics {
@@ -85,13 +85,13 @@ func (c *Gauges) Take(emit emitter) {
 		emit(metrics.WaitingSecondsGauge, longest[reason].Seconds(), reason)
 	}
 	emit(metrics.UnmetGauge, c.Balancers.OldestChange().Seconds(), queue.BalancersLoop)
-	emit(metrics.UnmetGauge, c.Late.Oldest().Seconds(), queue.TargetsLoop)
-	ofFeatures(all, emit)
-	c.ofIngresses(all, emit)
+	emit(metrics.UnmetGauge, c.TargetBacklog.Oldest().Seconds(), queue.TargetsLoop)
+	countFeatures(all, emit)
+	c.countIngresses(all, emit)
 }
 
-// ofRecords counts what is remembered of load balancers.
-func (c *Gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
+// countRecords counts load balancers and their members.
+func (c *Gauges) countRecords(all map[lb.Key]records.Record, emit emitter) {
 	conditions := map[[2]string]int{}
 	for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionProgrammed,
 		v1alpha1.ConditionDegraded, v1alpha1.ConditionWaiting} {
@@ -133,9 +133,10 @@ func (c *Gauges) ofRecords(all map[lb.Key]records.Record, emit emitter) {
 	}
 }
 
-// ofIngresses counts those that name no class, and those that are not ours alone.
-func (c *Gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
-	ctx := context.Background() // of a scrape, which has none; caches answer at once
+// countIngresses counts the Ingresses that name no class, and those that another controller serves
+// too.
+func (c *Gauges) countIngresses(all map[lb.Key]records.Record, emit emitter) {
+	ctx := context.Background() // a scrape has none; caches answer at once
 	var list networkingv1.IngressList
 	err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy)
 	objects, classErr := c.Classes(ctx)
@@ -165,10 +166,10 @@ func (c *Gauges) ofIngresses(all map[lb.Key]records.Record, emit emitter) {
 		holders := c.Memories.Holding(name)
 		graced := func(k lb.Key) bool {
 			since := departedAt(all[k], name)
-			return since != nil && time.Since(since.Time) < c.grace(k, objects)
+			return since != nil && time.Since(since.Time) < c.graceOf(k, objects)
 		}
 		if slices.ContainsFunc(holders, graced) {
-			continue // it is served until the grace of its class is over
+			continue // it is served for the grace period of its class
 		}
 		if by := takenBy(ing, foreign[class], publishedBy(all, holders)); by != "" {
 			taken[[2]string{string(holders[0]), by}]++
@@ -193,7 +194,7 @@ func publishedBy(all map[lb.Key]records.Record, keys []lb.Key) []string {
 	return out
 }
 
-// departedAt is since when a member has not been ours any more; nil if it is.
+// departedAt returns when a member left the classes of Fairlead; nil if it has not.
 func departedAt(r records.Record, member string) *metav1.Time {
 	known := records.MemberOf(&r, member)
 	if known == nil {
@@ -202,8 +203,8 @@ func departedAt(r records.Record, member string) *metav1.Time {
 	return known.DepartedAt
 }
 
-// grace is how long a load balancer serves a member that is not ours any more.
-func (c *Gauges) grace(key lb.Key, objects objects.Objects) time.Duration {
+// graceOf returns how long a load balancer serves a member that has left the classes of Fairlead.
+func (c *Gauges) graceOf(key lb.Key, objects objects.Objects) time.Duration {
 	class := classes.FindClass(objects, c.Options, key.Class())
 	if class == nil {
 		class = &classes.Class{}

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// Orphans holds how many orphans the last pass has found.
+// Orphans holds the number of orphans that the last pass has found.
 type Orphans struct {
 	mu   sync.Mutex
 	all  int
 	kept map[string]int // of these, by what keeps them from being collected
 }
 
-// Set notes what a pass has found.
+// Set sets the numbers of a pass.
 func (c *Orphans) Set(all int, kept map[string]int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -23,7 +23,7 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	}
 	held := metadata{UID: ing.UID, Finalizers: []string{v1alpha1.IngressFinalizer}}
 	if err := w.patchFinalizers(ctx, ing, held); err != nil {
-		return fmt.Errorf("holding Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		return fmt.Errorf("adding the finalizer to Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress)
 		free.ResourceVersion = ing.ResourceVersion
 	}
 	if err := w.patchFinalizers(ctx, ing, free); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("letting go of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
+		return fmt.Errorf("removing the finalizer of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
 	return nil
 }

@@ -62,12 +62,13 @@ func (r *Reconciler) unpublishDeparted(ctx context.Context, o outcome.Outcome, r
 		return nil
 	}
 	if d := o.Protected(); d != nil {
-		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, *d)); err != nil {
+		err := r.Events.Send(events.WithIngress(ctx, ing), events.FromDiagnostic(ing, *d))
+		if err != nil {
 			return err
 		}
 	}
 	if d, withdrawn := o.Snapshot.ConsentWithdrawn[ref.String()]; withdrawn {
-		if err := r.Events.Send(events.WithIngress(ctx, ing), events.OfDiagnostic(ing, d)); err != nil {
+		if err := r.Events.Send(events.WithIngress(ctx, ing), events.FromDiagnostic(ing, d)); err != nil {
 			return err
 		}
 	}
@@ -79,7 +80,9 @@ func (r *Reconciler) unpublishDeparted(ctx context.Context, o outcome.Outcome, r
 
 // isOnOthers reports whether other load balancers have an Ingress.
 func (r *Reconciler) isOnOthers(o outcome.Outcome, ref cluster.Ref) bool {
-	return slices.ContainsFunc(r.Directory.On(ref), func(k lb.Key) bool { return k != o.Snapshot.Key })
+	return slices.ContainsFunc(r.Directory.DependentsOf(ref), func(k lb.Key) bool {
+		return k != o.Snapshot.Key
+	})
 }
 
 // removesRoutes reports whether a plan still has to delete or change routes. Steps after a wait for

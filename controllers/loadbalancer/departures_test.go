@@ -204,7 +204,7 @@ func TestAReleasedIngressLosesTheFinalizer(t *testing.T) {
 			if c.gone && b.Ingresses.ChangedByOthers(ask("shop.example")) {
 				t.Error("one of the same name is taken for the one that is gone")
 			}
-			if got := b.Directory.On(who); !slices.Equal(got, c.want) {
+			if got := b.Directory.DependentsOf(who); !slices.Equal(got, c.want) {
 				t.Errorf("it belongs to %v, want %v", got, c.want)
 			}
 		})

@@ -194,7 +194,7 @@ func TestWithoutExpectationsNoLoadBalancerIsMade(t *testing.T) {
 	if seen, err := b.cloud.Cloud.Observe(t.Context(), benchKey, false); err != nil || seen.Exists {
 		t.Errorf("there is a load balancer: %+v, %v", seen, err)
 	}
-	if on := b.Directory.On(cluster.RefTo(cluster.KindConfigMap, "platform", "rules")); len(on) != 1 || on[0] != benchKey {
+	if on := b.Directory.DependentsOf(cluster.RefTo(cluster.KindConfigMap, "platform", "rules")); len(on) != 1 || on[0] != benchKey {
 		t.Errorf("a change of the ConfigMap reconciles %v", on)
 	}
 }

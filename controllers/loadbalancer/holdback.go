@@ -65,7 +65,7 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonRecordLost
 	case o.Dispute != nil:
 		why = v1alpha1.ReasonDisputed
-	case o.Snapshot.Unserved():
+	case o.Snapshot.HasUnserved():
 		why = v1alpha1.ReasonVanished
 	case o.Expectations.Reason() != "":
 		why = o.Expectations.Reason()

@@ -67,7 +67,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Expectations = r.judge(ctx, o, facts)
 	o.Withheld = r.withheld(o)
 	// Pods with a readiness gate may wait for target groups that are going to be created.
-	r.Targets.Expect(key, r.Directory.Of(key), o.Groups())
+	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.Groups())
 	if o.Withheld == "" {
 		if err := r.apply(ctx, &o, undone); err != nil {
 			return reconcile.Result{}, err

@@ -154,7 +154,7 @@ func (b *bench) compiled() *precedence.Table {
 func (b *bench) serves(key lb.Key, table *precedence.Table) bool {
 	change := expectations.Change{Observed: &lb.Observed{Key: key, Exists: true}, Plan: plan.Plan{Steps: []plan.Planned{{Step: plan.CreateTargetGroup{}}}}, Next: table}
 	change.Snapshot.Key = key
-	return b.gate.Judge(&expectations.Set{Unread: "unread"}, change).Added == ""
+	return b.gate.Judge(&expectations.Set{Unread: "unread"}, change).AddedRequest == ""
 }
 
 // What a load balancer serves is known once all of it is served, where its class has expectations,

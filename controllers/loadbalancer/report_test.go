@@ -183,7 +183,7 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 				"the expected groups": b.Targets.Compiled(named, cluster.Ref{Kind: cluster.KindService}), "its rules": b.Reconciler.rules.views[named].seen != nil,
 				"a wait": !b.Waits.Since(named, v1alpha1.ReasonQueued).IsZero(), "a doubt": b.doubts.about(named), "when it was written": !b.quiet[named].IsZero(),
 			}
-			left["a dispute"], left["what it serves"] = b.Disputes.First(named, time.Now()) != nil, b.serves(named, table)
+			left["a dispute"], left["what it serves"] = b.Disputes.FirstToEnd(named, time.Now()) != nil, b.serves(named, table)
 			for what, is := range left {
 				if is != failing {
 					t.Errorf("%s is left: %t", what, is)

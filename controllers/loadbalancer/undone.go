@@ -44,13 +44,13 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key,
 	undone []string) *disputes.Dispute {
 	now := time.Now()
-	if compared && d.Left(lb.GroupKey{Key: key}, now) == 0 {
+	if compared && d.TimeLeft(lb.GroupKey{Key: key}, now) == 0 {
 		certain := w.findable(key, undone, now)
 		if len(certain) > 0 || len(undone) == 0 {
 			d.Add(lb.GroupKey{Key: key}, certain, now)
 		}
 	}
-	return d.First(key, now)
+	return d.FirstToEnd(key, now)
 }
 
 // add records the steps that were carried out, some of them once more.

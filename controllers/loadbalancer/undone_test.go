@@ -60,7 +60,7 @@ func TestARuleThatIsUndoneTwiceIsLeft(t *testing.T) {
 		b.undo()
 		b.later()
 		b.reconciles()
-		if left := b.Disputes.Left(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
+		if left := b.Disputes.TimeLeft(lb.GroupKey{Key: benchKey}, time.Now()); left < 15*time.Minute {
 			t.Errorf("the second wait is %s, want 20m", left)
 		}
 	})
@@ -77,7 +77,7 @@ func TestADisputeIsFoundWhereLooksAreFrequent(t *testing.T) {
 		rules := b.rules()
 		for began := time.Now(); time.Since(began) < 7*time.Minute; time.Sleep(2 * time.Second) {
 			b.reconciles()
-			if b.Disputes.First(benchKey, time.Now()) != nil {
+			if b.Disputes.FirstToEnd(benchKey, time.Now()) != nil {
 				b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonDisputed)
 				return
 			}

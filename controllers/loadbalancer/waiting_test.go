@@ -259,7 +259,7 @@ func (emptyCache) List(ctx context.Context, _ client.ObjectList, _ ...client.Lis
 func TestWithoutTheRightToReadNodesNoWorkerIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if _, err := cluster.NodesIn(t.Context(), emptyCache{}); err == nil || !strings.Contains(err.Error(), "rights to list and to watch") {
+		if _, err := cluster.NodesIn(t.Context(), emptyCache{}); err == nil || !strings.Contains(err.Error(), "permissions to list and to watch") {
 			t.Errorf("the error is %v", err)
 		}
 		if took := time.Since(began); took > time.Second {

@@ -105,7 +105,7 @@ func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) [
 			client.ObjectKeyFromObject(ing))
 	}
 	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing),
-		slices.Concat(place.Homes, place.RefusedAt))
+		slices.Concat(place.Keys, place.RefusedBy))
 }
 
 // onClass returns the load balancers of a class, and those that Ingresses join or leave because of
@@ -135,7 +135,7 @@ func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names [
 	}
 	var keys []lb.Key
 	for _, ing := range affected {
-		before := r.Directory.On(cluster.RefOf(cluster.KindIngress, ing))
+		before := r.Directory.DependentsOf(cluster.RefOf(cluster.KindIngress, ing))
 		after := r.onIngress(ctx, ing)
 		if !slices.Equal(before, after) || slices.ContainsFunc(after, among) {
 			keys = append(keys, after...)
@@ -165,7 +165,9 @@ func (r *Reconciler) onNamespace(ctx context.Context, n *corev1.Namespace) []lb.
 
 // onNamed returns the load balancers that depend on an object by its name.
 func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, T) []lb.Key {
-	return func(_ context.Context, o T) []lb.Key { return r.Directory.On(cluster.RefOf(kind, o)) }
+	return func(_ context.Context, o T) []lb.Key {
+		return r.Directory.DependentsOf(cluster.RefOf(kind, o))
+	}
 }
 
 // onWorker returns the load balancer of a record that an operator that carries plans out has

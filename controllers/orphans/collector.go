@@ -166,7 +166,7 @@ func (c *Collector) lost(ctx context.Context) (names []string, err error) {
 	for i := range list.Items {
 		ref := cluster.RefOf(cluster.KindIngress, &list.Items[i])
 		if controllerutil.ContainsFinalizer(&list.Items[i], v1alpha1.IngressFinalizer) &&
-			len(c.Directory.On(ref)) == 0 {
+			len(c.Directory.DependentsOf(ref)) == 0 {
 			names = append(names, ref.String())
 		}
 	}

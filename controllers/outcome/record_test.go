@@ -41,7 +41,7 @@ func TestStatusesAndEventsArePrintable(t *testing.T) {
 	for _, c := range next.Conditions {
 		said = append(said, c.Message)
 	}
-	e := events.OfDiagnostic(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, d).Object()
+	e := events.FromDiagnostic(&networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: "web"}}, d).Object()
 	said = append(said, e.Note)
 	found := 0
 	for _, text := range said {

@@ -15,8 +15,8 @@ import (
 // inquiries are the answers of the cloud about the targets of groups. Pods that wait for the same
 // group share an answer.
 type inquiries struct {
-	mu sync.Mutex
-	of map[lb.GroupKey]*inquiry
+	mu      sync.Mutex
+	byGroup map[lb.GroupKey]*inquiry
 }
 
 // An inquiry is one answer, which is used for a while.
@@ -27,10 +27,10 @@ type inquiry struct {
 	err  error
 }
 
-// ask asks the cloud about a group, or returns the last answer if that is recent.
-func (i *inquiries) ask(ctx context.Context, cloud providers.Provider,
+// answer asks the cloud about a group, or returns the last answer if that is recent.
+func (i *inquiries) answer(ctx context.Context, cloud providers.Provider,
 	k lb.GroupKey) ([]lb.TargetHealth, error) {
-	q := i.about(k)
+	q := i.inquiryOf(k)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if time.Since(q.at) >= soonest {
@@ -40,22 +40,22 @@ func (i *inquiries) ask(ctx context.Context, cloud providers.Provider,
 	return q.said, q.err
 }
 
-// about returns the inquiry of a group. Inquiries that were not used lately are dropped.
-func (i *inquiries) about(k lb.GroupKey) *inquiry {
+// inquiryOf returns the inquiry of a group. Inquiries that were not used lately are dropped.
+func (i *inquiries) inquiryOf(k lb.GroupKey) *inquiry {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.of[k] == nil {
-		maps.DeleteFunc(i.of, func(_ lb.GroupKey, q *inquiry) bool { return q.old() })
-		if i.of == nil {
-			i.of = map[lb.GroupKey]*inquiry{}
+	if i.byGroup[k] == nil {
+		maps.DeleteFunc(i.byGroup, func(_ lb.GroupKey, q *inquiry) bool { return q.isOld() })
+		if i.byGroup == nil {
+			i.byGroup = map[lb.GroupKey]*inquiry{}
 		}
-		i.of[k] = &inquiry{}
+		i.byGroup[k] = &inquiry{}
 	}
-	return i.of[k]
+	return i.byGroup[k]
 }
 
-// old reports whether an answer is not used any more; never while the cloud is being asked.
-func (q *inquiry) old() bool {
+// isOld reports whether an answer is not used any more; never while the cloud is being asked.
+func (q *inquiry) isOld() bool {
 	if !q.mu.TryLock() {
 		return false
 	}

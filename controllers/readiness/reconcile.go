@@ -57,10 +57,10 @@ func (g *Reconciler) Reconcile(ctx context.Context,
 	if pod == nil || !atGate(pod) {
 		return reconcile.Result{}, err
 	}
-	v, failure := g.visit(ctx, pod)
+	v, failure := g.check(ctx, pod)
 	verdict := v.verdict()
 	if v.news(pod, verdict) {
-		if err := g.say(ctx, pod, verdict); err != nil {
+		if err := g.writeCondition(ctx, pod, verdict); err != nil {
 			return reconcile.Result{}, err
 		}
 	}
@@ -80,9 +80,9 @@ func atGate(pod *corev1.Pod) bool {
 	return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod)
 }
 
-// visit finds out how healthy a Pod is as a target of each group that has it, or is going to have
+// check finds out how healthy a Pod is as a target of each group that has it, or is going to have
 // it. The error says what could not be found out.
-func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) {
+func (g *Reconciler) check(ctx context.Context, pod *corev1.Pod) (visit, error) {
 	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
 		since = g.since
@@ -92,14 +92,14 @@ func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	if err != nil {
 		return v, err
 	}
-	if v.settled, err = g.settled(ctx, pod.Namespace, services); err != nil {
+	if v.settled, err = g.isCompiled(ctx, pod.Namespace, services); err != nil {
 		return v, err
 	}
 	var errs []error
 	for _, s := range services {
-		for _, key := range g.Directory.On(s) {
+		for _, key := range g.Directory.DependentsOf(s) {
 			for _, id := range g.Targets.Expected(key, s) {
-				state, err := g.state(ctx, pod, lb.GroupKey{Key: key, ID: id})
+				state, err := g.healthOf(ctx, pod, lb.GroupKey{Key: key, ID: id})
 				v.findings, errs = append(v.findings, finding{lb.GroupKey{Key: key, ID: id}, state}),
 					append(errs, err)
 			}
@@ -111,9 +111,9 @@ func (g *Reconciler) visit(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	return v, errors.Join(errs...)
 }
 
-// settled reports whether all load balancers were compiled whose Ingresses name one of some
+// isCompiled reports whether all load balancers were compiled whose Ingresses name one of some
 // Services.
-func (g *Reconciler) settled(ctx context.Context, namespace string,
+func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 	services []cluster.Ref) (bool, error) {
 	var list networkingv1.IngressList
 	if err := g.Cache.List(ctx, &list, client.InNamespace(namespace),
@@ -121,7 +121,7 @@ func (g *Reconciler) settled(ctx context.Context, namespace string,
 		return false, fmt.Errorf("listing Ingresses of %s: %w", namespace, err)
 	}
 	for i := range list.Items {
-		named, err := g.named(ctx, &list.Items[i])
+		named, err := g.servicesOf(ctx, &list.Items[i])
 		if err != nil {
 			return false, err
 		}
@@ -133,7 +133,7 @@ func (g *Reconciler) settled(ctx context.Context, namespace string,
 			if err != nil {
 				return false, err
 			}
-			for _, key := range place.Homes {
+			for _, key := range place.Keys {
 				if !g.Targets.Compiled(key, s) {
 					return false, nil
 				}
@@ -143,8 +143,8 @@ func (g *Reconciler) settled(ctx context.Context, namespace string,
 	return true, nil
 }
 
-// named returns the Services to which an Ingress sends requests, by itself or by a Backend.
-func (g *Reconciler) named(ctx context.Context,
+// servicesOf returns the Services to which an Ingress sends requests, by itself or by a Backend.
+func (g *Reconciler) servicesOf(ctx context.Context,
 	ing *networkingv1.Ingress) (map[cluster.Ref]bool, error) {
 	named := gather.References{}
 	named.Add(ing.Namespace, &ing.Spec)
@@ -158,9 +158,9 @@ func (g *Reconciler) named(ctx context.Context,
 	return named[cluster.KindService], nil
 }
 
-// state returns the health of a Pod as a target of a group. The cloud is asked only about
+// healthOf returns the health of a Pod as a target of a group. The cloud is asked only about
 // registered targets.
-func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
+func (g *Reconciler) healthOf(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) (string, error) {
 	registered, exists := g.Targets.TargetsOf(k)
 	if !exists {
 		return stateMissing, nil
@@ -168,7 +168,7 @@ func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) 
 	if !slices.ContainsFunc(registered, func(m lb.Target) bool { return hasAddress(pod, m.Address) }) {
 		return stateUnregistered, nil
 	}
-	said, err := g.inquiries.ask(ctx, g.Cloud, k)
+	said, err := g.inquiries.answer(ctx, g.Cloud, k)
 	if err != nil {
 		return stateUnknown, fmt.Errorf("asking how the targets of %s are: %w", k, err)
 	}
@@ -179,8 +179,10 @@ func (g *Reconciler) state(ctx context.Context, pod *corev1.Pod, k lb.GroupKey) 
 	return state, nil
 }
 
-// say writes the condition of a Pod.
-func (g *Reconciler) say(ctx context.Context, pod *corev1.Pod, c corev1.PodCondition) error {
+// writeCondition writes the condition of a Pod.
+func (g *Reconciler) writeCondition(
+	ctx context.Context, pod *corev1.Pod, c corev1.PodCondition,
+) error {
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": pod.UID}, // another Pod may have the name by now
 		"status":   map[string]any{"conditions": []corev1.PodCondition{c}},

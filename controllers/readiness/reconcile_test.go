@@ -324,7 +324,7 @@ func TestGroupsAreListedByName(t *testing.T) {
 		groups = append(groups, g)
 	}
 	c.Targets.Expect(c.key, []cluster.Ref{service}, groups)
-	v, err := c.visit(t.Context(), gated("web-1", "10.0.0.1"))
+	v, err := c.check(t.Context(), gated("web-1", "10.0.0.1"))
 	if err != nil || len(v.findings) != len(groups) || !slices.IsSortedFunc(v.findings, func(a, b finding) int { return strings.Compare(a.group.String(), b.group.String()) }) {
 		t.Errorf("the groups are %v, %v", v.findings, err)
 	}
@@ -434,26 +434,26 @@ func TestPodsThatBeginToWaitAreReconciled(t *testing.T) {
 func TestOldAnswersAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var i inquiries
-		of := func(id string) *inquiry { return i.about(lb.GroupKey{Key: "k", ID: lb.GroupID(id)}) }
+		of := func(id string) *inquiry { return i.inquiryOf(lb.GroupKey{Key: "k", ID: lb.GroupID(id)}) }
 		for _, id := range []string{"old", "asked", "new"} {
 			of(id).at = time.Now()
 		}
-		if again := of("old"); again.at.IsZero() || len(i.of) != 3 {
-			t.Errorf("there are %d answers, one of them from %s", len(i.of), again.at)
+		if again := of("old"); again.at.IsZero() || len(i.byGroup) != 3 {
+			t.Errorf("there are %d answers, one of them from %s", len(i.byGroup), again.at)
 		}
 		of("asked").mu.Lock()
 		defer of("asked").mu.Unlock()
 		time.Sleep(latest)
 		of("another").at = time.Now()
-		if len(i.of) != 4 {
-			t.Errorf("after %s there are %d answers", latest, len(i.of))
+		if len(i.byGroup) != 4 {
+			t.Errorf("after %s there are %d answers", latest, len(i.byGroup))
 		}
 		of("new").at = time.Now()
 		time.Sleep(time.Millisecond)
 		of("one more")
-		_, old := i.of[lb.GroupKey{Key: "k", ID: "old"}]
-		if _, asked := i.of[lb.GroupKey{Key: "k", ID: "asked"}]; old || !asked || len(i.of) != 4 {
-			t.Errorf("there is the old one: %v, the one that is asked: %v, of %d", old, asked, len(i.of))
+		_, old := i.byGroup[lb.GroupKey{Key: "k", ID: "old"}]
+		if _, asked := i.byGroup[lb.GroupKey{Key: "k", ID: "asked"}]; old || !asked || len(i.byGroup) != 4 {
+			t.Errorf("there is the old one: %v, the one that is asked: %v, of %d", old, asked, len(i.byGroup))
 		}
 	})
 }

@@ -210,7 +210,7 @@ func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, e
 func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, present,
 	want []lb.Target) time.Duration {
 	now := time.Now()
-	if t.doubted && r.Disputes.Left(k, now) == 0 {
+	if t.doubted && r.Disputes.TimeLeft(k, now) == 0 {
 		var undone []string
 		if !sameTargets(t.members, present) {
 			undone = []string{"the targets of " + string(k.ID)}
@@ -223,7 +223,7 @@ func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, presen
 	if !sameTargets(t.members, want) {
 		return 0
 	}
-	return r.Disputes.Left(k, now)
+	return r.Disputes.TimeLeft(k, now)
 }
 
 func sameTargets(a, b []lb.Target) bool {

@@ -55,19 +55,19 @@ func (r *Reconciler) Reconcile(ctx context.Context,
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	news := slices.DeleteFunc(r.newOf(name, place.Homeless), func(d diag.Diagnostic) bool {
+	news := slices.DeleteFunc(r.newOf(name, place.Diagnostics), func(d diag.Diagnostic) bool {
 		return r.Events.SentBefore(ctx, ing, d)
 	})
 	for _, d := range news {
-		if err := r.Events.Send(ctx, events.OfDiagnostic(ing, d)); err != nil {
+		if err := r.Events.Send(ctx, events.FromDiagnostic(ing, d)); err != nil {
 			r.newOf(name, nil) // to be said once that is possible
 			return reconcile.Result{}, err
 		}
 	}
 	// While its class is missing, the cloud may have something of it.
-	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Homeless,
+	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Diagnostics,
 		func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
-	if len(place.Homes) > 0 || len(r.Directory.On(ref)) > 0 || frozen {
+	if len(place.Keys) > 0 || len(r.Directory.DependentsOf(ref)) > 0 || frozen {
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{}, r.Ingresses.RemoveFinalizer(ctx, ing)
