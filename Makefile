@@ -58,6 +58,7 @@ test-all: setup ## Request every sample route once, then run all tests
 # Every package is tested with the race detector but these, and a new one is so without being named:
 # - most of the model, and api/v1alpha1, which compute for minutes and start no goroutine, to which
 #   test/goroutines_test.go holds them, and test/fuzz and test/limits, which ask the model;
+# - test, which reads files of the tree;
 # - test/alb, which runs the provider for minutes: a life of a load balancer is run;
 # - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
 # - test/moto, which is an emulator that is not written in Go;
@@ -66,7 +67,7 @@ test-all: setup ## Request every sample route once, then run all tests
 # -short leaves out tests that start a control plane. Of these, the ones of controllers are run in which most happens at
 # once, and test/failover.
 RACE := -race -count 1 -vet=off -timeout 15m
-UNRACED := api/v1alpha1 model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test/fuzz test/limits test/alb test/check test/moto \
+UNRACED := api/v1alpha1 model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/fuzz test/limits test/alb test/check test/moto \
 	test/chaos test/conformance test/operator test/rollout test/scale
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
