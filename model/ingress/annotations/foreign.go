@@ -15,10 +15,11 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file says what becomes of Ingresses with annotations of other controllers. Package foreign
-// knows what the annotations mean; the class decides what follows.
+// This file handles annotations of other controllers. Package foreign has their effects; the class
+// decides whether the Ingress is served.
 
-// ServedAs is how an Ingress is served, as far as annotations of others depend on it.
+// ServedAs returns how an Ingress is served, where effects of other controllers' annotations depend
+// on it.
 func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) foreign.Served {
 	out := foreign.Served{
 		Internal: s.Scheme == v1alpha1.SchemeInternal,
@@ -40,8 +41,7 @@ func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) fo
 	return out
 }
 
-// wider reports whether a path of an Ingress is served for more requests than those for that path
-// itself.
+// wider reports whether a path of an Ingress matches more than itself.
 func wider(c *classes.Class, ing *networkingv1.Ingress) bool {
 	for _, r := range ing.Spec.Rules {
 		if r.HTTP != nil && slices.ContainsFunc(r.HTTP.Paths,
@@ -64,7 +64,7 @@ func isWider(c *classes.Class, p networkingv1.HTTPIngressPath) bool {
 	return !plain || strings.ContainsAny(p.Path, `*?.+()[]{}|^$\`)
 }
 
-// Foreign are the diagnostics about an Ingress's annotations of other controllers.
+// Foreign returns the diagnostics about an Ingress's annotations of other controllers.
 func Foreign(c *classes.Class, ing *networkingv1.Ingress, given settings.Values) []diag.Diagnostic {
 	return TellForeign(c, foreign.OnIngress(ing.Annotations, ServedAs(c, ing, given)), "",
 		func(found []foreign.Setting) diag.Source {
@@ -75,8 +75,8 @@ func Foreign(c *classes.Class, ing *networkingv1.Ingress, given settings.Values)
 		})
 }
 
-// TellForeign tells of settings that are not read: for each prefix, those that restrict and those
-// that change, each time in as few diagnostics as their text has room in.
+// TellForeign returns diagnostics about settings that have no effect: for each prefix, about those
+// that restrict and those that change, in as few diagnostics as their length permits.
 func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 	at func([]foreign.Setting) diag.Source) []diag.Diagnostic {
 	if c.ForeignAnnotations == v1alpha1.ForeignIgnore {
@@ -88,11 +88,11 @@ func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 		if effect == foreign.Restricts && c.ForeignAnnotations != v1alpha1.ForeignWarn {
 			severity = diag.Error
 		}
-		for _, group := range togetherByPrefix(settings, effect) {
-			for _, p := range parts(group) {
+		for _, group := range groupByPrefix(settings, effect) {
+			for _, p := range splitIntoParts(group) {
 				out = append(out, diag.Diagnostic{
 					Severity: severity, Reason: diag.AnnotationForeign, Source: at(p.settings),
-					Message: of + p.said() + consequence(effect, severity, len(p.settings) > 1),
+					Message: of + p.describe() + describeConsequence(effect, severity, len(p.settings) > 1),
 				})
 			}
 		}
@@ -100,8 +100,8 @@ func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 	return out
 }
 
-// consequence says in words how requests are served without settings that are not read.
-func consequence(effect foreign.Effect, severity diag.Severity, several bool) string {
+// describeConsequence describes how requests are served without the effect of settings.
+func describeConsequence(effect foreign.Effect, severity diag.Severity, several bool) string {
 	it, restricts := "it", "It restricts"
 	if several {
 		it, restricts = "them", "They restrict"
@@ -116,8 +116,8 @@ func consequence(effect foreign.Effect, severity diag.Severity, several bool) st
 	return ". " + restricts + " who is answered: more may be exposed without " + it
 }
 
-// togetherByPrefix are the settings of one effect, those of each prefix together.
-func togetherByPrefix(settings []foreign.Setting, effect foreign.Effect) [][]foreign.Setting {
+// groupByPrefix returns the settings with one effect, grouped by prefix.
+func groupByPrefix(settings []foreign.Setting, effect foreign.Effect) [][]foreign.Setting {
 	var out [][]foreign.Setting
 	for _, s := range settings {
 		if s.Effect != effect {
@@ -132,14 +132,14 @@ func togetherByPrefix(settings []foreign.Setting, effect foreign.Effect) [][]for
 	return out
 }
 
-// A part is settings that are told together.
+// A part is a list of settings for one diagnostic.
 type part struct {
 	settings []foreign.Setting
 	text     string
 }
 
-// said says that the settings are not read.
-func (p part) said() string {
+// describe returns the message that the settings have no effect.
+func (p part) describe() string {
 	if len(p.settings) == 1 {
 		return p.settings[0].Key() + " is not read" + strings.TrimPrefix(p.text, p.settings[0].Name)
 	}
@@ -147,20 +147,21 @@ func (p part) said() string {
 }
 
 const (
-	// longestPart is how long the list in one message may be. An event takes 1,000 characters in all.
+	// longestPart is the most characters of the list in one message. An event has at most 1,000 in
+	// all.
 	longestPart = 700
-	// MostMessages is how many messages there may be about the settings of one prefix: an Ingress can
-	// have thousands of annotations.
+	// MostMessages is the most messages about the settings of one prefix: an Ingress can have
+	// thousands of annotations.
 	MostMessages = 4
 )
 
-// parts lists settings, those for which one thing stands together. What there is no room for is
-// counted.
-func parts(settings []foreign.Setting) []part {
+// splitIntoParts returns lists of settings, with those of one counterpart together. Settings beyond
+// the limit are counted.
+func splitIntoParts(settings []foreign.Setting) []part {
 	var standsFor []string
 	names := map[string][]foreign.Setting{}
 	for _, s := range settings {
-		key := instead(s)
+		key := describeCounterpart(s)
 		if names[key] == nil {
 			standsFor = append(standsFor, key)
 		}
@@ -170,7 +171,7 @@ func parts(settings []foreign.Setting) []part {
 	told := 0
 	var now part
 	for _, key := range standsFor {
-		open := false // the list has names that key is to follow
+		open := false // the list has names that key follows
 		for _, s := range names[key] {
 			if room := longestPart - len(now.text) - len(s.Name) - len(key) - 3; room < 0 && now.text != "" {
 				if open {
@@ -201,8 +202,8 @@ func parts(settings []foreign.Setting) []part {
 	return append(out, now)
 }
 
-// instead names the counterpart of a setting, in brackets.
-func instead(s foreign.Setting) string {
+// describeCounterpart returns the counterpart of a setting, in brackets.
+func describeCounterpart(s foreign.Setting) string {
 	var notes []string
 	switch {
 	case s.More > 0:
@@ -226,8 +227,8 @@ func instead(s foreign.Setting) string {
 	return " (" + strings.Join(notes, "; ") + ")"
 }
 
-// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is one
-// of Fairlead's or may have been meant as one, or it is one of another controller's.
+// Heeds reports whether a change of an annotation of an Ingress or a Service can matter: it is
+// Fairlead's, may be a misspelling of one, or is another controller's.
 func Heeds(key string) bool {
 	return key == settings.IngressClass || strings.HasPrefix(key, settings.Prefix) ||
 		meantAsOurs(key) || foreign.Matters(key)

@@ -11,10 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file reports annotations on a Service that would have to be on the Ingress.
+// This file reports annotations on a Service that belong on the Ingress.
 
-// Misplaced tells of annotations of Fairlead on a Service, and of those with a prefix that was
-// meant as ours.
+// Misplaced reports annotations of Fairlead on a Service, and those with a misspelt prefix.
 func Misplaced(at diag.Source, service objects.Name, annotations map[string]string,
 	given settings.Values) []diag.Diagnostic {
 	var names []string
@@ -43,7 +42,8 @@ func Misplaced(at diag.Source, service objects.Name, annotations map[string]stri
 	message := fmt.Sprintf("annotations of Fairlead are read on Ingresses only, and not on Service "+
 		"%s: put %s on the Ingress%s", service, listed, misspelt)
 	if severity == diag.Error {
-		message += "; more would be exposed without, so the Ingress is not served as it is"
+		message += "; without it, more clients would be admitted, so this version of the Ingress is " +
+			"not served"
 	}
 	return []diag.Diagnostic{{Severity: severity, Reason: diag.AnnotationMisplaced, Source: at,
 		Message: message}}

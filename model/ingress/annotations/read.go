@@ -13,8 +13,8 @@ import (
 
 // This file reads the annotations of an Ingress under its class.
 
-// Read reads the annotations of an Ingress under its class. An error among the
-// diagnostics means that it must not be served as it is.
+// Read reads the annotations of an Ingress under its class. If a diagnostic is an error, this
+// version of the Ingress must not be served.
 func Read(ing *networkingv1.Ingress, c *classes.Class) (settings.Values, []diag.Diagnostic) {
 	return ReadOn(c, ing, c.SharedGroupOf(ing))
 }

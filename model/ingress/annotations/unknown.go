@@ -21,7 +21,7 @@ import (
 // annotations, those without their prefix, those on a Service, and names of fields instead of
 // annotations.
 
-// MostUnknown is how many unknown annotations of an Ingress have a diagnostic each.
+// MostUnknown is the most unknown annotations of an Ingress that have a diagnostic each.
 const MostUnknown = 10
 
 // Unknown returns diagnostics about annotations that seem to be meant for Fairlead, and that
@@ -64,7 +64,7 @@ func unknown(key, value string, given settings.Values) (message string, severity
 	switch {
 	case !prefixed && (m.annotation == nil || len(value) > settings.Longest ||
 		m.annotation.Check(value) != nil):
-		return "", "", false // a name that the author chose for something else
+		return "", "", false // a name of another purpose
 	case m.annotation != nil:
 		message += "; did you mean " + m.annotation.Annotation + "?"
 	case m.field != "":
@@ -144,7 +144,7 @@ var narrowingFields = map[string]bool{"securityGroups": true, "allowedHosts": tr
 var ours, ourNames = func() (names, squeezed []string) {
 	for _, a := range settings.Table {
 		if short, found := strings.CutPrefix(a.Annotation, settings.Prefix); found {
-			names, squeezed = append(names, a.Annotation), append(squeezed, spelling.Squeezed(short))
+			names, squeezed = append(names, a.Annotation), append(squeezed, spelling.Squeeze(short))
 		}
 	}
 	return names, squeezed
@@ -160,7 +160,7 @@ var fields = func() map[string]meaning {
 	add := func(of reflect.Type, path, object string) {
 		for i := range of.NumField() {
 			field, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
-			if squeezed := spelling.Squeezed(field); field != "" && out[squeezed].field == "" {
+			if squeezed := spelling.Squeeze(field); field != "" && out[squeezed].field == "" {
 				out[squeezed] = meaning{field: path + field + " of " + object, narrows: narrowingFields[field]}
 			}
 		}
@@ -175,7 +175,7 @@ var fields = func() map[string]meaning {
 // differ in case and punctuation alone are preferred to similar names. If the key has no prefix,
 // only the former count.
 func meaningOf(short string, prefixed bool) meaning {
-	squeezed := spelling.Squeezed(short)
+	squeezed := spelling.Squeeze(short)
 	if at := slices.Index(ourNames, squeezed); at >= 0 {
 		return meaning{annotation: settings.Of(ours[at])}
 	}
@@ -211,13 +211,13 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 	case m.annotation == nil && seemsToNarrow(short, value, given):
 		return true
 	case m.loosely && m.annotation.Annotation == settings.Scheme:
-		return given.Scheme != v1alpha1.SchemeInternal && foreign.SoundsInternal("", value)
+		return given.Scheme != v1alpha1.SchemeInternal && foreign.LooksInternal("", value)
 	case m.loosely && off(value):
 		return false
-	case spelling.Squeezed(short) == "allowhttp":
+	case spelling.Squeeze(short) == "allowhttp":
 		return false // a value that is not off allows more
 	case m == (meaning{}):
-		return foreign.SoundsRestricting(short, value)
+		return foreign.LooksRestrictive(short, value)
 	case m.annotation != nil && m.annotation.Annotation == settings.ListenPorts:
 		if len(value) > settings.Longest {
 			return true
@@ -265,7 +265,7 @@ func seemsToNarrow(short, value string, given settings.Values) bool {
 		has("protocols"):
 		return !has("backend") && strings.Contains(lower, "https") &&
 			!strings.Contains(strings.ReplaceAll(lower, "https", ""), "http") && plain(given.Ports)
-	case foreign.SoundsInternal(short, value):
+	case foreign.LooksInternal(short, value):
 		return given.Scheme != v1alpha1.SchemeInternal
 	}
 	return !off && slices.ContainsFunc(words, func(word string) bool { return narrowingWords[word] })

@@ -12,8 +12,8 @@ var citrix = controller{
 		{Restricts, asMutual, nil, "ca-secret"},
 		{Restricts, nothing, nil, "rewrite-responder* ratelimit_crd csvserver appqoe* wafpolicy* waf_crd auth* bot*"},
 		{Restricts, asMutual, &judgement{"if it asks for certificates of clients", clientCertificates}, "frontend-sslprofile frontend_sslprofile sslvserver"},
-		{Restricts, asExact, exactly("exact"), "path-match-method"},
-		{Restricts, asSecurePorts, onlySecure("if it is disallow", valued("disallow")), "insecure-termination"},
+		{Restricts, asExact, exactPaths("exact"), "path-match-method"},
+		{Restricts, asSecurePorts, onlySecure("if it is disallow", hasValue("disallow")), "insecure-termination"},
 		{Changes, asSecureRedirect, nil, "insecure-port secure-port secure-service-type insecure-service-type"},
 		{Changes, asProtocol, nil, "secure_backend secure-backend backend-secret backend-ca-secret backend-sslprofile backend_sslprofile"},
 		{Changes, asCheckPath, nil, "monitor"},
@@ -26,9 +26,9 @@ var citrix = controller{
 	},
 }
 
-// clientCertificates are asked for by profiles that have clientauth, and by those that exist
-// already, which may have it.
-func clientCertificates(u use) Effect { return unless(empty(u.value), Restricts) }
+// clientCertificates returns the effect of a profile: one with clientauth verifies client
+// certificates, and so may one that exists already.
+func clientCertificates(u use) Effect { return harmlessIf(empty(u.value), Restricts) }
 
 var bigIP = controller{
 	name:     "F5 BIG-IP Container Ingress Services",
@@ -97,8 +97,7 @@ var openAppsec = controller{
 	},
 }
 
-// bunkerWeb takes all of its settings as annotations, with names in capitals. Most of them keep
-// requests away.
+// bunkerWeb has all settings of BunkerWeb, with names in capitals. Most of them refuse requests.
 var bunkerWeb = controller{
 	name:     "BunkerWeb",
 	prefixes: []string{"bunkerweb.io"},
@@ -109,15 +108,14 @@ var bunkerWeb = controller{
 	},
 }
 
-// tailscale is reached by the devices of a private network only, unless an Ingress asks for a
-// funnel.
+// tailscale serves the devices of a private network only, unless an Ingress asks for a funnel.
 var tailscale = controller{
 	name:     "the Tailscale operator",
 	prefixes: []string{"tailscale.com"},
 	sources:  []string{"tailscale.com/docs/kubernetes-operator/reference/tags"},
 	settings: []settings{
-		{Restricts, asInternal, nil, "tags"}, // which tell who may reach the host
-		{Restricts, asInternal, private("false"), "funnel"},
+		{Restricts, asInternal, nil, "tags"}, // the devices that may reach the host
+		{Restricts, asInternal, unlessInternal("false"), "funnel"},
 		{Changes, nothing, nil, "proxy-class proxy-group hostname"},
 	},
 }

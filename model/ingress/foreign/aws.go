@@ -17,10 +17,10 @@ var awsALB = controller{
 		// auth-type is none, cognito or oidc, and with any other the Ingress is not served:
 		// pkg/ingress/auth_config_builder.go.
 		{Restricts, asSignIn, &judgement{"unless it is empty or none", func(u use) Effect {
-			return unless(u.value == "" || u.value == "none", Restricts)
+			return harmlessIf(u.value == "" || u.value == "none", Restricts)
 		}}, "auth-type"},
 		{Restricts, asSignIn, conditional, "jwt-validation"},
-		{Restricts, asSignIn, beside("auth-type", func(value string) bool {
+		{Restricts, asSignIn, dependingOn("auth-type", func(value string) bool {
 			return value == "none"
 		}), `auth-idp-cognito auth-idp-oidc auth-on-unauthenticated-request auth-scope
 			auth-session-cookie auth-session-timeout`},
@@ -29,7 +29,7 @@ var awsALB = controller{
 		{Restricts, asWebACL, guardedBy, "wafv2-acl-arn wafv2-acl-name waf-acl-id web-acl-id"},
 		{Restricts, asMutual, albMutual, "mutual-authentication"},
 		{Restricts, asWhen, conditional, "conditions.*"},
-		{Restricts, asInternal, private("internal"), "scheme"},
+		{Restricts, asInternal, unlessInternal("internal"), "scheme"},
 		{Restricts, asPorts, albListens, "listen-ports"},
 		{Restricts, asCertificate, albCertificate, "certificate-arn"},
 
@@ -68,7 +68,7 @@ var awsALB = controller{
 
 		// Of Alibaba Cloud besides.
 		{Restricts, asWebRule, unlessOff, "traffic-limit-qps traffic-limit-ip-qps"},
-		{Restricts, asInternal, private("intranet"), "address-type"},
+		{Restricts, asInternal, unlessInternal("intranet"), "address-type"},
 		{Restricts, asWhen, nil, "canary-by-header canary-by-header-value canary-by-cookie"},
 		{Changes, asWeights, switched, "canary canary-weight"},
 		{Changes, nothing, nil, "load-balancer-id load-balancer-edition vswitch-ids zone-mappings charge-type overwrite-listener http2-enabled backend-keepalive"},

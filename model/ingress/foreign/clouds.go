@@ -17,7 +17,7 @@ var ibm = controller{
 		{Restricts, nothing, nil, "location-modifier location-snippets server-snippets"},
 		{Restricts, asInternal, &judgement{"if it names a private ALB, and the load balancer faces the " +
 			"internet here", func(u use) Effect {
-			return unless(u.value == "" || u.served.Internal, Restricts)
+			return harmlessIf(u.value == "" || u.served.Internal, Restricts)
 		}}, "alb-id"},
 		{Changes, asSecureRedirect, nil, "redirect-to-https"},
 		{Changes, asRewrite, nil, "rewrite-path"},
@@ -94,10 +94,10 @@ var yandex = controller{
 	},
 }
 
-// huaweiSettings are those of the ELB Ingress controller of Huawei Cloud, under kubernetes.io:
-// support.huaweicloud.com/usermanual-cce/cce_10_0695.html and cce_10_0832.html.
+// huaweiSettings has the settings of the ELB Ingress controller of Huawei Cloud, under
+// kubernetes.io: support.huaweicloud.com/usermanual-cce/cce_10_0695.html and cce_10_0832.html.
 var huaweiSettings = []settings{
-	{Restricts, asWebRule, beside("elb.acl-status", off), "elb.acl-id elb.acl-type elb.acl-*"},
+	{Restricts, asWebRule, dependingOn("elb.acl-status", off), "elb.acl-id elb.acl-type elb.acl-*"},
 	{Restricts, asWebRule, unlessOff, "elb.acl-status"},
 	{Restricts, asMutual, nil, "elb.client-ca-cert elb.tls-client-ca*"},
 	{Restricts, asWhen, conditional, "elb.conditions.*"},
@@ -125,11 +125,11 @@ var tencent = controller{
 	},
 }
 
-// tencentSettings are those under kubernetes.io.
+// tencentSettings has the settings of Tencent Cloud under kubernetes.io.
 var tencentSettings = []settings{
 	{Restricts, asInternal, &judgement{"if the load balancer faces the internet here",
 		func(u use) Effect {
-			return unless(u.value == "" || u.served.Internal, Restricts)
+			return harmlessIf(u.value == "" || u.served.Internal, Restricts)
 		}}, "ingress.subnetid"},
 	{Changes, nothing, nil, "ingress.existlbid ingress.qcloud-loadbalance-id " +
 		"ingress.extensiveparameters ingress.http-rules ingress.https-rules ingress.rule-mix " +
@@ -141,7 +141,7 @@ var volcengine = controller{
 	prefixes: []string{"ingress.vke.volcengine.com"},
 	sources:  []string{"volcengine.com/docs/6460/132415"},
 	settings: []settings{
-		{Restricts, asInternal, private("private"), "loadbalancer-network-type"},
+		{Restricts, asInternal, unlessInternal("private"), "loadbalancer-network-type"},
 		{Changes, asPorts, nil, "loadbalancer-port loadbalancer-protocol"},
 		{Changes, asTargetAttributes, nil, "loadbalancer-scheduler"},
 		{Changes, asProtocol, nil, "loadbalancer-backend-protocol"},
@@ -162,7 +162,7 @@ var azure = controller{
 	settings: []settings{
 		{Restricts, asWebACL, policed, "waf-policy-for-path"},
 		{Restricts, asMutual, nil, "appgw-ssl-profile"},
-		{Restricts, asInternal, private("true"), "use-private-ip"},
+		{Restricts, asInternal, unlessInternal("true"), "use-private-ip"},
 		{Changes, asSecureRedirect, switched, "ssl-redirect"},
 		{Changes, asTLS, nil, "appgw-ssl-certificate"},
 		{Changes, asPorts, nil, "override-frontend-port"},
@@ -198,7 +198,7 @@ var google = controller{
 	settings: []settings{
 		// A BackendConfig can have Identity-Aware Proxy, and a security policy of Cloud Armor.
 		{Restricts, asSignIn, conditional, "backend-config"},
-		{Restricts, asInternal, private("internal"), "load-balancer-type"},
+		{Restricts, asInternal, unlessInternal("internal"), "load-balancer-type"},
 		{Changes, asSecureRedirect, nil, "v1beta1.frontendconfig"}, // redirects to HTTPS, and SSL policies
 		{Changes, asTLS, nil, "managed-certificates pre-shared-cert"},
 		{Changes, asRewrite, nil, "path-prefix-rewrite"},

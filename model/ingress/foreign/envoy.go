@@ -93,11 +93,11 @@ var pomerium = controller{
 	},
 }
 
-// guardedByPomerium are all settings of an Ingress that Pomerium serves: it lets requests in only
-// if a policy says so, wherever that policy stands, or the Ingress is public.
+// guardedByPomerium has the settings of Pomerium: all restrict, as it admits requests only by a
+// policy, which may be elsewhere, unless the Ingress is public.
 var (
 	guardedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true",
-		func(u use) Effect { return unless(u.public(), Restricts) }}
+		func(u use) Effect { return harmlessIf(u.public(), Restricts) }}
 	changedByPomerium = &judgement{"unless allow_public_unauthenticated_access is true; then it is " +
 		"a change", func(u use) Effect {
 		if u.public() {

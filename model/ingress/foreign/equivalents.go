@@ -1,17 +1,17 @@
 package foreign
 
-// This file lists the annotations and fields of Fairlead that do the same as those of others.
+// This file lists the annotations and fields of Fairlead that are equivalent to those of others.
 
 // An equivalent is a setting of Fairlead.
 type equivalent struct {
-	name       string // "" if nothing does the same
+	name       string // "" if there is none
 	of         string // the kind of object that it is a field of; "" for an annotation
-	or         string // a further way to say it
-	annotation string // the annotation, where it says the same and nothing is left to tell
+	or         string // an alternative
+	annotation string // an annotation that fully replaces the other one
 	example    string
 }
 
-// String is the equivalent in a message.
+// String returns the equivalent for a message.
 func (e equivalent) String() string {
 	switch {
 	case e.name == "":
@@ -27,13 +27,13 @@ const (
 	theClass = "the class"
 )
 
-// annotated is an annotation of Fairlead.
+// annotated returns an annotation of Fairlead as an equivalent.
 func annotated(name, value string) equivalent {
 	name = "fairlead.dev/" + name
 	return equivalent{name: name, annotation: name, example: name + ": " + value}
 }
 
-// annotatedOr is an annotation of Fairlead that has a field of the class beside it.
+// annotatedOr returns an annotation of Fairlead, with a field of the class as the alternative.
 func annotatedOr(name, value, field string) equivalent {
 	e := annotated(name, value)
 	e.or = ", or " + field + " of the class"

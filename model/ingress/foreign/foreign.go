@@ -1,6 +1,6 @@
-// Package foreign says what the annotations of other Ingress controllers mean. Fairlead does not
-// read them. An Ingress without an annotation that restricts access would expose more than
-// its author asked for, so Fairlead has to know these.
+// Package foreign has the effects of annotations of other Ingress controllers, which Fairlead does
+// not follow. An Ingress without the effect of an annotation that restricts access would expose
+// more than its author wants, so Fairlead has to know these.
 //
 // The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go,
 // clouds.go ...), and functions that look annotations up in it. Each entry names the documents that
@@ -15,29 +15,29 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// A Setting is what one annotation of another controller does on an object.
+// A Setting is the effect of one annotation of another controller on an object.
 type Setting struct {
 	Prefix     string // the part of the key before the slash
-	Name       string // the part of the key behind it
+	Name       string // the part of the key after it
 	Controller string // the controllers that the prefix belongs to
 	Effect     Effect // Changes or Restricts
-	// Instead is the setting of Fairlead that does the same; "" if there is none.
+	// Instead is the equivalent setting of Fairlead; "" if there is none.
 	Instead string
-	// Known says that the name is in the table. Meant is the name in the table that restricts and that
-	// an unknown one resembles.
+	// Known: the name is in the table. Meant is the restricting name in the table that an unknown one
+	// resembles.
 	Known bool
 	Meant string
-	// More is of how many annotations that are not looked up the setting is the first: any of them may
-	// restrict, so it does. It is 0 for all others.
+	// More is the number of annotations that were not looked up, if the setting is the first of these:
+	// any of them may restrict, so it does. It is 0 for all others.
 	More int
 
-	key string // the annotation as it is written
+	key string // the annotation in its original spelling
 }
 
-// Key is the name of the annotation.
+// Key returns the name of the annotation.
 func (s Setting) Key() string { return s.key }
 
-// OnIngress are the settings of the annotations of an Ingress, sorted by key, without harmless
+// OnIngress returns the settings of the annotations of an Ingress, sorted by key, without harmless
 // ones.
 func OnIngress(annotations map[string]string, as Served) []Setting {
 	return read(annotations, len(annotations), func(*controller, string) bool {
@@ -45,25 +45,26 @@ func OnIngress(annotations map[string]string, as Served) []Setting {
 	}).Settings(as)
 }
 
-// MostOnService is how many annotations of other controllers are looked up on a Service. It may
-// have thousands, and thousands of Ingresses may name it.
+// MostOnService is the most annotations of other controllers that are looked up on a Service. It
+// may have thousands, and thousands of Ingresses may name it.
 const MostOnService = 200
 
-// Annotations are those of an object that other controllers read there, looked up: what they do
-// depends on how it is served.
+// Annotations holds an object's annotations of other controllers with their rows. Their effects
+// depend on how the object is served.
 type Annotations struct {
 	all  map[string]string
-	rows []looked
-	more []looked // what is beyond the most, at most one
-	rest int      // how many these are
+	rows []lookedUp
+	more []lookedUp // the first annotation beyond the limit, if any
+	rest int        // number of annotations beyond the limit
 }
 
-// OfService are the annotations of a Service that Ingress controllers read there.
+// OfService returns the annotations of a Service that Ingress controllers read there.
 func OfService(annotations map[string]string) *Annotations {
 	return read(annotations, MostOnService, (*controller).readsOnServices)
 }
 
-// OnService are the settings of the annotations of a Service that Ingress controllers read there.
+// OnService returns the settings of the annotations of a Service that Ingress controllers read
+// there.
 func OnService(annotations map[string]string, as Served) []Setting {
 	return OfService(annotations).Settings(as)
 }
@@ -79,7 +80,7 @@ func read(annotations map[string]string, most int,
 			a.rows = append(a.rows, c.lookUp(key, prefix, name, annotations[key]))
 		default:
 			if a.rest++; a.rest == 1 {
-				a.more = append(a.more, looked{controller: c, key: key, prefix: prefix, name: name})
+				a.more = append(a.more, lookedUp{controller: c, key: key, prefix: prefix, name: name})
 			}
 		}
 	}
@@ -90,7 +91,7 @@ func read(annotations map[string]string, most int,
 func (a *Annotations) Settings(as Served) []Setting {
 	var out []Setting
 	for _, l := range a.rows {
-		if s := l.setting(l.used(l.key, l.prefix, l.name, a.all, as)); s.Effect != Harmless {
+		if s := l.setting(l.useOf(l.key, l.prefix, l.name, a.all, as)); s.Effect != Harmless {
 			out = append(out, s)
 		}
 	}
@@ -103,8 +104,8 @@ func (a *Annotations) Settings(as Served) []Setting {
 	return out
 }
 
-// Matters reports whether an annotation is one of another controller that is not always harmless: a
-// change of it can change what the owner of the object is told.
+// Matters reports whether an annotation belongs to another controller and is not always harmless: a
+// change of it can change diagnostics.
 func Matters(key string) bool {
 	c, _, name := controllerOf(key)
 	if c == nil {
@@ -114,18 +115,18 @@ func Matters(key string) bool {
 	return r == nil && !c.others || r != nil && (r.effect != Harmless || r.judge != nil)
 }
 
-// Restricting reports whether an annotation with a value can restrict, whatever Fairlead serves.
+// Restricting reports whether an annotation with its value can restrict anything that Fairlead may
+// serve.
 func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
-	// Nothing is exposed more widely than this.
+	// This is the widest exposure.
 	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}, Wider: true}
 	return c != nil && c.lookUp(key, prefix, name,
-		annotations[key]).setting(c.used(key, prefix, name, annotations, widest)).Effect == Restricts
+		annotations[key]).setting(c.useOf(key, prefix, name, annotations, widest)).Effect == Restricts
 }
 
-// Find is what an annotation of any other controller by this name does, if there is one: the one of
-// the controller that comes first in the table. Patterns count where they restrict, after the
-// names.
+// Find returns the setting for a name without prefix, from the first controller in the table that
+// has it. Patterns come after names, and only if they restrict.
 func Find(name string) (Setting, bool) {
 	for _, c := range controllers {
 		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
@@ -144,31 +145,31 @@ func Find(name string) (Setting, bool) {
 	return Setting{}, false
 }
 
-// A looked is an annotation with what the table has for its name: its row, or else the row that was
-// meant, or whether it sounds as if it restricted.
-type looked struct {
+// A lookedUp is an annotation with the row of its name, or else the row that was meant, or whether
+// its words look restrictive.
+type lookedUp struct {
 	*controller
 
 	key, prefix, name string
 	row, meant        *row
-	sounds, hides     bool // it restricts, or it does where the load balancer faces the internet
+	sounds, hides     bool // its words restrict: always, or on an internet-facing load balancer
 }
 
 // lookUp looks up an annotation with a value.
-func (c *controller) lookUp(key, prefix, name, value string) looked {
-	l := looked{
+func (c *controller) lookUp(key, prefix, name, value string) lookedUp {
+	l := lookedUp{
 		controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name)),
 	}
 	if l.row == nil && !c.others || l.row != nil && l.row.judge == byItsName {
-		l.meant = c.meant(name)
-		l.sounds = l.meant == nil && SoundsRestricting(name, value)
-		l.hides = l.meant == nil && SoundsInternal(name, value)
+		l.meant = c.resemblingRow(name)
+		l.sounds = l.meant == nil && LooksRestrictive(name, value)
+		l.hides = l.meant == nil && LooksInternal(name, value)
 	}
 	return l
 }
 
-// setting returns the effect of the annotation.
-func (l looked) setting(u use) Setting {
+// setting returns the setting of the annotation.
+func (l lookedUp) setting(u use) Setting {
 	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
 	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds ||
 		l.hides && !u.served.Internal
@@ -189,9 +190,9 @@ func (l looked) setting(u use) Setting {
 	return s
 }
 
-// meant is the row that restricts and that a name resembles, or nil.
-func (c *controller) meant(name string) *row {
-	squeezed := spelling.Squeezed(name)
+// resemblingRow returns the restricting row that a name resembles, or nil.
+func (c *controller) resemblingRow(name string) *row {
+	squeezed := spelling.Squeeze(name)
 	for _, patterns := range []bool{false, true} {
 		for i := range c.rows {
 			if r := &c.rows[i]; r.effect == Restricts && r.pattern() == patterns &&
@@ -203,8 +204,8 @@ func (c *controller) meant(name string) *row {
 	return nil
 }
 
-// resembledBy reports whether a name is the row's, misspelt. Of a pattern its beginning is compared
-// with as many words of the name.
+// resembledBy reports whether a name is a misspelling of the row's. The beginning of a pattern is
+// compared with as many words of the name.
 func (r *row) resembledBy(name, squeezed string) bool {
 	if !r.pattern() {
 		return spelling.Resembles(squeezed, r.squeezed)
@@ -215,15 +216,15 @@ func (r *row) resembledBy(name, squeezed string) bool {
 		return false
 	}
 	at := 0
-	for range len(strings.FieldsFunc(start, parts)) {
-		next := strings.IndexFunc(name[at:], parts)
+	for range len(strings.FieldsFunc(start, isSeparator)) {
+		next := strings.IndexFunc(name[at:], isSeparator)
 		if next < 0 {
 			return false
 		}
 		at += next + 1
 	}
-	return spelling.Resembles(spelling.Squeezed(name[:at]), spelling.Squeezed(end))
+	return spelling.Resembles(spelling.Squeeze(name[:at]), spelling.Squeeze(end))
 }
 
-// parts reports whether a character stands between words of a name.
-func parts(r rune) bool { return r == '.' || r == '-' || r == '_' }
+// isSeparator reports whether a character separates words of a name.
+func isSeparator(r rune) bool { return r == '.' || r == '-' || r == '_' }

@@ -90,7 +90,8 @@ var apisix = controller{
 	},
 }
 
-// higressSettings are those that Higress has besides those of ingress-nginx, or reads otherwise.
+// higressSettings has the settings that Higress adds to those of ingress-nginx, or reads in another
+// way.
 var higressSettings = []settings{
 	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
 	{Restricts, asWebRule, nil, "blacklist-source-range domain-blacklist-source-range"},

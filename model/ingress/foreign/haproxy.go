@@ -71,7 +71,7 @@ var haproxyIngressSettings = []settings{
 	{Changes, asSecureRedirect, nil, "ssl-redirect-code"},
 	{Changes, asRedirect, nil, "app-root redirect-from redirect-from-regex redirect-from-code redirect-to redirect-to-code"},
 	{Changes, asRewrite, nil, "rewrite-target"},
-	{Restricts, asExact, exactly("exact"), "path-type"},
+	{Restricts, asExact, exactPaths("exact"), "path-type"},
 	{Changes, asRegex, nil, "path-type-order"},
 	{Changes, asRules, nil, "server-alias server-alias-regex"},
 	{Changes, asWeights, nil, "blue-green-balance blue-green-cookie blue-green-deploy blue-green-header blue-green-mode initial-weight"},
@@ -120,7 +120,7 @@ var openshift = controller{
 	settings: []settings{
 		{Restricts, asInbound, allowedRanges, "ip_whitelist ip_allowlist"},
 		{Restricts, asWebRule, unlessOff, "rate-limit-connections rate-limit-connections.*"},
-		{Restricts, asSecurePorts, onlySecure("if it is edge, reencrypt or passthrough", valued("edge", "reencrypt", "passthrough")), "termination"},
+		{Restricts, asSecurePorts, onlySecure("if it is edge, reencrypt or passthrough", hasValue("edge", "reencrypt", "passthrough")), "termination"},
 		{Changes, nothing, nil, "destination-ca-certificate-secret"},
 		{Changes, asRewrite, nil, "rewrite-target"},
 		{Changes, asListener, nil, "hsts_header"},
@@ -133,7 +133,7 @@ var openshift = controller{
 	},
 }
 
-// voyagerSettings are those of Voyager under ingress.kubernetes.io as well.
+// voyagerSettings has the settings that Voyager also has under ingress.kubernetes.io.
 var voyagerSettings = []settings{
 	{Restricts, asSignIn, nil, "auth-type auth-realm auth-secret auth-tls-secret auth-tls-verify-client auth-tls-error-page oauth"},
 	{Restricts, asInbound, allowedRanges, "whitelist-source-range"},

@@ -4,7 +4,7 @@ import "slices"
 
 // This file has the annotations under prefixes that many programs share.
 
-// kubernetes are those under kubernetes.io. The class is read by Fairlead too.
+// kubernetes has the annotations under kubernetes.io. Fairlead reads the class, too.
 var kubernetes = controller{
 	name:     "the GKE Ingress controller, Contour, and the controllers of Huawei and Tencent Cloud",
 	prefixes: []string{"kubernetes.io"},
@@ -23,8 +23,8 @@ var kubernetes = controller{
 	}, huaweiSettings, tencentSettings),
 }
 
-// olderControllers are those that have or had annotations under ingress.kubernetes.io. What
-// restricts for one of them counts.
+// olderControllers has the annotations under ingress.kubernetes.io, of several controllers. A name
+// restricts if it does for one of them.
 var olderControllers = controller{
 	name:       "older controllers: NGINX, HAProxy, Traefik 1, Voyager, Contour, Kong, F5, GKE",
 	prefixes:   []string{"ingress.kubernetes.io"},
@@ -39,8 +39,8 @@ var olderControllers = controller{
 		voyagerSettings),
 }
 
-// serviceLoadBalancers are those that are for Services of type LoadBalancer. On an Ingress they are
-// a mistake, or are handed on to such a Service by the controller.
+// serviceLoadBalancers has the annotations for Services of type LoadBalancer. On an Ingress they
+// are a mistake, or the controller copies them to such a Service.
 var serviceLoadBalancers = controller{
 	name: "controllers of Services of type LoadBalancer",
 	prefixes: []string{"service.beta.kubernetes.io", "service.kubernetes.io",
@@ -59,7 +59,7 @@ var serviceLoadBalancers = controller{
 		// cloud/annotations/annotations.go.
 		{Restricts, asInbound, nil, "do-loadbalancer-allow-rules do-loadbalancer-deny-rules linode-loadbalancer-firewall-acl linode-loadbalancer-firewall-id"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
-		{Restricts, asInternal, private("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal
+		{Restricts, asInternal, unlessInternal("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal
 			azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
 			aws-load-balancer-scheme gce-load-balancer-type`},
 		{Harmless, nothing, nil, "topology-mode topology-aware-hints backend-service firewall-rule* healthcheck tcp-forwarding-rule* udp-forwarding-rule* l3-forwarding-rule*"},

@@ -7,7 +7,7 @@ type Controller struct {
 	Name       string
 	Prefixes   []string
 	Sources    []string
-	OnServices string // the names that are looked at on Services, too; "" for none
+	OnServices string // the names that are also read on Services; "" for none
 	Rows       []Row
 }
 
@@ -15,12 +15,12 @@ type Controller struct {
 type Row struct {
 	Name    string
 	Effect  Effect
-	When    string // in which case it has the effect; "" for always
+	When    string // the case in which it has the effect; "" for always
 	Instead string
 	Example string
 }
 
-// Controllers is the table.
+// Controllers returns the table.
 func Controllers() []Controller {
 	var out []Controller
 	for _, c := range controllers {
@@ -44,7 +44,7 @@ func Controllers() []Controller {
 	return out
 }
 
-// controllers are all, in the order of the reference.
+// controllers has all controllers, in the order of the reference.
 var controllers = indexed([]*controller{
 	&awsALB, &ingressNGINX, &nginxInc, &haproxyTechnologies, &haproxyIngress, &traefik, &kong, &google,
 	&azure, &contour, &ambassador, &apisix, &higress, &skipper, &openshift, &pomerium, &voyager,
@@ -53,7 +53,7 @@ var controllers = indexed([]*controller{
 	&olderControllers,
 })
 
-// byPrefix are the controllers by their prefixes. Several can have one.
+// byPrefix has the controllers by their prefixes.
 var byPrefix = func() map[string]*controller {
 	out := map[string]*controller{}
 	for _, c := range controllers {

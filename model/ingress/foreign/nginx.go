@@ -2,11 +2,10 @@ package foreign
 
 // This file has the annotations of ingress-nginx, and of the controller of NGINX.
 
-// nginxSettings are those of ingress-nginx, which others have taken over.
+// nginxSettings has the settings of ingress-nginx, which other controllers also have.
 var nginxSettings = []settings{
-	// An auth-type that is not basic or digest, and an auth-url that is none, keep everybody out,
-	// since the location is denied then: internal/ingress/annotations/auth/main.go, authreq/main.go
-	// and annotations.go.
+	// An auth-type other than basic or digest, and an invalid auth-url, deny the location to all
+	// clients: internal/ingress/annotations/auth/main.go, authreq/main.go and annotations.go.
 	{Restricts, asSignIn, nil, `auth-type auth-realm auth-secret auth-secret-type auth-url auth-signin
 		auth-signin-redirect-param auth-method auth-snippet auth-response-headers auth-request-redirect
 		auth-proxy-set-headers auth-cache-key auth-cache-duration`},
@@ -100,8 +99,8 @@ var nginxInc = controller{
 		{Changes, asSecureRedirect, switched, "redirect-to-https ssl-redirect"},
 		{Changes, asRedirect, nil, "app-root http-redirect-code"},
 		{Changes, asRewrite, nil, "rewrites rewrite-target"},
-		{Restricts, asExact, exactly("exact"), "path-regex"},
-		{Restricts, nothing, nil, "proxy-hide-headers"}, // from clients, of what pods answer with
+		{Restricts, asExact, exactPaths("exact"), "path-regex"},
+		{Restricts, nothing, nil, "proxy-hide-headers"}, // removes headers of responses
 		{Changes, asProtocol, nil, "ssl-services"},
 		{Changes, asVersion, nil, "grpc-services"},
 		{Changes, nothing, nil, "websocket-services mergeable-ingress-type use-cluster-ip"},

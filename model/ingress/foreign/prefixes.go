@@ -4,9 +4,10 @@ import "strings"
 
 // This file finds the controller of an annotation by its prefix.
 
-// beneath is the controller of a prefix that a prefix is a subdomain of, as custom.nginx.org is of
-// nginx.org; nil for none. Prefixes of Kubernetes' own domain are looked up in all tables instead.
-func beneath(prefix string) *controller {
+// controllerOfParentDomain returns the controller whose prefix is a parent domain of a prefix, as
+// nginx.org is of custom.nginx.org; nil for none. Subdomains of kubernetes.io are looked up in all
+// tables instead.
+func controllerOfParentDomain(prefix string) *controller {
 	for rest := prefix; ; {
 		_, parent, found := strings.Cut(rest, ".")
 		if !found {
@@ -19,17 +20,17 @@ func beneath(prefix string) *controller {
 	}
 }
 
-// controllerOf is the controller that an annotation is for, with the parts of its key; nil if it is
-// none of an Ingress controller.
+// controllerOf returns the controller of an annotation, with the parts of its key; nil if no
+// Ingress controller is known for it.
 func controllerOf(key string) (c *controller, prefix, name string) {
 	prefix, name, found := strings.Cut(key, "/")
 	if !found {
-		prefix, name = unslashed(key)
+		prefix, name = splitWithoutSlash(key)
 	}
 	lower := strings.ToLower(name)
 	c = byPrefix[strings.ToLower(prefix)]
 	if c == nil {
-		c = beneath(strings.ToLower(prefix))
+		c = controllerOfParentDomain(strings.ToLower(prefix))
 	}
 	if c == nil || c.others && c.find(lower) == nil {
 		if other := unlistedOf(strings.ToLower(prefix), lower); other != nil {
@@ -39,10 +40,9 @@ func controllerOf(key string) (c *controller, prefix, name string) {
 	return c, prefix, name
 }
 
-// unslashed are the prefix and the name of a key without a slash: a prefix of the table that
-// something other than a slash stands behind, or a key that a controller reads so. The names are ""
-// for all others.
-func unslashed(key string) (prefix, name string) {
+// splitWithoutSlash splits a key that has '.', '-' or '_' after a known prefix, or that a
+// controller reads without a slash. It returns "" for all others.
+func splitWithoutSlash(key string) (prefix, name string) {
 	lower := strings.ToLower(key)
 	if as := withoutSlash[lower]; as != "" {
 		prefix, name, _ = strings.Cut(as, "/")
@@ -57,7 +57,7 @@ func unslashed(key string) (prefix, name string) {
 	return prefix, name
 }
 
-// withoutSlash are the keys that controllers read without a slash: the Kong Ingress Controller
+// withoutSlash has the keys that controllers read without a slash: the Kong Ingress Controller
 // before 0.8, docs/references/annotations.md.
 var withoutSlash = map[string]string{
 	"plugins.konghq.com": "konghq.com/plugins", "configuration.konghq.com": "konghq.com/override",

@@ -13,7 +13,7 @@ var skipper = controller{
 		{Restricts, asWhen, nil, "skipper-predicate"},
 		{Restricts, asSignIn, nil, "skipper-filter skipper-routes"},
 		{Restricts, asWebRule, nil, "ratelimit"},
-		{Restricts, asInternal, private("internal"), "aws-load-balancer-scheme"},
+		{Restricts, asInternal, unlessInternal("internal"), "aws-load-balancer-scheme"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-group"},
 		{Restricts, asWebACL, guardedBy, "aws-waf-web-acl-id"},
 		{Changes, asWeights, nil, "backend-weights"},

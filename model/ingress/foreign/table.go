@@ -9,60 +9,57 @@ import (
 
 // This file has the types of the table, and finds the row of an annotation.
 
-// A controller is the annotations of one prefix or several.
+// A controller has the annotations of one or several prefixes.
 type controller struct {
 	name     string
 	prefixes []string
 	sources  []string // the documents and files that the annotations are taken from
-	// onServices are the names that are read on Services, too, separated by spaces, with a star as in
+	// onServices has the names that are also read on Services, separated by spaces, with a star as in
 	// settings; "" for none.
 	onServices string
-	// others says that many kinds of programs use the prefixes, so that a name that is not in the
-	// table is none of the controller's.
+	// others: other programs use the prefixes, too, so a name that is not in the table may be theirs.
 	others   bool
 	settings []settings
-	// stem is what all names begin with, where the names of another annotation are looked up behind
-	// it; "" for nothing.
+	// stem is the beginning of all names, after which names of other controllers are looked up; "" for
+	// none.
 	stem string
 
-	// Made of settings: the rows in the order of their names, and where each is.
+	// These are made from settings: the rows in the order of their names, and by name.
 	rows  []row
 	named map[string]*row
 }
 
-// settings are annotations that do the same.
+// settings has annotations with the same effect.
 type settings struct {
 	effect  Effect
 	instead equivalent
-	// judge is the effect where the value matters. Nil: it is effect, unless the value is empty. A
-	// value such as none or off can be the name of a Secret or of a policy, or is refused by the
-	// controller.
+	// judge decides the effect by the value. If it is nil, the effect is effect, unless the value is
+	// empty: a value such as none or off can be the name of a Secret or of a policy, or the controller
+	// refuses it.
 	judge *judgement
-	// names are what stands behind the prefix, separated by spaces. One that ends with a star stands
-	// for all names that begin so.
+	// names has the names after the prefix, separated by spaces. A star at the end matches any rest.
 	names string
 }
 
-// A judgement is how a value decides what an annotation does.
+// A judgement decides the effect of an annotation by its value.
 type judgement struct {
-	says string // in which case it does something, for the reference
+	says string // the case in which it has the effect, for the reference
 	of   func(use) Effect
 }
 
 // A use is an annotation on an object.
 type use struct {
 	value       string
-	stem        string            // what stands before the name
+	stem        string            // the text before the name
 	annotations map[string]string // all of the object
 	served      Served
 }
 
-// sibling is the value of another annotation of the same prefix; "" for none.
+// sibling returns the value of another annotation with the same prefix; "" for none.
 func (u use) sibling(name string) string { return u.annotations[u.stem+name] }
 
-// used is an annotation of the controller on an object. What others it looks at beside have a
-// slash.
-func (c *controller) used(key, prefix, name string, annotations map[string]string, as Served) use {
+// useOf returns an annotation of the controller on an object. Its siblings are read with a slash.
+func (c *controller) useOf(key, prefix, name string, annotations map[string]string, as Served) use {
 	return use{annotations[key], prefix + "/" + name[:min(len(c.stem), len(name))], annotations, as}
 }
 
@@ -74,7 +71,7 @@ type row struct {
 	judge          *judgement
 }
 
-// pattern reports whether the row is about all names that begin like it.
+// pattern reports whether the row matches all names with its beginning.
 func (r *row) pattern() bool { return strings.HasSuffix(r.name, "*") }
 
 // effectOf returns the effect of the annotation with a value.
@@ -87,7 +84,7 @@ func (r *row) effectOf(u use) Effect {
 		effect = Harmless
 	}
 	if _, said := u.served.Annotations[r.instead.annotation]; said && effect == Changes {
-		return Harmless // the author has said the same to Fairlead
+		return Harmless // the Ingress has the equivalent annotation of Fairlead
 	}
 	return effect
 }
@@ -103,8 +100,8 @@ func (c *controller) readsOnServices(name string) bool {
 	return false
 }
 
-// find is the row of a name, or nil. A row of the name itself goes before patterns, and of these
-// the longest.
+// find returns the row of a name, or nil. A row of the exact name precedes patterns, and longer
+// patterns precede shorter ones.
 func (c *controller) find(name string) *row {
 	if r := c.named[name]; r != nil {
 		return r
@@ -120,14 +117,14 @@ func (c *controller) find(name string) *row {
 	return found
 }
 
-// indexed completes controllers. Of two rows of one name the one that restricts more counts, so
-// that a prefix that several controllers share can be made of the settings of each.
+// indexed completes controllers. Of two rows with one name the more restrictive counts, so that the
+// settings of several controllers with one prefix can be combined.
 func indexed(all []*controller) []*controller {
 	for _, c := range all {
 		seen := map[string]int{}
 		for _, s := range c.settings {
 			for name := range strings.FieldsSeq(s.names) {
-				r := row{name, spelling.Squeezed(name), s.effect, s.instead, s.judge}
+				r := row{name, spelling.Squeeze(name), s.effect, s.instead, s.judge}
 				if at, twice := seen[name]; !twice {
 					seen[name] = len(c.rows)
 					c.rows = append(c.rows, r)

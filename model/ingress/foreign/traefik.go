@@ -4,8 +4,8 @@ import "strings"
 
 // This file has the annotations of Traefik, version 1 included.
 
-// traefikEntryPoints are judged by the names that Traefik's documents give to entry points: web and
-// http are those without TLS, websecure and https those with TLS.
+// traefikEntryPoints uses the names of entry points in Traefik's documents: web and http have no
+// TLS, websecure and https have TLS.
 var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ingress is served " +
 	"on an HTTP port here; if one is called internal or private, or none has a name of these, and " +
 	"the load balancer faces the internet here; otherwise others are a change",
@@ -29,15 +29,15 @@ var traefikEntryPoints = &judgement{"if they are websecure or https, and the Ing
 		}
 		switch {
 		case private:
-			return unless(u.served.Internal, Restricts)
+			return harmlessIf(u.served.Internal, Restricts)
 		case !plain && u.served.plain(), !known && !u.served.Internal:
 			return Restricts
 		default:
-			return unless(!unknown, Changes)
+			return harmlessIf(!unknown, Changes)
 		}
 	}}
 
-// traefik1Settings are those of Traefik 1, with the prefix of their own and with
+// traefik1Settings has the settings of Traefik 1, under its own prefix and under
 // ingress.kubernetes.io.
 var traefik1Settings = []settings{
 	{Restricts, asSignIn, nil, "auth-type auth-secret auth-remove-header auth-url auth-tls-secret auth-realm auth-response-headers"},
@@ -50,9 +50,9 @@ var traefik1Settings = []settings{
 	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
 	{Changes, asRedirect, nil, "redirect-entry-point redirect-permanent redirect-regex redirect-replacement app-root"},
 	{Changes, asRewrite, nil, "rewrite-target request-modifier"},
-	// Path and PathStrip match a path alone, and the others what begins with it:
+	// Path and PathStrip match exact paths, and the others match prefixes:
 	// docs/configuration/backends/kubernetes.md.
-	{Restricts, asExact, exactly("path", "pathstrip"), "rule-type"},
+	{Restricts, asExact, exactPaths("path", "pathstrip"), "rule-type"},
 	{Restricts, asSecurePorts, traefikEntryPoints, "frontend-entry-points"},
 	{Changes, asWeights, nil, "service-weights"},
 	{Changes, asSticky, nil, "affinity session-cookie-name sticky"},
@@ -85,9 +85,9 @@ var traefik = controller{
 		{Restricts, asSecurePorts, onlySecure("if it is true or empty", func(u use) bool { return u.value == "" || isBool(true)(u) }), "router.tls"},
 		{Restricts, asMutual, nil, "router.tls.options"},
 		{Restricts, asSecurePorts, onlySecure("if it is there", func(use) bool { return true }), "router.tls.certresolver router.tls.domains.*"},
-		// With Path a path of type ImplementationSpecific is matched alone:
+		// With Path, a path of type ImplementationSpecific is exact:
 		// pkg/provider/kubernetes/ingress/kubernetes.go, loadRouter.
-		{Restricts, asExact, exactly("path"), "router.pathmatcher"},
+		{Restricts, asExact, exactPaths("path"), "router.pathmatcher"},
 		{Changes, asRegex, nil, "router.rulesyntax"},
 		{Changes, nothing, nil, "router.priority"},
 		{Changes, asSticky, nil, "service.sticky service.sticky.*"},

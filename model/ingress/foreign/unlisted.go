@@ -7,19 +7,18 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file is about annotations that no controller of the table has, and that are plainly meant
-// for an Ingress controller: because of the prefix, or of a name that only Ingress controllers
-// have. Their names are looked up in the tables of all controllers.
+// This file finds annotations of unknown prefixes that are clearly for an Ingress controller, by
+// the prefix, or by a name that only Ingress controllers have. Their names are looked up in the
+// tables of all controllers.
 
-// unlisted are the names of all controllers.
+// unlisted has the names of all controllers.
 var unlisted = unlistedController("")
 
-// unlistedUnderKubernetes are the same behind kubernetes.io/ingress., as GKE writes its own.
+// unlistedUnderKubernetes has the same names after kubernetes.io/ingress., as GKE writes its own.
 var unlistedUnderKubernetes = unlistedController("ingress.")
 
-// unlistedController has the rows of all controllers, those that restrict going first. Those of
-// Pomerium are left out: there all annotations restrict, since without one no request is let in. Of
-// patterns it has those that restrict.
+// unlistedController returns the rows of all controllers, restricting ones first. It leaves out
+// those of Pomerium, whose annotations all restrict, and patterns that do not restrict.
 func unlistedController(stem string) *controller {
 	c := &controller{name: "a controller that is not known", stem: stem, onServices: "*"}
 	for _, other := range controllers {
@@ -42,15 +41,15 @@ func unlistedController(stem string) *controller {
 	return indexed([]*controller{c})[0]
 }
 
-// unlistedOf is the controller for a prefix and a name in lower case that no controller of the
-// table has; nil if they are not meant for an Ingress controller.
+// unlistedOf returns the controller for a prefix and a name, in lower case, that are not in the
+// table; nil if they are not for an Ingress controller.
 func unlistedOf(prefix, name string) *controller {
 	labels := strings.Split(prefix, ".")
 	switch {
 	case prefix == "kubernetes.io" && strings.HasPrefix(name, unlistedUnderKubernetes.stem):
 		return unlistedUnderKubernetes
 	case strings.Contains(prefix, "fairlead") || spelling.Within(prefix, "fairlead.dev", 2):
-		return nil // they are meant as Fairlead's own
+		return nil // it is a misspelling of Fairlead's prefix
 	case slices.Contains(labels, "ingress") && slices.Contains(labels, "kubernetes"):
 		return unlisted
 	case strings.Contains(prefix, "ingress"):
@@ -61,8 +60,8 @@ func unlistedOf(prefix, name string) *controller {
 	return nil
 }
 
-// guardingNames are the names of all controllers, of which only those count that restrict: the
-// prefix tells less of what they are for.
+// guardingNames has the restricting names of all controllers, for prefixes that may belong to other
+// programs.
 var guardingNames = func() *controller {
 	c := unlistedController("")
 	c.others = true
@@ -76,8 +75,8 @@ var guardingNames = func() *controller {
 	return c
 }()
 
-// distinctive are the names that restrict and that are known well enough to mean the same under any
-// prefix.
+// distinctive has the restricting names that are well known enough to have the same meaning under
+// any prefix.
 var distinctive = func() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range slices.Concat(nginxSettings, haproxyIngressSettings, haproxyTechnologiesSettings,

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// This file judges annotations by their values, where these decide whether anything is asked for.
+// This file decides the effects of annotations by their values.
 
-// off reports whether a value asks for nothing.
+// off reports whether a value switches a setting off.
 func off(value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "", "false", "off", "no", "none", "0", "disable", "disabled":
@@ -19,49 +19,50 @@ func off(value string) bool {
 	return false
 }
 
-func unless(harmless bool, effect Effect) Effect {
+func harmlessIf(harmless bool, effect Effect) Effect {
 	if harmless {
 		return Harmless
 	}
 	return effect
 }
 
-// switched are settings that change something where they are switched on.
+// switched is for settings that change answers if they are on.
 var switched = &judgement{"unless it is off", func(u use) Effect {
-	return unless(off(u.value), Changes)
+	return harmlessIf(off(u.value), Changes)
 }}
 
-// unlessOff are settings that restrict where they are switched on: booleans, modes of which one is
-// off, and limits, of which 0 is none.
+// unlessOff is for settings that restrict if they are on: booleans, modes of which one is off, and
+// limits, of which 0 is none.
 var unlessOff = &judgement{"unless it is empty or off", func(u use) Effect {
-	return unless(off(u.value), Restricts)
+	return harmlessIf(off(u.value), Restricts)
 }}
 
-// byItsName are the names that are left of a prefix: what they do is not in the table.
+// byItsName is for the other names of a prefix, which are not in the table.
 var byItsName = &judgement{"unless it resembles a name that restricts, or a word of it says that " +
 	"it does; then it **restricts**", func(u use) Effect {
-	return unless(strings.TrimSpace(u.value) == "", Changes)
+	return harmlessIf(strings.TrimSpace(u.value) == "", Changes)
 }}
 
-// allowedRanges reads lists of clients that may connect.
+// allowedRanges is for lists of clients that may connect.
 var allowedRanges = &judgement{
 	"unless the list is empty, has everybody in it, or has all in it who may connect here",
 	func(u use) Effect { return u.allowing(u.value) },
 }
 
-// nginxRanges are those of ingress-nginx, which denies a location to everybody where the list is
-// empty or cannot be read: internal/ingress/annotations/ipallowlist/main.go.
+// nginxRanges is for the lists of ingress-nginx, which denies a location to all clients if the list
+// is empty or invalid: internal/ingress/annotations/ipallowlist/main.go.
 var nginxRanges = &judgement{
 	"unless the list has everybody in it, or all who may connect here",
 	func(u use) Effect {
-		return unless(strings.Trim(u.value, ", \t\n") != "" && u.allowing(u.value) == Harmless, Restricts)
+		listed := strings.Trim(u.value, ", \t\n") != ""
+		return harmlessIf(listed && u.allowing(u.value) == Harmless, Restricts)
 	},
 }
 
-// always are settings that restrict without a value, too.
+// always is for settings that restrict with any value, even none.
 var always = &judgement{"", func(use) Effect { return Restricts }}
 
-// albRanges are those of the AWS Load Balancer Controller, which admits clients of either list:
+// albRanges is for the AWS Load Balancer Controller, which admits clients of either list:
 // docs/guide/ingress/annotations.md, inbound-cidrs and security-group-prefix-lists.
 var albRanges = &judgement{
 	allowedRanges.says,
@@ -73,21 +74,21 @@ var albRanges = &judgement{
 
 // allowing returns the effect of a list of clients that may connect.
 func (u use) allowing(list string) Effect {
-	asked := listed(list)
+	asked := listEntries(list)
 	everybody := slices.Contains(asked, "0.0.0.0/0") && (slices.Contains(asked, "::/0") ||
 		!u.served.DualStack)
 	if slices.ContainsFunc(asked, func(entry string) bool { return !isSource(entry) }) {
-		return Restricts // what is not understood may exclude clients, as !10.0.0.0/8 does
+		return Restricts // an unknown entry may exclude clients, as !10.0.0.0/8 does
 	}
 	if len(asked) == 0 || everybody || len(u.served.Inbound) > 0 &&
-		!slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !within(s, asked) }) {
+		!slices.ContainsFunc(u.served.Inbound, func(s string) bool { return !isPartOf(s, asked) }) {
 		return Harmless
 	}
 	return Restricts
 }
 
-// listed are the entries of a list, however it is written.
-func listed(value string) []string {
+// listEntries returns the entries of a list, in any of its forms.
+func listEntries(value string) []string {
 	return strings.FieldsFunc(value, func(r rune) bool {
 		return r == ',' || r == ';' || r == ' ' || r == '\n' || r == '\t' || r == '"' ||
 			r == '[' || r == ']'
@@ -102,8 +103,8 @@ func isSource(entry string) bool {
 	return notRange == nil || notAddress == nil || strings.HasPrefix(entry, "pl-")
 }
 
-// within reports whether a range of addresses, or a list of them by name, is part of one of others.
-func within(source string, others []string) bool {
+// isPartOf reports whether an address range, or a prefix list by name, is part of one of others.
+func isPartOf(source string, others []string) bool {
 	if slices.Contains(others, source) {
 		return true
 	}
@@ -122,30 +123,30 @@ func (s Served) plain() bool {
 	return slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
 }
 
-// onlySecure are settings that leave no HTTP port where their value says so: requests would be
-// answered in the clear that their author wanted encrypted.
+// onlySecure is for settings that permit no HTTP port with some values: without them, requests
+// would be answered without encryption.
 func onlySecure(says string, of func(use) bool) *judgement {
 	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect {
-		return unless(!of(u) || !u.served.plain(), Restricts)
+		return harmlessIf(!of(u) || !u.served.plain(), Restricts)
 	}}
 }
 
-// valued are settings that keep to HTTPS with one of some values.
-func valued(values ...string) func(use) bool {
+// hasValue returns a function that reports whether the value is one of these.
+func hasValue(values ...string) func(use) bool {
 	return func(u use) bool {
 		return slices.Contains(values, strings.ToLower(strings.TrimSpace(u.value)))
 	}
 }
 
-// isBool are settings that keep to HTTPS with one of the values that strconv.ParseBool reads as
-// want. The controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE,
-// false, False. That is so in
+// isBool returns a function that reports whether strconv.ParseBool reads the value as want. The
+// controllers read their booleans with it: 1, t, T, TRUE, true, True, and 0, f, F, FALSE, false,
+// False. That is so in
 //   - ingress-nginx, internal/ingress/annotations/parser/main.go, parseBool,
 //   - ingress-gce, pkg/annotations/ingress.go, AllowHTTP and SuppressFirewallXPNError,
 //   - HAProxy Ingress, pkg/converters/ingress/annotations/mapper.go, Bool,
 //   - Traefik, in fields that are booleans: github.com/traefik/paerser parser/element_fill.go.
 //
-// All of them take a value that it cannot read as if there were none.
+// All of them ignore values that it cannot read.
 func isBool(want bool) func(use) bool {
 	return func(u use) bool {
 		got, err := strconv.ParseBool(strings.ToLower(strings.TrimSpace(u.value)))
@@ -153,34 +154,35 @@ func isBool(want bool) func(use) bool {
 	}
 }
 
-// private are settings that keep a load balancer from the internet with one of some values.
-func private(values ...string) *judgement {
+// unlessInternal is for settings that make a load balancer internal with one of these values.
+func unlessInternal(values ...string) *judgement {
 	return &judgement{"if it is " + strings.Join(values, " or ") + ", and the load balancer faces " +
 		"the internet here; otherwise it is a change, or nothing", func(u use) Effect {
-		isPrivate := valued(values...)(u) || slices.Contains(values, "true") && isBool(true)(u)
+		isPrivate := hasValue(values...)(u) || slices.Contains(values, "true") && isBool(true)(u)
 		switch {
 		case strings.TrimSpace(u.value) == "":
 			return Harmless
 		case isPrivate:
-			return unless(u.served.Internal, Restricts)
+			return harmlessIf(u.served.Internal, Restricts)
 		default:
-			return unless(!u.served.Internal || off(u.value), Changes)
+			return harmlessIf(!u.served.Internal || off(u.value), Changes)
 		}
 	}}
 }
 
-// guarding are settings that switch a web application firewall on.
+// guarding is for settings that switch a web application firewall on.
 var guarding = &judgement{"unless it is off, or a web ACL stands before the load balancer here",
-	func(u use) Effect { return unless(off(u.value) || u.served.WebACL != "", Restricts) }}
+	func(u use) Effect { return harmlessIf(off(u.value) || u.served.WebACL != "", Restricts) }}
 
-// guardedBy are settings that name a web ACL of AWS. Another one may let through what this one
-// keeps away. In an account and a region no two have the same name.
+// guardedBy is for settings that name a web ACL of AWS. Another one may admit requests that this
+// one refuses. Names are unique in an account and a region.
 var guardedBy = &judgement{"unless it is off, or is the web ACL that stands before the load " +
 	"balancer here", func(u use) Effect {
-	return unless(off(u.value) || sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
+	return harmlessIf(off(u.value) ||
+		sameWebACL(strings.TrimSpace(u.value), u.served.WebACL), Restricts)
 }}
 
-// sameWebACL reports whether one web ACL is another, each by its name, its ID or its ARN.
+// sameWebACL reports whether two names, IDs or ARNs are of the same web ACL.
 func sameWebACL(a, b string) bool {
 	aARN, bARN := strings.HasPrefix(a, "arn:"), strings.HasPrefix(b, "arn:")
 	switch {
@@ -194,7 +196,7 @@ func sameWebACL(a, b string) bool {
 	return bARN && slices.Contains(namesInARN(b), a)
 }
 
-// namesInARN are the name and the ID in the ARN of a web ACL:
+// namesInARN returns the name and the ID in the ARN of a web ACL:
 // arn:aws:wafv2:REGION:ACCOUNT:regional/webacl/NAME/ID.
 func namesInARN(arn string) []string {
 	if parts := strings.Split(arn, "/"); len(parts) == 4 {
@@ -203,48 +205,48 @@ func namesInARN(arn string) []string {
 	return nil
 }
 
-// policed are settings that name a policy of a firewall that is none of AWS.
+// policed is for settings that name a policy of a firewall other than AWS WAF.
 var policed = &judgement{"unless it is off", func(u use) Effect {
-	return unless(off(u.value), Restricts)
+	return harmlessIf(off(u.value), Restricts)
 }}
 
-// wallarm is a mode of a firewall.
+// wallarm is for the mode of Wallarm.
 var wallarm = &judgement{"if it is block or safe_blocking, or another that is not off or " +
 	"monitoring, and no web ACL stands before the load balancer here", func(u use) Effect {
-	return unless(valued("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
+	return harmlessIf(hasValue("monitoring")(u) || guarding.of(u) == Harmless, Restricts)
 }}
 
-// grouping are settings that name security groups, each of which lets in more clients.
+// grouping is for settings that name security groups, each of which admits more clients.
 var grouping = &judgement{"unless all security groups of the class are among those that it names",
 	func(u use) Effect {
-		asked := listed(u.value)
+		asked := listEntries(u.value)
 		missing := slices.ContainsFunc(u.served.SecurityGroups, func(g string) bool {
 			return !slices.Contains(asked, g)
 		})
-		return unless(strings.TrimSpace(u.value) == "" || len(u.served.SecurityGroups) > 0 &&
+		return harmlessIf(strings.TrimSpace(u.value) == "" || len(u.served.SecurityGroups) > 0 &&
 			!missing, Restricts)
 	}}
 
-// beside are settings that need another one to do something, which off switches off.
-func beside(name string, off func(string) bool) *judgement {
+// dependingOn is for settings that have an effect only with another one, which off reports as
+// switched off.
+func dependingOn(name string, off func(string) bool) *judgement {
 	return &judgement{"unless " + name + " is off", func(u use) Effect {
 		_, said := u.annotations[u.stem+name]
-		return unless(strings.TrimSpace(u.value) == "" || said && off(u.sibling(name)), Restricts)
+		return harmlessIf(strings.TrimSpace(u.value) == "" || said && off(u.sibling(name)), Restricts)
 	}}
 }
 
-// besideVerify are settings of client certificates of ingress-nginx. It reads none of them where
-// auth-tls-secret is not there. Of auth-tls-verify-client it reads any value but on, off, optional
-// and optional_no_ca as on, and an auth-tls-secret without it, too
-// (internal/ingress/annotations/authtls/main.go, authVerifyClientRegex and
-// defaultAuthVerifyClient). With optional a certificate that is sent is verified, and with
-// optional_no_ca it is handed to the pods, which decide. HAProxy Ingress reads them likewise
-// (pkg/converters/ingress/annotations/host.go, setAuthTLSConfig).
-var besideVerify = beside("auth-tls-verify-client", func(value string) bool {
+// besideVerify is for settings of client certificates of ingress-nginx. It ignores them without
+// auth-tls-secret. It reads any auth-tls-verify-client other than on, off, optional and
+// optional_no_ca as on, and a missing one, too (internal/ingress/annotations/authtls/main.go,
+// authVerifyClientRegex and defaultAuthVerifyClient). With optional a certificate that is sent is
+// verified, and with optional_no_ca it is handed to the pods, which decide. HAProxy Ingress reads
+// them likewise (pkg/converters/ingress/annotations/host.go, setAuthTLSConfig).
+var besideVerify = dependingOn("auth-tls-verify-client", func(value string) bool {
 	return value == "off"
 })
 
-// list are the parts of a value that has commas between them, in lower case.
+// list returns the parts of a value with commas between them, in lower case.
 func (u use) list() []string {
 	out := strings.Split(strings.ToLower(u.value), ",")
 	for i := range out {
@@ -253,7 +255,7 @@ func (u use) list() []string {
 	return out
 }
 
-// empty reports whether JSON asks for nothing.
+// empty reports whether a JSON value is empty.
 func empty(value string) bool {
 	switch strings.TrimSpace(value) {
 	case "", "[]", "{}", "null":
@@ -263,11 +265,11 @@ func empty(value string) bool {
 }
 
 var conditional = &judgement{"unless it is empty", func(u use) Effect {
-	return unless(empty(u.value), Restricts)
+	return harmlessIf(empty(u.value), Restricts)
 }}
 
-// albListens are the ports of the AWS Load Balancer Controller: docs/guide/ingress/annotations.md,
-// listen-ports.
+// albListens is for the ports of the AWS Load Balancer Controller:
+// docs/guide/ingress/annotations.md, listen-ports.
 var albListens = &judgement{"if the Ingress is served on a port here that is not listed; " +
 	"otherwise it is a change, or nothing", func(u use) Effect {
 	if strings.TrimSpace(u.value) == "" {
@@ -292,28 +294,28 @@ var albListens = &judgement{"if the Ingress is served on a port here that is not
 	if u.served.TLS {
 		delete(asked, Port{"HTTPS", 443})
 	}
-	return unless(len(asked) == 0, Changes)
+	return harmlessIf(len(asked) == 0, Changes)
 }}
 
-// exactly are settings that have paths stand for themselves alone with one of some values.
-func exactly(values ...string) *judgement {
+// exactPaths is for settings that make paths exact with one of these values.
+func exactPaths(values ...string) *judgement {
 	return &judgement{"if it is " + strings.Join(values, " or ") + ", and a path is served for more " +
 		"than itself here; otherwise others are a change", func(u use) Effect {
 		switch {
 		case strings.TrimSpace(u.value) == "":
 			return Harmless
-		case valued(values...)(u):
-			return unless(!u.served.Wider, Restricts)
+		case hasValue(values...)(u):
+			return harmlessIf(!u.served.Wider, Restricts)
 		}
 		return Changes
 	}}
 }
 
-// nginxListens are the HTTP ports of the controller of NGINX, by their numbers:
+// nginxListens is for the HTTP ports of the controller of NGINX, by their numbers:
 // docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations.
 var nginxListens = &judgement{"if the Ingress is served on an HTTP port here that is not listed; " +
 	"otherwise it is a change, or nothing", func(u use) Effect {
-	asked := listed(u.value)
+	asked := listEntries(u.value)
 	if len(asked) == 0 {
 		return Harmless
 	}
@@ -328,14 +330,14 @@ var nginxListens = &judgement{"if the Ingress is served on an HTTP port here tha
 	}) {
 		return Restricts
 	}
-	return unless(!slices.ContainsFunc(asked, func(number string) bool {
+	return harmlessIf(!slices.ContainsFunc(asked, func(number string) bool {
 		return !slices.Contains(served, number)
 	}), Changes)
 }}
 
-// albCertificate is a certificate, without listen-ports beside it a reason to listen at HTTPS 443
-// only: docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]'
-// depending on whether certificate-arn is specified".
+// albCertificate is for a certificate, which without listen-ports means HTTPS 443 only:
+// docs/guide/ingress/annotations.md, "defaults to '[{"HTTP": 80}]' or '[{"HTTPS": 443}]' depending
+// on whether certificate-arn is specified".
 var albCertificate = &judgement{"if listen-ports is not there and the Ingress is served on an " +
 	"HTTP port here; otherwise it is a change", func(u use) Effect {
 	switch {
@@ -347,13 +349,13 @@ var albCertificate = &judgement{"if listen-ports is not there and the Ingress is
 	return Changes
 }}
 
-// albMutual is the mutual authentication of ports: off, passthrough or verify.
+// albMutual is for the mutual authentication of ports: off, passthrough or verify.
 var albMutual = &judgement{"unless every port has the mode off", func(u use) Effect {
 	var ports []struct {
 		Mode string `json:"mode"`
 	}
 	if json.Unmarshal([]byte(u.value), &ports) != nil {
-		return unless(off(u.value), Restricts)
+		return harmlessIf(off(u.value), Restricts)
 	}
 	for _, p := range ports {
 		if p.Mode != "off" {
@@ -363,7 +365,8 @@ var albMutual = &judgement{"unless every port has the mode off", func(u use) Eff
 	return Harmless
 }}
 
-// albActions change the backend that answers. Those of Alibaba's controller can limit rates.
+// albActions is for actions, which change the backend. Those of Alibaba's controller can limit
+// rates.
 var albActions = &judgement{"if it limits the rate of requests; otherwise it is a change",
 	func(u use) Effect {
 		switch {
@@ -375,7 +378,7 @@ var albActions = &judgement{"if it limits the rate of requests; otherwise it is 
 		return Changes
 	}}
 
-// albTargets are the targets of requests.
+// albTargets is for the type of targets.
 var albTargets = &judgement{"unless it is what requests are sent to here", func(u use) Effect {
-	return unless(strings.TrimSpace(u.value) == "" || u.value == u.served.TargetType, Changes)
+	return harmlessIf(strings.TrimSpace(u.value) == "" || u.value == u.served.TargetType, Changes)
 }}

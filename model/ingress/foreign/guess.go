@@ -7,10 +7,10 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file guesses what an annotation of no table does by the words of its name.
+// This file guesses the effect of an unknown annotation by the words of its name.
 
-// restrictingWords are parts of names that tell that an annotation restricts, also of one that a
-// controller has got since the table was made.
+// restrictingWords has words in names of restricting annotations, so that newer annotations, which
+// the tables lack, are recognised, too.
 var restrictingWords = map[string]bool{
 	"acl": true, "allowed": true, "allowlist": true, "armor": true, "auth": true, "authn": true,
 	"authz": true, "authentication": true, "authorization": true, "blacklist": true, "block": true,
@@ -22,9 +22,9 @@ var restrictingWords = map[string]bool{
 	"sso": true, "waf": true, "whitelist": true,
 }
 
-// SoundsRestricting reports whether a word of a name says that the annotation restricts, or two
-// words that stand side by side, such as white and list; and its value is not off.
-func SoundsRestricting(name, value string) bool {
+// LooksRestrictive reports whether a name has a restricting word, or two adjacent words that form
+// one, such as white and list, and the value is not off.
+func LooksRestrictive(name, value string) bool {
 	if off(value) {
 		return false
 	}
@@ -39,8 +39,9 @@ func SoundsRestricting(name, value string) bool {
 	return false
 }
 
-// SoundsInternal reports whether a name or a value says that clients on the internet are kept away.
-func SoundsInternal(name, value string) bool {
+// LooksInternal reports whether a name or a value has a word for load balancers without access from
+// the internet.
+func LooksInternal(name, value string) bool {
 	switch strings.ToLower(strings.TrimSpace(value)) {
 	case "internal", "private", "intranet":
 		return true
