@@ -82,7 +82,7 @@ func (v *MemberBackends) oidc(o *v1alpha1.OIDC) (*routing.Auth, error) {
 	return out, nil
 }
 
-// signInWith signs users in as a client, whose secret is missing yet.
+// signInWith returns the sign-in with a client, without its secret.
 func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Auth {
 	out := session(o.Session)
 	out.Kind, out.Issuer, out.ClientID, out.Secret = routing.OIDC, o.Issuer, client, objects.Name{
@@ -96,9 +96,9 @@ func (v *MemberBackends) signInWith(o *v1alpha1.OIDC, client string) *routing.Au
 // longestCookie is the most characters of cookieName that are used.
 const longestCookie = 200
 
-// cookie is the name of the cookie that keeps a session. A load balancer takes a session for that
-// of each sign-in with the same cookie, whichever identity provider it is from: "each listener rule
-// with an authenticate action should have a unique cookie name"
+// cookie returns the name of the session cookie. A load balancer accepts a session for each sign-in
+// with the same cookie name, from any identity provider: "each listener rule with an authenticate
+// action should have a unique cookie name"
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/listener-authenticate-users.html).
 // So the namespace, the identity provider and the client are in the name, and no other namespace
 // can have the same one.
@@ -120,8 +120,8 @@ func session(s v1alpha1.Session) *routing.Auth {
 	return out
 }
 
-// RequireSignIn finds the port where users of a host sign in. A token is not to be sent in the
-// clear first, so whoever did so is not helped on.
+// RequireSignIn sets the port where users of a host sign in. Requests over HTTP are not redirected
+// there, as a client may have sent a token without encryption.
 func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure []int32,
 	field string) routing.Action {
 	if a.Auth == nil {
@@ -141,8 +141,8 @@ func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure 
 	return a
 }
 
-// lastSignIn signs users in with the client that a Secret held last, and with the client secret
-// that the cloud has.
+// lastSignIn returns the sign-in with the last client of a Secret, and with the client secret that
+// the cloud has.
 func (v *MemberBackends) lastSignIn(o *v1alpha1.OIDC, n objects.Name) (*routing.Auth, error) {
 	client := v.pool.clients[n.String()]
 	if client == "" {

@@ -18,8 +18,8 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file makes backends of Services. A Service that is missing or cannot be used is a backend
-// without targets: requests for it are answered 503, and when it comes back no rule changes.
+// This file makes backends of Services. A missing or unusable Service is a backend without targets:
+// its requests get 503, and no rule changes when it returns.
 
 // ActionOf returns the action of a backend of an Ingress.
 func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) routing.Action {
@@ -30,7 +30,7 @@ func (v *MemberBackends) ActionOf(b *networkingv1.IngressBackend, field string) 
 	return routing.To(v.forward(ref, field+".service"))
 }
 
-// reference is a Service port, with what the Ingress says about its targets.
+// reference returns a Service port, with the Ingress's settings of its targets.
 func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort,
 	provider string) endpoints.Reference {
 	return endpoints.Reference{
@@ -41,13 +41,13 @@ func (v *MemberBackends) reference(service string, port v1alpha1.ServicePort,
 	}
 }
 
-// forward is the backend of a Service port.
+// forward returns the backend of a Service port.
 func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.BackendID {
 	r := v.pool.resolved[ref]
 	if r == nil {
 		_, service, _ := strings.Cut(ref.Service, "/")
 		r = v.resolve(objects.Name{Namespace: v.Namespace, Name: service}, ref)
-		v.pool.ports.afford(r)
+		v.pool.ports.limitTargets(r)
 		v.pool.resolved[ref] = r
 	}
 	if r.Unverified && !v.pool.toldPodsUnknown {
@@ -56,7 +56,7 @@ func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.
 			"there are no Pods among the objects, so endpoints that name one are taken for what they say")
 	}
 	for _, p := range r.Problems {
-		if !v.told(p) {
+		if !v.alreadyReported(p) {
 			v.Tell(p.Severity, p.Reason, field, p.Text)
 		}
 	}
@@ -72,7 +72,7 @@ func (v *MemberBackends) forward(ref endpoints.Reference, field string) routing.
 	return r.Backend.ID
 }
 
-// claimHealth adds a member's settings to a health check. Older members have made theirs already.
+// claimHealth adds a member's settings to a health check, after those of older members.
 func (v *MemberBackends) claimHealth(b *pooled) {
 	health := maps.Clone(b.health)
 	if health == nil {
@@ -107,8 +107,7 @@ func (v *MemberBackends) claimHealth(b *pooled) {
 	b.health = health
 }
 
-// claimAttributes adds a member's attributes to those of a backend. Older members have made theirs
-// already.
+// claimAttributes adds a member's attributes to a backend, after those of older members.
 func (v *MemberBackends) claimAttributes(b *pooled) {
 	for _, name := range slices.Sorted(maps.Keys(v.Settings.GroupAttributes)) {
 		asked := v.Settings.GroupAttributes[name]
@@ -127,8 +126,7 @@ func (v *MemberBackends) claimAttributes(b *pooled) {
 	}
 }
 
-// resolve looks a reference up, or leaves it without targets if its namespace has no endpoints left
-// to look at.
+// resolve looks a reference up, or returns no targets if its namespace has used up its endpoints.
 func (v *MemberBackends) resolve(service objects.Name,
 	ref endpoints.Reference) *endpoints.Resolution {
 	budget := v.pool.endpoints

@@ -10,21 +10,21 @@ import (
 
 // This file has the backends of one member while they are translated.
 
-// told reports whether this Ingress was told of the problem at a path before: once is enough.
-func (v *MemberBackends) told(p endpoints.Problem) bool {
+// alreadyReported reports whether a problem was already reported for this Ingress.
+func (v *MemberBackends) alreadyReported(p endpoints.Problem) bool {
 	before := v.problems[p]
 	v.problems[p] = true
 	return before
 }
 
-// MemberBackends are the backends of one member, as they are added to the pool.
+// MemberBackends holds the backends of one member while they are added to the pool.
 type MemberBackends struct {
 	*objects.Index
 	members.Member
 	pool      *Pool
 	Found     []diag.Diagnostic
 	resources map[objects.Name]routing.Action // the actions of Backends
-	problems  map[endpoints.Problem]bool      // of backends, that were told
+	problems  map[endpoints.Problem]bool      // reported problems of backends
 }
 
 func ForMember(x *objects.Index, p *Pool, m members.Member) *MemberBackends {

@@ -19,7 +19,7 @@ func NewPool(c *classes.Class, clients map[string]string) *Pool {
 		ports: portBudget{}, endpoints: newEndpointBudget()}
 }
 
-// Backends are all of the pool, with their health checks decided.
+// Backends returns all backends of the pool with their health checks.
 func (p *Pool) Backends() map[routing.BackendID]routing.Backend {
 	out := make(map[routing.BackendID]routing.Backend, len(p.entries))
 	usual := map[endpoints.Speech]routing.HealthCheck{}
@@ -48,10 +48,10 @@ func values(claims map[string]members.Claim) map[string]string {
 	return out
 }
 
-// A Pool is the backends of a load balancer, shared by all that use them.
+// A Pool holds the backends of a load balancer, which its members share.
 type Pool struct {
 	class    *classes.Class
-	clients  map[string]string // the client that each Secret of an identity provider held last
+	clients  map[string]string // the last client of each Secret of an identity provider
 	resolved map[endpoints.Reference]*endpoints.Resolution
 	entries  map[routing.BackendID]*pooled
 	checked  map[objects.Name]*v1alpha1.BackendSpec // valid ones with their defaults, nil for others
@@ -59,10 +59,10 @@ type Pool struct {
 	ports    portBudget
 
 	endpoints       endpointBudget
-	toldPodsUnknown bool // whether it was told that endpoints are taken for what they say
+	toldPodsUnknown bool // it was reported that endpoints are used without a check of their Pods
 }
 
-// pooled is a backend with the settings of its health check, by annotation.
+// A pooled is a backend with the settings of its health check, by annotation.
 type pooled struct {
 	routing.Backend
 	health map[string]members.Claim

@@ -16,10 +16,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file makes actions of resource backends. One that cannot be resolved answers 503 itself:
-// its requests must not fall to a route that was not meant for them.
+// This file makes actions of resource backends. One that cannot be resolved answers 503: its
+// requests must not go to another route.
 
-// resource is the action of a resource backend.
+// resource returns the action of a resource backend.
 func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	field string) routing.Action {
 	group := ""
@@ -49,14 +49,14 @@ func (v *MemberBackends) resource(ref *corev1.TypedLocalObjectReference,
 	}
 	done, known := v.resources[n]
 	if !known {
-		done = v.doing(spec, field)
+		done = v.actionOfSpec(spec, field)
 		v.resources[n] = done
 	}
 	return v.signInBefore(done, spec.Authenticate, field)
 }
 
-// valid returns the spec of a Backend with its defaults, and nil if it cannot be used. Each is
-// checked once, however many paths refer to it.
+// valid returns the spec of a Backend with its defaults, and nil if it cannot be used. Each Backend
+// is checked once.
 func (p *Pool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
 	spec, known := p.checked[objects.NameOf(b)]
 	if !known {
@@ -72,8 +72,8 @@ func (p *Pool) valid(b *v1alpha1.Backend) *v1alpha1.BackendSpec {
 	return spec
 }
 
-// doing returns the action of a valid Backend.
-func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing.Action {
+// actionOfSpec returns the action of the spec of a valid Backend.
+func (v *MemberBackends) actionOfSpec(spec *v1alpha1.BackendSpec, field string) routing.Action {
 	switch {
 	case spec.Redirect != nil:
 		r := spec.Redirect
@@ -88,7 +88,8 @@ func (v *MemberBackends) doing(spec *v1alpha1.BackendSpec, field string) routing
 		return routing.Action{Fixed: &routing.Fixed{Status: f.StatusCode, ContentType: contentType,
 			Body: f.Body}}
 	}
-	out := routing.Action{Forward: v.shares(spec.Services, classes.ProviderSettingsText(spec.Provider),
+	out := routing.Action{Forward: v.weightedBackends(spec.Services,
+		classes.ProviderSettingsText(spec.Provider),
 		field), Rewrite: rewriteOf(spec.Rewrite)}
 	if spec.Stickiness != nil {
 		out.StickySeconds = spec.Stickiness.DurationSeconds
@@ -110,8 +111,9 @@ func rewriteOf(r *v1alpha1.Rewrite) *routing.Rewrite {
 	return out
 }
 
-// shares are the backends of weighted Services, sorted; two entries for one backend are one.
-func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider,
+// weightedBackends returns the backends of weighted Services, sorted. Entries for the same backend
+// are combined.
+func (v *MemberBackends) weightedBackends(services []v1alpha1.WeightedService, provider,
 	field string) []routing.Weighted {
 	var out []routing.Weighted
 	for _, s := range services {
@@ -130,8 +132,8 @@ func (v *MemberBackends) shares(services []v1alpha1.WeightedService, provider,
 	return out
 }
 
-// redirectPort is the port that a redirect goes to. A scheme without a port means the scheme's
-// usual one, as in any URL, and not the one that the request came to.
+// redirectPort returns the port of a redirect. A scheme without a port means the scheme's default
+// port, as in any URL, and not the port of the request.
 func redirectPort(r *v1alpha1.Redirect) string {
 	if r.Port == "" {
 		return map[string]string{"http": "80", "https": "443"}[r.Scheme]

@@ -10,28 +10,27 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file decides whether health checks of a member may go to a port of their own.
+// This file decides whether health checks of a member may use a separate port.
 
-// mayCheck reports whether health checks for a member may go to a port, and tells it if they may
-// not. The Ingress as it was last accepted is served with such an annotation, but without such
-// checks.
+// mayCheck reports whether health checks for a member may use a port, and adds a diagnostic if not.
+// A last accepted version is served with such an annotation, but without such checks.
 func (v *MemberBackends) mayCheck(port string) bool {
 	if !settings.AllowsCheckPort(&v.pool.class.LoadBalancerClassSpec, port) {
-		v.tellCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
+		v.reportCheck(port, settings.TargetPortsSay(&v.pool.class.LoadBalancerClassSpec))
 		return false
 	}
 	if number, err := strconv.ParseInt(port, 10, 32); err == nil &&
-		len(v.pool.ports.spend(v.Namespace, int32(number))) > 0 {
-		v.tellCheck(port, tooMany(v.Namespace))
+		len(v.pool.ports.reserve(v.Namespace, int32(number))) > 0 {
+		v.reportCheck(port, tooManyPorts(v.Namespace))
 		return false
 	}
 	return true
 }
 
-func (v *MemberBackends) tellCheck(port, why string) {
+func (v *MemberBackends) reportCheck(port, why string) {
 	p := endpoints.Problem{Severity: diag.Error, Reason: diag.TargetPortNotAllowed,
 		Text: fmt.Sprintf("targets are checked on the port that serves, and not on %s: %s", port, why)}
-	if !v.told(p) {
+	if !v.alreadyReported(p) {
 		v.Found = append(v.Found, objects.AboutAnnotation(v.Ingress, settings.HealthPort, p.Severity,
 			p.Reason, p.Text))
 	}

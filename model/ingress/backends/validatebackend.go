@@ -16,7 +16,7 @@ import (
 
 // This file validates Backend objects.
 
-// longestBackend is the most bytes that the spec of a Backend has as JSON.
+// longestBackend is the most bytes of the spec of a Backend as JSON.
 const longestBackend = 16 << 10
 
 // withDefaults returns the spec of a Backend with its defaults, and the errors in it.

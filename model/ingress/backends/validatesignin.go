@@ -10,7 +10,7 @@ import (
 
 // This file validates spec.authenticate of Backend objects.
 
-// validateAuthenticate returns the errors in spec.authenticate that no bound of a field can say.
+// validateAuthenticate returns the errors in spec.authenticate that the schema cannot express.
 func validateAuthenticate(a *v1alpha1.Authenticate, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	kinds := 0
