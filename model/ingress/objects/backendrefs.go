@@ -10,7 +10,7 @@ import (
 
 // This file finds the backends that an Ingress names, with their places in it.
 
-// backendsOf are the backends that an Ingress names.
+// backendsOf yields the backends that an Ingress names.
 func backendsOf(spec *networkingv1.IngressSpec) func(
 	yield func(*networkingv1.IngressBackend) bool) {
 	return func(yield func(*networkingv1.IngressBackend) bool) {
@@ -22,7 +22,7 @@ func backendsOf(spec *networkingv1.IngressSpec) func(
 	}
 }
 
-// A BackendPlace is where in an Ingress a backend is named: in a path of a rule, or as the default.
+// A BackendPlace is the place of a backend in an Ingress: a path of a rule, or the default backend.
 type BackendPlace struct {
 	rule, path int // negative for the default
 }
@@ -34,7 +34,7 @@ func (p BackendPlace) Field() string {
 	return fmt.Sprintf("spec.rules[%d].http.paths[%d].backend", p.rule, p.path)
 }
 
-// PlacedBackends are the backends that an Ingress names, each with its place.
+// PlacedBackends yields the backends that an Ingress names, each with its place.
 func PlacedBackends(spec *networkingv1.IngressSpec) func(
 	yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
 	return func(yield func(BackendPlace, *networkingv1.IngressBackend) bool) {
@@ -54,7 +54,7 @@ func PlacedBackends(spec *networkingv1.IngressSpec) func(
 	}
 }
 
-// SecretOf is the name of the Secret that a Backend needs, or "".
+// SecretOf returns the name of the Secret that a Backend needs, or "".
 func SecretOf(b *v1alpha1.Backend) string {
 	if a := b.Spec.Authenticate; a != nil && a.OIDC != nil {
 		return a.OIDC.SecretName

@@ -14,10 +14,9 @@ import (
 	"fairlead.dev/fairlead/model/secrets"
 )
 
-// This file finds objects by name, and for the members of a load balancer the objects that they
-// refer to.
+// This file finds objects by name, and the objects that the members of a load balancer refer to.
 
-// An Index is objects by name.
+// An Index holds objects by name.
 type Index struct {
 	Backends        map[Name]*v1alpha1.Backend
 	Services        map[Name]*corev1.Service
@@ -25,7 +24,7 @@ type Index struct {
 	Secrets         map[Name]*corev1.Secret
 	Judged          map[*corev1.Secret]secrets.Certificate
 	SecretsWithheld string
-	SecretsUnread   map[string]string // why a Secret could not be read, by namespace/name
+	SecretsUnread   map[string]string // the reason why a Secret could not be read, by namespace/name
 	Namespaces      map[Name]*corev1.Namespace
 	Nodes           []*corev1.Node
 	pods            map[Name]*corev1.Pod
@@ -57,7 +56,7 @@ func NewIndex(o Objects) *Index {
 	return x
 }
 
-// Objects are those of the index, sorted by name.
+// Objects returns the objects of the index, sorted by name.
 func (x *Index) Objects() Objects {
 	o := Objects{
 		Backends:        sorted(x.Backends),
@@ -88,7 +87,7 @@ func (x *Index) EndpointsOf(service Name) endpoints.Objects {
 	}
 }
 
-// podsOf are the Pods that are known of the endpoints of a Service.
+// podsOf returns the known Pods of the endpoints of a Service.
 func (x *Index) podsOf(service Name) map[Name]*corev1.Pod {
 	out := map[Name]*corev1.Pod{}
 	for _, s := range x.EndpointSlices[service] {
@@ -101,8 +100,8 @@ func (x *Index) podsOf(service Name) map[Name]*corev1.Pod {
 	return out
 }
 
-// NamespaceLabels are those of a namespace. The API server labels every namespace with its name, so
-// that much is known of one that is not among the objects.
+// NamespaceLabels returns the labels of a namespace. The API server labels every namespace with its
+// name, so this label is known even if the namespace is not among the objects.
 func (x *Index) NamespaceLabels(namespace string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: namespace}
 	if n := x.Namespaces[Name{Name: namespace}]; n != nil {
@@ -172,7 +171,7 @@ func (x *Index) takeService(from *Index, n Name) {
 	maps.Copy(x.pods, from.podsOf(n))
 }
 
-// WhySecretUnread says that a Secret could not be read, and why; "" if there is no such failure.
+// WhySecretUnread returns why a Secret could not be read; "" if it could.
 func (x *Index) WhySecretUnread(n Name) string {
 	why := x.SecretsUnread[n.String()]
 	if why == "" {

@@ -32,7 +32,7 @@ func ByName[T metav1.Object](objects []T) map[Name]T {
 	return out
 }
 
-// sorted are the values of a map in the order of their names.
+// sorted returns the values of a map in the order of their names.
 func sorted[T any](m map[Name]T) []T {
 	var out []T
 	for _, n := range slices.SortedFunc(maps.Keys(m), CompareNames) {
@@ -47,7 +47,7 @@ func pick[T any](to, from map[Name]T, n Name) {
 	}
 }
 
-// SourceOf is where diagnostics about an Ingress point.
+// SourceOf returns the source of diagnostics about an Ingress.
 func SourceOf(ing *networkingv1.Ingress) diag.Source {
 	return diag.Source{Kind: "Ingress", Namespace: ing.Namespace, Name: ing.Name}
 }

@@ -24,19 +24,19 @@ type Objects struct {
 	Services                   []*corev1.Service
 	EndpointSlices             []*discoveryv1.EndpointSlice
 	Secrets                    []*corev1.Secret
-	// of Secrets that have been judged before
+	// certificates of Secrets that were parsed before
 	Judged          map[*corev1.Secret]secrets.Certificate
-	SecretsWithheld string            // which of those that are there are not among these; "" for none
-	SecretsUnread   map[string]string // why a Secret could not be read, by namespace/name
+	SecretsWithheld string            // the existing Secrets that are missing here; "" for none
+	SecretsUnread   map[string]string // the reason why a Secret could not be read, by namespace/name
 	Namespaces      []*corev1.Namespace
 	Nodes           []*corev1.Node // read only where targets are instances
-	NodesUnread     string         // why they could not be read; "" if they were
+	NodesUnread     string         // the reason why they could not be read; "" if they were
 	Pods            []*corev1.Pod  // behind endpoints
-	// PodsKnown says that the Pods are all that there are. Otherwise an endpoint whose Pod is not
-	// among them is taken for what it says.
+	// PodsKnown: all Pods are here. Otherwise endpoints without their Pod here are used without a
+	// check.
 	PodsKnown bool
-	// Awaited are claims of which the Pods may follow: those who watch see EndpointSlices and Pods
-	// come in any order. Nothing is said of these yet.
+	// Awaited has claims whose Pods may follow, as watches deliver EndpointSlices and Pods in any
+	// order. They are not reported yet.
 	Awaited map[endpoints.Claim]bool
 
 	// Memories are the records of load balancers.
