@@ -23,7 +23,7 @@ import (
 func (s Snapshot) Changes() []members.Member {
 	var fresh, changed []members.Member
 	for _, m := range slices.Backward(s.Members) {
-		r := s.remembered(m)
+		r := s.memoryOf(m)
 		switch {
 		case m.Leaving:
 		case !r.Served:
@@ -35,8 +35,8 @@ func (s Snapshot) Changes() []members.Member {
 	return append(fresh, changed...)
 }
 
-// Refuse returns the snapshot without some changes. It has each of these members as it was last
-// accepted, or not at all.
+// Refuse returns the snapshot without some changes. It has the last accepted version of each of
+// these members, or none.
 func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	refused := map[objects.Name]bool{}
 	for _, m := range changes {
@@ -47,7 +47,7 @@ func (s Snapshot) Refuse(changes []members.Member) Snapshot {
 	for _, m := range members {
 		if !refused[objects.NameOf(m.Ingress)] {
 			s.Members = append(s.Members, m)
-		} else if r := s.remembered(m); r.Served && r.LastAccepted != nil {
+		} else if r := s.memoryOf(m); r.Served && r.LastAccepted != nil {
 			last, withdrawn, ok := LastAccepted(&s.Class, s.Key, m.Ingress, r.LastAccepted)
 			switch {
 			case ok:
@@ -99,9 +99,8 @@ func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	})
 }
 
-// Versions yields the members, and after them those that changed as they were last accepted. The
-// objects that these depend on have to be read as well, because they are served where a change is
-// refused.
+// Versions yields the members, and then the last accepted versions of changed ones. Their objects
+// have to be read, too, because these versions are served if a change is refused.
 func (s Snapshot) Versions() iter.Seq[members.Member] {
 	return func(yield func(members.Member) bool) {
 		for _, m := range s.Members {
@@ -110,7 +109,7 @@ func (s Snapshot) Versions() iter.Seq[members.Member] {
 			}
 		}
 		for _, m := range s.Members {
-			r := s.remembered(m)
+			r := s.memoryOf(m)
 			if m.Leaving || !r.HasChanged(m.Ingress) {
 				continue
 			}
@@ -121,7 +120,7 @@ func (s Snapshot) Versions() iter.Seq[members.Member] {
 	}
 }
 
-// NeedsNodes reports whether requests of some member are sent to Nodes.
+// NeedsNodes reports whether the requests of any member are sent to Nodes.
 func (s Snapshot) NeedsNodes() bool {
 	for m := range s.Versions() {
 		if m.Settings.TargetType == v1alpha1.TargetTypeInstance {
@@ -131,7 +130,7 @@ func (s Snapshot) NeedsNodes() bool {
 	return false
 }
 
-// remembered returns what is remembered of a member.
-func (s Snapshot) remembered(m members.Member) memory.Member {
+// memoryOf returns the record of a member.
+func (s Snapshot) memoryOf(m members.Member) memory.Member {
 	return s.Memory.Members[objects.NameOf(m.Ingress).String()]
 }

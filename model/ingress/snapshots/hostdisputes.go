@@ -10,17 +10,17 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file tells both sides of each claim to a host that is refused.
+// This file reports refused claims to hosts to both sides.
 
-// tellDisputes tells both sides: the Ingress that names a host of another namespace, once for each
-// host, and the owner, once for all that one namespace asks of one Ingress. The number of hosts
-// that a namespace asks for does not raise the number of sentences to its neighbours.
-func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
+// reportDisputes reports to the Ingress that names a host of another namespace, once for each host,
+// and to the owner, once for all hosts of one namespace and one Ingress. So the number of
+// diagnostics to owners does not grow with the number of claimed hosts.
+func reportDisputes(owners *ownership.Owners) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	disputes, told := owners.Disputes(), map[routing.Owner]int{}
 	for _, d := range disputes {
 		if told[d.By]++; told[d.By] <= MostToldHosts {
-			out = append(out, tellClaimant(d))
+			out = append(out, reportToClaimant(d))
 		}
 	}
 	for _, d := range disputes {
@@ -32,12 +32,12 @@ func tellDisputes(owners *ownership.Owners) []diag.Diagnostic {
 			told[d.By] = 0
 		}
 	}
-	return append(out, tellOwners(disputes)...)
+	return append(out, reportToOwners(disputes)...)
 }
 
-// tellClaimant tells the Ingress whose claim is refused. A default backend of an Ingress that has
-// hosts of its own answers there.
-func tellClaimant(d ownership.Dispute) diag.Diagnostic {
+// reportToClaimant returns the diagnostic for the Ingress whose claim is refused. The default
+// backend of an Ingress with own hosts still answers for these.
+func reportToClaimant(d ownership.Dispute) diag.Diagnostic {
 	told := diag.Diagnostic{Severity: diag.Error, Reason: diag.HostTaken, Source: d.Source}
 	const remedy = ": use another host, or ask the owner of the class for `allowedHosts` or " +
 		"`hosts: Shared`"
@@ -59,8 +59,8 @@ func tellClaimant(d ownership.Dispute) diag.Diagnostic {
 	return told
 }
 
-// tellOwners tells the Ingresses that name the hosts which are refused to others.
-func tellOwners(disputes []ownership.Dispute) []diag.Diagnostic {
+// reportToOwners returns diagnostics for the Ingresses of the namespaces that own the hosts.
+func reportToOwners(disputes []ownership.Dispute) []diag.Diagnostic {
 	type pair struct{ owner, claimant string }
 	hosts, at := map[pair]*hostrules.NameList{}, map[pair]diag.Source{}
 	var pairs []pair

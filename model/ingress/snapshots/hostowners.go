@@ -17,21 +17,20 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds which namespaces own the hosts of a load balancer that namespaces share. Package
-// ownership has the rules.
+// This file finds the namespaces that own the hosts of a shared load balancer. Package ownership
+// has the rules.
 
-// OwnsHosts reports whether hosts have owners on a load balancer: where namespaces share it, and
-// the class does not say otherwise.
+// OwnsHosts reports whether hosts have owners on a load balancer: namespaces share it, and the
+// class does not switch this off.
 func (s *Snapshot) OwnsHosts() bool {
 	return s.Key.AcrossNamespaces() && s.Class.Hosts != v1alpha1.HostsShared
 }
 
-// OwnedHosts are the hosts of the load balancer with their owners. They are to be remembered.
+// OwnedHosts returns the hosts of the load balancer with their owners, for the record.
 func (s *Snapshot) OwnedHosts() []ownership.Owned { return s.Owners.Owned() }
 
-// ResolveOwners finds the namespaces that own the hosts of a snapshot. A snapshot from which
-// members are left out later keeps these owners: a member for which there is no room must not lose
-// its hosts.
+// ResolveOwners finds the namespaces that own the hosts of a snapshot. If members are left out
+// later, the owners stay: a member without room must not lose its hosts.
 func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memory.LoadBalancer) {
 	if !s.OwnsHosts() {
 		return
@@ -45,18 +44,18 @@ func (s *Snapshot) ResolveOwners(x *objects.Index, memories map[routing.Key]memo
 		c.claimVersion(m.Owner, m.Ingress, false)
 	}
 	s.Owners = ownership.Resolve(c.claims,
-		c.holdings(s.rememberedHosts(memories, c.claims), &s.Memory))
-	s.Diagnostics = append(s.Diagnostics, tellDisputes(s.Owners)...)
+		c.heldHosts(s.rememberedHosts(memories, c.claims), &s.Memory))
+	s.Diagnostics = append(s.Diagnostics, reportDisputes(s.Owners)...)
 }
 
-// A heldHost is the namespace that is remembered as the owner of a host.
+// A heldHost is the recorded owner of a host.
 type heldHost struct {
 	namespace string
-	from      routing.Key // where that is remembered; "" for here
+	from      routing.Key // the load balancer with the record; "" for this one
 }
 
-// rememberedHosts are the owners that are remembered here, and for hosts that are not, those that
-// members bring from the load balancers that they move away from.
+// rememberedHosts returns the owners that are recorded here, and for other hosts, those that moving
+// members owned on their former load balancers.
 func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
 	claims []ownership.Claim) map[routing.Host]heldHost {
 	held := make(map[routing.Host]heldHost, len(s.Memory.Hosts))
@@ -78,14 +77,14 @@ func (s *Snapshot) rememberedHosts(memories map[routing.Key]memory.LoadBalancer,
 	return held
 }
 
-// A claimant collects what the members of a load balancer claim.
+// A claimant collects the claims of the members of a load balancer.
 type claimant struct {
 	key   routing.Key
 	class *classes.Class
 	*objects.Index
 	allowances map[string]hostrules.Allowance // by namespace
 	claims     []ownership.Claim
-	named      map[namedHost]bool // those that are among the claims
+	named      map[namedHost]bool // the hosts that were claimed already
 }
 
 // A namedHost is a host that an Ingress names.
@@ -103,8 +102,8 @@ func (c *claimant) allowance(namespace string) hostrules.Allowance {
 	return a
 }
 
-// claim collects the hosts that a member names, as it is and as it was last accepted: that version
-// is what is served where the present one does not fit.
+// claim collects the hosts that the present and the last accepted version of a member name: the
+// latter is served if the former does not fit.
 func (c *claimant) claim(m *members.Member, accepted *memory.Accepted) {
 	c.claimVersion(m.Owner, m.Ingress, false)
 	if accepted != nil {
@@ -112,8 +111,8 @@ func (c *claimant) claim(m *members.Member, accepted *memory.Accepted) {
 	}
 }
 
-// claimVersion collects the hosts of rules, those of spec.tls, and any host for a rule without one
-// or a default backend, unless they are named already.
+// claimVersion collects the hosts of rules, those of spec.tls, and Any for a rule without a host or
+// a default backend, unless they are claimed already.
 func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, former bool) {
 	allowance := c.allowance(by.Namespace)
 	claim := func(host routing.Host, field string) {
@@ -138,11 +137,10 @@ func (c *claimant) claimVersion(by routing.Owner, ing *networkingv1.Ingress, for
 	}
 }
 
-// holdings are the remembered owners that may still serve their hosts. A namespace that is being
-// made again is not there, so that its labels are not known: it keeps what it holds. A host that is
-// not remembered here, but comes with a member that moves, is new beside the certificates that are
-// served here.
-func (c *claimant) holdings(held map[routing.Host]heldHost,
+// heldHosts returns the recorded owners that may still serve their hosts. A missing namespace,
+// which may be created again, has no known labels and keeps its hosts. A host that comes with a
+// moving member is newer than the certificates that are served here.
+func (c *claimant) heldHosts(held map[routing.Host]heldHost,
 	here *memory.LoadBalancer) []ownership.Holding {
 	var out []ownership.Holding
 	for _, host := range slices.Sorted(maps.Keys(held)) {
@@ -159,8 +157,8 @@ func (c *claimant) holdings(held map[routing.Host]heldHost,
 	return out
 }
 
-// OwnedRules are the rules for hosts that the namespace of a member owns. The others are told
-// already.
+// OwnedRules returns the rules for hosts that the namespace of a member owns. The others were
+// reported already.
 func (s *Snapshot) OwnedRules(m members.Member, rules []hostrules.Rule) []hostrules.Rule {
 	if s.Owners == nil {
 		return rules
@@ -173,13 +171,13 @@ func (s *Snapshot) OwnedRules(m members.Member, rules []hostrules.Rule) []hostru
 	return out
 }
 
-// The bounds of what is told of refused hosts.
+// The limits of diagnostics about refused hosts.
 const (
 	MostToldHosts = 20 // hosts of one Ingress, one by one
 
 )
 
-// NamedHosts are the hosts that rules of members name and their namespaces may serve.
+// NamedHosts returns the hosts that rules of members name and their namespaces may serve.
 func (s Snapshot) NamedHosts() map[routing.Host]bool {
 	out := map[routing.Host]bool{}
 	for _, m := range s.Members {

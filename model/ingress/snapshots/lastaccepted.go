@@ -18,15 +18,14 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file judges by the class as it is what was accepted before. The last accepted version of an
-// Ingress stands in where its author made a mistake, and while the class is missing. It does not
-// stand in where the class has withdrawn its consent since: then it is served no longer, at once.
+// This file checks last accepted versions against the present class. The last accepted version of
+// an Ingress is served after a mistake of its author, and while the class is missing. If the class
+// no longer permits it, it is removed at once.
 
-// LastAccepted makes a member of an Ingress as it was last accepted on a load balancer, read as the
-// class reads it today. Where the class does not let it be served so any more it is no member, and
-// withdrawn says why. A version with an annotation that cannot be read any more is no member
-// either, because it would be served without what that asks for, and one that takes too many steps
-// to compile is none.
+// LastAccepted returns the last accepted version of an Ingress as a member of a load balancer, read
+// under the present class. If the class no longer permits it, ok is false and withdrawn says why.
+// Ok is also false if an annotation can no longer be read, because the version would be served
+// without its effect, and if the version takes too many steps to compile.
 func LastAccepted(c *classes.Class, key routing.Key, ing *networkingv1.Ingress,
 	accepted *memory.Accepted) (m members.Member, withdrawn string, ok bool) {
 	version := accepted.Version(ing)
@@ -38,19 +37,19 @@ func LastAccepted(c *classes.Class, key routing.Key, ing *networkingv1.Ingress,
 	given, withdrawn, ok := ReadServed(c, key, version)
 	ok = ok && members.TooComplex(c, version, given) == nil
 	if withdrawn == "" {
-		withdrawn = movesFrom(c, key, version, given)
+		withdrawn = whyMoves(c, key, version, given)
 	}
 	return members.New(version, given), withdrawn, ok && withdrawn == ""
 }
 
-// ReadServed reads the annotations of an Ingress that is served by a load balancer, whether or not
-// it would be put there today. It is not ok where an annotation cannot be read, or the class
-// forbids one, and forbidden says which, without which more would be exposed.
+// ReadServed reads the annotations of an Ingress that a load balancer serves, even if it would now
+// belong to another one. Ok is false if an annotation cannot be read, or if the class forbids one
+// without which more would be exposed, which forbidden then describes.
 func ReadServed(c *classes.Class, key routing.Key,
 	ing *networkingv1.Ingress) (given settings.Values, forbidden string, ok bool) {
 	given, found := annotations.ReadOn(c, ing, key.SharedGroup())
 	there := given
-	there.Scheme = key.Scheme() // which annotations of other controllers may ask for
+	there.Scheme = key.Scheme() // the effect of other controllers' annotations depends on it
 	found = append(slices.DeleteFunc(found,
 		func(d diag.Diagnostic) bool { return d.Reason == diag.AnnotationForeign }), annotations.Foreign(
 		c, ing, there)...)
@@ -67,10 +66,10 @@ func ReadServed(c *classes.Class, key routing.Key,
 	return given, "", ok
 }
 
-// movesFrom says why the class does not let a version be served by a load balancer of this scheme
-// or name: it has another scheme for it that more can be kept from, or it does not allow the
-// annotation that asked for it.
-func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
+// whyMoves returns why the class does not permit a version on a load balancer of this scheme or
+// name: its own scheme is more restrictive, or it does not allow the annotation for the scheme or
+// name.
+func whyMoves(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
 	read settings.Values) string {
 	_, asked := version.Annotations[settings.Scheme]
 	if key.Scheme() == v1alpha1.SchemeInternetFacing && read.Scheme != key.Scheme() &&
@@ -84,8 +83,8 @@ func movesFrom(c *classes.Class, key routing.Key, version *networkingv1.Ingress,
 	return ""
 }
 
-// Denies says of an Ingress of which the class permits nothing what it does not permit; nil if it
-// permits anything.
+// Denies returns diagnostics about the hosts of an Ingress if the class permits none of its rules,
+// else nil.
 func Denies(c *classes.Class, m members.Member, labels map[string]string) []diag.Diagnostic {
 	a := hostrules.AllowanceOf(c, labels)
 	if a.Everything {
@@ -105,7 +104,7 @@ func Denies(c *classes.Class, m members.Member, labels map[string]string) []diag
 	return found
 }
 
-// ServedForeignRestrictions reports whether the class let such annotations pass when something was
+// ServedForeignRestrictions reports whether the class permitted such annotations when a version was
 // last accepted.
 func (s Snapshot) ServedForeignRestrictions() bool {
 	return s.Memory.Class != nil &&

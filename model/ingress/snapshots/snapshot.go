@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file has everything that one load balancer depends on.
+// This file has the snapshot of a load balancer.
 
 // A Snapshot is everything that one load balancer depends on. Split makes them.
 type Snapshot struct {
@@ -25,28 +25,28 @@ type Snapshot struct {
 	Class   classes.Class
 	Members []members.Member // oldest first
 	Memory  memory.LoadBalancer
-	// Objects are the members' Ingresses as they are, and what they refer to.
+	// Objects has the members' present Ingresses, and the objects that they refer to.
 	objects.Objects
-	// Diagnostics are those of the stages before.
+	// Diagnostics has the diagnostics of earlier stages.
 	Diagnostics []diag.Diagnostic
-	// ClassLost is why the class cannot be used: what was accepted under it is frozen. "" if it can.
+	// ClassLost is the reason why the class cannot be used, so that accepted versions stay unchanged;
+	// "" if it can.
 	ClassLost string
-	// Withdrawn says that the class does not permit any more what the load balancer served of an
-	// Ingress: nothing of that stays, though the load balancer may have to.
+	// Withdrawn: the class no longer permits an Ingress that the load balancer served. Its routes are
+	// removed even if the load balancer must stay.
 	Withdrawn bool
-	// LeftOut are the Ingresses for which there is no room on the load balancer. They are no members.
+	// LeftOut has the Ingresses for which the load balancer has no room. They are not members.
 	LeftOut []*networkingv1.Ingress
-	// Refused are Ingresses that ask for the load balancer as they are, and are refused. They are no
-	// members, or members as they were last accepted. The hosts that they name are theirs all the
-	// same.
+	// Refused has refused Ingresses that ask for the load balancer. They are not members, except their
+	// last accepted versions. They still claim the hosts that they name.
 	Refused []members.Member
 
 	Owners             *ownership.Owners // of hosts; nil where they have none
 	ServiceAnnotations map[*corev1.Service]*foreign.Annotations
 }
 
-// HasOnlyRefused reports whether all that ask for the load balancer are refused, so that there is
-// none.
+// HasOnlyRefused reports whether all Ingresses of the load balancer are refused, so that it is not
+// needed.
 func (s *Snapshot) HasOnlyRefused() bool {
 	return len(s.Refused) > 0 && len(s.Members) == 0 && !s.Withdrawn
 }
@@ -67,13 +67,13 @@ func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.
 	}
 }
 
-// NetworkOf is where the load balancer of a snapshot is to stand.
+// NetworkOf returns the network of the load balancer of a snapshot.
 func NetworkOf(s Snapshot) routing.Network {
 	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets,
 		SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
-// Routes is how many routes the rules of all members are on all of their ports.
+// Routes returns the number of routes of all members on all of their ports.
 func (s Snapshot) Routes() int {
 	n := 0
 	for _, m := range s.Members {
@@ -82,15 +82,15 @@ func (s Snapshot) Routes() int {
 	return n
 }
 
-// WithAnnotationCache returns the snapshot with a cache of what the annotations of its Services
-// mean, for snapshots that are compiled several times.
+// WithAnnotationCache returns the snapshot with a cache of its Services' annotations, for several
+// compiles.
 func (s Snapshot) WithAnnotationCache() Snapshot {
 	s.ServiceAnnotations = map[*corev1.Service]*foreign.Annotations{}
 	return s
 }
 
-// ProviderSettings are what the class of a snapshot says to the provider alone, and what the
-// Backends beside its Ingresses do, each once.
+// ProviderSettings returns the spec.provider of the class and of the Backends of a snapshot,
+// without duplicates.
 func ProviderSettings(s Snapshot) (class string, groups []string) {
 	for _, b := range s.Backends {
 		if text := classes.ProviderSettingsText(b.Spec.Provider); text != "" && len(b.Spec.Services) > 0 {
@@ -101,7 +101,7 @@ func ProviderSettings(s Snapshot) (class string, groups []string) {
 	return classes.ProviderSettingsText(s.Class.Provider), slices.Compact(groups)
 }
 
-// RoutesPerPort is the number of routes of all members on one port.
+// RoutesPerPort returns the number of routes of all members on one port.
 func (s Snapshot) RoutesPerPort() int {
 	n := 0
 	for _, m := range s.Members {
