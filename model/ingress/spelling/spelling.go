@@ -1,5 +1,5 @@
-// Package spelling compares names that people write by hand, so that a name that is misspelt can be
-// told with the one that was meant.
+// Package spelling compares names that people write by hand, to find the name that a misspelt one
+// was meant as.
 package spelling
 
 import (
@@ -9,11 +9,11 @@ import (
 
 var punctuation = strings.NewReplacer("-", "", "_", "", ".", "")
 
-// Squeezed is a name without its case and punctuation.
-func Squeezed(name string) string { return strings.ToLower(punctuation.Replace(name)) }
+// Squeeze returns a name in lower case without punctuation.
+func Squeeze(name string) string { return strings.ToLower(punctuation.Replace(name)) }
 
-// Words are the words of a name in lower case. They are parted by punctuation, or begin with a
-// capital letter, as those of allowSourceRange and of OIDCProvider do.
+// Words returns the words of a name in lower case. They are separated by punctuation, or begin with
+// a capital letter, as in allowSourceRange and OIDCProvider.
 func Words(name string) []string {
 	var out []string
 	runes := []rune(name)
@@ -49,7 +49,7 @@ func Within(a, b string, most int) bool {
 		return false
 	}
 	// The rows of the table of distances between beginnings of a and of b: the one before the last,
-	// the last and the current. What is further than most from the diagonal cannot count.
+	// the last and the current. Cells further than most from the diagonal cannot count.
 	far := most + 1
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
@@ -87,8 +87,8 @@ func Within(a, b string, most int) bool {
 	return last[len(b)] <= most
 }
 
-// Resembles reports whether a name is another one, misspelt: both are squeezed, and they are the
-// same or two edits apart. Of short names fewer edits count, since short names resemble by chance.
+// Resembles reports whether a name is a misspelling of another one: squeezed, they are equal or at
+// most two edits apart. For short names, which resemble by chance, fewer edits count.
 func Resembles(a, b string) bool {
 	if a == b {
 		return true

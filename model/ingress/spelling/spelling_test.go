@@ -109,7 +109,7 @@ func TestResembles(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if got := Resembles(Squeezed(c.name), Squeezed(c.other)); got != c.want {
+			if got := Resembles(Squeeze(c.name), Squeeze(c.other)); got != c.want {
 				t.Errorf("Resembles(%q, %q) = %v", c.name, c.other, got)
 			}
 		})
