@@ -1,6 +1,6 @@
-// Package validate refuses Ingresses and IngressClasses as the API server does, because those in
-// files have not been through one. One check is left out: the API server refuses to create an
-// Ingress whose class annotation and field differ, and accepts it as an update. The compiler warns.
+// Package validate checks Ingresses and IngressClasses as the API server does, because those in
+// files were not checked yet. One check is left out: the API server refuses to create an Ingress
+// whose class annotation and field differ, but accepts such an update. The compiler warns.
 package validate
 
 import (
@@ -21,13 +21,13 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// Ingress returns what the API server would refuse an Ingress for.
+// Ingress returns the errors for which the API server would refuse an Ingress.
 func Ingress(ing *networkingv1.Ingress) field.ErrorList {
 	errs := validateMetadata(&ing.ObjectMeta, true, field.NewPath("metadata"))
 	return append(errs, validateSpec(&ing.Spec, field.NewPath("spec"))...)
 }
 
-// Class returns what the API server would refuse an IngressClass for.
+// Class returns the errors for which the API server would refuse an IngressClass.
 func Class(class *networkingv1.IngressClass) field.ErrorList {
 	errs := validateMetadata(&class.ObjectMeta, false, field.NewPath("metadata"))
 	const longest = 250
@@ -221,7 +221,7 @@ const (
 func validateParameters(ref *networkingv1.IngressClassParametersReference,
 	at *field.Path) field.ErrorList {
 	errs := validateReference(ref.APIGroup, ref.Kind, ref.Name, at)
-	scope := clusterWide // what the API server fills in
+	scope := clusterWide // the API server's default
 	if ref.Scope != nil {
 		scope = *ref.Scope
 	}
@@ -246,7 +246,7 @@ func Host(host string) []string {
 	if !strings.Contains(host, "*") {
 		return validation.IsDNS1123Subdomain(host)
 	}
-	// The check for wildcards compiles its expression each time: it runs for its messages alone.
+	// The check for wildcards compiles its expression each time, so it only runs for its messages.
 	rest, ok := strings.CutPrefix(host, "*.")
 	short := len(host) <= validation.DNS1123SubdomainMaxLength
 	if ok && short && validation.IsDNS1123Subdomain(rest) == nil {
@@ -268,7 +268,7 @@ func isIP(host string) bool {
 	return err == nil
 }
 
-// Invalid makes errors about a field of messages about its value.
+// Invalid returns an error about a field for each message about its value.
 func Invalid(at *field.Path, value any, messages []string) field.ErrorList {
 	var errs field.ErrorList
 	for _, m := range messages {
@@ -277,7 +277,7 @@ func Invalid(at *field.Path, value any, messages []string) field.ErrorList {
 	return errs
 }
 
-// Refusals makes diagnostics of errors about the fields of an object.
+// Refusals returns a diagnostic for each error about the fields of an object.
 func Refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, e := range errs {
@@ -288,7 +288,7 @@ func Refusals(object diag.Source, errs field.ErrorList) []diag.Diagnostic {
 	return out
 }
 
-// Message returns what is wrong with a field. It repeats the beginning of a long value alone.
+// Message returns the text of an error about a field, with only the beginning of a long value.
 func Message(e *field.Error) string {
 	short := *e
 	if v := reflect.ValueOf(e.BadValue); v.Kind() == reflect.String {
