@@ -9,9 +9,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file carries out steps, each with one call or a few.
+// This file applies steps, each with one call or a few.
 
-// Apply makes one step true.
+// Apply applies one step.
 func (p *Provider) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
@@ -89,19 +89,19 @@ func (p *Provider) deleteLoadBalancer(ctx context.Context, seen *lb.Observed) er
 	if err := p.balancers.Delete(ctx, seen); err != nil {
 		return err
 	}
-	for _, known := range p.remembering() {
+	for _, known := range p.memories() {
 		known.Forget(seen.Key, seen.Handle)
 	}
 	return nil
 }
 
-// A memory keeps something of load balancers.
+// A memory caches data of load balancers.
 type memory interface {
 	// Forget forgets a load balancer that was deleted.
 	Forget(key lb.Key, arn string)
 }
 
-// remembering returns the collaborators that keep something of load balancers.
-func (p *Provider) remembering() []memory {
+// memories returns the collaborators that cache data of load balancers.
+func (p *Provider) memories() []memory {
 	return []memory{p.balancers, p.firewalls, p.releases, p.webACLs}
 }

@@ -25,34 +25,34 @@ import (
 
 var _ providers.Provider = (*Provider)(nil)
 
-// Options say where load balancers are created, and by which installation.
+// Options configure a Provider.
 type Options struct {
 	Config aws.Config
 	// Installation distinguishes resources of this operator from those of others.
 	Installation string
 	// VPC is the VPC of the load balancers.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; with "", none are
-	// changed.
+	// Cluster is the name in the tags of the nodes' security groups; "": these are not changed.
 	Cluster string
-	// Unfenced leaves all security groups alone: load balancers get the default one of the VPC.
-	Unfenced bool
-	// Settle is how long AWS may use a resource that no rule names any more. Zero is the most that AWS
-	// takes.
+	// UnmanagedGroups: security groups are neither created nor changed, and load balancers get the
+	// default one of the VPC.
+	UnmanagedGroups bool
+	// Settle is the time for which AWS may use a resource after the last rule that names it has
+	// changed. Zero is AWS's longest time.
 	Settle time.Duration
-	// Lag is how long AWS may not find a new resource. Zero is two minutes.
+	// Lag is the time for which AWS may not find a new resource. Zero is two minutes.
 	Lag time.Duration
 	// Rates are the rates of calls; see Published. Calls of a class without one have no limit.
 	Rates providers.Rates
 	// OnRequest is called after each call of AWS, if it is not nil.
 	OnRequest func(throttle.Request)
-	// Deadlines are how long calls may take; those that are zero are the usual ones.
+	// Deadlines limit the time of calls; zero values are the defaults.
 	Deadlines throttle.Deadlines
 }
 
-// A Provider keeps Application Load Balancers. Its collaborators hold its state, each with a lock
-// of its own, and do not know the Provider. A collaborator may call others while it holds its lock,
-// in one direction only: network.Nodes iterates the members of targets.Store.
+// A Provider manages Application Load Balancers. Its collaborators hold its state, each with a lock
+// of its own, and do not use the Provider. A collaborator may call others while it holds its lock,
+// in one direction only: network.Nodes iterates over the members of targets.Store.
 type Provider struct {
 	options Options
 	clients clients.Clients
@@ -72,7 +72,7 @@ type Provider struct {
 	webACLs        *protection.WebACLs
 	protections    *protection.Shields
 
-	releases *releases.Releases // what steps stopped using, and when that can be deleted
+	releases *releases.Releases // resources that steps stopped using, and when they can be deleted
 }
 
 // New makes a Provider. It makes no calls.
@@ -84,9 +84,9 @@ func New(o Options) *Provider {
 	p.clients, p.limits, p.conditions = c, account.NewLimits(c.ELB), account.NewConditionSupport(c.API)
 	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
 	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)
-	p.nodes = network.NewNodes(c.ELB, p.securityGroups, o.Cluster, o.Unfenced, allTargets{p})
+	p.nodes = network.NewNodes(c.ELB, p.securityGroups, o.Cluster, o.UnmanagedGroups, allTargets{p})
 	p.firewalls = network.NewFirewalls(
-		c.ELB, p.securityGroups, p.nodes, o.Unfenced, p.releases.DeleteUnused,
+		c.ELB, p.securityGroups, p.nodes, o.UnmanagedGroups, p.releases.DeleteUnused,
 	)
 	p.targetGroups = targets.New(c.API, c.VPC, p.limits, p.subnets, p.nodes, p.releases.DeleteUnused)
 	p.webACLs = protection.NewWebACLs(c.API, c.WAF, p.releases)
@@ -100,8 +100,8 @@ func New(o Options) *Provider {
 	return p
 }
 
-// allTargets are the targets of all target groups of a Provider. The nodes admit load balancers to
-// their ports, and are made before the target groups.
+// allTargets returns the targets of all target groups of a Provider. network.Nodes needs their
+// ports, and is made before the target groups.
 type allTargets struct{ *Provider }
 
 func (t allTargets) AllMembers(yield func(lb.TargetHealth) bool) {
@@ -112,25 +112,25 @@ func (t allTargets) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	return t.targetGroups.PortsInUse(ctx)
 }
 
-// Term returns a Provider for one term of an operator. It has the same options and no state: the
-// operator of another term may have changed everything since.
+// Term returns a Provider for one term of an operator. It has the same options and no state,
+// because the operator of another term may have changed everything since.
 func (p *Provider) Term() providers.Provider { return New(p.options) }
 
-// Capabilities returns the limits of the account, or the published ones until they are known, as
-// far as the class leaves them.
+// Capabilities returns the limits of the account, or the published ones until they are known,
+// lowered by the class.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {
-	c := p.limits.Last().Within(lb.ALB())
-	c.Inbound = !p.options.Unfenced
+	c := p.limits.Last().Limit(lb.ALB())
+	c.Inbound = !p.options.UnmanagedGroups
 	p.conditions.Limit(&class, &c)
 	return c.Restrict(class)
 }
 
-// Lookup answers the questions of the compiler. An answer that cannot be read is the one from
-// before, if there is one.
+// Lookup answers the questions of the compiler. If an answer cannot be read, Lookup returns the
+// last one, if there is one.
 func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{Names: map[lb.CertificateID][]string{}, Now: time.Now()}
 	if reflect.DeepEqual(q, lb.Questions{Provider: q.Provider}) {
-		return facts, nil // the load balancer is to be deleted, and needs no facts
+		return facts, nil // the load balancer is being deleted, and needs no facts
 	}
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.Load(ctx, q.Limits); err != nil {
@@ -154,7 +154,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		facts.Unshielded = p.protections.Unavailable(ctx)
 	}
 	err = p.balancers.Place(ctx, q.Network, &facts)
-	if ctx.Err() != nil { // facts that were not read for that reason are none
+	if ctx.Err() != nil { // the facts are incomplete
 		return lb.Facts{}, context.Cause(ctx)
 	}
 	return facts, err

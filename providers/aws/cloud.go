@@ -37,7 +37,7 @@ func Plug() clouds.Cloud {
 				return nil, err
 			}
 			p, err := Open(ctx, s.access(around, installation))
-			return lasting{p}, err
+			return liveProvider{p}, err
 		},
 		Check: func(ctx context.Context, around clouds.Environment) []check.Finding {
 			return preflight.Check(ctx, s.access(around, ""))
@@ -50,7 +50,7 @@ func Plug() clouds.Cloud {
 			"2 imported certificates and 3 security groups",
 		ProofCosts: "The load balancers are billed by the hour;\n" +
 			"imported certificates count against the account's quota of a year.",
-		Redact:           redacted,
+		Redact:           redact,
 		Place:            func() string { return s.region },
 		DisabledFeatures: s.disabledFeatures,
 	}
@@ -78,7 +78,7 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 func (s *settings) access(around clouds.Environment, installation string) access.Access {
 	out := access.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
-		Unfenced: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
+		UnmanagedGroups: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 	}
 	if around.OnRequest != nil {
@@ -116,10 +116,10 @@ func (g *groups) Set(v string) error {
 
 func (g *groups) Type() string { return "groups" }
 
-// lasting is a Live with nothing to close.
-type lasting struct{ *Provider }
+// liveProvider is a Live with nothing to close.
+type liveProvider struct{ *Provider }
 
-func (lasting) Close() {}
+func (liveProvider) Close() {}
 
 // These match values that identify an account.
 var (
@@ -128,8 +128,8 @@ var (
 	networkIDs = regexp.MustCompile(`\b(vpc|subnet|sg|i|eni|igw|rtb)-[0-9a-z]+\b`)
 )
 
-// redacted returns a text without the values that identify an account.
-func redacted(text string) string {
+// redact returns a text without the values that identify an account.
+func redact(text string) string {
 	text = accountIDs.ReplaceAllString(text, "ACCOUNT")
 	text = principals.ReplaceAllString(text, "$1/NAME")
 	return networkIDs.ReplaceAllString(text, "$1-ID")

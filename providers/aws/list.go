@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// List returns the keys of all resources that have the tags of this installation.
+// List returns the keys of all resources with the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	found, err := p.clients.Find(ctx, map[string]string{
 		resource.TagInstallation: p.clients.Installation,

@@ -133,7 +133,7 @@ func TestALookupThatIsEnded(t *testing.T) {
 
 func TestCapabilitiesWithoutSecurityGroups(t *testing.T) {
 	for _, unfenced := range []bool{false, true} {
-		if got := aws.New(aws.Options{Unfenced: unfenced}).Capabilities(lb.Class{}); got.Inbound == unfenced {
+		if got := aws.New(aws.Options{UnmanagedGroups: unfenced}).Capabilities(lb.Class{}); got.Inbound == unfenced {
 			t.Errorf("with %v, ranges of clients can be limited: %v", unfenced, got.Inbound)
 		}
 	}

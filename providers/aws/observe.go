@@ -24,7 +24,7 @@ import (
 )
 
 // This file reads the load balancer of a key in few calls: by name, by load balancer and in
-// batches, never by listing the account.
+// batches. It does not list the account.
 
 // Observe reads the load balancer of a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
@@ -36,9 +36,9 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		Health:     map[string][]lb.TargetHealth{},
 		Attributes: map[string]map[string]string{}, Assumed: map[string]bool{},
 	}
-	if p.balancers.Unlisted.Early(string(key)) {
-		return nil, fmt.Errorf("reading load balancer %s: AWS did not list a moment ago what had "+
-			"been made: %w",
+	if p.balancers.Unlisted.TooEarly(string(key)) {
+		return nil, fmt.Errorf("reading load balancer %s: a moment ago, AWS did not list a "+
+			"new resource yet: %w",
 			key, providers.ErrPending)
 	}
 	indexed, err := p.clients.Find(ctx, p.clients.Owned(key, nil),
@@ -60,12 +60,13 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&
 		!l.NameTaken {
 		p.balancers.Unlisted.Wait(string(key), unlistedWait, unlistedWaitMax)
-		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was made a "+
+		return nil, fmt.Errorf("reading load balancer %s: AWS does not list %s yet, which was created a "+
 			"moment ago: %w",
 			key, missing, providers.ErrPending)
 	}
 	p.balancers.Unlisted.Forget(string(key))
-	// No route waits for these. Settings that cannot be read are assumed to be as they were written.
+	// No route waits for these. If settings cannot be read, they are assumed to be as they were
+	// written.
 	for _, read := range []look.Reader{
 		p.readAttributes, p.firewalls.Observe, p.nodes.Observe, p.webACLs.Observe, p.protections.Observe,
 		p.balancers.ObserveProtection,
@@ -79,10 +80,10 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		}
 	}
 	p.learn(l)
-	return p.observed(l), nil
+	return p.toObserved(l), nil
 }
 
-// The first wait until AWS lists what this process has made, and the longest.
+// The first wait until AWS lists a new resource, and the longest.
 const (
 	unlistedWait    = time.Second
 	unlistedWaitMax = 15 * time.Second
@@ -95,7 +96,7 @@ func (p *Provider) readAttributes(
 	return attributes.Read(ctx, p.clients.ELB, l)
 }
 
-// learn passes what an observation found out to the collaborators that keep it.
+// learn passes the results of an observation to the collaborators that cache them.
 func (p *Provider) learn(l *look.Look) {
 	if l.Balancer == nil {
 		p.balancers.ForgetRefusedDeletion(l.Key)
@@ -202,14 +203,14 @@ func (p *Provider) readTags(
 	read, err := p.clients.TagsOf(ctx, arns)
 	maps.Copy(found, read)
 	l.Tags = found
-	if l.Balancer != nil && !l.Ours(l.Balancer.LoadBalancerArn) {
+	if l.Balancer != nil && !l.IsOurs(l.Balancer.LoadBalancerArn) {
 		l.Balancer, l.Listeners, l.NameTaken = nil, nil, true
 	}
 	return err
 }
 
-// observed returns the look in canonical form.
-func (p *Provider) observed(l *look.Look) *lb.Observed {
+// toObserved converts the look to an observation in canonical form.
+func (p *Provider) toObserved(l *look.Look) *lb.Observed {
 	o := &lb.Observed{Key: l.Key, Firewall: l.Firewall, Unread: l.Unread}
 	if b := l.Balancer; b != nil {
 		arn := aws.ToString(b.LoadBalancerArn)
@@ -218,15 +219,15 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 		o.Address = balancers.AddressOf(b)
 	}
 	for _, g := range l.Groups {
-		if l.Ours(g.TargetGroupArn) { // a rule of others may forward to target groups of others
-			o.TargetGroups = append(o.TargetGroups, p.targetGroups.Observed(l, g))
+		if l.IsOurs(g.TargetGroupArn) { // a rule of others may forward to target groups of others
+			o.TargetGroups = append(o.TargetGroups, p.targetGroups.ToObserved(l, g))
 		}
 	}
 	slices.SortFunc(o.TargetGroups, func(a, b lb.ObservedTargetGroup) int {
 		return cmp.Compare(a.ID, b.ID)
 	})
 	for _, listener := range l.Listeners {
-		o.Listeners = append(o.Listeners, p.listeners.Observed(l, listener))
+		o.Listeners = append(o.Listeners, p.listeners.ToObserved(l, listener))
 	}
 	slices.SortFunc(o.Listeners, func(a, b lb.ObservedListener) int { return int(a.Port - b.Port) })
 	for _, c := range l.Imported {
@@ -242,8 +243,8 @@ func (p *Provider) observed(l *look.Look) *lb.Observed {
 	return o
 }
 
-// settingsOf returns the settings that a deep look read. Readers compare them with the digests.
-// They do not count where AWS was not asked, or where they were not written to the end.
+// settingsOf returns the settings that a deep look read. Readers compare them with the digests. It
+// leaves out settings that were not read, or not written completely.
 func settingsOf(l *look.Look) *lb.ReadSettings {
 	out := &lb.ReadSettings{
 		Listeners:    map[int32]lb.ListenerSettings{},

@@ -8,20 +8,20 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// Offline is what can be said about an Application Load Balancer without asking AWS: enough to
-// compile a plan without credentials.
+// Offline answers the compiler's questions without calls of AWS, to compile a plan without
+// credentials.
 type Offline struct{}
 
-// Capabilities are the limits that AWS publishes, as far as the class leaves them.
+// Capabilities returns the limits that AWS publishes, lowered by the class.
 func (Offline) Capabilities(class lb.Class) lb.Capabilities { return lb.ALB().Restrict(class) }
 
-// noSettings is why spec.provider is refused.
+// noSettings is the reason why spec.provider is refused.
 const noSettings = "AWS has no settings of its own: attributes, tags and the like have fields " +
 	"and annotations"
 
-// Lookup takes for granted what AWS would be asked for: a certificate for every host, under a
-// placeholder ID that says that it is still to be discovered, that certificates which
-// are named have no names that could be refused, the subnets as they are named, and each web ACL.
+// Lookup returns assumptions: each host has a certificate, with a placeholder ID for one that is
+// still to be discovered; named certificates have no names; and the named subnets and web ACLs
+// exist.
 func (Offline) Lookup(_ context.Context, q lb.Questions) (lb.Facts, error) {
 	facts := lb.Facts{
 		Certificates: make(map[string][]lb.CertificateID, len(q.CertificateHosts)),

@@ -18,11 +18,12 @@ import (
 )
 
 // This file finds the credentials, the endpoints, the region and the VPC of a process, and reports
-// what is missing before the work begins. The SDK reads credentials and endpoints: IRSA and Pod
-// Identity, AWS_ENDPOINT_URL and the like for each service, AWS_USE_FIPS_ENDPOINT and
+// missing ones at the start. The SDK reads credentials and endpoints: IRSA and Pod Identity,
+// AWS_ENDPOINT_URL and its variants for each service, AWS_USE_FIPS_ENDPOINT and
 // AWS_USE_DUALSTACK_ENDPOINT work as in other programs.
 
-// Open returns a Provider with the credentials of the process, if they can be used.
+// Open returns a Provider with the credentials of the process, or an error if AWS does not accept
+// them.
 func Open(ctx context.Context, a access.Access) (*Provider, error) {
 	rates, err := throttle.Published().With(a.Rates)
 	if err != nil {
@@ -33,7 +34,7 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
 	}
 	if sdk.Region == "" {
-		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
+		if sdk.Region, err = access.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
 			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the "+
 				"instance does not: %w", err)
 		}
@@ -45,7 +46,7 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 	return p, nil
 }
 
-// open returns a Provider if the VPC has subnets.
+// open returns a Provider, or an error if the VPC has no subnets.
 func open(
 	ctx context.Context, a access.Access, sdk aws.Config, rates providers.Rates,
 ) (*Provider, error) {
@@ -58,10 +59,11 @@ func open(
 		}
 	}
 	p := New(Options{
-		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster, Unfenced: a.Unfenced,
-		Rates: rates, OnRequest: a.OnRequest, Deadlines: a.Deadlines,
+		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster,
+		UnmanagedGroups: a.UnmanagedGroups,
+		Rates:           rates, OnRequest: a.OnRequest, Deadlines: a.Deadlines,
 	})
-	subnets, err := p.subnets.Since(ctx, time.Now())
+	subnets, err := p.subnets.ReadSince(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {
 		err = fmt.Errorf(
 			"%s has no subnets in %s: is it in another region or account?", a.VPC, sdk.Region,
@@ -73,8 +75,8 @@ func open(
 	return p, nil
 }
 
-// withIdentity adds to an error the identity of the credentials. Where AWS does not know them, that
-// is the cause.
+// withIdentity adds the identity of the credentials to an error. If AWS does not know the
+// credentials, that is the cause.
 func withIdentity(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {

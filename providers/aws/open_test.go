@@ -123,7 +123,7 @@ func TestFlagsSayWhereToWork(t *testing.T) {
 		"no flags": {nil, access.Access{}},
 		"all flags": {
 			[]string{"--aws-region=eu-west-1", "--aws-vpc-id=vpc-1", "--aws-cluster-name=shop", "--aws-security-groups=none", "--aws-rates=write=3/20"},
-			access.Access{Region: "eu-west-1", VPC: "vpc-1", Cluster: "shop", Unfenced: true, Rates: providers.Rates{"write": {PerSecond: 3, Burst: 20}}},
+			access.Access{Region: "eu-west-1", VPC: "vpc-1", Cluster: "shop", UnmanagedGroups: true, Rates: providers.Rates{"write": {PerSecond: 3, Burst: 20}}},
 		},
 		"the usual value is named": {[]string{"--aws-security-groups=managed"}, access.Access{}},
 	} {
@@ -166,7 +166,7 @@ func TestAnInstallationWithoutAName(t *testing.T) {
 		t.Fatal(err)
 	}
 	live, err := plug.Live(t.Context(), clouds.Environment{Installation: func(context.Context) (string, error) { return "test", nil }})
-	if err != nil || live.(lasting).options.Installation != "test" || plug.Place() != albsim.Region {
+	if err != nil || live.(liveProvider).options.Installation != "test" || plug.Place() != albsim.Region {
 		t.Errorf("opened %+v, error %v", live, err)
 	}
 }

@@ -25,7 +25,7 @@ func (s subjectOf) LoadBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalan
 	return there, err
 }
 
-// Try tries what is assumed of AWS, as far as that takes no requests, on a load balancer.
+// Try tests the assumptions about AWS that need no requests on a load balancer.
 func (p *Provider) Try(ctx context.Context, key lb.Key) []check.Finding {
 	return p.proof().Try(ctx, key)
 }

@@ -9,7 +9,7 @@ import (
 // Each collaborator that keeps something of load balancers is told which ones were deleted.
 func TestEachMemoryForgetsDeletedLoadBalancers(t *testing.T) {
 	p := New(Options{Installation: "test"})
-	told := p.remembering()
+	told := p.memories()
 	v := reflect.ValueOf(p).Elem()
 	count := 0
 	for i := range v.NumField() {

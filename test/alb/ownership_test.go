@@ -28,7 +28,7 @@ import (
 // changes all that is asked for. It stays as it was, also when nothing is asked for any more. Where
 // it is the firewall, that is an error, too: its ports cannot be changed any more.
 func TestWhatIsGivenAwayIsLeftAlone(t *testing.T) {
-	const says = "is somebody else's"
+	const says = "belongs to another installation"
 	for _, kind := range []string{"loadbalancer", "targetgroup", "security-group"} {
 		for name, tagsAside := range map[string]bool{"AWS compares tags": false, "AWS does not": true} {
 			t.Run(kind+"/"+name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestANameThatSomebodyElseHasIsLeftAlone(t *testing.T) {
 				}
 				arn := take(w, like)
 				w.Ingresses = asked
-				w.leavesAlone(arn, w.state(arn), "is somebody else's")
+				w.leavesAlone(arn, w.state(arn), "belongs to another installation")
 			})
 		})
 	}

@@ -214,7 +214,7 @@ func TestWhatIsServedStaysWhenItsWebACLGoes(t *testing.T) {
 		w.serve("site", map[string]string{"/": "web"})
 		w.ask("site", "wafv2-acl", "edge")
 		w.Memories = memories
-		if err := w.rest(); err == nil || !strings.Contains(err.Error(), "is not there") {
+		if err := w.rest(); err == nil || !strings.Contains(err.Error(), "does not exist") {
 			t.Errorf("error %v", err)
 		}
 		if a := w.request("site"); !a.Refused {

@@ -234,7 +234,7 @@ func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
 	inBubble(t, albsim.Options{Authorize: lean.Allows}, func(w *world) {
 		w.service("web", 1)
 		w.serve("site", map[string]string{"/": "web"})
-		w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Unfenced: true})
+		w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, UnmanagedGroups: true})
 		w.settle()
 		w.rests("it was made")
 		w.annotate("inbound", "10.0.0.0/8")

@@ -148,7 +148,7 @@ func TestWhatIsWrongIsNamedInOneLine(t *testing.T) {
 			prepare: func(_ *testing.T, s *albsim.Sim) {
 				s.ChangeSubnet("subnet-private2", func(s *ec2types.Subnet) { s.AvailableIpAddressCount = awssdk.Int32(7) }, nil)
 			},
-			want: "✗ subnet subnet-private2: 7 addresses are free, and AWS asks for 8; free some, or tag another subnet of eu-west-1c",
+			want: "✗ subnet subnet-private2: 7 addresses are free, and AWS requires 8; free some, or tag another subnet of eu-west-1c",
 		},
 		"a quota that is full": {
 			options: albsim.Options{Limits: albsim.Limits{LoadBalancers: 1}},

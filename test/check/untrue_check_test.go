@@ -19,7 +19,7 @@ func TestARightIsNotKnownByAnyCode(t *testing.T) {
 	})
 	got := run(t, endpoint, "--aws-cluster-name", albsim.Cluster)
 	for _, line := range got.lines("✓") {
-		if strings.Contains(line, "what is not there") {
+		if strings.Contains(line, "a missing resource") {
 			t.Errorf("it says %s", line)
 		}
 	}

@@ -1,4 +1,4 @@
-// Package access says in which region and VPC a process works, and finds both.
+// Package access finds the region and the VPC of a process.
 package access
 
 import (
@@ -20,37 +20,37 @@ import (
 
 // This file finds the region and the VPC of a process.
 
-// Access says where to work, and for which installation. Empty fields are found.
+// Access has the installation, the region and the VPC of a process. Empty fields are found.
 type Access struct {
 	// Installation distinguishes resources of this operator from those of others.
 	Installation string
-	// Region is the region of the load balancers; empty: that of the SDK's settings, else of the
+	// Region is the region of the load balancers; empty: that in the SDK's settings, else that of the
 	// instance.
 	Region string
-	// VPC is their VPC; empty: that of the instance, else of the nodes, else the only one.
+	// VPC is the VPC of the load balancers; empty: that of the instance, else of the nodes, else the
+	// only one.
 	VPC string
-	// Cluster is the name by which the security groups of the nodes are found; empty: none are
-	// changed.
+	// Cluster is the name in the tags of the nodes' security groups; empty: these are not changed.
 	Cluster string
-	// Unfenced leaves all security groups alone.
-	Unfenced bool
-	// Nodes returns the instances of the cluster, to find their VPC.
+	// UnmanagedGroups: security groups are neither created nor changed.
+	UnmanagedGroups bool
+	// Nodes returns the IDs of the cluster's instances, to find their VPC.
 	Nodes func(context.Context) ([]string, error)
-	// Rates are the rates of calls; those that are missing are the published ones.
+	// Rates are the rates of calls; the published ones replace missing ones.
 	Rates providers.Rates
 	// OnRequest is called after each call of AWS, if it is not nil.
 	OnRequest func(throttle.Request)
-	// Deadlines are how long calls may take.
+	// Deadlines limit the time of calls.
 	Deadlines throttle.Deadlines
 }
 
-// askingInstance is how long the metadata of the instance may take. Often, a pod has no access to
-// it.
-const askingInstance = 5 * time.Second
+// metadataTimeout limits the time to read the metadata of the instance. Often, a pod has no access
+// to it.
+const metadataTimeout = 5 * time.Second
 
-// RegionOf reads the region of the instance.
-func RegionOf(ctx context.Context, instance *imds.Client) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+// ReadRegion reads the region from the metadata of the instance.
+func ReadRegion(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	out, err := instance.GetRegion(ctx, &imds.GetRegionInput{})
 	if err != nil {
@@ -64,7 +64,7 @@ func FindVPC(
 	ctx context.Context, instance *imds.Client, cloud *ec2.Client,
 	nodes func(context.Context) ([]string, error),
 ) (string, error) {
-	vpc, silent := VPCOf(ctx, instance)
+	vpc, silent := ReadVPC(ctx, instance)
 	if silent == nil {
 		return vpc, nil
 	}
@@ -72,13 +72,13 @@ func FindVPC(
 	if err != nil {
 		return "", err
 	}
-	// Nodes on Fargate are no instances.
+	// Nodes on Fargate are not instances.
 	if at := slices.IndexFunc(ids, func(id string) bool {
 		return strings.HasPrefix(id, "i-")
 	}); at >= 0 {
-		vpc, err = VPCOfNode(ctx, cloud, ids[at])
+		vpc, err = ReadVPCOfNode(ctx, cloud, ids[at])
 	} else {
-		vpc, err = OnlyVPC(ctx, cloud)
+		vpc, err = FindOnlyVPC(ctx, cloud)
 	}
 	if err != nil {
 		return "", fmt.Errorf("%w; %w", silent, err)
@@ -86,8 +86,8 @@ func FindVPC(
 	return vpc, nil
 }
 
-// VPCOfNode reads the VPC of an instance.
-func VPCOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
+// ReadVPCOfNode reads the VPC of an instance.
+func ReadVPCOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error) {
 	out, err := cloud.DescribeInstances(ctx, &ec2.DescribeInstancesInput{InstanceIds: []string{id}})
 	if err != nil {
 		return "", awserr.Explain("reading instance "+id, err)
@@ -97,11 +97,11 @@ func VPCOfNode(ctx context.Context, cloud *ec2.Client, id string) (string, error
 			return aws.ToString(i.VpcId), nil
 		}
 	}
-	return "", fmt.Errorf("instance %s is not there", id)
+	return "", fmt.Errorf("instance %s does not exist", id)
 }
 
-// OnlyVPC returns the VPC of the region, if there is one.
-func OnlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
+// FindOnlyVPC returns the VPC of the region, if there is exactly one.
+func FindOnlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
 	out, err := cloud.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{})
 	if err != nil {
 		return "", awserr.Explain("no node is an instance; listing VPCs", err)
@@ -116,9 +116,9 @@ func OnlyVPC(ctx context.Context, cloud *ec2.Client) (string, error) {
 	return ids[0], nil
 }
 
-// VPCOf returns the VPC of the first network interface of the instance.
-func VPCOf(ctx context.Context, instance *imds.Client) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, askingInstance)
+// ReadVPC reads the VPC of the first network interface from the metadata of the instance.
+func ReadVPC(ctx context.Context, instance *imds.Client) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, metadataTimeout)
 	defer cancel()
 	mac, err := metadata(ctx, instance, "mac")
 	if err != nil {

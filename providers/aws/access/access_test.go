@@ -59,15 +59,15 @@ const (
 
 func TestTheRegionOfTheInstance(t *testing.T) {
 	const document = "/latest/dynamic/instance-identity/document"
-	if got, err := RegionOf(t.Context(), instanceOf(paths{document: `{"region":"eu-west-1"}`})); got != "eu-west-1" || err != nil {
+	if got, err := ReadRegion(t.Context(), instanceOf(paths{document: `{"region":"eu-west-1"}`})); got != "eu-west-1" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := RegionOf(t.Context(), instanceOf(nil)); got != "" || err == nil {
+	if got, err := ReadRegion(t.Context(), instanceOf(nil)); got != "" || err == nil {
 		t.Errorf("of no instance: %q, %v", got, err)
 	}
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if _, err := RegionOf(t.Context(), instanceOf(paths{document: "silent"})); err == nil || time.Since(began) != askingInstance {
+		if _, err := ReadRegion(t.Context(), instanceOf(paths{document: "silent"})); err == nil || time.Since(began) != metadataTimeout {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
@@ -85,7 +85,7 @@ func TestTheVPC(t *testing.T) {
 	}{
 		"of the instance":            {instance, []string{"i-node"}, []string{"vpc-only"}, "vpc-own", ""},
 		"of a node":                  {nil, []string{"fargate-ip-10-0-0-1", "i-node", "i-gone"}, []string{"vpc-only"}, "vpc-node", ""},
-		"of a node that is gone":     {nil, []string{"i-gone"}, []string{"vpc-only"}, "", "instance i-gone is not there"},
+		"of a node that is gone":     {nil, []string{"i-gone"}, []string{"vpc-only"}, "", "instance i-gone does not exist"},
 		"of a node that is denied":   {nil, []string{"i-denied"}, []string{"vpc-only"}, "", "reading instance i-denied: UnauthorizedOperation"},
 		"the only one":               {nil, []string{"fargate-ip-10-0-0-1"}, []string{"vpc-only"}, "vpc-only", ""},
 		"one of two":                 {nil, nil, []string{"vpc-a", "vpc-b"}, "", `the VPCs of the region are ["vpc-a" "vpc-b"]`},
@@ -132,7 +132,7 @@ func TestTheVPC(t *testing.T) {
 func TestAnInstanceThatIsSilentIsNotWaitedForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		if _, err := VPCOf(t.Context(), instanceOf(paths{mac: "silent"})); err == nil || time.Since(began) != askingInstance {
+		if _, err := ReadVPC(t.Context(), instanceOf(paths{mac: "silent"})); err == nil || time.Since(began) != metadataTimeout {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})

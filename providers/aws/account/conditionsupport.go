@@ -22,30 +22,30 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file finds out how many values a condition can have, and keeps which conditions AWS takes
-// here. The guide says three
+// This file finds out which conditions AWS accepts here: how many values one can have, and whether
+// regular expressions are supported. The guide says three values
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html,
-// "You can specify up to three match evaluations per condition"), and what AWS answers says five,
-// for all conditions of a rule together: "A rule can only have '5' condition values"
+// "You can specify up to three match evaluations per condition"), and AWS's error message says
+// five, for all conditions of a rule together: "A rule can only have '5' condition values"
 // (https://github.com/aws-cloudformation/cfn-lint/issues/3833, of a condition with six;
-// https://github.com/aws/aws-cdk/issues/10065). Fairlead tries five. Where AWS refuses more than
+// https://github.com/aws/aws-cdk/issues/10065). Fairlead tries five. If AWS refuses more than
 // three, later rules have at most three values a condition, which may take more rules, and a tag of
-// the load balancer says so. Regular expressions are tried and left out in the same way.
+// the load balancer records it. Regular expressions are tried in the same way.
 
-// Tags of a load balancer where AWS refused conditions: more than three values in one, or regular
-// expressions, which maybe not each partition and not each simulator of AWS supports. They keep an
-// operator that starts from changing rules in vain.
+// Tags of a load balancer for which AWS refused conditions: more than three values in one, or
+// regular expressions, which some partitions and simulators of AWS may not support. With them, an
+// operator that starts does not try such rules again.
 const (
 	tagValues      = "fairlead.dev/condition-values"
 	tagExpressions = "fairlead.dev/regular-expressions"
 	noExpressions  = "none"
 )
 
-// FewestValues is how many values a condition can have at least.
+// FewestValues is the number of values that AWS accepts in every condition.
 const FewestValues = 3
 
-// ConditionSupport holds which conditions AWS has taken and refused here. What AWS has taken once
-// is not the reason of a later refusal.
+// ConditionSupport holds which forms of conditions AWS has accepted and refused here. A form that
+// AWS has accepted once is not the reason of a later refusal.
 type ConditionSupport struct {
 	resource.API
 	tookExpressions atomic.Bool // a rule with a regular expression exists
@@ -57,7 +57,7 @@ type ConditionSupport struct {
 // NewConditionSupport returns a ConditionSupport without state.
 func NewConditionSupport(api resource.API) *ConditionSupport { return &ConditionSupport{API: api} }
 
-// Limit lowers the limits of a class, and of a cloud, to what AWS takes here.
+// Limit lowers the limits of a class, and of a cloud, to those that AWS has here.
 func (s *ConditionSupport) Limit(class *lb.Class, c *lb.Capabilities) {
 	class.NoRegularExpressions = class.NoRegularExpressions || s.noExpressions.Load()
 	if s.fewValues.Load() {
@@ -66,7 +66,7 @@ func (s *ConditionSupport) Limit(class *lb.Class, c *lb.Capabilities) {
 	}
 }
 
-// Learn learns from the tags of a load balancer, and from its rules.
+// Learn records the support that the tags of a load balancer, and its rules, show.
 func (s *ConditionSupport) Learn(tags map[string]string, rules map[string][]elb.Rule) {
 	if tags[tagExpressions] == noExpressions {
 		s.noExpressions.Store(true)
@@ -76,29 +76,29 @@ func (s *ConditionSupport) Learn(tags map[string]string, rules map[string][]elb.
 	}
 	for _, ofListener := range rules {
 		for _, r := range ofListener {
-			s.learnTaken(r.Conditions)
+			s.recordSupported(r.Conditions)
 		}
 	}
 }
 
-// learnTaken learns from the conditions of a rule that exists.
-func (s *ConditionSupport) learnTaken(conditions []elb.RuleCondition) {
-	if expressed(conditions) {
+// recordSupported records that AWS has accepted the conditions of a rule.
+func (s *ConditionSupport) recordSupported(conditions []elb.RuleCondition) {
+	if hasExpressions(conditions) {
 		s.tookExpressions.Store(true)
 	}
-	if crowdedCondition(conditions) {
+	if hasCrowdedCondition(conditions) {
 		s.tookValues.Store(true)
 	}
 }
 
-// Adapt returns the error of a call with conditions. Where AWS refuses the form of the conditions,
-// and not their meaning, it has later rules use another form, and returns ErrPending: the next
+// Adapt returns the error of a call with conditions. If AWS refuses the form of the conditions, and
+// not their meaning, later rules use another form, and Adapt returns ErrPending: the next
 // reconciliation tries that at once.
 func (s *ConditionSupport) Adapt(
 	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error,
 ) error {
 	if err == nil {
-		s.learnTaken(conditions)
+		s.recordSupported(conditions)
 		return nil
 	}
 	return s.adaptValues(
@@ -106,20 +106,21 @@ func (s *ConditionSupport) Adapt(
 	)
 }
 
-// adaptValues returns the error of a call with conditions, and adapts where AWS refuses more than
-// three values in one.
+// adaptValues returns the error of a call with conditions. If AWS refuses more than three values in
+// one, later conditions have fewer.
 func (s *ConditionSupport) adaptValues(
 	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, err error,
 ) error {
-	if !refusesRule(err) || !crowdedCondition(conditions) || s.tookValues.Load() || !namesValues(err) {
+	if !refusesRule(err) || !hasCrowdedCondition(conditions) || s.tookValues.Load() ||
+		!namesValues(err) {
 		return err
 	}
 	s.fewValues.Store(true)
-	how := fmt.Sprintf("more than %d values in a condition are refused, and rules are said with as "+
-		"many from now on", FewestValues)
+	how := fmt.Sprintf("more than %d values in a condition are refused; later rules have at most as "+
+		"many", FewestValues)
 	// Without the tag, the next operator finds out for itself.
 	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagValues: fmt.Sprint(FewestValues)})
-	return errors.Join(saidOtherwise(how, err), untagged)
+	return errors.Join(retryInOtherForm(how, err), untagged)
 }
 
 // refusesRule reports whether AWS refuses a rule for its content.
@@ -137,29 +138,29 @@ func namesValues(err error) bool {
 		strings.Contains(text, "condition")
 }
 
-// crowdedCondition reports whether a condition has more values than the guide says.
-func crowdedCondition(conditions []elb.RuleCondition) bool {
+// hasCrowdedCondition reports whether a condition has more values than the guide permits.
+func hasCrowdedCondition(conditions []elb.RuleCondition) bool {
 	return slices.ContainsFunc(conditions, func(condition elb.RuleCondition) bool {
 		c := convert.FromCondition(condition)
 		return len(c.Values)+len(c.Regex) > FewestValues
 	})
 }
 
-// saidOtherwise returns a refusal that ends once rules have another form.
-func saidOtherwise(how string, err error) error {
+// retryInOtherForm returns a refusal as ErrPending, because later rules have another form.
+func retryInOtherForm(how string, err error) error {
 	return fmt.Errorf("%s: %s: %w", how, awserr.Describe(err), providers.ErrPending)
 }
 
-// adaptExpressions returns the error of a call with conditions, and adapts where regular
-// expressions are not supported. An endpoint that AWS_ENDPOINT_URL names may fail with status 500.
-// A partition that does not support them refuses the rule, in words that AWS does not publish: the
-// expressions count as the reason where the partition is not the one in which they are documented,
-// or where the refusal mentions them, as long as AWS has taken no rule with one. A rule that
-// rewrites requests, too, may be refused for that.
+// adaptExpressions returns the error of a call with conditions. If regular expressions are not
+// supported, later rules have none. An endpoint that AWS_ENDPOINT_URL names may fail with status
+// 500. A partition that does not support them refuses the rule with a message that AWS does not
+// document: the expressions count as the reason outside of the partition in which they are
+// documented, or if the refusal mentions them, unless AWS has accepted a rule with one. They do not
+// count for a rule that also rewrites requests.
 func (s *ConditionSupport) adaptExpressions(
 	ctx context.Context, seen *lb.Observed, conditions []elb.RuleCondition, transforms bool, err error,
 ) error {
-	if !expressed(conditions) {
+	if !hasExpressions(conditions) {
 		return err
 	}
 	var answer *smithyhttp.ResponseError
@@ -175,15 +176,14 @@ func (s *ConditionSupport) adaptExpressions(
 	// Without the tag, the next operator finds out for itself.
 	untagged := s.Tag(ctx, seen.Handle, map[string]string{tagExpressions: noExpressions})
 	if refuses {
-		how := "regular expressions are not understood here, and rules are said without them from now on"
-		return errors.Join(saidOtherwise(how, err), untagged)
+		how := "regular expressions are not supported here; later rules have none"
+		return errors.Join(retryInOtherForm(how, err), untagged)
 	}
-	return fmt.Errorf("%s does not understand regular expressions, and rules are said without them "+
-		"from now on: %w",
+	return fmt.Errorf("%s does not support regular expressions; later rules have none: %w",
 		aws.ToString(endpoint), errors.Join(err, untagged))
 }
 
-// Commercial reports whether an ARN is of the partition that the documentation describes. China,
+// Commercial reports whether an ARN is in the partition that the documentation describes. China,
 // GovCloud and isolated regions have partitions of their own: aws-cn, aws-us-gov, aws-iso and more
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html).
 func Commercial(text string) bool {
@@ -199,8 +199,8 @@ func namesExpressions(err error) bool {
 		strings.Contains(text, "not supported") && strings.Contains(text, "regular expression")
 }
 
-// expressed reports whether conditions have regular expressions.
-func expressed(conditions []elb.RuleCondition) bool {
+// hasExpressions reports whether conditions have regular expressions.
+func hasExpressions(conditions []elb.RuleCondition) bool {
 	for _, c := range conditions {
 		switch {
 		case c.HostHeaderConfig != nil && len(c.HostHeaderConfig.RegexValues) > 0,

@@ -1,5 +1,5 @@
-// Package account keeps what is known of the account: its limits, the conditions that rules can
-// have, and its service-linked role.
+// Package account caches properties of the account: its limits, the conditions that it supports,
+// and its service-linked role.
 package account
 
 import (
@@ -21,23 +21,23 @@ import (
 // This file reads the account's limits: at the start, with the deep observation of a load balancer,
 // and when a limit is exceeded. They hardly ever change in between.
 
-// The least age at which limits are read again: where Ingresses wait for a limit to be raised, and
+// The least age at which limits are read again: while Ingresses wait for a limit to be raised, and
 // with a deep observation.
 const (
 	limitsAwaited = 9 * time.Minute
 	limitsAge     = time.Hour
 )
 
-// ByName has the limits of an account, by AWS's names.
-type ByName map[string]int
+// Values holds the limits of an account, by AWS's names.
+type Values map[string]int
 
-// Limits keeps the limits that were read last.
+// Limits caches the limits of the account.
 type Limits struct {
 	elb  *elbapi.Client
-	read cache.Value[ByName]
+	read cache.Value[Values]
 
 	mu     sync.Mutex
-	oldest time.Time // of a reading that is recent enough
+	oldest time.Time // the least time of a read that is recent enough
 }
 
 // NewLimits returns Limits that are not read yet.
@@ -46,14 +46,14 @@ func NewLimits(api *elbapi.Client) *Limits {
 }
 
 // Last returns the limits that were read last, or nil.
-func (a *Limits) Last() ByName { return a.read.Last() }
+func (a *Limits) Last() Values { return a.read.Last() }
 
-// toldByAWS is a limit that AWS lists among many others. An answer without it comes from a
-// simulator of AWS: it repeats an old example of the documentation, by which a load balancer takes
-// 30 targets, and does not enforce it. The published limits count then.
-const toldByAWS = "condition-values-per-alb-rule"
+// limitOfAWS is the name of a limit that AWS always lists. An answer without it comes from a
+// simulator of AWS: it has an old example of the documentation, with 30 targets for a load
+// balancer, and does not enforce it. Then the published limits apply.
+const limitOfAWS = "condition-values-per-alb-rule"
 
-// Load makes sure that the limits are known. Awaited says that one of them is exceeded.
+// Load reads the limits if they are too old. awaited is true if one of them is exceeded.
 func (a *Limits) Load(ctx context.Context, awaited bool) error {
 	a.mu.Lock()
 	when := a.oldest
@@ -61,8 +61,8 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 	if awaited {
 		when = time.Now().Add(-limitsAwaited)
 	}
-	_, err := a.read.Since(when, func() (ByName, error) {
-		found := ByName{}
+	_, err := a.read.ReadSince(when, func() (Values, error) {
+		found := Values{}
 		pages := elbapi.NewDescribeAccountLimitsPaginator(a.elb, &elbapi.DescribeAccountLimitsInput{
 			PageSize: aws.Int32(400),
 		})
@@ -70,7 +70,7 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 			page, err := pages.NextPage(ctx)
 			err = awserr.Explain("reading the account's limits", err)
 			if errors.Is(err, providers.ErrDenied) {
-				break // an older role, without this right, goes on with the published limits
+				break // with an older role, without this right, the published limits apply
 			} else if err != nil {
 				return nil, err
 			}
@@ -80,7 +80,7 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 				}
 			}
 		}
-		if found[toldByAWS] == 0 {
+		if found[limitOfAWS] == 0 {
 			return nil, nil
 		}
 		return found, nil
@@ -88,15 +88,15 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 	return err
 }
 
-// Expire has the limits read again, unless they were read lately.
+// Expire makes the next Load read the limits again, unless they were read lately.
 func (a *Limits) Expire() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.oldest = time.Now().Add(-limitsAge)
 }
 
-// Within returns capabilities with the limits of an account, as far as these are known.
-func (l ByName) Within(c lb.Capabilities) lb.Capabilities {
+// Limit returns capabilities with the known limits of an account.
+func (l Values) Limit(c lb.Capabilities) lb.Capabilities {
 	for name, limit := range map[string]*int{
 		"rules-per-application-load-balancer":                   &c.Rules,
 		"target-groups-per-application-load-balancer":           &c.TargetGroups,
@@ -115,7 +115,8 @@ func (l ByName) Within(c lb.Capabilities) lb.Capabilities {
 	return c
 }
 
-// Explained says of a limit of the account, too, how much there is.
-func (a *Limits) Explained(doing string, err error) error {
+// Explain returns an error of AWS in its class, like awserr.Explain. It adds the size of an
+// exceeded limit.
+func (a *Limits) Explain(doing string, err error) error {
 	return awserr.ExplainWith(doing, err, a.Last())
 }

@@ -48,7 +48,7 @@ func TestLimitsThatAWSAnswers(t *testing.T) {
 	published := lb.Capabilities{Rules: 100, Listeners: 50}
 	raised := published
 	raised.Rules, raised.ValuesPerRule = 200, 5
-	full := page{limits: map[string]string{toldByAWS: "5", rules: "200", "listeners-per-application-load-balancer": "0", "other": "many"}}
+	full := page{limits: map[string]string{limitOfAWS: "5", rules: "200", "listeners-per-application-load-balancer": "0", "other": "many"}}
 	for name, c := range map[string]struct {
 		pages []page
 		want  lb.Capabilities
@@ -56,7 +56,7 @@ func TestLimitsThatAWSAnswers(t *testing.T) {
 		err   error
 	}{
 		"one page":             {[]page{full}, raised, 3, nil},
-		"two pages":            {[]page{{limits: map[string]string{rules: "200"}}, {limits: map[string]string{toldByAWS: "5"}}}, raised, 2, nil},
+		"two pages":            {[]page{{limits: map[string]string{rules: "200"}}, {limits: map[string]string{limitOfAWS: "5"}}}, raised, 2, nil},
 		"of a simulator":       {[]page{{limits: map[string]string{rules: "30"}}}, published, 0, nil},
 		"of a role without it": {[]page{{refusal: awscalls.Refused("AccessDenied", "no")}}, published, 0, nil},
 		"of a call that fails": {[]page{{refusal: awscalls.Refused("Throttling", "no")}}, published, 0, providers.ErrThrottled},
@@ -64,7 +64,7 @@ func TestLimitsThatAWSAnswers(t *testing.T) {
 		var calls int
 		l := answering(&calls, c.pages...)
 		err := l.Load(t.Context(), false)
-		if got := l.Last().Within(published); !errors.Is(err, c.err) || !cmp.Equal(got, c.want) || len(l.Last()) != c.known {
+		if got := l.Last().Limit(published); !errors.Is(err, c.err) || !cmp.Equal(got, c.want) || len(l.Last()) != c.known {
 			t.Errorf("%s: %v; the limits %v give %+v, want %+v", name, err, l.Last(), got, c.want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestLimitsThatAWSAnswers(t *testing.T) {
 func TestWhenLimitsAreReadAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls int
-		l := answering(&calls, page{limits: map[string]string{toldByAWS: "5"}})
+		l := answering(&calls, page{limits: map[string]string{limitOfAWS: "5"}})
 		for i, c := range []struct {
 			after           time.Duration
 			expire, awaited bool

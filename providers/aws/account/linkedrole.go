@@ -19,11 +19,11 @@ import (
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html).
 // IAM is eventually consistent: a new role is not visible everywhere at once
 // (https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot.html). The answer of Elastic Load
-// Balancing until it can use the role is undocumented, and no public report quotes it. ECS answers
-// in the same case that it is "unable to assume the service linked role"
+// Balancing until it can use the role is not documented, and no public report quotes it. The answer
+// of ECS in the same case is "unable to assume the service linked role"
 // (https://github.com/awslabs/ecs-refarch-continuous-deployment/pull/39).
 
-// A LinkedRole holds since when the role may exist.
+// A LinkedRole holds the time since which the role may exist.
 type LinkedRole struct {
 	mu sync.Mutex
 	// when AWS first created a load balancer for this process, or could not use the role
@@ -37,9 +37,9 @@ const (
 	roleWaitMax = 45 * time.Second
 )
 
-// Early returns ErrPending where it is too early to try again.
-func (r *LinkedRole) Early() error {
-	if r.unused.Early("") {
+// CheckWait returns ErrPending if it is too early to try again.
+func (r *LinkedRole) CheckWait() error {
+	if r.unused.TooEarly("") {
 		return fmt.Errorf(
 			"a moment ago, Elastic Load Balancing could not use its service-linked role: %w",
 			providers.ErrPending)
@@ -47,14 +47,14 @@ func (r *LinkedRole) Early() error {
 	return nil
 }
 
-// Young reports whether the role may have been created a moment ago, or is yet to be created.
-func (r *LinkedRole) Young() bool {
+// MayBeNew reports whether the role may have been created a moment ago, or may not exist yet.
+func (r *LinkedRole) MayBeNew() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.answered.IsZero() || time.Since(r.answered) < recent.DefaultLag
 }
 
-// markAnswered notes that AWS has answered: the role exists from now on.
+// markAnswered records that AWS has answered: the role exists from now on.
 func (r *LinkedRole) markAnswered() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -63,11 +63,13 @@ func (r *LinkedRole) markAnswered() {
 	}
 }
 
-// ofRole matches the name of the role in answers.
-var ofRole = regexp.MustCompile(`(?i)service[- ]linked role|AWSServiceRoleForElasticLoadBalancing`)
+// roleName matches the name of the role in answers.
+var roleName = regexp.MustCompile(
+	`(?i)service[- ]linked role|AWSServiceRoleForElasticLoadBalancing`,
+)
 
-// Explain returns the error of a call that created a load balancer: ErrPending where the role may
-// be the only reason. A denial that names an action is about a missing right.
+// Explain returns the error of a call that creates a load balancer: ErrPending if the new role may
+// be the reason. A denial that names an action is about a missing right.
 func (r *LinkedRole) Explain(young bool, err error) error {
 	if err == nil {
 		r.markAnswered()
@@ -76,7 +78,7 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 	}
 	text, code := err.Error(), errorcode.Read(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
-	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !ofRole.MatchString(text) {
+	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !roleName.MatchString(text) {
 		return err // AWS may return it before it looks for the role
 	}
 	r.markAnswered()
@@ -84,7 +86,7 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 		return err
 	}
 	r.unused.Wait("", roleWait, roleWaitMax)
-	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been made a "+
-		"moment ago, "+
-		"and is waited for: %w", awserr.Describe(err), providers.ErrPending)
+	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been created a "+
+		"moment ago; creating the load balancer is tried again: %w", awserr.Describe(err),
+		providers.ErrPending)
 }

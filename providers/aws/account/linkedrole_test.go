@@ -32,12 +32,12 @@ func TestRefusalsForWantOfTheRole(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var r LinkedRole
 			err := r.Explain(!c.old, c.err)
-			if errors.Is(err, providers.ErrPending) != c.waits || !c.waits && !errors.Is(err, c.err) || errors.Is(r.Early(), providers.ErrPending) != c.waits {
+			if errors.Is(err, providers.ErrPending) != c.waits || !c.waits && !errors.Is(err, c.err) || errors.Is(r.CheckWait(), providers.ErrPending) != c.waits {
 				t.Errorf("%s: %v", name, err)
 			}
 			time.Sleep(recent.DefaultLag)
-			if r.Young() == c.answered {
-				t.Errorf("%s: later the role is young: %v", name, r.Young())
+			if r.MayBeNew() == c.answered {
+				t.Errorf("%s: later the role is young: %v", name, r.MayBeNew())
 			}
 		})
 	}
@@ -53,7 +53,7 @@ func TestHowLongARoleIsYoung(t *testing.T) {
 			young bool
 		}{{0, true}, {recent.DefaultLag - 1, true}, {1, false}} {
 			time.Sleep(c.after)
-			if r.Young() != c.young {
+			if r.MayBeNew() != c.young {
 				t.Errorf("after %s the role is young: %v", c.after, !c.young)
 			}
 			if err := r.Explain(true, nil); err != nil {
@@ -72,10 +72,10 @@ func TestTheWaitForTheRole(t *testing.T) {
 				t.Error(err)
 			}
 			time.Sleep(wait - 1)
-			early := r.Early()
+			early := r.CheckWait()
 			time.Sleep(time.Nanosecond)
-			if !errors.Is(early, providers.ErrPending) || r.Early() != nil {
-				t.Errorf("the wait is not %s: %v, then %v", wait, early, r.Early())
+			if !errors.Is(early, providers.ErrPending) || r.CheckWait() != nil {
+				t.Errorf("the wait is not %s: %v, then %v", wait, early, r.CheckWait())
 			}
 			if wait > roleWait {
 				if err := r.Explain(true, nil); err != nil {

@@ -18,13 +18,14 @@ import (
 )
 
 // This file writes the attributes of load balancers, listeners and target groups, and reads them
-// back. It sets attributes that are wanted, resets those that are no longer wanted to AWS's
-// default, and leaves those that this operator never wrote. A tag lists those that it wrote.
+// back. It sets the wanted attributes, resets those that are no longer wanted to AWS's default, and
+// does not change those that this operator never wrote. A tag lists the written ones.
 
-// An Attribute is a name and a value. The SDK's types for the other resources have the same fields.
+// An Attribute has a name and a value. The SDK's types for the other resources have the same
+// fields.
 type Attribute = elb.TargetGroupAttribute
 
-// Kind reads and writes the attributes of one kind of resource.
+// A Kind reads and writes the attributes of one kind of resource.
 type Kind struct {
 	usual map[string]string // AWS's defaults; an attribute that depends on another one has none
 	blank bool              // the default of all other attributes is the empty string
@@ -109,15 +110,15 @@ func OfTargetGroups(api *elbapi.Client) Kind {
 // attributeBatch is the number of attributes in one call.
 const attributeBatch = 20
 
-// isAttribute reports whether an entry of the tag is an attribute: the names of attributes have
-// dots.
+// isAttribute reports whether an entry of the tag is an attribute: only the names of attributes
+// have dots.
 func isAttribute(written string) bool {
 	return strings.Contains(written, ".") && !strings.HasPrefix(written, resource.TagWritten)
 }
 
-// WriteAll sets the attributes that are wanted, and resets those that the tag lists and that are no
-// longer wanted. It adds names to the tag before it sets the attributes, so that they can be reset
-// after a failure, and removes names afterwards.
+// WriteAll sets the wanted attributes, and resets those in the tag that are no longer wanted. It
+// adds names to the tag before it sets the attributes, so that they can be reset after a failure,
+// and removes names afterwards.
 func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want map[string]string,
 	before, after map[string]string) error {
 	listed := resource.WrittenIn(before)

@@ -4,8 +4,9 @@ import "fairlead.dev/fairlead/model/lb"
 
 // This file has the defaults that AWS gives to attributes.
 
-// LoadBalancerDefaults, TargetGroupDefaults and ListenerDefaults are AWS's defaults. Attributes
-// that depend on another one have none, and those of listeners that have none are the empty string.
+// LoadBalancerDefaults, TargetGroupDefaults and ListenerDefaults have AWS's defaults. Attributes
+// that depend on another one have none, and listener attributes without one default to the empty
+// string.
 var (
 	LoadBalancerDefaults = lb.ALBDefaults()
 	TargetGroupDefaults  = lb.ALBGroupDefaults()

@@ -12,26 +12,26 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file gives advice about an error of AWS: which permission the operator's role lacks, which
-// quota is used up.
+// This file adds advice to an error of AWS: the permission that the operator's role lacks, the
+// quota that is used up.
 
-// AWS names the action that it refuses, and the resource; or it does so in an encoded message,
-// which only a role with a permission for it can decode.
+// AWS names the action that it refuses, and the resource, in plain text or in an encoded message.
+// Only a role with a permission for it can decode that.
 var (
 	RefusedAction = regexp.MustCompile(`not authorized to perform: ([a-z0-9-]+:[A-Za-z0-9]+)(?: on ` +
 		`resource: ([^ ]+))?`)
 	encoded = regexp.MustCompile(`\s*Encoded authorization failure message: \S+`)
 )
 
-// prefixes are the beginnings of actions in policies, by the name of the service in the SDK.
+// prefixes has the prefix of actions in policies, by the name of the service in the SDK.
 var prefixes = map[string]string{
 	"ACM": "acm", "EC2": "ec2", "Elastic Load Balancing v2": "elasticloadbalancing",
 	"Resource Groups Tagging API": "tag", "Shield": "shield", "STS": "sts", "WAFV2": "wafv2",
 }
 
-// permit says which action the operator's role has to be allowed: the one that AWS names, else the
-// one with the name of the call.
-func permit(err error) string {
+// adviseOnPermission names the action to allow for the operator's role: the one that AWS names,
+// else the one with the name of the call.
+func adviseOnPermission(err error) string {
 	var call *smithy.OperationError
 	action, on := "", ""
 	if said := RefusedAction.FindStringSubmatch(err.Error()); said != nil {
@@ -44,16 +44,16 @@ func permit(err error) string {
 	if action == "" {
 		return "the operator's role lacks a permission: docs/iam-policy.json has all that it needs"
 	}
-	if section := besides[action]; section != "" {
+	if section := actionSections[action]; section != "" {
 		return fmt.Sprintf("allow the operator's role %s%s; docs/aws/iam.md says when it needs more "+
 			"than docs/iam-policy.json, under %q", action, on, section)
 	}
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
 }
 
-// besides are the actions that may be refused although the role has docs/iam-policy.json, with the
-// sections of docs/aws/iam.md that say why.
-var besides = map[string]string{
+// actionSections has the actions that AWS may refuse although the role has docs/iam-policy.json,
+// each with the section of docs/aws/iam.md that explains it.
+var actionSections = map[string]string{
 	"acm:AddTagsToCertificate":               "What AWS cannot express",
 	"acm:ImportCertificate":                  "What AWS cannot express",
 	"cognito-idp:DescribeUserPoolClient":     "User pools",
@@ -64,8 +64,8 @@ var besides = map[string]string{
 	"shield:TagResource":                     "What AWS cannot express",
 }
 
-// unusable are errors that no policy causes, with advice where the credentials are not the cause.
-var unusable = map[string]string{
+// credentialErrors has errors of invalid credentials. Those with another cause have advice.
+var credentialErrors = map[string]string{
 	"AuthFailure": "", "ExpiredToken": "", "InvalidClientTokenId": "", "SignatureDoesNotMatch": "",
 	"UnrecognizedClient": "", "IncompleteSignature": "",
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/CommonErrors.html: the
@@ -79,22 +79,22 @@ var unusable = map[string]string{
 
 // AdviseOnCredentials returns advice about credentials that cannot be used.
 func AdviseOnCredentials(code string) string {
-	if advice := unusable[code]; advice != "" {
+	if advice := credentialErrors[code]; advice != "" {
 		return advice
 	}
-	return "the operator's credentials are not valid: see to its service account, or to the clock " +
+	return "the operator's credentials are not valid: check its service account, and the clock " +
 		"of its node"
 }
 
-// A Quota is a limit, by its name and its code in Service Quotas. Quotas that the whole account
-// shares have a size: the account's own limit where it is known, else the published one.
+// A Quota has the name and the code of a quota in Service Quotas. A quota of the whole account has
+// a size: the account's own limit if it is known, else the published one.
 type Quota struct {
 	Name, Code string
-	Limit      string // the name in the account's limits, where these have it
-	Usual      string
+	Limit      string // the name in the account's limits; "" if they lack it
+	Default    string
 }
 
-// Quotas are the quotas that errors are about, by code.
+// Quotas has the quota for each error code.
 var Quotas = map[string]Quota{
 	"TooManyLoadBalancers":                     {"Application Load Balancers per Region", "L-53DA6B97", "application-load-balancers", "50"},
 	"TooManyRules":                             {"Rules per Application Load Balancer", "L-7EED9B64", "", ""},
@@ -107,58 +107,59 @@ var Quotas = map[string]Quota{
 	"RulesPerSecurityGroupLimitExceeded":       {"Inbound or outbound rules per security group", "L-0EA8095F", "", "60"},
 	"SecurityGroupsPerInterfaceLimitExceeded":  {"Security groups per network interface", "L-2AFB9258", "", "5"},
 	"LimitExceeded":                            {"Imported certificates, or Imported certificates in last 365 days", "L-D2CB7DE9, L-3808DC70", "", "2500, or 5000"},
-	importsOfAYear:                             {"Imported certificates in last 365 days", "L-3808DC70", "", "5000"},
+	yearlyImports:                              {"Imported certificates in last 365 days", "L-3808DC70", "", "5000"},
 }
 
-// importsOfAYear stands for the code of Certificate Manager where the quota of imports in a year is
+// yearlyImports stands for the code of Certificate Manager if the quota of imports in a year is
 // used up. The quota of certificates has the same code; the message of this one mentions the year
 // (https://github.com/hashicorp/terraform-provider-aws/issues/14025).
-const importsOfAYear = "LimitExceeded in the last year"
+const yearlyImports = "LimitExceeded in the last year"
 
 var yearly = regexp.MustCompile(`(?i)\b(last|per) year\b|\b365 days\b`)
 
-// quotaIn returns the key in Quotas of the quota that an error is about.
+// quotaIn returns the key in Quotas for an error.
 func quotaIn(code string, err error) string {
 	if code == "LimitExceeded" && yearly.MatchString(err.Error()) {
-		return importsOfAYear
+		return yearlyImports
 	}
 	return code
 }
 
-// fixed are limits that AWS does not raise, and that no other user of the account can free.
-var fixed = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags",
+// fixedLimits has the limits that AWS does not raise, and that no other user of the account can
+// free.
+var fixedLimits = []string{"TargetGroupAssociationLimit", "TooManyActions", "TooManyTags",
 	"TooManyUniqueTargetGroupsPerLoadBalancer"}
 
-// raise says which quota is used up, its size, and advice: other users of the account may free some
-// of it, and AWS may raise it, unless it is fixed.
-func raise(code string, known map[string]int) (advice string, class error) {
+// adviseOnQuota names the quota that is used up, with its size and advice. Other users of the
+// account may free some of it, and AWS may raise it, unless it is fixed.
+func adviseOnQuota(code string, known map[string]int) (advice string, class error) {
 	name := "a quota is used up"
 	if q, named := Quotas[code]; named {
-		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.Name, q.Code, q.most(known))
+		name = fmt.Sprintf("the quota %q (%s)%s is used up", q.Name, q.Code, q.describeSize(known))
 	}
-	if slices.Contains(fixed, code) {
-		return name + ", which AWS raises for nobody: serve less from this load balancer",
+	if slices.Contains(fixedLimits, code) {
+		return name + ", and AWS does not raise it: serve fewer routes with this load balancer",
 			providers.ErrRejected
 	}
-	if code == importsOfAYear {
-		return name + ": ask AWS to raise it; to delete certificates makes no room, and those that " +
-			"were imported earlier are served on", providers.ErrNoRoom
+	if code == yearlyImports {
+		return name + ": ask AWS to raise it; deleting certificates makes no room, and certificates " +
+			"that were imported earlier stay served", providers.ErrNoRoom
 	}
-	return name + ": ask AWS to raise it, or serve less", providers.ErrNoRoom
+	return name + ": ask AWS to raise it, or serve fewer routes", providers.ErrNoRoom
 }
 
-// most returns the size of a quota in words.
-func (q Quota) most(known map[string]int) string {
+// describeSize returns the size of a quota in words.
+func (q Quota) describeSize(known map[string]int) string {
 	switch most := known[q.Limit]; {
 	case most > 0:
 		return fmt.Sprintf(" of %d", most)
-	case q.Usual != "":
-		return fmt.Sprintf(" of %s, unless AWS has raised it,", q.Usual)
+	case q.Default != "":
+		return fmt.Sprintf(" of %s, unless AWS has raised it,", q.Default)
 	}
 	return ""
 }
 
-// readable returns a message without its encoded part.
-func readable(message string) string {
+// withoutEncodedPart returns a message without its encoded part.
+func withoutEncodedPart(message string) string {
 	return strings.TrimSpace(encoded.ReplaceAllString(message, ""))
 }

@@ -5,8 +5,8 @@ package awserr
 // https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html. A test searches the
 // models for errors that are in none of these lists.
 
-// premature are the errors after which another try, a while later, may succeed.
-var premature = []string{
+// pendingCodes has the errors after which a later try may succeed.
+var pendingCodes = []string{
 	// Elastic Load Balancing
 	"ResourceInUse",
 	"CapacityReservationPending", // "There is a pending capacity reservation."
@@ -28,9 +28,9 @@ var premature = []string{
 	"ConcurrentModification",
 }
 
-// refusing are the errors that last until the objects change that the call was made for, or the
-// resources that they name.
-var refusing = []string{
+// rejectedCodes has the errors that last until the objects of the call change, or the resources
+// that they name.
+var rejectedCodes = []string{
 	// Elastic Load Balancing
 	"ValidationError", "InvalidConfigurationRequest", "InvalidLoadBalancerAction", "InvalidTarget",
 	"InvalidSubnet", "SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol",
@@ -47,7 +47,7 @@ var refusing = []string{
 	"InvalidPermission.Malformed", // "The specified security group rule is malformed."
 	// Certificate Manager
 	"Validation", "InvalidArn", "InvalidTag",
-	// "An input parameter was invalid."; Shield and Resource Groups Tagging say so, too
+	// "An input parameter was invalid."; Shield and Resource Groups Tagging use it, too
 	"InvalidParameter",
 	"InvalidArgs", // "One or more of request parameters specified is not valid."
 	"TagPolicy",   // "A specified tag did not comply with an existing tag policy and was rejected."

@@ -1,7 +1,7 @@
 // Package awserr explains AWS's errors.
 //
-// It maps them onto the classes of errors of package providers, and keeps AWS's words and the ID of
-// the request. It says which permission or quota a refusal is about.
+// It maps them to the classes of errors of package providers, and keeps AWS's message and the ID of
+// the request. It names the permission or the quota of a refusal.
 package awserr
 
 import (
@@ -17,11 +17,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/errorcode"
 )
 
-// Explain returns an error of AWS in the class of errors that it belongs to; nil for nil.
+// Explain returns an error of AWS in its class of errors; nil for nil.
 func Explain(doing string, err error) error { return ExplainWith(doing, err, nil) }
 
-// ExplainWith also says how much of a quota there is, with the limits of the account by their
-// names.
+// ExplainWith adds the size of a quota to Explain. known has the limits of the account by name.
 func ExplainWith(doing string, err error, known map[string]int) error {
 	if err == nil {
 		return nil
@@ -33,26 +32,26 @@ func ExplainWith(doing string, err error, known map[string]int) error {
 		text += "; " + advice
 	}
 	if class == nil {
-		return explained{text, err}
+		return describedError{text, err}
 	}
 	return fmt.Errorf("%s: %w", text, class)
 }
 
-// An explained is an error without a class, in other words.
-type explained struct {
+// A describedError is an error without a class, with another text.
+type describedError struct {
 	text string
 	err  error
 }
 
-func (e explained) Error() string { return e.text }
-func (e explained) Unwrap() error { return e.err }
+func (e describedError) Error() string { return e.text }
+func (e describedError) Unwrap() error { return e.err }
 
-// Describe returns AWS's code and words, and the ID of the request.
+// Describe returns AWS's code and message, and the ID of the request.
 func Describe(err error) string {
 	var refused smithy.APIError
 	text := err.Error()
 	if errors.As(err, &refused) {
-		text = refused.ErrorCode() + ": " + readable(refused.ErrorMessage())
+		text = refused.ErrorCode() + ": " + withoutEncodedPart(refused.ErrorMessage())
 	}
 	var response *http.ResponseError
 	if errors.As(err, &response) && response.ServiceRequestID() != "" {
@@ -61,46 +60,47 @@ func Describe(err error) string {
 	return text
 }
 
-// Is reports whether an error has one of some codes. An error that TooSoon has marked has none of
-// them.
+// Is reports whether an error has one of some codes. An error that MarkTooSoon has marked has none
+// of them.
 func Is(err error, codes ...string) bool {
 	return err != nil && slices.Contains(codes, errorcode.Read(err)) && !IsTooSoon(err)
 }
 
 // classify returns the class of an error, and advice.
 func classify(code string, err error, known map[string]int) (advice string, class error) {
-	_, useless := unusable[code]
+	_, useless := credentialErrors[code]
 	switch {
 	case IsTooSoon(err):
-		return "it was made a moment ago, and AWS does not find it everywhere yet", providers.ErrPending
+		return "it was created a moment ago, and AWS does not find it everywhere yet",
+			providers.ErrPending
 	case useless:
 		return AdviseOnCredentials(code), providers.ErrDenied
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "NotAuthorized"}, code):
-		return permit(err), providers.ErrDenied
+		return adviseOnPermission(err), providers.ErrDenied
 	case errorcode.Throttled(code):
-		return "who else works in this account shares its rates", providers.ErrThrottled
+		return "all programs in this account share its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"),
 		strings.HasSuffix(code, "LimitsExceeded"),
 		code == "ServiceQuotaExceeded", code == "TargetGroupAssociationLimit":
-		return raise(quotaIn(code, err), known)
-	case slices.Contains(premature, code):
+		return adviseOnQuota(quotaIn(code, err), known)
+	case slices.Contains(pendingCodes, code):
 		return "", providers.ErrPending
-	case slices.Contains(refusing, code):
+	case slices.Contains(rejectedCodes, code):
 		return "", providers.ErrRejected
 	}
 	return "", nil
 }
 
 // A tooSoonError is AWS's answer that it does not find a resource that this process created a
-// moment ago, or knew until now.
+// moment ago, or knew before.
 type tooSoonError struct{ error }
 
 func (t tooSoonError) Unwrap() error { return t.error }
 
-// TooSoon marks an error as one of a resource that AWS does not find yet.
-func TooSoon(err error) error { return tooSoonError{err} }
+// MarkTooSoon marks an error as that of a resource that AWS does not find yet.
+func MarkTooSoon(err error) error { return tooSoonError{err} }
 
-// IsTooSoon reports whether an error was marked by TooSoon.
+// IsTooSoon reports whether an error was marked by MarkTooSoon.
 func IsTooSoon(err error) bool {
 	var soon tooSoonError
 	return errors.As(err, &soon)

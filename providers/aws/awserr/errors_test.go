@@ -50,7 +50,7 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 			providers.ErrDenied, []string{"the operator's role lacks a permission"}, "",
 		},
 		"a resource that AWS does not find yet": {
-			TooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
+			MarkTooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
 			providers.ErrPending, []string{"TargetGroupNotFound: no", "was made a moment ago"}, "",
 		},
 		"load balancers, where the message mentions a year": {
@@ -71,14 +71,14 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		"listeners":                              {refused(elbv2, "CreateListener", "TooManyListeners", "51"), providers.ErrNoRoom, []string{"L-B6DF7632"}, ""},
 		"certificates":                           {refused(elbv2, "AddListenerCertificates", "TooManyCertificates", "26"), providers.ErrNoRoom, []string{"L-9365A611"}, ""},
 		"target groups of the region":            {refused(elbv2, "CreateTargetGroup", "TooManyTargetGroups", "3001"), providers.ErrNoRoom, []string{"L-B22855CB"}, ""},
-		"target groups of a load balancer":       {refused(elbv2, "CreateRule", "TooManyUniqueTargetGroupsPerLoadBalancer", "101"), providers.ErrRejected, []string{"L-822D1B1B", "raises for nobody"}, ""},
+		"target groups of a load balancer":       {refused(elbv2, "CreateRule", "TooManyUniqueTargetGroupsPerLoadBalancer", "101"), providers.ErrRejected, []string{"L-822D1B1B", "does not raise it"}, ""},
 		"targets":                                {refused(elbv2, "RegisterTargets", "TooManyTargets", "1001"), providers.ErrNoRoom, []string{"L-A0D0B863", "L-7E6692B2"}, ""},
 		"security groups":                        {refused("EC2", "CreateSecurityGroup", "SecurityGroupLimitExceeded", "2501"), providers.ErrNoRoom, []string{"L-E79EC296"}, ""},
 		"rules of a security group":              {refused("EC2", "AuthorizeSecurityGroupIngress", "RulesPerSecurityGroupLimitExceeded", "61"), providers.ErrNoRoom, []string{"L-0EA8095F"}, ""},
 		"security groups of a network interface": {refused("EC2", "ModifyNetworkInterfaceAttribute", "SecurityGroupsPerInterfaceLimitExceeded", "6"), providers.ErrNoRoom, []string{"L-2AFB9258) of 5, unless"}, ""},
 		"certificates of the account":            {refused("ACM", "ImportCertificate", "LimitExceededException", "2501"), providers.ErrNoRoom, []string{"L-D2CB7DE9, L-3808DC70) of 2500, or 5000, unless", "until there is room"}, ""},
 		"certificates of a year":                 {refused("ACM", "ImportCertificate", "LimitExceededException", "Error: you have reached your limit of 20 certificates in the last year."), providers.ErrNoRoom, []string{`the quota "Imported certificates in last 365 days" (L-3808DC70) of 5000, unless`, "makes no room", "until there is room"}, "L-D2CB7DE9"},
-		"tags":                                   {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, which AWS raises for nobody"}, ""},
+		"tags":                                   {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, and AWS does not raise it"}, ""},
 		"a value that AWS does not take":         {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
 		"too many calls":                         {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"shares its rates"}, ""},
 		"too many calls, in EC2's words":         {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
@@ -128,7 +128,7 @@ func TestHowMuchThereIsOfAQuota(t *testing.T) {
 		"TooManyLoadBalancers": "(L-53DA6B97) of 70 is used up",
 		"TooManyTargetGroups":  "(L-B22855CB) of 3000, unless AWS has raised it, is used up",
 		"TooManyRules":         "(L-7EED9B64) is used up",
-		"TooManyActions":       "a quota is used up, which AWS raises for nobody",
+		"TooManyActions":       "a quota is used up, and AWS does not raise it",
 	} {
 		got := ExplainWith("creating", refused("Elastic Load Balancing v2", "Create", code, "no"), known)
 		if !strings.Contains(got.Error(), want) {
@@ -159,7 +159,7 @@ func TestAnErrorHasItsCodeOnly(t *testing.T) {
 		"no error":          {nil, []string{"RuleNotFound", ""}, false},
 		"its code":          {notFound, []string{"ListenerNotFound", "RuleNotFound"}, true},
 		"another code":      {notFound, []string{"ListenerNotFound"}, false},
-		"it comes too soon": {TooSoon(notFound), []string{"RuleNotFound"}, false},
+		"it comes too soon": {MarkTooSoon(notFound), []string{"RuleNotFound"}, false},
 	} {
 		if got := Is(c.err, c.codes...); got != c.want {
 			t.Errorf("%s: is one of %q: %v, want %v", name, c.codes, got, c.want)
@@ -170,17 +170,17 @@ func TestAnErrorHasItsCodeOnly(t *testing.T) {
 // An answer that lacks what it must have is an error that says so.
 func TestAnswersThatLackAPart(t *testing.T) {
 	const says = "AWS answered CreateRule without the rule"
-	if got, err := Only([]string{"first", "second"}, "CreateRule", "the rule"); err != nil || *got != "first" {
+	if got, err := RequireOne([]string{"first", "second"}, "CreateRule", "the rule"); err != nil || *got != "first" {
 		t.Errorf("of a list there is %v, %v", got, err)
 	}
-	if got, err := Only[string](nil, "CreateRule", "the rule"); got != nil || err == nil || err.Error() != says {
+	if got, err := RequireOne[string](nil, "CreateRule", "the rule"); got != nil || err == nil || err.Error() != says {
 		t.Errorf("of an empty list there is %v, %v", got, err)
 	}
-	if got, err := Required(aws.String("arn"), "CreateRule", "the rule"); err != nil || got != "arn" {
+	if got, err := RequireID(aws.String("arn"), "CreateRule", "the rule"); err != nil || got != "arn" {
 		t.Errorf("of a text there is %q, %v", got, err)
 	}
 	for _, empty := range []*string{nil, aws.String("")} {
-		if got, err := Required(empty, "CreateRule", "the rule"); got != "" || err == nil || err.Error() != says {
+		if got, err := RequireID(empty, "CreateRule", "the rule"); got != "" || err == nil || err.Error() != says {
 			t.Errorf("of no text there is %q, %v", got, err)
 		}
 	}

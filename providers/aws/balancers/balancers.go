@@ -119,7 +119,7 @@ func (bs *Store) Place(ctx context.Context, n lb.Network, facts *lb.Facts) error
 	if err != nil {
 		return err
 	}
-	groups, err := bs.security.ByName(ctx, n.SecurityGroups)
+	groups, err := bs.security.FindIDs(ctx, n.SecurityGroups)
 	if errors.Is(err, providers.ErrRejected) {
 		facts.Unmet = append(facts.Unmet, err.Error())
 	} else if err != nil {
@@ -220,7 +220,7 @@ func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer
 	if err != nil {
 		return nil, awserr.Explain("reading load balancer "+name, err)
 	}
-	return awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+	return awserr.RequireOne(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
 // readOwned reads the load balancer of a key that must exist, and checks its tags.
@@ -257,7 +257,7 @@ const (
 
 // AwaitActive reports whether a load balancer is active. The time between its reads grows.
 func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, error) {
-	if seen.Active || bs.inactive.Early(seen.Handle) {
+	if seen.Active || bs.inactive.TooEarly(seen.Handle) {
 		return seen.Active, nil
 	}
 	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{
@@ -266,7 +266,9 @@ func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, erro
 	if err != nil {
 		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
 	}
-	there, err := awserr.Only(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle)
+	there, err := awserr.RequireOne(
+		out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle,
+	)
 	if err != nil {
 		return false, err
 	}

@@ -20,7 +20,7 @@ import (
 func (bs *Store) Create(
 	ctx context.Context, seen *lb.Observed, want lb.LoadBalancer,
 ) (plan.Result, error) {
-	if err := bs.role.Early(); err != nil {
+	if err := bs.role.CheckWait(); err != nil {
 		return plan.Result{}, err
 	}
 	name := bs.LoadBalancerName(want.Key)
@@ -39,7 +39,7 @@ func (bs *Store) Create(
 	}
 	tags := bs.tagsFor(want)
 	if !complete(want.Settings) {
-		tags = resource.Unsigned(tags)
+		tags = resource.WithoutDigest(tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication,
@@ -47,7 +47,7 @@ func (bs *Store) Create(
 		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets,
 		SecurityGroups: groups, Tags: resource.ELBTags(tags),
 	}
-	young := bs.role.Young()
+	young := bs.role.MayBeNew()
 	out, err := bs.ELB.CreateLoadBalancer(ctx, in)
 	err = bs.role.Explain(young, err)
 	var made *balancer
@@ -61,7 +61,7 @@ func (bs *Store) Create(
 			err = bs.writeSettings(ctx, made, want)
 		}
 	case err != nil:
-		return plan.Result{}, bs.limits.Explained("creating load balancer "+name, err)
+		return plan.Result{}, bs.limits.Explain("creating load balancer "+name, err)
 	default:
 		if made, err = bs.created(ctx, want.Key, out, tags); err != nil {
 			return plan.Result{}, err
@@ -89,11 +89,11 @@ func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string
 func (bs *Store) created(
 	ctx context.Context, key lb.Key, out *elbapi.CreateLoadBalancerOutput, tags map[string]string,
 ) (*balancer, error) {
-	there, err := awserr.Only(out.LoadBalancers, "CreateLoadBalancer", "a load balancer")
+	there, err := awserr.RequireOne(out.LoadBalancers, "CreateLoadBalancer", "a load balancer")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := awserr.Required(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
+	if _, err := awserr.RequireID(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
 		return nil, err
 	}
 	if Active(there) { // a new one takes minutes: this one existed, with the same settings

@@ -16,7 +16,7 @@ func TestAValueIsReadWhereItIsTooOld(t *testing.T) {
 		read := func() (int, error) { calls++; return calls, nil }
 		since := func(when time.Time, want int) {
 			t.Helper()
-			if got, err := v.Since(when, read); err != nil || got != want {
+			if got, err := v.ReadSince(when, read); err != nil || got != want {
 				t.Errorf("%d, %v; want %d", got, err, want)
 			}
 		}
@@ -27,7 +27,7 @@ func TestAValueIsReadWhereItIsTooOld(t *testing.T) {
 		since(time.Now(), 2)
 		time.Sleep(time.Second)
 		failed := errors.New("refused")
-		if _, err := v.Since(time.Now(), func() (int, error) { return 9, failed }); !errors.Is(err, failed) {
+		if _, err := v.ReadSince(time.Now(), func() (int, error) { return 9, failed }); !errors.Is(err, failed) {
 			t.Errorf("error %v", err)
 		}
 		if v.Last() != 2 {
@@ -45,7 +45,7 @@ func TestSimultaneousReadersShareACall(t *testing.T) {
 		var all sync.WaitGroup
 		for range 10 {
 			all.Go(func() {
-				got, err := v.Since(when, func() (int, error) {
+				got, err := v.ReadSince(when, func() (int, error) {
 					time.Sleep(time.Second)
 					calls++
 					return calls, nil

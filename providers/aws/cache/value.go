@@ -1,4 +1,4 @@
-// Package cache keeps values that are read once for all load balancers.
+// Package cache caches values that are read once for all load balancers.
 package cache
 
 import (
@@ -8,29 +8,29 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// A Value keeps the value that was read last. Simultaneous readers share one call.
+// A Value holds the value that was read last. Simultaneous readers share one call.
 type Value[T any] struct {
 	calls singleflight.Group
 
 	mu    sync.Mutex
 	value T
-	at    time.Time // when it was asked for
+	at    time.Time // when the read began
 }
 
-// Last returns the value that was read last; the zero value before the first reading.
+// Last returns the value that was read last; the zero value before the first read.
 func (v *Value[T]) Last() T {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.value
 }
 
-// Since returns the value of a time, or of a later time.
-func (v *Value[T]) Since(when time.Time, read func() (T, error)) (T, error) {
+// ReadSince returns a value that was read at a time, or later. It calls read if there is none.
+func (v *Value[T]) ReadSince(when time.Time, read func() (T, error)) (T, error) {
 	if value, fresh := v.known(when); fresh {
 		return value, nil
 	}
 	found, err, _ := v.calls.Do("", func() (any, error) {
-		if value, fresh := v.known(when); fresh { // another caller has read it meanwhile
+		if value, fresh := v.known(when); fresh { // another caller has read it
 			return value, nil
 		}
 		now := time.Now()
@@ -46,7 +46,7 @@ func (v *Value[T]) Since(when time.Time, read func() (T, error)) (T, error) {
 	return value, err
 }
 
-// known returns the value that was read last, and whether that was at a time, or later.
+// known returns the value that was read last, and whether it was read at a time, or later.
 func (v *Value[T]) known(when time.Time) (value T, fresh bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

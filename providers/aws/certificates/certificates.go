@@ -1,7 +1,7 @@
-// Package certificates keeps certificates in AWS Certificate Manager.
+// Package certificates manages certificates in AWS Certificate Manager.
 //
-// It imports those of Secrets, finds those of the account for hosts, and reads the names of those
-// that Ingresses name by ARN.
+// It imports certificates of Secrets, finds certificates of the account for hosts, and reads the
+// names of certificates that Ingresses name by ARN.
 package certificates
 
 import (
@@ -26,7 +26,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// A Store keeps what is known of certificates: of imported ones, and of those of the account.
+// A Store caches the imported certificates and the certificates of the account.
 type Store struct {
 	resource.API
 	acm          *acm.Client
@@ -34,13 +34,13 @@ type Store struct {
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	imported ownCertificates
-	labels   labels              // of imported certificates
-	account  cache.Value[[]held] // certificates of the account that were not imported
-	named    namedCertificates   // certificates that Ingresses name by ARN
+	labels   labels                            // of imported certificates
+	account  cache.Value[[]accountCertificate] // certificates of the account that were not imported
+	named    namedCertificates                 // certificates that Ingresses name by ARN
 }
 
-// New returns a Store without state. isNew reports whether this process has imported
-// a certificate a moment ago; deleteUnused deletes a certificate, unless AWS may still use it.
+// New returns a Store without state. isNew reports whether this process imported a certificate a
+// moment ago; deleteUnused deletes a certificate, unless AWS may still use it.
 func New(
 	api resource.API, client *acm.Client, isNew func(arn string) bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
@@ -52,12 +52,12 @@ func New(
 		}}
 }
 
-// Observe reads the imported certificates of a load balancer, by ARN. It is given those that the
-// listeners serve, and the resources that the index of tags lists.
+// Observe reads the imported certificates of a load balancer, by ARN. served has those that the
+// listeners serve, and indexed the resources that the index of tags lists.
 func (s *Store) Observe(
 	ctx context.Context, key lb.Key, deep bool, served []string, indexed map[string]map[string]string,
 ) (map[string]lb.ObservedCertificate, error) {
-	known, err := s.ofLoadBalancer(ctx, key, served, indexed)
+	known, err := s.readOfLoadBalancer(ctx, key, served, indexed)
 	if err != nil {
 		return nil, err
 	}
@@ -90,12 +90,11 @@ func (s *Store) Observe(
 	return out, nil
 }
 
-// observeOne returns a certificate that is tagged as ours, or nil where it is gone. Its label
-// describes it as long as a listener serves it, or it was imported a moment ago. Another
-// certificate may have been deleted since its tags were read, so it is read, and so is one whose
-// label is short; with a deep look, its tags are read as well. A certificate that differs from its
-// label, or has none, gets its ARN for an ID: under that ID it is not wanted, and is imported once
-// more.
+// observeOne returns a certificate with our tags, or nil if it no longer exists. Its label
+// describes it if a listener serves it, or if it was imported a moment ago. Any other certificate
+// is read, because it may have been deleted since its tags were read, and so is one with a short
+// label; with a deep look, its tags are read as well. A certificate that differs from its label, or
+// has none, gets its ARN as its ID: no wanted certificate has that ID, so it is imported once more.
 func (s *Store) observeOne(
 	ctx context.Context, key lb.Key, deep, served bool, arn string, tags map[string]string,
 ) (*lb.ObservedCertificate, error) {
@@ -129,7 +128,7 @@ func (s *Store) observeOne(
 			return nil, err
 		}
 		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
-		if !isOf(tags[resource.TagLabel], leaf) {
+		if !matchesLabel(tags[resource.TagLabel], leaf) {
 			c.ID = ""
 		}
 	}
@@ -139,7 +138,7 @@ func (s *Store) observeOne(
 	return &lb.ObservedCertificate{Handle: arn, Certificate: c}, nil
 }
 
-// readLeaf reads a certificate that was imported; nil where it is gone.
+// readLeaf reads an imported certificate; nil if it no longer exists.
 func (s *Store) readLeaf(ctx context.Context, arn string) (*x509.Certificate, error) {
 	out, err := s.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
 	if awserr.Is(err, "ResourceNotFound") {
@@ -159,7 +158,7 @@ func (s *Store) readLeaf(ctx context.Context, arn string) (*x509.Certificate, er
 func (s *Store) Modify(ctx context.Context, seen *lb.Observed, c lb.Certificate) error {
 	there := seen.Certificate(c.ID)
 	if there == nil {
-		return fmt.Errorf("certificate %s is not there", c.ID)
+		return fmt.Errorf("certificate %s does not exist", c.ID)
 	}
 	return s.writeTags(ctx, there.Handle, there.Digest, Tags(s.Owned(seen.Key, nil), c))
 }
@@ -175,8 +174,8 @@ func Tags(known map[string]string, c lb.Certificate) map[string]string {
 	return tags
 }
 
-// writeTags adds tags to a certificate, and removes those that it was given before: none where it
-// has no digest.
+// writeTags adds tags to a certificate, and removes those that were written before: none if it has
+// no digest.
 func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest,
 	after map[string]string) error {
 	if before != "" {
@@ -191,7 +190,7 @@ func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest,
 	return nil
 }
 
-// addTags adds tags to a certificate, and keeps the label among them.
+// addTags adds tags to a certificate, and caches the label among them.
 func (s *Store) addTags(ctx context.Context, arn string, tags map[string]string) error {
 	if label, has := tags[resource.TagLabel]; has {
 		s.labels.set(arn, label)
@@ -217,14 +216,14 @@ func (s *Store) readTags(ctx context.Context, arn string) (map[string]string, er
 	return tags, nil
 }
 
-// removeTags removes the tags that a certificate was given and is not to have any more.
+// removeTags removes the written tags that a certificate should no longer have.
 func (s *Store) removeTags(ctx context.Context, arn string, after map[string]string) error {
 	before, err := s.readTags(ctx, arn)
 	if err != nil {
 		return awserr.Explain("reading the tags of "+arn, err)
 	}
 	var gone []acmtypes.Tag
-	for _, name := range resource.Surplus(before, after) {
+	for _, name := range resource.SurplusTags(before, after) {
 		gone = append(gone, acmtypes.Tag{Key: aws.String(name)})
 	}
 	if len(gone) == 0 {
@@ -246,7 +245,7 @@ func acmTags(tags map[string]string) []acmtypes.Tag {
 	return out
 }
 
-// Delete deletes a certificate, once no listener serves it any more.
+// Delete deletes a certificate, unless a listener still serves it.
 func (s *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.CertificateID) error {
 	c := seen.Certificate(id)
 	if c == nil {

@@ -20,22 +20,22 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file finds certificates for hosts among those of the account. They are read once for all
-// hosts and all load balancers.
+// This file finds certificates for hosts in the account. They are read once for all hosts and all
+// load balancers.
 
-// How long the list is used: for hosts with a certificate in it, and for others, whose certificate
-// may have been issued since. A certificate has to be valid for leastLeft, unless it is in use
-// already.
+// The times for which the list is used: for hosts with a certificate in it, and for others, whose
+// certificate may have been issued since. A certificate has to be valid for leastLeft, unless it is
+// in use already.
 const (
 	shelfLife   = 10 * time.Minute
 	missingLife = time.Minute
 	leastLeft   = 7 * 24 * time.Hour
 )
 
-// A held certificate is one of the account that Fairlead did not import.
-type held struct {
+// An accountCertificate is a certificate of the account that Fairlead did not import.
+type accountCertificate struct {
 	arn      string
-	domain   string // need not be one of the hosts, where others imported it
+	domain   string // may not be one of the hosts if the certificate was imported
 	hosts    []string
 	from, to time.Time
 	inUse    bool
@@ -46,10 +46,11 @@ func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) e
 	if len(hosts) == 0 {
 		return nil
 	}
-	all, err := s.heldSince(ctx, time.Now().Add(-shelfLife))
-	if facts.Certificates = among(all, hosts); err == nil && len(facts.Certificates) < len(hosts) {
-		all, err = s.heldSince(ctx, time.Now().Add(-missingLife))
-		facts.Certificates = among(all, hosts)
+	all, err := s.accountSince(ctx, time.Now().Add(-shelfLife))
+	facts.Certificates = matchHosts(all, hosts)
+	if err == nil && len(facts.Certificates) < len(hosts) {
+		all, err = s.accountSince(ctx, time.Now().Add(-missingLife))
+		facts.Certificates = matchHosts(all, hosts)
 	}
 	switch {
 	case err != nil && s.account.Last() != nil:
@@ -71,21 +72,23 @@ func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) e
 	return nil
 }
 
-// heldSince returns the certificates that the account had at a time, or later; with an error, those
-// of the last list. Ours are left out, also those that the index of tags does not list yet.
-func (s *Store) heldSince(ctx context.Context, when time.Time) ([]held, error) {
-	all, err := s.account.Since(when, func() ([]held, error) { return s.readHeld(ctx) })
+// accountSince returns the certificates that the account had at a time, or later; with an error,
+// those of the last list. It leaves out ours, also those that the index of tags does not list yet.
+func (s *Store) accountSince(ctx context.Context, when time.Time) ([]accountCertificate, error) {
+	all, err := s.account.ReadSince(when, func() ([]accountCertificate, error) {
+		return s.readAccount(ctx)
+	})
 	if err != nil {
 		all = s.account.Last()
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(c held) bool {
+	return slices.DeleteFunc(slices.Clone(all), func(c accountCertificate) bool {
 		return s.imported.has(c.arn)
 	}), err
 }
 
-// readHeld reads the certificates that can be served and that no installation of Fairlead imported:
-// imported ones come and go with their Secrets.
-func (s *Store) readHeld(ctx context.Context) ([]held, error) {
+// readAccount reads the certificates that can be served and that no installation of Fairlead
+// imported: those are deleted with their Secrets.
+func (s *Store) readAccount(ctx context.Context) ([]accountCertificate, error) {
 	imported, err := s.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
@@ -94,7 +97,7 @@ func (s *Store) readHeld(ctx context.Context) ([]held, error) {
 	if err != nil {
 		return nil, err
 	}
-	var all []held
+	var all []accountCertificate
 	for _, c := range listed {
 		arn := aws.ToString(c.CertificateArn)
 		if _, ours := imported[arn]; ours || s.imported.has(arn) {
@@ -103,12 +106,12 @@ func (s *Store) readHeld(ctx context.Context) ([]held, error) {
 		if c.Type == acmtypes.CertificateTypeAmazonIssued {
 			s.imported.addForeign(arn)
 		}
-		all = append(all, toHeld(c))
+		all = append(all, toAccountCertificate(c))
 	}
 	return all, s.readHosts(ctx, all)
 }
 
-// listCertificates lists the certificates of the account that can be served.
+// listCertificates reads the list of the account's certificates that can be served.
 func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	pages := acm.NewListCertificatesPaginator(s.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
@@ -131,20 +134,21 @@ func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSum
 	return all, nil
 }
 
-// toHeld returns a certificate of the list, without hosts where the list does not have all of them.
-func toHeld(c acmtypes.CertificateSummary) held {
-	out := held{
+// toAccountCertificate converts a certificate of the list, without hosts if the list does not have
+// all of them.
+func toAccountCertificate(c acmtypes.CertificateSummary) accountCertificate {
+	out := accountCertificate{
 		arn: aws.ToString(c.CertificateArn), domain: strings.ToLower(aws.ToString(c.DomainName)),
 		from: aws.ToTime(c.NotBefore), to: aws.ToTime(c.NotAfter), inUse: aws.ToBool(c.InUse),
 	}
 	if !aws.ToBool(c.HasAdditionalSubjectAlternativeNames) {
-		out.hosts = lower(c.SubjectAlternativeNameSummaries)
+		out.hosts = lowerCase(c.SubjectAlternativeNameSummaries)
 	}
 	return out
 }
 
-// readHosts reads the hosts of certificates of which the list does not have all.
-func (s *Store) readHosts(ctx context.Context, all []held) error {
+// readHosts reads the hosts of certificates if the list does not have all of them.
+func (s *Store) readHosts(ctx context.Context, all []accountCertificate) error {
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.ParallelReads)
 	for i := range all {
@@ -160,9 +164,9 @@ func (s *Store) readHosts(ctx context.Context, all []held) error {
 				}
 				d := out.Certificate
 				if d == nil {
-					return awserr.Missing("DescribeCertificate", "certificate "+c.arn)
+					return awserr.MissingError("DescribeCertificate", "certificate "+c.arn)
 				}
-				c.hosts, c.from, c.to, c.inUse = lower(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore),
+				c.hosts, c.from, c.to, c.inUse = lowerCase(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore),
 					aws.ToTime(d.NotAfter), len(d.InUseBy) > 0
 				return nil
 			}))
@@ -171,25 +175,25 @@ func (s *Store) readHosts(ctx context.Context, all []held) error {
 	return reads.Wait()
 }
 
-// among returns the certificates for each host.
-func among(all []held, hosts []string) map[string][]lb.CertificateID {
+// matchHosts returns the certificates for each host, the best first.
+func matchHosts(all []accountCertificate, hosts []string) map[string][]lb.CertificateID {
 	found := map[string][]lb.CertificateID{}
 	for _, host := range hosts {
-		for _, c := range ranked(all, host, time.Now()) {
+		for _, c := range rankCertificates(all, host, time.Now()) {
 			found[host] = append(found[host], lb.CertificateID(c.arn))
 		}
 	}
 	return found
 }
 
-// ranked returns the certificates that can be served for a host: first those that name it, then
-// those with a wildcard, the newest first.
-func ranked(all []held, host string, now time.Time) []held {
-	fit := slices.DeleteFunc(slices.Clone(all), func(c held) bool {
+// rankCertificates returns the certificates that can be served for a host: first those that name
+// it, then those with a wildcard, in each case the newest first.
+func rankCertificates(all []accountCertificate, host string, now time.Time) []accountCertificate {
+	fit := slices.DeleteFunc(slices.Clone(all), func(c accountCertificate) bool {
 		left := c.to.Sub(now)
-		return now.Before(c.from) || left <= 0 || left < leastLeft && !c.inUse || !c.isFor(host)
+		return now.Before(c.from) || left <= 0 || left < leastLeft && !c.inUse || !c.matchesHost(host)
 	})
-	slices.SortFunc(fit, func(a, b held) int {
+	slices.SortFunc(fit, func(a, b accountCertificate) int {
 		switch named := slices.Contains(a.hosts, host); {
 		case named == slices.Contains(b.hosts, host):
 			return cmp.Or(b.from.Compare(a.from), strings.Compare(a.arn, b.arn))
@@ -202,18 +206,18 @@ func ranked(all []held, host string, now time.Time) []held {
 }
 
 // names returns all names of the certificate.
-func (c held) names() []string { return namesIn(c.domain, c.hosts) }
+func (c accountCertificate) names() []string { return namesIn(c.domain, c.hosts) }
 
-// isFor reports whether clients accept the certificate for a host, or for all hosts of a wildcard.
-func (c held) isFor(host string) bool {
+// matchesHost reports whether clients accept the certificate for a host, or for a wildcard host.
+func (c accountCertificate) matchesHost(host string) bool {
 	if strings.HasPrefix(host, "*.") {
 		return slices.Contains(c.hosts, host)
 	}
 	return (&x509.Certificate{DNSNames: c.hosts}).VerifyHostname(host) == nil
 }
 
-// lower returns names in lower case.
-func lower(names []string) []string {
+// lowerCase returns the names in lower case.
+func lowerCase(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {
 		out[i] = strings.ToLower(n)

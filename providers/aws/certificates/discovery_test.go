@@ -113,9 +113,9 @@ func TestCertificatesOfTheAccount(t *testing.T) {
 	unused := c.issue("unused", "f.test")
 	c.all[unused].summary.HasAdditionalSubjectAlternativeNames = aws.Bool(true)
 	c.aws.Calls()
-	all, err := c.heldSince(t.Context(), time.Now())
+	all, err := c.accountSince(t.Context(), time.Now())
 	awscalls.ExpectError(t, "reading", err, nil)
-	got := map[string]held{}
+	got := map[string]accountCertificate{}
 	for _, h := range all {
 		got[h.arn] = h
 	}
@@ -126,17 +126,17 @@ func TestCertificatesOfTheAccount(t *testing.T) {
 	awscalls.Expect(t, "the description", []any{got[many].inUse, got[many].from.Equal(from), got[many].to.Equal(to)}, []any{true, true, true})
 	awscalls.Expect(t, "foreign", []any{c.imported.isForeign(short), c.imported.isForeign(imported)}, []any{true, false})
 	c.imported.set(key, short, nil)
-	after, err := c.heldSince(t.Context(), time.Time{}.Add(time.Hour))
+	after, err := c.accountSince(t.Context(), time.Time{}.Add(time.Hour))
 	awscalls.ExpectError(t, "reading", err, nil)
 	awscalls.Expect(t, "one that is ours by now is left out", len(after), len(all)-1)
 	c.imported.remove(ours)
-	after, err = c.heldSince(t.Context(), time.Time{}.Add(time.Hour))
+	after, err = c.accountSince(t.Context(), time.Time{}.Add(time.Hour))
 	awscalls.ExpectError(t, "reading", err, nil)
 	awscalls.Expect(t, "one that was ours is left out of the list that was read", len(after), len(all)-1)
 	for name, refusal := range map[string]error{"denied": denied, "nothing": nil} {
 		c.refuse["DescribeCertificate"] = refusal
 		c.all[many].detail = acmtypes.CertificateDetail{}
-		if _, err := c.readHeld(t.Context()); err == nil {
+		if _, err := c.readAccount(t.Context()); err == nil {
 			t.Errorf("%s is answered, and there is no error", name)
 		}
 	}
@@ -146,28 +146,28 @@ func TestCertificatesOfTheAccount(t *testing.T) {
 func TestTheOrderOfCertificates(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	from, to := now.Add(-time.Hour), now.Add(365*24*time.Hour)
-	cert := func(arn string, change func(*held), hosts ...string) held {
-		h := held{arn: arn, hosts: hosts, from: from, to: to}
+	cert := func(arn string, change func(*accountCertificate), hosts ...string) accountCertificate {
+		h := accountCertificate{arn: arn, hosts: hosts, from: from, to: to}
 		if change != nil {
 			change(&h)
 		}
 		return h
 	}
-	all := []held{
-		cert("wildcard", nil, "*.test"), cert("old", func(h *held) { h.from = from.Add(-time.Hour) }, "a.test"), cert("b", nil, "a.test"), cert("a", nil, "a.test"),
-		cert("old-wildcard", func(h *held) { h.from = from.Add(-time.Hour) }, "*.test"),
+	all := []accountCertificate{
+		cert("wildcard", nil, "*.test"), cert("old", func(h *accountCertificate) { h.from = from.Add(-time.Hour) }, "a.test"), cert("b", nil, "a.test"), cert("a", nil, "a.test"),
+		cert("old-wildcard", func(h *accountCertificate) { h.from = from.Add(-time.Hour) }, "*.test"),
 		cert("other", nil, "b.test"),
-		cert("future", func(h *held) { h.from = now.Add(1) }, "a.test"), cert("since-now", func(h *held) { h.from = now }, "a.test"),
-		cert("expired", func(h *held) { h.to, h.inUse = now, true }, "a.test"),
-		cert("ends-soon", func(h *held) { h.to = now.Add(leastLeft - 1) }, "a.test"), cert("ends-later", func(h *held) { h.to, h.from = now.Add(leastLeft), from.Add(-2*time.Hour) }, "a.test"),
-		cert("in-use", func(h *held) { h.to, h.inUse, h.from = now.Add(1), true, from.Add(-3*time.Hour) }, "a.test"),
+		cert("future", func(h *accountCertificate) { h.from = now.Add(1) }, "a.test"), cert("since-now", func(h *accountCertificate) { h.from = now }, "a.test"),
+		cert("expired", func(h *accountCertificate) { h.to, h.inUse = now, true }, "a.test"),
+		cert("ends-soon", func(h *accountCertificate) { h.to = now.Add(leastLeft - 1) }, "a.test"), cert("ends-later", func(h *accountCertificate) { h.to, h.from = now.Add(leastLeft), from.Add(-2*time.Hour) }, "a.test"),
+		cert("in-use", func(h *accountCertificate) { h.to, h.inUse, h.from = now.Add(1), true, from.Add(-3*time.Hour) }, "a.test"),
 	}
 	for host, want := range map[string][]string{
 		"a.test": {"since-now", "a", "b", "old", "ends-later", "in-use", "wildcard", "old-wildcard"},
 		"*.test": {"wildcard", "old-wildcard"}, "b.test": {"other", "wildcard", "old-wildcard"}, "c.d.test": nil, "*.d.test": nil,
 	} {
 		var got []string
-		for _, c := range ranked(all, host, now) {
+		for _, c := range rankCertificates(all, host, now) {
 			got = append(got, c.arn)
 		}
 		awscalls.Expect(t, host, got, want)
@@ -255,7 +255,7 @@ func TestDescriptionsAreForgotten(t *testing.T) {
 		time.Sleep(shelfLife)
 		n.set("new", description{at: time.Now()})
 		awscalls.Expect(t, "later", len(n.known), 2)
-		awscalls.Expect(t, "one that is there", n.last("there").there, true)
+		awscalls.Expect(t, "one that is there", n.get("there").there, true)
 	})
 }
 

@@ -34,14 +34,14 @@ func ARN(seen *lb.Observed, id lb.CertificateID) (string, error) {
 	if strings.HasPrefix(string(id), "arn:") {
 		return string(id), nil
 	}
-	return "", fmt.Errorf("certificate %s is not there", id)
+	return "", fmt.Errorf("certificate %s does not exist", id)
 }
 
-// Import imports a certificate with its key. AWS imports the same certificate as often as it is
-// called, and allows an account 5,000 imports a year, a new account fewer
+// Import imports a certificate with its key. Each call imports the certificate anew, and an account
+// has 5,000 imports a year, a new account fewer
 // (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html). So a certificate that this
 // process has imported is not imported again. After an import without an answer, the certificate is
-// searched first.
+// looked for first.
 func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate) (string, error) {
 	if there := seen.Certificate(c.ID); there != nil {
 		return there.Handle, nil
@@ -56,11 +56,11 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 	tags := Tags(known, c)
 	in.Tags = acmTags(tags)
 	s.imported.beginImport(seen.Key, c.ID)
-	out, err := s.acm.ImportCertificate(ctx, in, onlyRefused)
+	out, err := s.acm.ImportCertificate(ctx, in, retryThrottled)
 	if err == nil {
-		arn, err := awserr.Required(out.CertificateArn, "ImportCertificate", "an ARN")
+		arn, err := awserr.RequireID(out.CertificateArn, "ImportCertificate", "an ARN")
 		if err != nil {
-			return "", err // the next try searches it, as after no answer
+			return "", err // the next try looks for it, as after no answer
 		}
 		s.imported.endImport(seen.Key, c.ID)
 		s.imported.set(seen.Key, arn, tags)
@@ -81,25 +81,25 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 }
 
 // importedBefore returns the ARN of a certificate that this process has imported, with or without
-// an answer, or "". It adds the tags that the certificate is to have by now.
+// an answer, or "". It adds the tags that the certificate should have.
 func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map[string]string,
 	c lb.Certificate) (string, error) {
 	key, besides := seen.Key, map[string]bool{}
 	for _, other := range seen.Certificates {
 		besides[other.Handle] = true
 	}
-	found, err := s.confirmed(ctx, key, besides)
+	found, err := s.confirmOwned(ctx, key, besides)
 	if err != nil {
 		return "", err
 	}
-	// Those that are observed have other IDs.
+	// Observed certificates have other IDs.
 	maps.DeleteFunc(found, func(arn string, _ map[string]string) bool { return besides[arn] })
-	arn := named(found, c.ID)
+	arn := findByID(found, c.ID)
 	if arn == "" && s.imported.importing(key, c.ID) {
-		if found, err = s.search(ctx, key, known, c); err != nil {
+		if found, err = s.searchImported(ctx, key, known, c); err != nil {
 			return "", err
 		}
-		if arn = named(found, c.ID); arn != "" {
+		if arn = findByID(found, c.ID); arn != "" {
 			s.imported.set(key, arn, found[arn])
 		}
 	}
@@ -115,8 +115,8 @@ func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map
 	return arn, s.writeTags(ctx, arn, before, Tags(known, c))
 }
 
-// named returns the first of some certificates that has an ID, or "".
-func named(tags map[string]map[string]string, id lb.CertificateID) string {
+// findByID returns the ARN of the first certificate with an ID, or "".
+func findByID(tags map[string]map[string]string, id lb.CertificateID) string {
 	for _, arn := range slices.Sorted(maps.Keys(tags)) {
 		if tags[arn][resource.TagCertificate] == string(id) {
 			return arn
@@ -125,10 +125,12 @@ func named(tags map[string]map[string]string, id lb.CertificateID) string {
 	return ""
 }
 
-// search searches a certificate that AWS may have imported: in the index of tags, and then among
-// all certificates of the account, because the index may be out of date. The tags of each
-// certificate itself decide.
-func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate) (
+// searchImported looks for a certificate that AWS may have imported: in the index of tags, and then
+// among all certificates of the account, because the index may be out of date. It compares the tags
+// of the certificates themselves.
+func (s *Store) searchImported(
+	ctx context.Context, key lb.Key, known map[string]string, c lb.Certificate,
+) (
 	map[string]map[string]string, error,
 ) {
 	listed, err := s.Find(ctx, known, "acm:certificate")
@@ -136,7 +138,7 @@ func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string,
 		return nil, err
 	}
 	found, err := s.ownedAmong(ctx, key, slices.Sorted(maps.Keys(listed)))
-	if err != nil || named(found, c.ID) != "" {
+	if err != nil || findByID(found, c.ID) != "" {
 		return found, err
 	}
 	leaf, err := parseLeaf(c.Pair.Chain)
@@ -158,10 +160,10 @@ func (s *Store) search(ctx context.Context, key lb.Key, known map[string]string,
 	return s.ownedAmong(ctx, key, alike)
 }
 
-// onlyRefused has the SDK repeat a call that AWS throttled, and not one whose answer was lost: AWS
-// imports a certificate as often as it is called. LimitExceededException counts as throttling in
-// the SDK, and is a quota here.
-func onlyRefused(o *acm.Options) {
+// retryThrottled makes the SDK repeat a call that AWS throttled, and not one whose answer was lost:
+// each call imports the certificate anew. The SDK treats LimitExceededException as throttling, but
+// it is a quota here.
+func retryThrottled(o *acm.Options) {
 	rates := maps.Clone(retry.DefaultThrottleErrorCodes)
 	delete(rates, "LimitExceededException")
 	o.Retryer = retry.NewStandard(func(s *retry.StandardOptions) {
@@ -169,9 +171,9 @@ func onlyRefused(o *acm.Options) {
 	})
 }
 
-// exceptQuotas has the SDK repeat calls by its defaults, except where a quota is used up, which the
-// SDK takes for throttling.
-func exceptQuotas(o *acm.Options) {
+// skipQuotaErrors makes the SDK repeat calls by its defaults, except if a quota is used up, which
+// the SDK treats as throttling.
+func skipQuotaErrors(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
 		if errorcode.Read(err) == "LimitExceeded" {
 			return aws.FalseTernary
@@ -184,7 +186,8 @@ func exceptQuotas(o *acm.Options) {
 }
 
 // Replace imports a certificate in place of another one: the ARN stays, and with it the listeners
-// that serve it. That call takes no tags, so they follow, and the label is short in between.
+// that serve it. That call takes no tags, so another call writes them, and the label is short in
+// between.
 func (s *Store) Replace(ctx context.Context, seen *lb.Observed,
 	step plan.ReplaceCertificate) error {
 	old := seen.Certificate(step.Old)
@@ -192,27 +195,27 @@ func (s *Store) Replace(ctx context.Context, seen *lb.Observed,
 		if seen.Certificate(step.New.ID) != nil {
 			return nil
 		}
-		return fmt.Errorf("certificate %s is not there", step.Old)
+		return fmt.Errorf("certificate %s does not exist", step.Old)
 	}
 	in, known, err := s.importInput(seen.Key, step.New)
 	if err != nil {
 		return err
 	}
-	label := shortened(s.labels.of(old.Handle), known[resource.TagLabel])
+	label := shortenLabel(s.labels.get(old.Handle), known[resource.TagLabel])
 	if err := s.addTags(ctx, old.Handle,
 		s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
-	if _, err := s.acm.ImportCertificate(ctx, in, exceptQuotas); err != nil {
+	if _, err := s.acm.ImportCertificate(ctx, in, skipQuotaErrors); err != nil {
 		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle,
 			err)
 	}
 	return s.writeTags(ctx, old.Handle, old.Digest, Tags(known, step.New))
 }
 
-// importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses one
-// that is not valid yet, so no call is made for it; expired ones are not compiled.
+// importInput returns a certificate in the form of the SDK, and our tags of it. AWS refuses a
+// certificate that is not valid yet, so no call is made for it; expired ones are not compiled.
 func (s *Store) importInput(key lb.Key,
 	c lb.Certificate) (*acm.ImportCertificateInput, map[string]string, error) {
 	refuse := func(why error) error {
@@ -230,7 +233,7 @@ func (s *Store) importInput(key lb.Key,
 		return nil, nil, refuse(fmt.Errorf("it is not valid before %s",
 			leaf.NotBefore.Format(time.DateTime)))
 	}
-	own, above := split(c.Pair.Chain)
+	own, above := splitChain(c.Pair.Chain)
 	in := &acm.ImportCertificateInput{
 		Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key,
 	}
@@ -248,8 +251,8 @@ func parseLeaf(chain []byte) (*x509.Certificate, error) {
 	return x509.ParseCertificate(block.Bytes)
 }
 
-// split returns the first certificate of a chain, and the chain above it.
-func split(chain []byte) (leaf, above []byte) {
+// splitChain returns the first certificate of a chain, and the chain above it.
+func splitChain(chain []byte) (leaf, above []byte) {
 	block, rest := pem.Decode(chain)
 	leaf = pem.EncodeToMemory(block)
 	if next, _ := pem.Decode(rest); next == nil {

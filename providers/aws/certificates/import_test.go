@@ -68,9 +68,9 @@ func TestCertificatesThatAreNotImported(t *testing.T) {
 // The chain above a certificate is sent apart.
 func TestTheChainOfACertificate(t *testing.T) {
 	issued := keypair.Issued(t, "a.test")
-	leaf, above := split(issued.Chain)
+	leaf, above := splitChain(issued.Chain)
 	awscalls.Expect(t, "the chain", bytes.Equal(slices.Concat(leaf, above), issued.Chain) && len(above) > 0, true)
-	own, none := split(leaf)
+	own, none := splitChain(leaf)
 	awscalls.Expect(t, "one alone", bytes.Equal(own, leaf) && none == nil, true)
 }
 
@@ -110,7 +110,7 @@ func TestACertificateIsImportedOnce(t *testing.T) {
 			if c.first == nil {
 				awscalls.Expect(t, "the ARN", arn, first)
 				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), false)
-				awscalls.Expect(t, "its label is known", c2.labels.of(first), c2.all[first].tags[resource.TagLabel])
+				awscalls.Expect(t, "its label is known", c2.labels.get(first), c2.all[first].tags[resource.TagLabel])
 				awscalls.Expect(t, "it is ours", c2.imported.has(first), true)
 			} else {
 				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), c.lost != nil)
@@ -224,11 +224,11 @@ func TestWhichCertificatesAreSearched(t *testing.T) {
 	c.all["arn:aws:acm:eu-west-1:1:certificate/3"].summary.NotBefore = &earlier
 	c.aws.Calls()
 	known := c.Owned(key, map[string]string{resource.TagCertificate: "shop"})
-	_, err = c.search(t.Context(), key, known, cert)
+	_, err = c.searchImported(t.Context(), key, known, cert)
 	awscalls.ExpectError(t, "searching", err, nil)
 	awscalls.Expect(t, "readings of tags", c.count("ListTagsForCertificate"), 1)
 	cert.Pair = &routing.KeyPair{Chain: []byte("no")}
-	_, err = c.search(t.Context(), key, known, cert)
+	_, err = c.searchImported(t.Context(), key, known, cert)
 	mentions(t, "searching none", err, "there is no PEM block")
 }
 
@@ -245,7 +245,7 @@ func TestACertificateIsReplaced(t *testing.T) {
 	} {
 		c2 := newTrial()
 		arn := c2.importAs(t, secret(t, "old", "a.test"))
-		whole := c2.labels.of(arn)
+		whole := c2.labels.get(arn)
 		next := secret(t, "new", "a.test")
 		leaf, err := parseLeaf(next.Pair.Chain)
 		awscalls.ExpectError(t, name, err, nil)
@@ -258,13 +258,13 @@ func TestACertificateIsReplaced(t *testing.T) {
 		want := map[string]string{"new": labelOf(leaf), "old": fingerprintIn(whole), "whole": whole}[c.label]
 		awscalls.Expect(t, name, c2.all[arn].tags[resource.TagLabel], want)
 		awscalls.Expect(t, name+": certificates", len(c2.all), 1)
-		awscalls.Expect(t, name+": the label that is known", c2.labels.of(arn) == want, c.label != "whole")
+		awscalls.Expect(t, name+": the label that is known", c2.labels.get(arn) == want, c.label != "whole")
 		awscalls.Expect(t, name+": it is imported", c2.all[arn].tags[resource.TagCertificate] == "new", c.class == nil)
 	}
 	c := newTrial()
 	step := plan.ReplaceCertificate{Old: "old", New: secret(t, "new", "a.test")}
 	awscalls.ExpectError(t, "replaced before", c.Replace(t.Context(), observed("new", first), step), nil)
-	mentions(t, "neither is there", c.Replace(t.Context(), observed(), step), "certificate old is not there")
+	mentions(t, "neither is there", c.Replace(t.Context(), observed(), step), "certificate old does not exist")
 }
 
 // A quota that is used up is no reason to call again, though the SDK takes it for throttling. An
@@ -276,12 +276,12 @@ func TestWhichImportsAreRepeated(t *testing.T) {
 		err    error
 		want   bool
 	}{
-		"an import at its quota":            {onlyRefused, quota, false},
-		"an import that is throttled":       {onlyRefused, throttled, true},
-		"an import whose answer is lost":    {onlyRefused, failing(500), false},
-		"a replacement at its quota":        {exceptQuotas, quota, false},
-		"a replacement that is throttled":   {exceptQuotas, throttled, true},
-		"a replacement whose answer is 500": {exceptQuotas, failing(500), true},
+		"an import at its quota":            {retryThrottled, quota, false},
+		"an import that is throttled":       {retryThrottled, throttled, true},
+		"an import whose answer is lost":    {retryThrottled, failing(500), false},
+		"a replacement at its quota":        {skipQuotaErrors, quota, false},
+		"a replacement that is throttled":   {skipQuotaErrors, throttled, true},
+		"a replacement whose answer is 500": {skipQuotaErrors, failing(500), true},
 	} {
 		var o acm.Options
 		c.change(&o)
@@ -294,8 +294,8 @@ func TestTheARNOfACertificate(t *testing.T) {
 		got, err := ARN(observed("shop", first), id)
 		awscalls.Expect(t, string(id), []any{got, err == nil}, []any{want, want != ""})
 	}
-	awscalls.Expect(t, "the first of two", named(map[string]map[string]string{
+	awscalls.Expect(t, "the first of two", findByID(map[string]map[string]string{
 		"b": {resource.TagCertificate: "shop"}, "a": {resource.TagCertificate: "shop"}, "0": {resource.TagCertificate: "other"},
 	}, "shop"), "a")
-	awscalls.Expect(t, "none", named(nil, "shop"), "")
+	awscalls.Expect(t, "none", findByID(nil, "shop"), "")
 }

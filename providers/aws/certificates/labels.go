@@ -11,20 +11,20 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file reads and writes labels. A label is the tag of a certificate that says which
-// certificate AWS has imported, so that the certificate need not be read.
+// This file reads and writes labels. A label is a tag that describes the imported certificate, so
+// that the certificate itself does not have to be read.
 //
 // AWS takes no tags when it imports a certificate in place of another one. So the label is
-// shortened before that, to the fingerprint of the old one, and is written anew after it. Wherever
-// that was interrupted, and where AWS refuses the new one: a whole label is true, and a short one
-// can be compared with the certificate.
+// shortened before that, to the fingerprint of the old one, and is written again after it. If that
+// is interrupted, or if AWS refuses the new one, a whole label is still true, and a short one can
+// be compared with the certificate.
 
-// noLabel is the label of no certificate. It is the short label where a certificate is imported in
-// its own place, with another chain: GetCertificate does not show whether that import was done.
+// noLabel is a label that no certificate has. It is the short label while a certificate is imported
+// again with another chain: GetCertificate does not show whether that import was done.
 const noLabel = "being-imported"
 
-// labelOf returns the label of a certificate: its fingerprint, its kind and its hosts. Where a tag
-// has no room for these, it is the fingerprint alone.
+// labelOf returns the label of a certificate: its fingerprint, its kind and its hosts. If a tag has
+// no room for these, the label is the fingerprint alone.
 func labelOf(leaf *x509.Certificate) string {
 	words := []string{fingerprint(leaf), resource.Quote(routing.KindOf(leaf))}
 	for _, host := range routing.NamesIn(leaf) {
@@ -36,7 +36,7 @@ func labelOf(leaf *x509.Certificate) string {
 	return words[0]
 }
 
-// readLabel returns what a label says of a certificate; whole is false where the label is short.
+// readLabel returns the kind and the hosts in a label; whole is false if the label is short.
 func readLabel(label string) (kind string, hosts []string, whole bool) {
 	words := strings.Fields(label)
 	if len(words) < 2 {
@@ -48,8 +48,8 @@ func readLabel(label string) (kind string, hosts []string, whole bool) {
 	return resource.Unquote(words[1]), hosts, true
 }
 
-// isOf reports whether a label is that of a certificate.
-func isOf(label string, leaf *x509.Certificate) bool {
+// matchesLabel reports whether a label describes a certificate.
+func matchesLabel(label string, leaf *x509.Certificate) bool {
 	return fingerprintIn(label) == fingerprint(leaf)
 }
 
@@ -59,8 +59,8 @@ func fingerprintIn(label string) string {
 	return first
 }
 
-// shortened returns the label to use until the certificate of the next one is imported.
-func shortened(label, next string) string {
+// shortenLabel returns the label to use until the certificate of the next one is imported.
+func shortenLabel(label, next string) string {
 	if fingerprintIn(label) == "" || fingerprintIn(label) == fingerprintIn(next) {
 		return noLabel
 	}
@@ -73,8 +73,8 @@ func fingerprint(leaf *x509.Certificate) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// labels holds those that this process has seen or written last, by ARN: the index of tags may list
-// older ones for a while.
+// labels holds the labels that this process has read or written last, by ARN: the index of tags may
+// list older ones for a while.
 type labels struct {
 	mu    sync.Mutex
 	known map[string]string
@@ -90,8 +90,8 @@ func (l *labels) set(arn, label string) {
 	l.known[arn] = label
 }
 
-// of returns the label of a certificate, as far as it is known.
-func (l *labels) of(arn string) string {
+// get returns the label of a certificate; "" if it is not known.
+func (l *labels) get(arn string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.known[arn]
@@ -99,11 +99,11 @@ func (l *labels) of(arn string) string {
 
 // outdated reports whether a label that was found differs from the one that is known.
 func (l *labels) outdated(arn, found string) bool {
-	known := l.of(arn)
+	known := l.get(arn)
 	return known != "" && known != found
 }
 
-// remove forgets a certificate that is gone.
+// remove forgets a certificate that no longer exists.
 func (l *labels) remove(arn string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

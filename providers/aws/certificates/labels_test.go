@@ -61,7 +61,7 @@ func TestLabelsSayAllThatIsRead(t *testing.T) {
 			if whole != c.whole {
 				t.Fatalf("%s %s: %q", name, c.reason, label)
 			}
-			if !isOf(label, leaf) || isOf(label, leafFor(t, c.hosts...)) {
+			if !matchesLabel(label, leaf) || matchesLabel(label, leafFor(t, c.hosts...)) {
 				t.Errorf("%q is not of the certificate, or of others, too", label)
 			}
 			if whole && (kind != routing.KindOf(leaf) || !slices.Equal(hosts, routing.NamesIn(leaf))) {
@@ -85,12 +85,12 @@ func TestShortLabelsAreComparedWithTheCertificate(t *testing.T) {
 		"one that is not known here": {"is not guessed", "", labelOf(second), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			label := shortened(c.label, c.next)
+			label := shortenLabel(c.label, c.next)
 			if _, _, whole := readLabel(label); whole {
 				t.Errorf("%s %s: %q says all", name, c.reason, label)
 			}
 			for _, leaf := range []*x509.Certificate{first, second} {
-				if isOf(label, leaf) != (leaf == c.of) {
+				if matchesLabel(label, leaf) != (leaf == c.of) {
 					t.Errorf("%s %s: %q", name, c.reason, label)
 				}
 			}
@@ -118,7 +118,7 @@ func TestLabelsWhileACertificateIsReplaced(t *testing.T) {
 	for _, c := range []struct{ label, next, want string }{
 		{"a ecdsa a.test", "b ecdsa a.test", "a"}, {"a ecdsa a.test", "a ecdsa a.test", noLabel}, {"", "b ecdsa a.test", noLabel},
 	} {
-		if got := shortened(c.label, c.next); got != c.want {
+		if got := shortenLabel(c.label, c.next); got != c.want {
 			t.Errorf("the label %q is shortened to %q, want %q", c.label, got, c.want)
 		}
 	}

@@ -22,22 +22,22 @@ import (
 
 // This file reads the host names of the certificates that Ingresses name by ARN.
 
-// namedCertificates holds what AWS said of those certificates, by ARN.
+// namedCertificates holds descriptions of those certificates, by ARN.
 type namedCertificates struct {
 	mu    sync.Mutex
 	known map[lb.CertificateID]description
 }
 
-// A description is what AWS says of a certificate.
+// A description holds AWS's description of a certificate.
 type description struct {
 	names []string
 	there bool
 	at    time.Time
 }
 
-// LookUpNames adds the names of certificates to facts. It reads each certificate once within the
-// time that the certificates of the account are kept. Those that AWS does not know, or does not
-// describe, are left out: an invented ARN of one Ingress does not keep another Ingress waiting.
+// LookUpNames adds the names of certificates to facts. It reads each certificate as often as the
+// certificates of the account. It leaves out certificates that AWS does not know, or does not
+// describe: an invented ARN in one Ingress does not keep another Ingress waiting.
 func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
@@ -67,11 +67,11 @@ func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *
 	return nil
 }
 
-// describe returns the description of a certificate: a recent one, or a new one, or an old one
-// where the role may not read it any more.
+// describe returns the description of a certificate: a recent one, or a new one, or an old one if
+// the role can no longer read it.
 func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description, error) {
-	before := s.named.last(id)
-	if before.recent() {
+	before := s.named.get(id)
+	if before.isRecent() {
 		return before, nil
 	}
 	now := time.Now()
@@ -86,7 +86,7 @@ func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description,
 	case err != nil:
 		return d, awserr.Explain("reading certificate "+string(id), err)
 	case out.Certificate == nil:
-		return d, awserr.Missing("DescribeCertificate", "certificate "+string(id))
+		return d, awserr.MissingError("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
 			s.imported.addForeign(string(id))
@@ -98,38 +98,38 @@ func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description,
 	return d, nil
 }
 
-// last returns the last description of a certificate.
-func (n *namedCertificates) last(id lb.CertificateID) description {
+// get returns the last description of a certificate.
+func (n *namedCertificates) get(id lb.CertificateID) description {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.known[id]
 }
 
-// recent reports whether a description need not be read again.
-func (d description) recent() bool {
+// isRecent reports whether a description can still be used.
+func (d description) isRecent() bool {
 	if !d.there {
 		return time.Since(d.at) < missingLife
 	}
 	return time.Since(d.at) < shelfLife
 }
 
-// set keeps a description, and forgets certificates that did not exist a while ago.
+// set stores a description, and forgets certificates that did not exist when they were last read.
 func (n *namedCertificates) set(id lb.CertificateID, d description) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	kept := map[lb.CertificateID]description{id: d}
 	for other, known := range n.known {
-		if other != id && (known.there || known.recent()) {
+		if other != id && (known.there || known.isRecent()) {
 			kept[other] = known
 		}
 	}
 	n.known = kept
 }
 
-// namesIn returns all names of a certificate: its alternative names, and its domain, which of an
-// imported one is the common name and need not be a host.
+// namesIn returns all names of a certificate: its alternative names, and its domain. The domain of
+// an imported certificate is its common name, which may not be a host.
 func namesIn(domain string, alternatives []string) []string {
-	out := lower(alternatives)
+	out := lowerCase(alternatives)
 	if domain = strings.ToLower(domain); routing.NamesHost(domain) && !slices.Contains(out, domain) {
 		out = append(out, domain)
 	}

@@ -86,7 +86,7 @@ func TestACertificateIsReadWhereItsLabelMayBeWrong(t *testing.T) {
 			awscalls.Expect(t, "the hosts", got.Hosts, c.hosts)
 			if c.id != "" {
 				awscalls.Expect(t, "the kind", got.Kind, routing.KindOf(leaf))
-				awscalls.Expect(t, "the label", c2.labels.of(arn), c.label)
+				awscalls.Expect(t, "the label", c2.labels.get(arn), c.label)
 			} else if c.err == "" {
 				_, known := found[arn]
 				awscalls.Expect(t, "it is listed, and kept", []bool{known, c2.imported.has(arn)}, []bool{false, c.refuse["ListTagsForCertificate"] != nil})
@@ -162,7 +162,7 @@ func TestCertificatesAreReadFewAtATime(t *testing.T) {
 			"named": func() error {
 				return c.LookUpNames(t.Context(), ids, &lb.Facts{Names: map[lb.CertificateID][]string{}})
 			},
-			"of the account": func() error { _, err := c.readHeld(t.Context()); return err },
+			"of the account": func() error { _, err := c.readAccount(t.Context()); return err },
 		} {
 			began := time.Now()
 			awscalls.ExpectError(t, name, read(), nil)
@@ -218,8 +218,8 @@ func TestTheTagsOfACertificateAreChanged(t *testing.T) {
 			awscalls.ExpectError(t, "changing", c2.Modify(t.Context(), seen, after), c.class)
 			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
 			awscalls.Expect(t, "the tag", c2.all[arn].tags["team"], c.team)
-			own := c2.imported.of(key)[arn]
-			awscalls.Expect(t, "the label", c2.labels.of(arn), c2.all[arn].tags[resource.TagLabel])
+			own := c2.imported.list(key)[arn]
+			awscalls.Expect(t, "the label", c2.labels.get(arn), c2.all[arn].tags[resource.TagLabel])
 			if c.class == nil {
 				awscalls.Expect(t, "the tags are known", own.tags["team"], c.team)
 				_, has := own.tags[resource.TagDigest]
@@ -229,7 +229,7 @@ func TestTheTagsOfACertificateAreChanged(t *testing.T) {
 			}
 		})
 	}
-	mentions(t, "one that is not there", newTrial().Modify(t.Context(), observed(), withTags(nil)), "certificate shop is not there")
+	mentions(t, "one that is not there", newTrial().Modify(t.Context(), observed(), withTags(nil)), "certificate shop does not exist")
 }
 
 func TestACertificateIsDeleted(t *testing.T) {
@@ -242,7 +242,7 @@ func TestACertificateIsDeleted(t *testing.T) {
 		c2.refuse["DeleteCertificate"] = c.err
 		c2.imported.beginImport(key, "shop")
 		awscalls.ExpectError(t, name, c2.Delete(t.Context(), observed("shop", arn), "shop"), c.class)
-		awscalls.Expect(t, name+": it is known", []bool{c2.imported.has(arn), c2.labels.of(arn) != "", c2.imported.importing(key, "shop")}, []bool{c.kept, c.kept, c.kept})
+		awscalls.Expect(t, name+": it is known", []bool{c2.imported.has(arn), c2.labels.get(arn) != "", c2.imported.importing(key, "shop")}, []bool{c.kept, c.kept, c.kept})
 	}
 	c := newTrial()
 	awscalls.ExpectError(t, "not seen", c.Delete(t.Context(), observed(), "shop"), nil)
@@ -265,7 +265,7 @@ func TestServedCertificatesThatAreNotIndexed(t *testing.T) {
 		look := func(about string, want []string, tags int) {
 			t.Helper()
 			c.aws.Calls()
-			found, err := c.ofLoadBalancer(t.Context(), key, served, nil)
+			found, err := c.readOfLoadBalancer(t.Context(), key, served, nil)
 			awscalls.ExpectError(t, about, err, nil)
 			var got []string
 			for arn := range found {
@@ -277,25 +277,25 @@ func TestServedCertificatesThatAreNotIndexed(t *testing.T) {
 		}
 		look("the first time", []string{ours, second}, 4)
 		look("the second time", []string{ours, second}, 0)
-		time.Sleep(trustedFor)
+		time.Sleep(tagsLife)
 		look("later", []string{ours, second}, 2)
 		c.imported.forgetTags(ours)
 		c.imported.forgetTags("arn:aws:acm:unknown")
 		look("after a change of tags", []string{ours, second}, 1)
 		delete(c.all, ours)
 		look("a deleted one that is trusted", []string{ours, second}, 0)
-		time.Sleep(trustedFor)
+		time.Sleep(tagsLife)
 		look("a deleted one", []string{second}, 3)
 		awscalls.Expect(t, "it is kept", c.imported.has(ours), false)
-		found, err := c.ofLoadBalancer(t.Context(), other, nil, nil)
+		found, err := c.readOfLoadBalancer(t.Context(), other, nil, nil)
 		awscalls.ExpectError(t, "of another load balancer", err, nil)
 		awscalls.Expect(t, "of another load balancer", len(found), 0)
 		delete(c.ofARN, hidden)
 		c.imported.foreign = map[string]time.Time{}
 		c.refuse["ListTagsForCertificate"] = errNet
-		_, err = c.ofLoadBalancer(t.Context(), key, served, nil)
+		_, err = c.readOfLoadBalancer(t.Context(), key, served, nil)
 		mentions(t, "tags that cannot be read", err, "reading the tags of ")
-		time.Sleep(trustedFor)
+		time.Sleep(tagsLife)
 		_, err = c.Observe(t.Context(), key, false, nil, nil)
 		mentions(t, "tags that cannot be read again", err, "reading the tags of ")
 	})
@@ -308,13 +308,13 @@ func TestTagsThatWereJustWrittenCount(t *testing.T) {
 		arn := c.importAs(t, secret(t, "shop", "a.test"))
 		indexed := map[string]map[string]string{arn: {resource.TagCertificate: "old"}}
 		read := func(about, want string) {
-			found, err := c.ofLoadBalancer(t.Context(), key, nil, indexed)
+			found, err := c.readOfLoadBalancer(t.Context(), key, nil, indexed)
 			awscalls.ExpectError(t, about, err, nil)
 			awscalls.Expect(t, about, found[arn][resource.TagCertificate], want)
 		}
 		read("at once", "shop")
 		c.aws.Calls()
-		time.Sleep(trustedFor)
+		time.Sleep(tagsLife)
 		read("later", "old")
 		awscalls.Expect(t, "calls", c.aws.Calls(), nil)
 	})

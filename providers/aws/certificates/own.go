@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file keeps which certificates are ours though the index of tags does not list them yet:
-// those that this process has imported, and those that listeners serve. The index (the Resource
-// Groups Tagging API) is eventually consistent, and AWS publishes no bound; Certificate Manager
-// itself returns the current tags of a certificate.
+// This file holds our certificates, also those that the index of tags does not list yet:
+// certificates that this process has imported, and certificates that listeners serve. The index
+// (the Resource Groups Tagging API) is eventually consistent, and AWS publishes no bound;
+// Certificate Manager itself returns the current tags of a certificate.
 
 // ownCertificates holds the imported certificates that this process has seen, by ARN.
 type ownCertificates struct {
@@ -32,24 +32,24 @@ type ownCertificates struct {
 // An ownCertificate was imported for a load balancer.
 type ownCertificate struct {
 	key  lb.Key
-	tags map[string]string // nil where they were written since
+	tags map[string]string // nil if they were written since
 	at   time.Time         // when it was last seen, with these tags
 }
 
-// certificateLife is how long it is kept that a certificate belongs to others, or that an import is
-// unanswered, after that was last needed. It is longer than the time between observations, and than
-// the index of tags takes.
+// certificateLife is the time after its last use for which an entry of a foreign certificate, or of
+// an unanswered import, is kept. It is longer than the time between observations, and than the
+// delay of the index of tags.
 const certificateLife = 48 * time.Hour
 
-// trustedFor is how long the tags that this process has written or read are used again.
-const trustedFor = 2 * time.Minute
+// tagsLife is the time for which the tags that this process has written or read are used again.
+const tagsLife = 2 * time.Minute
 
 // removeOld removes entries that were not needed for certificateLife.
 func removeOld(of map[string]time.Time) {
 	maps.DeleteFunc(of, func(_ string, at time.Time) bool { return time.Since(at) >= certificateLife })
 }
 
-// beginImport records that an import begins; endImport, that its outcome is known.
+// beginImport records that an import begins. endImport records that its outcome is known.
 func (o *ownCertificates) beginImport(key lb.Key, id lb.CertificateID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -88,7 +88,7 @@ func (o *ownCertificates) forgetTags(arn string) {
 	}
 }
 
-// remove forgets a certificate that is gone, or is not ours.
+// remove forgets a certificate that no longer exists, or is not ours.
 func (o *ownCertificates) remove(arn string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,8 +103,8 @@ func (o *ownCertificates) has(arn string) bool {
 	return known
 }
 
-// of returns the certificates of a load balancer.
-func (o *ownCertificates) of(key lb.Key) map[string]ownCertificate {
+// list returns the known certificates of a load balancer.
+func (o *ownCertificates) list(key lb.Key) map[string]ownCertificate {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	out := map[string]ownCertificate{}
@@ -135,10 +135,10 @@ func (o *ownCertificates) isForeign(arn string) bool {
 	return known
 }
 
-// ofLoadBalancer returns the certificates of a load balancer with their tags: those that the index
-// of tags lists, those that this process has imported, and those that its listeners serve. Where
-// the index lists all, no call is made.
-func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string,
+// readOfLoadBalancer returns the certificates of a load balancer with their tags: those that the
+// index of tags lists, those that this process has imported, and those that its listeners serve. It
+// makes no call if the index lists all of them.
+func (s *Store) readOfLoadBalancer(ctx context.Context, key lb.Key, served []string,
 	indexed map[string]map[string]string) (
 	map[string]map[string]string, error,
 ) {
@@ -146,7 +146,7 @@ func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string,
 	for arn := range indexed {
 		listed[arn] = strings.Contains(arn, ":acm:")
 	}
-	out, err := s.confirmed(ctx, key, listed)
+	out, err := s.confirmOwned(ctx, key, listed)
 	if err != nil {
 		return nil, err
 	}
@@ -180,16 +180,16 @@ func (s *Store) ofLoadBalancer(ctx context.Context, key lb.Key, served []string,
 	return out, nil
 }
 
-// confirmed returns the certificates of a load balancer that this process has seen, with their
-// tags. One that was seen a while ago is read again, or left out where it is among besides.
-func (s *Store) confirmed(ctx context.Context, key lb.Key, besides map[string]bool) (
+// confirmOwned returns the certificates of a load balancer that this process has read or imported,
+// with their tags. It reads old ones again, except those in besides, which it leaves out.
+func (s *Store) confirmOwned(ctx context.Context, key lb.Key, besides map[string]bool) (
 	map[string]map[string]string, error,
 ) {
 	out := map[string]map[string]string{}
 	var old []string
-	for arn, c := range s.imported.of(key) {
+	for arn, c := range s.imported.list(key) {
 		switch {
-		case c.tags != nil && time.Since(c.at) < trustedFor:
+		case c.tags != nil && time.Since(c.at) < tagsLife:
 			out[arn] = c.tags
 		case besides[arn]:
 		default:
@@ -212,8 +212,8 @@ func (s *Store) confirmed(ctx context.Context, key lb.Key, besides map[string]bo
 }
 
 // ownedAmong reads the tags of some certificates and returns those that belong to a load balancer.
-// A role with an earlier version of the policy may not read the tags of others: certificates whose
-// tags it may not read are not ours.
+// A role with an earlier version of the policy cannot read the tags of other certificates: if it
+// cannot read the tags, the certificate is not ours.
 func (s *Store) ownedAmong(ctx context.Context, key lb.Key,
 	arns []string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}

@@ -1,4 +1,4 @@
-// Package clients makes the clients of AWS's services.
+// Package clients creates the clients of AWS's services.
 package clients
 
 import (
@@ -16,9 +16,9 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file makes the clients of AWS's services.
+// This file creates the clients of AWS's services.
 
-// Clients are the clients of AWS's services for the resources of one installation in one VPC.
+// Clients holds the clients of AWS's services for the resources of one installation in one VPC.
 type Clients struct {
 	resource.API
 	EC2         *ec2.Client

@@ -15,15 +15,15 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file converts rules and health checks. Converting there and back changes nothing.
+// This file converts rules and health checks. A conversion to the SDK and back changes nothing.
 
-// fields are AWS's names of what conditions look at.
+// fields has AWS's names of the fields of conditions.
 var fields = map[string]string{
 	"host": "host-header", "path": "path-pattern", "header": "http-header",
 	"method": "http-request-method", "query": "query-string", "source": "source-ip",
 }
 
-// ToConditions are the conditions of a rule.
+// ToConditions converts the conditions of a rule to the SDK.
 func ToConditions(conditions []lb.Condition) []elb.RuleCondition {
 	var out []elb.RuleCondition
 	for _, c := range conditions {
@@ -56,8 +56,8 @@ func ToConditions(conditions []lb.Condition) []elb.RuleCondition {
 	return out
 }
 
-// FromConditions are the conditions of a rule in canonical order. What Fairlead does not say keeps
-// AWS's name, so that no rule that is wanted is like it.
+// FromConditions converts the conditions of a rule from the SDK, in canonical order. A field that
+// Fairlead does not use keeps AWS's name, so that it equals no wanted rule.
 func FromConditions(conditions []elb.RuleCondition) []lb.Condition {
 	var out []lb.Condition
 	for _, said := range conditions {
@@ -107,15 +107,16 @@ func FromCondition(said elb.RuleCondition) lb.Condition {
 	return c
 }
 
-// ARNs finds target groups' ARNs by their IDs, and IDs the other way round.
+// ARNs finds the ARN of a target group by its ID, and IDs the ID by the ARN.
 type (
 	ARNs func(lb.GroupID) (string, error)
 	IDs  func(arn string) lb.GroupID
 )
 
-// ToActions are the actions of a rule: the sign-in, where there is one, and what is done behind it.
+// ToActions converts the action of a rule to the SDK: the sign-in, if there is one, and the final
+// action.
 func ToActions(a lb.Action, find ARNs) ([]elb.Action, error) {
-	last, err := toLast(a, find)
+	last, err := toFinalAction(a, find)
 	if err != nil || a.Auth == nil {
 		return []elb.Action{last}, err
 	}
@@ -124,8 +125,8 @@ func ToActions(a lb.Action, find ARNs) ([]elb.Action, error) {
 	return []elb.Action{first, last}, nil
 }
 
-// toLast converts the final part of an action: forward, redirect or fixed response.
-func toLast(a lb.Action, find ARNs) (elb.Action, error) {
+// toFinalAction converts an action without its sign-in: forward, redirect or fixed response.
+func toFinalAction(a lb.Action, find ARNs) (elb.Action, error) {
 	switch a.Kind {
 	case "fixed":
 		fixed := &elb.FixedResponseActionConfig{StatusCode: aws.String(strconv.Itoa(a.Status))}
@@ -157,7 +158,7 @@ func toLast(a lb.Action, find ARNs) (elb.Action, error) {
 	return elb.Action{Type: elb.ActionTypeEnumForward, ForwardConfig: forward}, nil
 }
 
-// ToTransforms are the transforms of a rule.
+// ToTransforms converts the rewrite of a rule to the SDK.
 func ToTransforms(r *routing.Rewrite) []elb.RuleTransform {
 	var out []elb.RuleTransform
 	if r == nil {
@@ -180,7 +181,7 @@ func ToTransforms(r *routing.Rewrite) []elb.RuleTransform {
 	return out
 }
 
-// fromTransforms returns the rewrite of a rule's transforms; nil where there are none.
+// fromTransforms returns the rewrite of a rule's transforms; nil if there are none.
 func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
 	var out *routing.Rewrite
 	for _, t := range transforms {
@@ -199,16 +200,17 @@ func fromTransforms(transforms []elb.RuleTransform) *routing.Rewrite {
 	return out
 }
 
-// FromRule is a rule as it was said.
+// FromRule converts a rule from the SDK.
 func FromRule(r elb.Rule, find IDs) lb.Rule {
 	out := lb.Rule{Conditions: FromConditions(r.Conditions), Action: FromActions(r.Actions, find)}
 	out.Action.Rewrite = fromTransforms(r.Transforms)
 	return out
 }
 
-// FromActions is the action of a rule. One that Fairlead does not make has a kind of its own.
+// FromActions converts the actions of a rule from the SDK. Actions that Fairlead does not use have
+// a kind of their own.
 func FromActions(actions []elb.Action, find IDs) lb.Action {
-	if ordered := inOrder(actions); len(ordered) == 2 {
+	if ordered := sortActions(actions); len(ordered) == 2 {
 		if auth := fromAuth(ordered[0]); auth != nil {
 			out := FromActions(ordered[1:], find)
 			out.Auth = auth
@@ -231,8 +233,8 @@ func FromActions(actions []elb.Action, find IDs) lb.Action {
 	}
 }
 
-// inOrder are actions in the order in which they are done.
-func inOrder(actions []elb.Action) []elb.Action {
+// sortActions returns actions in the order in which AWS performs them.
+func sortActions(actions []elb.Action) []elb.Action {
 	return slices.SortedStableFunc(slices.Values(actions), func(a, b elb.Action) int {
 		return cmp.Compare(aws.ToInt32(a.Order), aws.ToInt32(b.Order))
 	})
@@ -240,7 +242,7 @@ func inOrder(actions []elb.Action) []elb.Action {
 
 func fromFixed(c elb.FixedResponseActionConfig) lb.Action {
 	out := lb.Action{
-		Kind: "fixed", Status: Number(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody),
+		Kind: "fixed", Status: ParseNumber(aws.ToString(c.StatusCode)), Body: aws.ToString(c.MessageBody),
 	}
 	if out.Body != "" {
 		out.ContentType = aws.ToString(c.ContentType)
@@ -270,8 +272,8 @@ func fromForward(a elb.Action, find IDs) lb.Action {
 	return out
 }
 
-// Number parses a status; it is 0 for a text that is no number.
-func Number(text string) int {
+// ParseNumber parses a number; it returns 0 if the text is not a number.
+func ParseNumber(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -304,14 +306,14 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 		return aws.ToString(value)
 	}
 	return routing.Redirect{
-		Status: Number(strings.TrimPrefix(string(c.StatusCode), "HTTP_")),
+		Status: ParseNumber(strings.TrimPrefix(string(c.StatusCode), "HTTP_")),
 		Scheme: strings.ToLower(unless(c.Protocol, "#{protocol}")), Host: unless(c.Host, "#{host}"),
 		Port: unless(c.Port, "#{port}"), Path: unless(c.Path, "/#{path}"),
 		Query: unless(c.Query, "#{query}"),
 	}
 }
 
-// ToMatcher returns the codes of healthy answers.
+// ToMatcher returns the codes of healthy answers in the form of the SDK.
 func ToMatcher(g lb.TargetGroup) *elb.Matcher {
 	if g.Version == routing.VersionGRPC {
 		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
@@ -319,8 +321,7 @@ func ToMatcher(g lb.TargetGroup) *elb.Matcher {
 	return &elb.Matcher{HttpCode: aws.String(cmp.Or(g.Health.SuccessCodes, "200"))}
 }
 
-// ToHealth returns a target group of the SDK with the health check of a target group, and nothing
-// else.
+// ToHealth returns a target group of the SDK with only the health check of a target group.
 func ToHealth(g lb.TargetGroup) elb.TargetGroup {
 	h := g.Health
 	return elb.TargetGroup{

@@ -9,7 +9,7 @@ import (
 
 // This file converts the authentication of users. AWS does not return client secrets.
 
-// toAuth is a sign-in. A secret that is not known here is the one that AWS has.
+// toAuth converts a sign-in to the SDK. Without a client secret, AWS keeps the one that it has.
 func toAuth(a routing.Auth) elb.Action {
 	switch a.Kind {
 	case routing.Cognito:
@@ -51,7 +51,7 @@ func toAuth(a routing.Auth) elb.Action {
 	return elb.Action{Type: elb.ActionTypeEnumAuthenticateOidc, AuthenticateOidcConfig: oidc}
 }
 
-// fromAuth is the sign-in that an action is, without its secret; nil if it is none.
+// fromAuth converts an action to a sign-in, without the client secret; nil if it is another action.
 func fromAuth(a elb.Action) *routing.Auth {
 	switch {
 	case a.AuthenticateOidcConfig != nil:
@@ -64,7 +64,7 @@ func fromAuth(a elb.Action) *routing.Auth {
 			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope),
 			Cookie:         aws.ToString(c.SessionCookieName),
 			TimeoutSeconds: aws.ToInt64(c.SessionTimeout),
-			Parameters:     some(c.AuthenticationRequestExtraParams),
+			Parameters:     nilIfEmpty(c.AuthenticationRequestExtraParams),
 		}
 	case a.AuthenticateCognitoConfig != nil:
 		c := a.AuthenticateCognitoConfig
@@ -74,7 +74,7 @@ func fromAuth(a elb.Action) *routing.Auth {
 			OnMissing: string(c.OnUnauthenticatedRequest), Scope: aws.ToString(c.Scope),
 			Cookie:         aws.ToString(c.SessionCookieName),
 			TimeoutSeconds: aws.ToInt64(c.SessionTimeout),
-			Parameters:     some(c.AuthenticationRequestExtraParams),
+			Parameters:     nilIfEmpty(c.AuthenticationRequestExtraParams),
 		}
 	case a.JwtValidationConfig != nil:
 		c := a.JwtValidationConfig
@@ -91,8 +91,8 @@ func fromAuth(a elb.Action) *routing.Auth {
 	return nil
 }
 
-// some is a map, or nil if nothing is in it.
-func some(m map[string]string) map[string]string {
+// nilIfEmpty returns a map, or nil if it is empty.
+func nilIfEmpty(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
 	}

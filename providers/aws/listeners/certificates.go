@@ -15,13 +15,13 @@ import (
 
 // This file attaches certificates to listeners.
 
-// AttachCertificate has a listener serve a certificate for its names (SNI).
+// AttachCertificate adds a certificate to a listener, which serves it for its names (SNI).
 func (ls *Store) AttachCertificate(
 	ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID,
 ) error {
 	l := seen.Listener(port)
 	if l == nil {
-		return fmt.Errorf("listener %d is not there", port)
+		return fmt.Errorf("listener %d does not exist", port)
 	}
 	return ls.addCertificate(ctx, seen, l.Handle, id)
 }
@@ -40,7 +40,7 @@ func (ls *Store) addCertificate(
 	return awserr.Explain("attaching certificate "+string(id), err)
 }
 
-// DetachCertificate has a listener no longer serve a certificate.
+// DetachCertificate removes a certificate from a listener.
 func (ls *Store) DetachCertificate(
 	ctx context.Context, seen *lb.Observed, port int32, id lb.CertificateID,
 ) error {

@@ -117,11 +117,11 @@ func TestAnswersWithoutAListener(t *testing.T) {
 	if _, err := c.Create(t.Context(), observed(), secure(plainly)); err == nil {
 		t.Error("no listener is answered, and there is no error")
 	}
-	if arn, err := c.listenerOn(t.Context(), observed(), 8443); err == nil || !strings.Contains(err.Error(), "listener 8443 is not there") {
+	if arn, err := c.findListener(t.Context(), observed(), 8443); err == nil || !strings.Contains(err.Error(), "listener 8443 does not exist") {
 		t.Errorf("%s, %v", arn, err)
 	}
 	for port, want := range map[int32]string{80: "arn:listener/80", 443: listener} {
-		if arn, err := c.listenerOn(t.Context(), observed(), port); arn != want || err != nil {
+		if arn, err := c.findListener(t.Context(), observed(), port); arn != want || err != nil {
 			t.Errorf("on port %d is %s, %v", port, arn, err)
 		}
 	}

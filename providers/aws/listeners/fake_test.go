@@ -49,7 +49,7 @@ type groups struct{}
 
 var errGone = errors.New("the target group is gone")
 
-func (groups) LookUp(context.Context, lb.Key) convert.ARNs {
+func (groups) ARNFinder(context.Context, lb.Key) convert.ARNs {
 	return func(id lb.GroupID) (string, error) {
 		if id == "gone" {
 			return "", errGone

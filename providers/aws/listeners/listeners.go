@@ -25,13 +25,13 @@ import (
 func (ls *Store) Create(
 	ctx context.Context, seen *lb.Observed, want lb.Listener,
 ) (plan.Result, error) {
-	actions, err := convert.ToActions(want.Default, ls.groups.LookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
 	tags := ls.tagsFor(seen.Key, want)
 	if len(want.Settings.Attributes) > 0 {
-		tags = resource.Unsigned(tags)
+		tags = resource.WithoutDigest(tags)
 	}
 	secure, err := ls.security(ctx, seen, want, nil)
 	if err != nil {
@@ -63,7 +63,7 @@ func (ls *Store) Create(
 	)
 }
 
-// makeListener creates a listener, or modifies the one that an earlier, incomplete attempt created.
+// makeListener creates a listener, or changes the one that an earlier, incomplete attempt created.
 // It returns the ARN of the listener, and its tags.
 func (ls *Store) makeListener(
 	ctx context.Context, seen *lb.Observed, in *elbapi.CreateListenerInput, tags map[string]string,
@@ -71,11 +71,11 @@ func (ls *Store) makeListener(
 	port := aws.ToInt32(in.Port)
 	out, err := ls.ELB.CreateListener(ctx, in)
 	if err == nil {
-		made, err := awserr.Only(out.Listeners, "CreateListener", "a listener")
+		made, err := awserr.RequireOne(out.Listeners, "CreateListener", "a listener")
 		if err != nil {
 			return "", nil, err
 		}
-		arn, err := awserr.Required(made.ListenerArn, "CreateListener", "an ARN")
+		arn, err := awserr.RequireID(made.ListenerArn, "CreateListener", "an ARN")
 		if err != nil {
 			return "", nil, err
 		}
@@ -84,7 +84,7 @@ func (ls *Store) makeListener(
 	if !awserr.Is(err, "DuplicateListener") {
 		return "", nil, awserr.Explain(fmt.Sprintf("creating listener %d", port), err)
 	}
-	arn, err := ls.listenerOn(ctx, seen, port)
+	arn, err := ls.findListener(ctx, seen, port)
 	if err != nil {
 		return "", nil, err
 	}
@@ -101,8 +101,8 @@ func (ls *Store) makeListener(
 	return arn, found[arn], err
 }
 
-// listenerOn finds the listener on a port.
-func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) (string, error) {
+// findListener returns the ARN of the listener on a port.
+func (ls *Store) findListener(ctx context.Context, seen *lb.Observed, port int32) (string, error) {
 	l := &look.Look{Balancer: &elb.LoadBalancer{LoadBalancerArn: aws.String(seen.Handle)}}
 	if err := ls.Read(ctx, l, nil); err != nil {
 		return "", err
@@ -111,7 +111,7 @@ func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) 
 		return aws.ToInt32(l.Port) == port
 	})
 	if at < 0 {
-		return "", fmt.Errorf("listener %d is not there", port)
+		return "", fmt.Errorf("listener %d does not exist", port)
 	}
 	return aws.ToString(l.Listeners[at].ListenerArn), nil
 }
@@ -120,14 +120,14 @@ func (ls *Store) listenerOn(ctx context.Context, seen *lb.Observed, port int32) 
 func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener) error {
 	l := seen.Listener(want.Port)
 	if l == nil {
-		return fmt.Errorf("listener %d is not there", want.Port)
+		return fmt.Errorf("listener %d does not exist", want.Port)
 	}
-	actions, err := convert.ToActions(want.Default, ls.groups.LookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
 	same := l.Digest == want.Digest
-	var before map[string]string // its tags, where it changes
+	var before map[string]string // its tags, if it changes
 	if !same {
 		tags, err := ls.TagsOf(ctx, []string{l.Handle})
 		if err != nil {
@@ -176,8 +176,8 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	return ls.writeBeside(ctx, seen, l, want, before)
 }
 
-// writeBeside writes what AWS keeps beside a listener: the clients of its port, the client secrets
-// of its rules, its attributes and its tags.
+// writeBeside writes the parts of a listener that other calls change: the clients of its port, the
+// client secrets of its rules, its attributes and its tags.
 func (ls *Store) writeBeside(
 	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
 	before map[string]string,
@@ -211,7 +211,7 @@ func (ls *Store) Delete(ctx context.Context, seen *lb.Observed, port int32) erro
 	if l == nil {
 		return nil
 	}
-	if seen.Firewall == "" { // the port of a listener that is gone is not closed later
+	if seen.Firewall == "" { // the port of a deleted listener is not closed later
 		if err := ls.firewalls.ExplainMissing(seen.Key); err != nil {
 			return err
 		}

@@ -68,8 +68,8 @@ func (ls *Store) CertificatesOf(ctx context.Context, listener string) ([]elb.Cer
 	return out, nil
 }
 
-// Observed returns a listener in canonical form.
-func (ls *Store) Observed(l *look.Look, of elb.Listener) lb.ObservedListener {
+// ToObserved returns a listener in canonical form.
+func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 	arn := aws.ToString(of.ListenerArn)
 	out := lb.ObservedListener{
 		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn,

@@ -23,9 +23,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file carries out the steps about rules.
+// This file applies the steps for rules.
 
-// CreateRule may not find a new listener for a while.
+// CreateRule may not find a new listener for a while. listenerPatience is the time for which it is
+// repeated.
 const (
 	listenerPause    = 2 * time.Second
 	listenerPatience = 20 * time.Second
@@ -37,9 +38,9 @@ func (ls *Store) CreateRule(
 ) (plan.Result, error) {
 	l := seen.Listener(s.Port)
 	if l == nil {
-		return plan.Result{}, fmt.Errorf("listener %d is not there", s.Port)
+		return plan.Result{}, fmt.Errorf("listener %d does not exist", s.Port)
 	}
-	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -47,13 +48,13 @@ func (ls *Store) CreateRule(
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)),
 		Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
 		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
-		// The role may change rules only where they have the tag of the installation.
+		// The role can change only rules with the tag of the installation.
 		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
 	}
 	out, err := ls.createRulePatiently(ctx, in)
 	// an earlier call may have created it, and its answer was lost
 	if awserr.Is(err, "PriorityInUse") {
-		there, findErr := ls.ruleNumbered(ctx, l, s.Priority)
+		there, findErr := ls.findRule(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
 			return plan.Result{}, findErr
@@ -67,25 +68,25 @@ func (ls *Store) CreateRule(
 	if err = ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
 		return plan.Result{}, awserr.Explain("creating rule "+s.ID(), err)
 	}
-	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
+	made, err := awserr.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return plan.Result{}, err
 	}
-	arn, err := awserr.Required(made.RuleArn, "CreateRule", "an ARN")
+	arn, err := awserr.RequireID(made.RuleArn, "CreateRule", "an ARN")
 	return plan.Result{Handle: arn}, err
 }
 
-// createRulePatiently creates a rule as soon as its listener is found.
+// createRulePatiently creates a rule. It repeats the call until AWS finds the listener.
 func (ls *Store) createRulePatiently(
 	ctx context.Context, in *elbapi.CreateRuleInput,
 ) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	gate := ls.fresh.At(listener, func() *retry.Gate {
+	gate := ls.fresh.Get(listener, func() *retry.Gate {
 		return retry.NewGate(0, listenerPause, listenerPause)
 	})
 	unfound := func(err error) bool { return errorcode.Read(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
-		err = gate.Through(ctx, unfound, func() (err error) {
+		err = gate.Do(ctx, unfound, func() (err error) {
 			out, err = ls.ELB.CreateRule(ctx, in)
 			return err
 		})
@@ -103,8 +104,8 @@ func (ls *Store) createRulePatiently(
 	}
 }
 
-// ruleNumbered returns the rule of a listener that has a priority, or nil.
-func (ls *Store) ruleNumbered(
+// findRule returns the rule of a listener with a priority, or nil.
+func (ls *Store) findRule(
 	ctx context.Context, l *lb.ObservedListener, priority int,
 ) (*elb.Rule, error) {
 	rules, err := ReadRules(ctx, ls.ELB, l.Handle)
@@ -120,7 +121,7 @@ func (ls *Store) ruleNumbered(
 	return &rules[at], nil
 }
 
-// sameRule reports whether a rule is the one that a step is to make.
+// sameRule reports whether a rule is the one that a step creates.
 func (ls *Store) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
 	return convert.FromRule(there, func(arn string) lb.GroupID {
 		return ls.groups.IDOf(key, arn)
@@ -131,9 +132,9 @@ func (ls *Store) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
 func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.ModifyRule) error {
 	rule := ruleAt(seen, s.Port, s.Priority)
 	if rule == nil {
-		return fmt.Errorf("rule %s is not there", s.ID())
+		return fmt.Errorf("rule %s does not exist", s.ID())
 	}
-	actions, err := convert.ToActions(s.Rule.Action, ls.groups.LookUp(ctx, seen.Key))
+	actions, err := convert.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,7 @@ func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.Res
 	return nil
 }
 
-// hasPriority reports whether a rule is the one that a priority was asked for, and has it.
+// hasPriority reports whether a rule is the one in a request, and has the requested priority.
 func hasPriority(r elb.Rule, asked elb.RulePriorityPair) bool {
 	return aws.ToString(r.RuleArn) == aws.ToString(asked.RuleArn) && aws.ToString(r.Priority) ==
 		strconv.Itoa(int(aws.ToInt32(asked.Priority)))
@@ -219,8 +220,8 @@ func ruleAt(seen *lb.Observed, port int32, priority int) *lb.ObservedRule {
 	return nil
 }
 
-// writeSecrets writes the client secrets of the rules that do not change otherwise. It writes all
-// of them, because AWS does not return client secrets, so they cannot be compared.
+// writeSecrets writes the client secrets of rules without other changes. It writes all of them,
+// because AWS does not return client secrets, so they cannot be compared.
 func (ls *Store) writeSecrets(
 	ctx context.Context, seen *lb.Observed, l *lb.ObservedListener, want lb.Listener,
 ) error {
@@ -235,7 +236,7 @@ func (ls *Store) writeSecrets(
 		if !ok {
 			continue
 		}
-		actions, err := convert.ToActions(with.Action, ls.groups.LookUp(ctx, seen.Key))
+		actions, err := convert.ToActions(with.Action, ls.groups.ARNFinder(ctx, seen.Key))
 		if err != nil {
 			return err
 		}

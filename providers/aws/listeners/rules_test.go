@@ -33,7 +33,7 @@ var (
 // described is a rule as AWS describes it.
 func described(t *testing.T, priority string, r lb.Rule) elb.Rule {
 	t.Helper()
-	actions, err := convert.ToActions(r.Action, groups{}.LookUp(t.Context(), key))
+	actions, err := convert.ToActions(r.Action, groups{}.ARNFinder(t.Context(), key))
 	if err != nil {
 		t.Fatal(err)
 	}

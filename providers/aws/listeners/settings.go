@@ -24,7 +24,7 @@ import (
 // This file writes the settings of listeners and reads them back.
 
 // Names of the settings of a listener that are not attributes, in the list of written settings. A
-// trust store that the class names is read back by name, not by ARN.
+// trust store that the class gives by name is read back by name, not by ARN.
 const (
 	writtenPolicy     = "tls-policy"
 	writtenMutual     = "mutual-authentication"
@@ -32,8 +32,8 @@ const (
 	writtenSecrets    = "client-secrets:" // followed by their digest: AWS does not return client secrets
 )
 
-// usualPolicy is the security policy of HTTPS listeners that name none.
-const usualPolicy = "ELBSecurityPolicy-2016-08"
+// defaultPolicy is the security policy of HTTPS listeners that name none.
+const defaultPolicy = "ELBSecurityPolicy-2016-08"
 
 // writtenOfListener returns the names of the settings of a listener that are set, sorted.
 func writtenOfListener(s lb.ListenerSettings) []string {
@@ -63,8 +63,8 @@ func (ls *Store) tagsFor(key lb.Key, want lb.Listener) map[string]string {
 	return tags
 }
 
-// security holds the default certificate, the security policy and the mutual authentication of an
-// HTTPS listener. Settings that were written before and are no longer wanted have AWS's default.
+// security returns the default certificate, the security policy and the mutual authentication of an
+// HTTPS listener. Settings that were written before and are no longer wanted get AWS's default.
 type security struct {
 	certificates []elb.Certificate
 	policy       *string
@@ -86,7 +86,7 @@ func (ls *Store) security(
 	case want.Settings.TLSPolicy != "":
 		out.policy = aws.String(want.Settings.TLSPolicy)
 	case slices.Contains(gone, writtenPolicy):
-		out.policy = aws.String(usualPolicy)
+		out.policy = aws.String(defaultPolicy)
 	}
 	switch {
 	case want.Settings.Mutual != nil:
@@ -103,13 +103,13 @@ func (ls *Store) security(
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_ModifyListener.html).
 func policyFor(before routing.Protocol, after elb.ProtocolEnum, said *string) *string {
 	if said == nil && after == elb.ProtocolEnumHttps && before != routing.HTTPS {
-		return aws.String(usualPolicy)
+		return aws.String(defaultPolicy)
 	}
 	return said
 }
 
-// toMutual returns the mutual authentication of a listener in the types of the SDK. It looks up the
-// ARN of a trust store that is given by name.
+// toMutual converts the mutual authentication of a listener to the SDK. It looks up the ARN of a
+// trust store that is given by name.
 func (ls *Store) toMutual(
 	ctx context.Context, m lb.MutualAuthentication,
 ) (*elb.MutualAuthenticationAttributes, error) {
@@ -131,14 +131,14 @@ func (ls *Store) toMutual(
 		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
 	}
 	if len(found.TrustStores) == 0 {
-		return nil, fmt.Errorf("there is no trust store %s: %w", m.TrustStore, providers.ErrRejected)
+		return nil, fmt.Errorf("trust store %s does not exist: %w", m.TrustStore, providers.ErrRejected)
 	}
 	out.TrustStoreArn = found.TrustStores[0].TrustStoreArn
 	return out, nil
 }
 
-// fromMutual returns the mutual authentication of a listener. The trust store has its name if named
-// is true, else its ARN.
+// fromMutual converts the mutual authentication of a listener from the SDK. If named is true, the
+// trust store is given by its name, else by its ARN.
 func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAuthentication {
 	if a == nil {
 		return nil
@@ -176,8 +176,8 @@ func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 	return lb.DigestOf(SettingsOf(l, of))
 }
 
-// SettingsOf returns the live values of the settings of a listener that this operator wrote, of a
-// deep look.
+// SettingsOf returns the live values that a deep look read of the settings of a listener that this
+// operator wrote.
 func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.Tags[arn]

@@ -51,7 +51,7 @@ func TestSettingsOfTLS(t *testing.T) {
 	}{
 		"none":               {want: plainly},
 		"a policy":           {want: func(l *lb.Listener) { l.Settings.TLSPolicy = "strict" }, gone: []string{writtenPolicy}, policy: aws.String("strict")},
-		"a policy no more":   {want: plainly, gone: []string{writtenPolicy}, policy: aws.String(usualPolicy)},
+		"a policy no more":   {want: plainly, gone: []string{writtenPolicy}, policy: aws.String(defaultPolicy)},
 		"no mutual any more": {want: plainly, gone: []string{writtenMutual}, mutual: &elb.MutualAuthenticationAttributes{Mode: aws.String("off")}},
 		"passed on": {
 			want: mutual(lb.MutualAuthentication{Mode: "passthrough"}), gone: []string{writtenMutual},
@@ -96,7 +96,7 @@ func TestThePolicyOfAListenerThatIsChanged(t *testing.T) {
 		said   *string
 		want   string
 	}{
-		"it begins to serve HTTPS": {routing.HTTP, elb.ProtocolEnumHttps, nil, usualPolicy},
+		"it begins to serve HTTPS": {routing.HTTP, elb.ProtocolEnumHttps, nil, defaultPolicy},
 		"with a policy":            {routing.HTTP, elb.ProtocolEnumHttps, aws.String("strict"), "strict"},
 		"it served HTTPS before":   {routing.HTTPS, elb.ProtocolEnumHttps, nil, ""},
 		"it serves HTTP":           {routing.HTTP, elb.ProtocolEnumHttp, nil, ""},
@@ -171,6 +171,6 @@ func TestCertificatesAreListedInOrder(t *testing.T) {
 	l := &look.Look{Served: map[string][]elb.Certificate{listener: {
 		served("arn:c", false), served("arn:b", false), served("arn:d", true), served("arn:c", false), served("arn:d", false), served("arn:a", false),
 	}}}
-	got := newTrial().Observed(l, elb.Listener{ListenerArn: aws.String(listener)})
+	got := newTrial().ToObserved(l, elb.Listener{ListenerArn: aws.String(listener)})
 	awscalls.Expect(t, "certificates", got.Certificates, []lb.CertificateID{"arn:d", "arn:a", "arn:b", "arn:c"})
 }

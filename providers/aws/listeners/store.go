@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// Store keeps the listeners of load balancers, and their rules.
+// A Store creates, changes, deletes and reads listeners and rules.
 type Store struct {
 	resource.API
 	firewalls  *network.Firewalls
@@ -32,8 +32,8 @@ func New(
 	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
 }
 
-// A groupFinder finds the target groups that actions name.
+// A groupFinder finds target groups of actions.
 type groupFinder interface {
-	LookUp(ctx context.Context, key lb.Key) convert.ARNs
+	ARNFinder(ctx context.Context, key lb.Key) convert.ARNs
 	IDOf(key lb.Key, arn string) lb.GroupID
 }

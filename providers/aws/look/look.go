@@ -25,13 +25,13 @@ type Look struct {
 	Listeners []elb.Listener
 	Rules     map[string][]elb.Rule        // by listener
 	Served    map[string][]elb.Certificate // by listener
-	// those of the load balancer, and ours that it does not use
+	// target groups of the load balancer, and ours that it does not use
 	Groups          []elb.TargetGroup
 	Health          map[string][]lb.TargetHealth      // by target group
 	Tags            map[string]map[string]string      // by ARN
 	Imported        map[string]lb.ObservedCertificate // by ARN
 	Protection      lb.Protection
-	Protected       string // lb.ByClass or lb.ByOthers, where it has deletion protection
+	Protected       string // lb.ByClass or lb.ByOthers, if it has deletion protection
 	Firewall        string
 	FirewallMissing bool            // the load balancer should have a firewall, and none was found
 	Unread          []string        // why settings could not be read
@@ -46,7 +46,7 @@ type Look struct {
 	FirewallTags map[string]string
 }
 
-// A Reader reads a part of a look. It is given the resources that the index of tags lists.
+// A Reader reads a part of a look. indexed has the resources that the index of tags lists.
 type Reader func(ctx context.Context, l *Look, indexed map[string]map[string]string) error
 
 // ARNs returns the ARNs of a load balancer, of its listeners and of their rules.
@@ -66,10 +66,10 @@ func (l *Look) ARNs() map[string]bool {
 	return out
 }
 
-// Ours reports whether a resource is this load balancer, or was created for it.
-func (l *Look) Ours(arn *string) bool { return l.Owns(l.Tags[aws.ToString(arn)]) }
+// IsOurs reports whether a resource has the tags of this load balancer.
+func (l *Look) IsOurs(arn *string) bool { return l.Owns(l.Tags[aws.ToString(arn)]) }
 
-// IDOf returns the ID of a target group. For one that is not ours, it returns the ARN, which no
+// IDOf returns the ID of a target group. If the group is not ours, it returns the ARN, which no
 // wanted target group has as its ID.
 func (l *Look) IDOf(arn string) lb.GroupID {
 	if tags := l.Tags[arn]; l.Owns(tags) && tags[resource.TagGroup] != "" {

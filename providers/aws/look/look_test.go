@@ -63,7 +63,7 @@ func TestIDsOfWhatIsOurs(t *testing.T) {
 			t.Errorf("the ID of %s is %s, want %s", arn, got, want)
 		}
 	}
-	if !l.Ours(aws.String("arn:ours")) || l.Ours(aws.String("arn:theirs")) || l.Ours(nil) {
+	if !l.IsOurs(aws.String("arn:ours")) || l.IsOurs(aws.String("arn:theirs")) || l.IsOurs(nil) {
 		t.Error("ownership is not told by the tags")
 	}
 }

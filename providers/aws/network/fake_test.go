@@ -96,9 +96,9 @@ func fits(g ec2types.SecurityGroup, f ec2types.Filter) bool {
 	case name == "group-name":
 		return aws.ToString(g.GroupName) == f.Values[0]
 	case name == "tag-key":
-		return tagged(g.Tags, f.Values[0], "")
+		return hasTag(g.Tags, f.Values[0], "")
 	case strings.HasPrefix(name, "tag:"):
-		return tagged(g.Tags, strings.TrimPrefix(name, "tag:"), f.Values[0])
+		return hasTag(g.Tags, strings.TrimPrefix(name, "tag:"), f.Values[0])
 	}
 	return true
 }

@@ -21,41 +21,41 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file keeps the firewalls of load balancers. A firewall is the security group that one load
-// balancer has for itself: it says which clients may connect to which port.
+// This file manages the firewalls of load balancers. A firewall is the security group of one load
+// balancer: its rules permit clients to connect to ports.
 //
 // The index of tags (the Resource Groups Tagging API) may be out of date: it may lack a group that
 // was created a while ago, and list one that was deleted. AWS publishes no bound ("tagged or
 // previously tagged resources",
 // https://docs.aws.amazon.com/resourcegroupstagging/latest/APIReference/API_GetResources.html;
-// deleted resources of EC2 were listed for hours, aws/aws-cli#4173). So a group in the index is a
-// hint: the load balancer has it, or EC2 finds it by its name and its tags.
+// deleted resources of EC2 were listed for hours, aws/aws-cli#4173). So a group in the index is
+// confirmed: the load balancer has it, or EC2 finds it by its name and its tags.
 
 // WrittenGroups names the security groups of a class in the list of written settings.
 const WrittenGroups = "security-groups"
 
-// Firewalls keeps which load balancer has which firewall.
+// Firewalls manages the firewalls of load balancers.
 type Firewalls struct {
 	resource.Owner
 	security     *SecurityGroups
 	nodes        *Nodes
 	elb          *elbapi.Client
-	unfenced     bool // whether all security groups are left alone
+	unmanaged    bool // security groups are neither created nor changed
 	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error
 
 	mu       sync.Mutex
 	known    map[lb.Key]string // firewalls that this process has created, or found by name
-	replaced map[lb.Key]bool   // load balancers whose class brings security groups
+	replaced map[lb.Key]bool   // load balancers whose class names security groups
 }
 
 // NewFirewalls returns Firewalls without state. deleteUnused deletes a security group, unless AWS
 // may still use it.
 func NewFirewalls(
-	api *elbapi.Client, security *SecurityGroups, n *Nodes, unfenced bool,
+	api *elbapi.Client, security *SecurityGroups, n *Nodes, unmanaged bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error,
 ) *Firewalls {
 	return &Firewalls{
-		Owner: security.Owner, security: security, nodes: n, elb: api, unfenced: unfenced,
+		Owner: security.Owner, security: security, nodes: n, elb: api, unmanaged: unmanaged,
 		deleteUnused: deleteUnused,
 		known:        map[lb.Key]string{}, replaced: map[lb.Key]bool{},
 	}
@@ -72,18 +72,18 @@ func groupsIn(indexed map[string]map[string]string) []string {
 	return out
 }
 
-// Find finds the firewall of a load balancer. One that the load balancer has, and that is in the
-// index or was created by this process, costs no call.
+// Find finds the firewall of a load balancer. It makes no call if the load balancer has the
+// firewall, and the index or this process knows it.
 func (f *Firewalls) Find(
 	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
 ) error {
-	hints, made := groupsIn(indexed), f.of(l.Key)
+	hints, made := groupsIn(indexed), f.get(l.Key)
 	wanted := false
 	if l.Balancer != nil {
 		written := resource.WrittenIn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)])
 		replaced := slices.Contains(written, WrittenGroups)
 		f.setReplaced(l.Key, replaced)
-		wanted = !f.unfenced && !replaced
+		wanted = !f.unmanaged && !replaced
 		for _, id := range append(hints, made) {
 			if slices.Contains(l.Balancer.SecurityGroups, id) {
 				l.Firewall = id
@@ -99,7 +99,7 @@ func (f *Firewalls) Find(
 		return nil
 	}
 	var err error
-	if l.Firewall, err = f.security.idOf(ctx, f.DerivedName(l.Key)); err != nil {
+	if l.Firewall, err = f.security.readID(ctx, f.DerivedName(l.Key)); err != nil {
 		return err
 	}
 	f.set(l.Key, l.Firewall)
@@ -107,9 +107,8 @@ func (f *Firewalls) Find(
 	return nil
 }
 
-// of returns the firewall of a load balancer that this process has created or found by its name, or
-// "".
-func (f *Firewalls) of(key lb.Key) string {
+// get returns the firewall that this process has created or found by its name, or "".
+func (f *Firewalls) get(key lb.Key) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.known[key]
@@ -134,7 +133,7 @@ func (f *Firewalls) Remove(ids []string) bool {
 	return len(f.known) < before
 }
 
-// setReplaced sets whether the class of a load balancer brings security groups.
+// setReplaced records whether the class of a load balancer names security groups.
 func (f *Firewalls) setReplaced(key lb.Key, replaced bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -147,13 +146,13 @@ func (f *Firewalls) setReplaced(key lb.Key, replaced bool) {
 // Forget forgets a load balancer that was deleted. Its firewall is deleted later.
 func (f *Firewalls) Forget(key lb.Key, _ string) { f.setReplaced(key, false) }
 
-// ExplainMissing returns nil where a load balancer is to have no firewall, and otherwise
-// ErrPending: its firewall is not known. Without it a port would be closed for all clients, or open
-// for more clients than the Ingress allows, so the step has to wait.
+// ExplainMissing returns nil if a load balancer should have no firewall, else ErrPending: its
+// firewall is not known. Without it a port would be closed for all clients, or open for more
+// clients than the Ingress permits, so the step has to wait.
 func (f *Firewalls) ExplainMissing(key lb.Key) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.unfenced || f.replaced[key] {
+	if f.unmanaged || f.replaced[key] {
 		return nil
 	}
 	return fmt.Errorf("the security group %s, which says which clients may connect to the load "+
@@ -161,19 +160,19 @@ func (f *Firewalls) ExplainMissing(key lb.Key) error {
 		"ports are changed once it is: %w", f.DerivedName(key), providers.ErrPending)
 }
 
-// Ensure returns the security groups of a load balancer, and creates those that do not exist. The
-// firewall is "" where the load balancer has none of its own.
+// Ensure returns the security groups of a load balancer, and creates missing ones. The firewall is
+// "" if the load balancer has none of its own.
 func (f *Firewalls) Ensure(
 	ctx context.Context, want lb.LoadBalancer,
 ) (groups []string, firewall string, err error) {
 	f.setReplaced(want.Key, len(want.Settings.SecurityGroups) > 0)
-	if f.unfenced || len(want.Settings.SecurityGroups) > 0 {
+	if f.unmanaged || len(want.Settings.SecurityGroups) > 0 {
 		return want.Settings.SecurityGroups, "", nil
 	}
 	tags := f.Owned(want.Key, want.Settings.Tags)
 	resource.MarkTags(tags, want.Settings.Tags)
-	name, about := f.DerivedName(want.Key), aboutFirewall(want.Key)
-	if firewall, err = f.security.ensure(ctx, name, about, f.of(want.Key), tags); err != nil {
+	name, about := f.DerivedName(want.Key), describeFirewall(want.Key)
+	if firewall, err = f.security.ensure(ctx, name, about, f.get(want.Key), tags); err != nil {
 		return nil, "", err
 	}
 	f.set(want.Key, firewall)
@@ -181,15 +180,15 @@ func (f *Firewalls) Ensure(
 	return []string{firewall, shared}, firewall, err
 }
 
-// aboutFirewall returns the description of a firewall, in the 255 characters that EC2 takes
+// describeFirewall returns the description of a firewall, in the 255 characters that EC2 permits
 // (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html).
-func aboutFirewall(key lb.Key) string {
+func describeFirewall(key lb.Key) string {
 	about := "Who may connect to " + string(key)
 	return about[:min(len(about), 255)]
 }
 
-// Write gives a load balancer its security groups, and its firewall the grants of its listeners.
-// The ports are those of targets that are registered already.
+// Write sets the security groups of a load balancer, and the grants of its firewall. ports has the
+// ports of registered targets.
 func (f *Firewalls) Write(
 	ctx context.Context, b elb.LoadBalancer, seen *lb.Observed, want lb.LoadBalancer, ports []int32,
 ) (firewall string, err error) {
@@ -207,7 +206,7 @@ func (f *Firewalls) Write(
 			listens[l.Port] = true
 		}
 		ours := func(g grants.Grant) bool { return !listens[g.Port] || contains(want.Listeners, g.Port) }
-		if err := f.security.replace(ctx, firewall, admitted, ours); err != nil {
+		if err := f.security.replaceGrants(ctx, firewall, admitted, ours); err != nil {
 			return firewall, err
 		}
 		if err := f.nodes.OpenPorts(ctx, want.Key,
@@ -234,33 +233,33 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// OpenPort lets the clients of a new listener connect to its port.
+// OpenPort permits the clients of a new listener to connect to its port.
 func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listener) error {
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.allow(ctx, seen.Firewall, grants.Make(l.Port, l.Settings.Inbound))
+	return f.security.ensureGrants(ctx, seen.Firewall, grants.Make(l.Port, l.Settings.Inbound))
 }
 
-// ChangePort replaces the grants of a port by those of its listener; nil closes it.
+// ChangePort replaces the grants to a port with those of its listener; nil closes the port.
 func (f *Firewalls) ChangePort(
 	ctx context.Context, seen *lb.Observed, port int32, admitted []grants.Grant,
 ) error {
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.replace(ctx, seen.Firewall, admitted, func(g grants.Grant) bool {
+	return f.security.replaceGrants(ctx, seen.Firewall, admitted, func(g grants.Grant) bool {
 		return g.Port == port
 	})
 }
 
-// Delete deletes the firewall of a load balancer, once AWS does not use it any more, and with the
-// last one the shared group. A firewall that is not known is searched by its name.
+// Delete deletes the firewall of a load balancer, unless AWS still uses it, and with the last one
+// the shared group. It looks for an unknown firewall by its name.
 func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 	firewall := seen.Firewall
 	if firewall == "" {
 		var err error
-		if firewall, err = f.security.idOf(ctx, f.DerivedName(seen.Key)); firewall == "" {
+		if firewall, err = f.security.readID(ctx, f.DerivedName(seen.Key)); firewall == "" {
 			return err
 		}
 	}
@@ -277,7 +276,7 @@ func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 	})
 }
 
-// Observe reads, with a deep look, which clients can connect to the load balancer.
+// Observe reads, with a deep look, the clients that can connect to the load balancer.
 func (f *Firewalls) Observe(
 	ctx context.Context, l *look.Look, _ map[string]map[string]string,
 ) error {
@@ -299,7 +298,7 @@ func (f *Firewalls) Observe(
 		case aws.ToString(g.GroupId) == l.Firewall:
 			l.Grants, l.FirewallTags = grants.Read(g), TagsIn(g)
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
-			!tagged(g.Tags, resource.TagInstallation, f.Installation):
+			!hasTag(g.Tags, resource.TagInstallation, f.Installation):
 			return nil // it has a group of others
 		default:
 			l.Shared = aws.ToString(g.GroupId)
@@ -309,7 +308,7 @@ func (f *Firewalls) Observe(
 	return nil
 }
 
-// InboundOf returns the sources that can connect to a port, in the form of a class.
+// InboundOf returns the sources that can connect to a port, as a class lists them.
 func InboundOf(l *look.Look, port int32) []string {
 	var out []string
 	for _, g := range l.Grants {
@@ -327,8 +326,8 @@ func InboundOf(l *look.Look, port int32) []string {
 	return out
 }
 
-// WrongGroups returns the security groups of a load balancer where they are not those that it
-// should have, where ports without a listener are open, and where the nodes do not admit it.
+// WrongGroups returns the security groups of a load balancer if they are wrong, if ports without a
+// listener are open, or if the nodes do not admit it.
 func WrongGroups(l *look.Look) []string {
 	unused := func(g grants.Grant) bool {
 		return !slices.ContainsFunc(l.Listeners, func(l elb.Listener) bool {

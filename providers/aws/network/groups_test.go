@@ -111,7 +111,7 @@ func TestConflictsOfNames(t *testing.T) {
 	awscalls.ExpectError(t, "theirs", c.security.explainConflict(t.Context(), "web"), providers.ErrRejected)
 	c.refuse["DescribeSecurityGroups"] = denied
 	awscalls.ExpectError(t, "denied", c.security.explainConflict(t.Context(), "web"), providers.ErrDenied)
-	_, err := c.security.idOf(t.Context(), "web")
+	_, err := c.security.readID(t.Context(), "web")
 	awscalls.ExpectError(t, "the ID is denied", err, providers.ErrDenied)
 }
 
@@ -134,7 +134,7 @@ func TestSecurityGroupsByName(t *testing.T) {
 		c2.addGroup("sg-1", "web", ours())
 		c2.addGroup("sg-2", "other", ours("Name", "tagged"))
 		c2.refuse["DescribeSecurityGroups"] = c.err
-		got, err := c2.security.ByName(t.Context(), c.names)
+		got, err := c2.security.FindIDs(t.Context(), c.names)
 		if (err != nil) != (c.said != "") || err != nil && !strings.Contains(err.Error(), c.said) {
 			t.Errorf("%s: %v, want %q", name, err, c.said)
 		}

@@ -11,35 +11,37 @@ import (
 	"fairlead.dev/fairlead/providers/aws/grants"
 )
 
-// This file changes which sources may connect to which ports of a security group.
+// This file changes the sources that can connect to ports of a security group.
 
-// allow adds grants to a security group. Where some exist already, it adds the others.
-func (s *SecurityGroups) allow(ctx context.Context, group string, some []grants.Grant) error {
-	err := s.add(ctx, group, some)
+// ensureGrants adds grants to a security group. If some exist already, it adds the others.
+func (s *SecurityGroups) ensureGrants(
+	ctx context.Context, group string, list []grants.Grant,
+) error {
+	err := s.addGrants(ctx, group, list)
 	if awserr.Is(err, "InvalidPermission.Duplicate") {
-		return s.replace(ctx, group, some, func(grants.Grant) bool { return false })
+		return s.replaceGrants(ctx, group, list, func(grants.Grant) bool { return false })
 	}
 	return awserr.Explain("admitting to security group "+group, err)
 }
 
-// add adds grants to a security group with one call.
-func (s *SecurityGroups) add(ctx context.Context, group string, some []grants.Grant) error {
+// addGrants adds grants to a security group with one call.
+func (s *SecurityGroups) addGrants(ctx context.Context, group string, list []grants.Grant) error {
 	in := &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, g := range some {
+	for _, g := range list {
 		in.IpPermissions = append(in.IpPermissions, g.Permission())
 	}
 	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
 	return err
 }
 
-// replace replaces the grants of a security group that are ours: it adds before it revokes.
-func (s *SecurityGroups) replace(ctx context.Context, group string, want []grants.Grant,
+// replaceGrants replaces our grants of a security group: it adds before it revokes.
+func (s *SecurityGroups) replaceGrants(ctx context.Context, group string, want []grants.Grant,
 	ours func(grants.Grant) bool) error {
 	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
 	if err != nil {
 		return err
 	}
-	there, err := awserr.Only(found, "DescribeSecurityGroups", "security group "+group)
+	there, err := awserr.RequireOne(found, "DescribeSecurityGroups", "security group "+group)
 	if err != nil {
 		return err
 	}
@@ -50,21 +52,21 @@ func (s *SecurityGroups) replace(ctx context.Context, group string, want []grant
 	surplus := slices.DeleteFunc(have, func(g grants.Grant) bool {
 		return !ours(g) || slices.Contains(want, g)
 	})
-	if err := s.addMissing(ctx, group, missing); err != nil {
+	if err := s.addMissingGrants(ctx, group, missing); err != nil {
 		return err
 	}
-	return s.revoke(ctx, group, surplus)
+	return s.revokeGrants(ctx, group, surplus)
 }
 
-// addMissing adds grants to a security group. Where AWS says that some exist, though it does not
+// addMissingGrants adds grants to a security group. If AWS answers that some exist, but does not
 // list them yet, it adds them one by one, so that revoking does not wait for the list.
-func (s *SecurityGroups) addMissing(
+func (s *SecurityGroups) addMissingGrants(
 	ctx context.Context, group string, missing []grants.Grant,
 ) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	err := s.add(ctx, group, missing)
+	err := s.addGrants(ctx, group, missing)
 	if !awserr.Is(err, "InvalidPermission.Duplicate") {
 		return awserr.Explain("admitting to security group "+group, err)
 	}
@@ -72,7 +74,7 @@ func (s *SecurityGroups) addMissing(
 		return nil
 	}
 	for _, g := range missing {
-		if err := s.add(ctx, group, []grants.Grant{g}); err != nil &&
+		if err := s.addGrants(ctx, group, []grants.Grant{g}); err != nil &&
 			!awserr.Is(err, "InvalidPermission.Duplicate") {
 			return awserr.Explain("admitting to security group "+group, err)
 		}
@@ -80,13 +82,15 @@ func (s *SecurityGroups) addMissing(
 	return nil
 }
 
-// revoke removes grants from a security group.
-func (s *SecurityGroups) revoke(ctx context.Context, group string, some []grants.Grant) error {
-	if len(some) == 0 {
+// revokeGrants removes grants from a security group.
+func (s *SecurityGroups) revokeGrants(
+	ctx context.Context, group string, list []grants.Grant,
+) error {
+	if len(list) == 0 {
 		return nil
 	}
 	in := &ec2.RevokeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, g := range some {
+	for _, g := range list {
 		in.IpPermissions = append(in.IpPermissions, g.Permission())
 	}
 	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)

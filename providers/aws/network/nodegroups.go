@@ -19,21 +19,21 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file lets load balancers connect to their targets: the security groups of the cluster's
-// nodes admit, on the ports that targets have, the security group that all load balancers share.
+// This file permits load balancers to connect to their targets: the security groups of the
+// cluster's nodes admit, on the ports of targets, the security group that all load balancers share.
 
 // TagCluster begins the tag of the security groups of a cluster's nodes; the name of the cluster
 // follows.
 const TagCluster = "kubernetes.io/cluster/"
 
-// Nodes keeps the security group that all load balancers share, and the ports on which the nodes
+// Nodes manages the security group that all load balancers share, and the ports on which the nodes
 // admit it.
 type Nodes struct {
 	resource.Owner
-	security *SecurityGroups
-	elb      *elbapi.Client
-	cluster  string // "" where the security groups of nodes are left alone
-	unfenced bool   // whether all security groups are
+	security  *SecurityGroups
+	elb       *elbapi.Client
+	cluster   string // "": the security groups of nodes are not changed
+	unmanaged bool   // security groups are neither created nor changed
 
 	targets targetsOfAll
 
@@ -48,21 +48,21 @@ type Nodes struct {
 	calls      singleflight.Group
 }
 
-// targetsOfAll are the targets of all target groups.
+// targetsOfAll returns the targets of all target groups.
 type targetsOfAll interface {
-	// AllMembers yields the members of all target groups, as far as they are known.
+	// AllMembers yields the known members of all target groups.
 	AllMembers(yield func(lb.TargetHealth) bool)
 	// PortsInUse reads the ports of all targets and health checks of the installation.
 	PortsInUse(ctx context.Context) (map[int32]bool, error)
 }
 
-// NewNodes returns Nodes without state. Without a cluster the security groups of nodes are left
-// alone; unfenced, all security groups are.
+// NewNodes returns Nodes without state. Without a cluster it does not change the security groups of
+// nodes. If unmanaged is true, it changes no security group.
 func NewNodes(
-	api *elbapi.Client, security *SecurityGroups, cluster string, unfenced bool, targets targetsOfAll,
+	api *elbapi.Client, security *SecurityGroups, cluster string, unmanaged bool, targets targetsOfAll,
 ) *Nodes {
 	return &Nodes{
-		Owner: security.Owner, security: security, elb: api, cluster: cluster, unfenced: unfenced,
+		Owner: security.Owner, security: security, elb: api, cluster: cluster, unmanaged: unmanaged,
 		targets: targets,
 		users:   map[lb.Key]bool{}, ports: newNodePorts(), groupsLock: make(chan struct{}, 1),
 	}
@@ -73,8 +73,8 @@ func (n *Nodes) sharedName() string {
 	return resource.Name("shared", n.Installation, n.security.vpc)
 }
 
-// sharedGroup returns the shared group for a load balancer, and creates it for the first one. It is
-// deleted after the last one; while that takes, new load balancers wait.
+// sharedGroup returns the shared group for a load balancer, and creates it for the first one. While
+// the group is being deleted after the last one, new load balancers wait.
 func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 	n.mu.Lock()
 	deleting := n.deleting
@@ -91,7 +91,7 @@ func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 		if known := n.knownGroup(); known != "" {
 			return known, nil
 		}
-		id, err := n.security.idOf(ctx, n.sharedName())
+		id, err := n.security.readID(ctx, n.sharedName())
 		if err == nil && id == "" {
 			id, err = n.security.ensure(ctx, n.sharedName(),
 				"Where the load balancers of Fairlead come from", "",
@@ -117,8 +117,8 @@ func (n *Nodes) AddUser(key lb.Key) {
 	n.users[key] = true
 }
 
-// ForgetShared forgets the shared group where it is among IDs that do not exist, and reports
-// whether it is.
+// ForgetShared forgets the shared group if it is among IDs that do not exist, and reports whether
+// it is.
 func (n *Nodes) ForgetShared(ids []string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -130,29 +130,29 @@ func (n *Nodes) ForgetShared(ids []string) bool {
 	return gone
 }
 
-// knownGroup returns the shared group, or "" where it is not known.
+// knownGroup returns the shared group, or "" if it is not known.
 func (n *Nodes) knownGroup() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.shared
 }
 
-// OfCluster returns the security groups of the cluster's nodes.
-func (s *SecurityGroups) OfCluster(
+// ReadOfCluster reads the security groups of the cluster's nodes.
+func (s *SecurityGroups) ReadOfCluster(
 	ctx context.Context, cluster string,
 ) ([]ec2types.SecurityGroup, error) {
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{TagCluster + cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
-		return tagged(g.Tags, resource.TagInstallation, s.Installation)
+		return hasTag(g.Tags, resource.TagInstallation, s.Installation)
 	}), err
 }
 
-// OpenPorts makes sure that a load balancer can connect to targets on ports. Ports that are known
-// to be open cost no call, and simultaneous callers with the same ports share one.
+// OpenPorts makes sure that a load balancer can connect to targets on ports. It makes no call for
+// ports that are known to be open, and simultaneous callers with the same ports share one call.
 func (n *Nodes) OpenPorts(ctx context.Context, key lb.Key, ports []int32) error {
-	if n.unfenced || n.cluster == "" || len(ports) == 0 {
+	if n.unmanaged || n.cluster == "" || len(ports) == 0 {
 		return nil
 	}
 	shared, err := n.sharedGroup(ctx, key)
@@ -167,7 +167,7 @@ func (n *Nodes) OpenPorts(ctx context.Context, key lb.Key, ports []int32) error 
 		if still, err := n.closedPorts(closed); len(still) == 0 { // another call opened them
 			return nil, err
 		}
-		if err := n.admit(ctx, shared, closed); err != nil {
+		if err := n.admitShared(ctx, shared, closed); err != nil {
 			return nil, err
 		}
 		n.mu.Lock()
@@ -194,8 +194,8 @@ func (n *Nodes) closedPorts(ports []int32) ([]int32, error) {
 	})), nil
 }
 
-// admit has the security groups of the nodes admit the shared group on ports.
-func (n *Nodes) admit(ctx context.Context, shared string, ports []int32) error {
+// admitShared makes the security groups of the nodes admit the shared group on ports.
+func (n *Nodes) admitShared(ctx context.Context, shared string, ports []int32) error {
 	if soon := n.security.recent.Early("AuthorizeSecurityGroupIngress", shared); soon != nil {
 		return awserr.Explain("admitting security group "+shared+" to the nodes", soon)
 	}
@@ -204,7 +204,7 @@ func (n *Nodes) admit(ctx context.Context, shared string, ports []int32) error {
 		return err
 	}
 	defer unlock()
-	groups, err := n.security.OfCluster(ctx, n.cluster)
+	groups, err := n.security.ReadOfCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -216,16 +216,17 @@ func (n *Nodes) admit(ctx context.Context, shared string, ports []int32) error {
 	return nil
 }
 
-// ForgetOpenPorts has ports checked again before the next targets are registered.
+// ForgetOpenPorts forgets which ports are open, so that they are checked before the next targets
+// are registered.
 func (n *Nodes) ForgetOpenPorts() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.ports.open)
 }
 
-// removeFirewall removes the rules of the nodes and deletes the shared group where the load
-// balancer of a firewall is the last one that has it. A load balancer that is being created is
-// known here; the others are read from Elastic Load Balancing itself.
+// removeFirewall removes the rules of the nodes and deletes the shared group after the last load
+// balancer that has it. Load balancers that are being created are known here; the others are read
+// from Elastic Load Balancing itself.
 func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string) error {
 	n.mu.Lock()
 	delete(n.users, key)
@@ -246,7 +247,7 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 	}()
 	if shared == "" {
 		var err error
-		if shared, err = n.security.idOf(ctx, n.sharedName()); shared == "" {
+		if shared, err = n.security.readID(ctx, n.sharedName()); shared == "" {
 			return err
 		}
 	}
@@ -256,7 +257,7 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 	groups := []ec2types.SecurityGroup{}
 	if n.cluster != "" {
 		var err error
-		if groups, err = n.security.OfCluster(ctx, n.cluster); err != nil {
+		if groups, err = n.security.ReadOfCluster(ctx, n.cluster); err != nil {
 			return err
 		}
 	}
@@ -269,9 +270,9 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 	return n.security.Delete(ctx, shared)
 }
 
-// sharedByOthers reports whether a load balancer has the shared group, besides the one with a
-// firewall. The index of tags is not used: it may lack a load balancer that was created a while
-// ago, which could not connect to its targets any more.
+// sharedByOthers reports whether another load balancer than the one with a firewall has the shared
+// group. It does not use the index of tags, which may lack an existing load balancer: that could no
+// longer connect to its targets.
 func (n *Nodes) sharedByOthers(ctx context.Context, shared, firewall string) (bool, error) {
 	pages := elbapi.NewDescribeLoadBalancersPaginator(n.elb, &elbapi.DescribeLoadBalancersInput{
 		PageSize: aws.Int32(400),
@@ -302,7 +303,7 @@ func portsOf(groups []lb.TargetGroup) []int32 {
 	return out
 }
 
-// CheckPort returns the port of health checks, where it is not the one of the target.
+// CheckPort returns the port of health checks, if it is not that of the target.
 func CheckPort(h routing.HealthCheck) []int32 {
 	var port int32
 	if _, err := fmt.Sscanf(h.Port, "%d", &port); err != nil {

@@ -36,10 +36,10 @@ type span struct{ from, to int32 }
 func (s span) has(port int32) bool    { return s.from <= port && port <= s.to }
 func (s span) covers(other span) bool { return s.from <= other.from && other.to <= s.to }
 
-// onNodePorts reports whether all ports of a rule are node ports.
+// onNodePorts reports whether all ports in the span are node ports.
 func (s span) onNodePorts() bool { return span{firstNodePort, lastNodePort}.covers(s) }
 
-// permissionFor returns a rule in the form of EC2.
+// permissionFor returns a rule for the span in the form of EC2.
 func (s span) permissionFor(source string) ec2types.IpPermission {
 	return ec2types.IpPermission{
 		IpProtocol: aws.String("tcp"), FromPort: aws.Int32(s.from), ToPort: aws.Int32(s.to),
@@ -47,7 +47,7 @@ func (s span) permissionFor(source string) ec2types.IpPermission {
 	}
 }
 
-// spansFrom returns the rules of a security group that admit another one.
+// spansFrom returns the ports on which a security group admits another one.
 func spansFrom(g ec2types.SecurityGroup, source string) []span {
 	var out []span
 	for _, p := range g.IpPermissions {
@@ -59,7 +59,7 @@ func spansFrom(g ec2types.SecurityGroup, source string) []span {
 	return out
 }
 
-// RulesIn counts the rules of a security group, of any owner.
+// RulesIn returns the number of all rules of a security group.
 func RulesIn(g ec2types.SecurityGroup) int {
 	n := 0
 	for _, p := range g.IpPermissions {
@@ -68,8 +68,8 @@ func RulesIn(g ec2types.SecurityGroup) int {
 	return n
 }
 
-// covering returns the smallest range that covers some ranges.
-func covering(spans []span) span {
+// smallestCover returns the smallest span that covers all spans.
+func smallestCover(spans []span) span {
 	by := func(part func(span) int32) func(a, b span) int {
 		return func(a, b span) int { return cmp.Compare(part(a), part(b)) }
 	}
@@ -79,9 +79,9 @@ func covering(spans []span) span {
 	}
 }
 
-// widened returns the rules to add, and those to revoke after that, so that ports are admitted:
-// each by a rule of its own, or, if there is little room for more rules, all node ports by one.
-func widened(have []span, ports []int32, total int) (added, gone []span) {
+// widenRules returns the rules to add, and those to revoke after that, to admit ports: a rule for
+// each port, or, if there is little room for more rules, one rule for all node ports.
+func widenRules(have []span, ports []int32, total int) (added, gone []span) {
 	for _, port := range ports {
 		if !slices.ContainsFunc(have, func(s span) bool { return s.has(port) }) {
 			added = append(added, span{port, port})
@@ -101,7 +101,7 @@ func widened(have []span, ports []int32, total int) (added, gone []span) {
 	if len(others) == len(added) || len(nodePorts) <= mostPortRules && total+len(added) <= mostRules {
 		return added, nil
 	}
-	one := covering(nodePorts)
+	one := smallestCover(nodePorts)
 	for _, s := range have {
 		if s.onNodePorts() {
 			gone = append(gone, s)
@@ -110,9 +110,9 @@ func widened(have []span, ports []int32, total int) (added, gone []span) {
 	return append(others, one), gone
 }
 
-// narrowed returns the rules to add, and those to revoke after that, so that unused ports at the
-// ends of a rule's range are not admitted any more.
-func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
+// narrowRules returns the rules to add, and those to revoke after that, to close unused ports at
+// the ends of a rule's range.
+func narrowRules(have []span, unused func(port int32) bool) (added, gone []span) {
 	for _, s := range have {
 		var used []int32
 		for port := s.from; port <= s.to; port++ {
@@ -134,12 +134,12 @@ func narrowed(have []span, unused func(port int32) bool) (added, gone []span) {
 	return added, gone
 }
 
-// openPorts has a security group of the nodes admit the shared group on ports.
+// openPorts makes a security group of the nodes admit the shared group on ports.
 func (s *SecurityGroups) openPorts(
 	ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32,
 ) error {
 	have, id := spansFrom(g, shared), aws.ToString(g.GroupId)
-	added, gone := widened(have, ports, RulesIn(g))
+	added, gone := widenRules(have, ports, RulesIn(g))
 	err := s.addSpans(ctx, id, shared, added)
 	switch {
 	case awserr.Is(err, "InvalidPermission.Duplicate"):
@@ -150,12 +150,12 @@ func (s *SecurityGroups) openPorts(
 	return s.revokeSpans(ctx, id, shared, gone)
 }
 
-// closePorts has a security group of the nodes no longer admit the shared group on unused ports,
-// except those between ports of the same rule that are in use.
+// closePorts makes a security group of the nodes stop admitting the shared group on unused ports,
+// except ports between used ports of the same rule.
 func (s *SecurityGroups) closePorts(
 	ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool,
 ) error {
-	added, gone := narrowed(spansFrom(g, shared), unused)
+	added, gone := narrowRules(spansFrom(g, shared), unused)
 	id := aws.ToString(g.GroupId)
 	if err := s.addSpans(ctx, id, shared, added); err != nil {
 		return awserr.Explain("admitting to security group "+id, err)

@@ -14,31 +14,30 @@ import (
 	"fairlead.dev/fairlead/providers/aws/look"
 )
 
-// This file closes ports of the nodes that no target has any more, such as the node ports of
+// This file closes ports of the nodes that no target uses any longer, such as the node ports of
 // deleted Services.
 //
-// No step waits for that: it is done with a later deregistration, an hour after the last target
-// left a port, because AWS may drain a target for that long. The ports in use are then read from
-// AWS, of all target groups of the installation, and ports that this process is about to use count
-// as well.
+// No step waits for that: a later deregistration closes a port, an hour after its last target,
+// because AWS may drain a target for that long. It reads the ports in use from all target groups of
+// the installation, and adds the ports that this process is about to use.
 //
 // A person or another program may have removed a rule of the nodes. So a deep observation checks
-// that the ports are open, and so does the wait for unhealthy targets.
+// that the ports are open, and so does the wait for healthy targets.
 
-// longestDrain is how long AWS drains a target at most.
+// longestDrain is the longest time for which AWS drains a target.
 const longestDrain = time.Hour
 
-// nodePorts holds what is known of the ports of targets.
+// nodePorts holds the state of the ports of targets.
 type nodePorts struct {
 	open      map[int32]bool      // known to be open
 	closing   map[int32]bool      // being closed
-	announced map[int32]int       // how many registrations are about to need a port
-	checks    map[int32]time.Time // used by health checks of this process, since when; they stay open
+	announced map[int32]int       // the number of registrations that are about to need a port
+	checks    map[int32]time.Time // since when health checks of this process use a port; it stays open
 	rechecked map[int32]time.Time // when a port was last checked because of unhealthy targets
-	left      map[int32]time.Time // when the last target left a port, or when it was last to be closed
+	left      map[int32]time.Time // when a port lost its last target, or closing it was last tried
 }
 
-// newNodePorts returns nodePorts that know nothing.
+// newNodePorts returns nodePorts without state.
 func newNodePorts() nodePorts {
 	return nodePorts{
 		open: map[int32]bool{}, closing: map[int32]bool{}, announced: map[int32]int{},
@@ -46,8 +45,8 @@ func newNodePorts() nodePorts {
 	}
 }
 
-// Announce announces that ports are about to be needed, until the returned function is called.
-func (n *Nodes) Announce(ports []int32) (over func()) {
+// AnnouncePorts keeps ports open for a registration until the returned function is called.
+func (n *Nodes) AnnouncePorts(ports []int32) (over func()) {
 	count := func(by int) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
@@ -70,29 +69,29 @@ func (n *Nodes) AddCheckPorts(ports []int32) {
 	}
 }
 
-// ReleasePorts records that targets left some ports, and closes ports that the last target left an
-// hour ago. A failure is tried again an hour later.
+// ReleasePorts records that targets left ports, and closes ports that the last target left an hour
+// ago. After a failure it tries again an hour later.
 func (n *Nodes) ReleasePorts(ctx context.Context, ports []int32) error {
-	if n.unfenced || n.cluster == "" || !n.markReleased(ports) {
+	if n.unmanaged || n.cluster == "" || !n.markReleased(ports) {
 		return nil
 	}
 	_, err, _ := n.calls.Do("unused ports", func() (any, error) { return nil, n.closeUnused(ctx) })
 	return err
 }
 
-// markReleased records that targets left some ports, and reports whether ports are to be closed.
+// markReleased records that targets left ports, and reports whether there are ports to close.
 func (n *Nodes) markReleased(ports []int32) (due bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	now := time.Now()
 	for _, port := range ports {
-		if !n.inUse(port) {
+		if !n.isInUse(port) {
 			n.ports.left[port] = now
 		}
 	}
 	for port, since := range n.ports.left {
 		switch {
-		case n.inUse(port):
+		case n.isInUse(port):
 			delete(n.ports.left, port)
 		case now.Sub(since) >= longestDrain:
 			n.ports.left[port], due = now, true
@@ -101,9 +100,9 @@ func (n *Nodes) markReleased(ports []int32) (due bool) {
 	return due
 }
 
-// inUse reports whether a target has a port, or is about to have it, or a health check uses it.
-// Targets that are draining do not count. nodes.mu is held.
-func (n *Nodes) inUse(port int32) bool {
+// isInUse reports whether a target or a health check uses a port, or a registration is about to.
+// Draining targets do not count. The caller holds nodes.mu.
+func (n *Nodes) isInUse(port int32) bool {
 	if n.ports.announced[port] > 0 || !n.ports.checks[port].IsZero() {
 		return true
 	}
@@ -130,7 +129,7 @@ func (n *Nodes) closeUnused(ctx context.Context) error {
 		return err
 	}
 	defer unlock()
-	groups, err := n.security.OfCluster(ctx, n.cluster)
+	groups, err := n.security.ReadOfCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -159,8 +158,8 @@ func (n *Nodes) closeUnused(ctx context.Context) error {
 	return nil
 }
 
-// removeCheckPorts removes the ports that no health check uses any more. One that was added lately
-// may be of a target group that is being created.
+// removeCheckPorts removes the ports that health checks no longer use. It keeps recent ones, whose
+// target group may not exist yet.
 func (n *Nodes) removeCheckPorts(used map[int32]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -169,8 +168,8 @@ func (n *Nodes) removeCheckPorts(used map[int32]bool) {
 	})
 }
 
-// beginClosing returns those of some ports that are still not needed. From now on, registrations
-// that need them wait.
+// beginClosing returns the ports that are still unused. From now on, registrations that need them
+// wait.
 func (n *Nodes) beginClosing(ports map[int32]bool) map[int32]bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -190,7 +189,7 @@ func (n *Nodes) beginClosing(ports map[int32]bool) map[int32]bool {
 	return ports
 }
 
-// endClosing ends what beginClosing began.
+// endClosing ends the wait of registrations for ports.
 func (n *Nodes) endClosing(ports map[int32]bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -199,8 +198,8 @@ func (n *Nodes) endClosing(ports map[int32]bool) {
 	}
 }
 
-// lockGroups waits until no other change of the nodes' security groups is under way: each change is
-// computed from the rules that exist.
+// lockGroups locks the nodes' security groups for one change, because each change is computed from
+// the existing rules.
 func (n *Nodes) lockGroups(ctx context.Context) (unlock func(), err error) {
 	select {
 	case n.groupsLock <- struct{}{}:
@@ -219,8 +218,7 @@ func PortsIn(targets []lb.Target) []int32 {
 	return out
 }
 
-// Observe reads, with a deep look, whether the nodes admit the load balancer on all ports that it
-// needs.
+// Observe reads, with a deep look, whether the nodes admit the load balancer on all its ports.
 func (n *Nodes) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
 	if !l.Deep || !l.GroupsRight || n.cluster == "" {
 		return nil
@@ -229,7 +227,7 @@ func (n *Nodes) Observe(ctx context.Context, l *look.Look, _ map[string]map[stri
 	if len(ports) == 0 {
 		return nil
 	}
-	groups, err := n.security.OfCluster(ctx, n.cluster)
+	groups, err := n.security.ReadOfCluster(ctx, n.cluster)
 	if err != nil {
 		return err
 	}
@@ -246,7 +244,7 @@ func (n *Nodes) Observe(ctx context.Context, l *look.Look, _ map[string]map[stri
 func portsReached(l *look.Look) []int32 {
 	var out []int32
 	for _, g := range l.Groups {
-		if !l.Ours(g.TargetGroupArn) {
+		if !l.IsOurs(g.TargetGroupArn) {
 			continue
 		}
 		out = append(out, CheckPort(convert.FromHealth(g))...)
@@ -266,11 +264,11 @@ func PortsOfMembers(members []lb.TargetHealth) []int32 {
 	return out
 }
 
-// recheckPause is the least time between two checks of a port because of unhealthy targets.
+// recheckPause is the least time between two checks of a port that has unhealthy targets.
 const recheckPause = time.Minute
 
-// RecheckUnhealthy returns the ports of unhealthy members that are due to be checked again. They do
-// not count as open until then.
+// RecheckUnhealthy returns the ports of unhealthy members that are due for another check. They
+// count as closed until then.
 func (n *Nodes) RecheckUnhealthy(members []lb.TargetHealth) []int32 {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -24,7 +24,7 @@ func TestPortsToWhichNoHealthCheckGoesAreForgotten(t *testing.T) {
 		n.AddCheckPorts([]int32{9002}) // of a target group that is being made
 		n.removeCheckPorts(map[int32]bool{9001: true})
 		for port, want := range map[int32]bool{9000: false, 9001: true, 9002: true} {
-			if got := n.inUse(port); got != want {
+			if got := n.isInUse(port); got != want {
 				t.Errorf("port %d is needed: %t, want %t", port, got, want)
 			}
 		}

@@ -165,7 +165,7 @@ func TestPortsAreClosed(t *testing.T) {
 		"nothing needs them":       {func(*trial) {}, nil, []span{{22, 22}}, nil, []span{{22, 22}}},
 		"a target has one again":   {func(c *trial) { c.members = []lb.TargetHealth{member(80, "initial")} }, nil, []span{{80, 80}, {22, 22}}, nil, []span{{80, 80}, {22, 22}}},
 		"a draining target has it": {func(c *trial) { c.members = []lb.TargetHealth{member(80, lb.HealthDraining)} }, nil, []span{{80, 80}, {22, 22}}, nil, []span{{80, 80}, {22, 22}}},
-		"one is announced":         {func(c *trial) { c.nodes.Announce([]int32{80}) }, nil, []span{{80, 80}, {22, 22}}, nil, []span{{80, 80}, {22, 22}}},
+		"one is announced":         {func(c *trial) { c.nodes.AnnouncePorts([]int32{80}) }, nil, []span{{80, 80}, {22, 22}}, nil, []span{{80, 80}, {22, 22}}},
 		"a check has one":          {func(c *trial) { c.nodes.AddCheckPorts([]int32{80}) }, nil, []span{{80, 80}, {22, 22}}, nil, []span{{22, 22}}},
 		"a check had one":          {func(c *trial) { c.nodes.ports.checks[80] = time.Now().Add(-longestDrain) }, nil, []span{{22, 22}}, nil, []span{{22, 22}}},
 		"another process has one":  {func(c *trial) { c.used[90] = true }, nil, []span{{90, 90}, {22, 22}}, nil, []span{{90, 90}, {22, 22}}},
@@ -264,13 +264,13 @@ func TestAPortThatWasUsedAgain(t *testing.T) {
 // What is announced is needed until it is over.
 func TestAnnouncedPorts(t *testing.T) {
 	c := newCluster()
-	first, second := c.nodes.Announce([]int32{80, 90}), c.nodes.Announce([]int32{80})
+	first, second := c.nodes.AnnouncePorts([]int32{80, 90}), c.nodes.AnnouncePorts([]int32{80})
 	first()
-	awscalls.Expect(t, "needed", []bool{c.nodes.inUse(80), c.nodes.inUse(90)}, []bool{true, false})
+	awscalls.Expect(t, "needed", []bool{c.nodes.isInUse(80), c.nodes.isInUse(90)}, []bool{true, false})
 	second()
-	awscalls.Expect(t, "needed", []any{c.nodes.inUse(80), len(c.nodes.ports.announced)}, []any{false, 0})
+	awscalls.Expect(t, "needed", []any{c.nodes.isInUse(80), len(c.nodes.ports.announced)}, []any{false, 0})
 	c.members = []lb.TargetHealth{member(1, "initial"), member(2, lb.HealthDraining)}
-	awscalls.Expect(t, "of targets", []bool{c.nodes.inUse(1), c.nodes.inUse(2), c.nodes.inUse(3)}, []bool{true, false, false})
+	awscalls.Expect(t, "of targets", []bool{c.nodes.isInUse(1), c.nodes.isInUse(2), c.nodes.isInUse(3)}, []bool{true, false, false})
 	awscalls.Expect(t, "ports that members have", PortsOfMembers(c.members), []int32{1})
 	awscalls.Expect(t, "ports of targets", PortsIn([]lb.Target{{Port: 1}, {Port: 2}}), []int32{1, 2})
 	awscalls.Expect(t, "ports of groups", portsOf([]lb.TargetGroup{{Health: routing.HealthCheck{Port: "8081"}, Targets: []lb.Target{{Port: 1}}}}), []int32{8081, 1})

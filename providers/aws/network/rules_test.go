@@ -23,7 +23,7 @@ func TestWhatARuleCovers(t *testing.T) {
 	for other, want := range map[span]bool{{10, 20}: true, {11, 19}: true, {9, 20}: false, {10, 21}: false} {
 		awscalls.Expect(t, "it covers a rule", s.covers(other), want)
 	}
-	awscalls.Expect(t, "the range of several", covering([]span{{5, 6}, {1, 2}, {3, 9}}), span{1, 9})
+	awscalls.Expect(t, "the range of several", smallestCover([]span{{5, 6}, {1, 2}, {3, 9}}), span{1, 9})
 	pair := ec2types.UserIdGroupPair{GroupId: aws.String("sg-shared")}
 	g := ec2types.SecurityGroup{IpPermissions: []ec2types.IpPermission{
 		span{80, 81}.permissionFor("sg-shared"), span{90, 90}.permissionFor("sg-other"),
@@ -63,7 +63,7 @@ func TestRulesAreWidened(t *testing.T) {
 		"beside the node ports":   {many, []int32{29999, 32768}, 20, []span{{29999, 29999}, {32768, 32768}}, nil},
 		"a wide rule":             {append(slices.Clone(many), span{29999, 30100}), []int32{32000}, 21, []span{{30000, 32000}}, many},
 	} {
-		added, gone := widened(c.have, c.ports, c.total)
+		added, gone := widenRules(c.have, c.ports, c.total)
 		awscalls.Expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
 	}
 }
@@ -88,7 +88,7 @@ func TestRulesAreNarrowed(t *testing.T) {
 		if name == "two that become one" {
 			c.added = []span{{2, 3}}
 		}
-		added, gone := narrowed(c.have, func(port int32) bool { return slices.Contains(c.unused, port) })
+		added, gone := narrowRules(c.have, func(port int32) bool { return slices.Contains(c.unused, port) })
 		awscalls.Expect(t, name, [][]span{added, gone}, [][]span{c.added, c.gone})
 	}
 }
@@ -173,22 +173,22 @@ func TestClientsAreAdmitted(t *testing.T) {
 		}
 		var err error
 		if c.replace != nil {
-			err = c2.security.replace(t.Context(), "sg-1", []grants.Grant{a, b}, c.replace)
+			err = c2.security.replaceGrants(t.Context(), "sg-1", []grants.Grant{a, b}, c.replace)
 		} else {
-			err = c2.security.allow(t.Context(), "sg-1", []grants.Grant{a, b})
+			err = c2.security.ensureGrants(t.Context(), "sg-1", []grants.Grant{a, b})
 		}
 		awscalls.ExpectError(t, name, err, c.class)
 		awscalls.Expect(t, name, grants.Read(*c2.group("sg-1")), c.want)
 		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
 	c := newTrial()
-	if err := c.security.replace(t.Context(), "sg-gone", nil, all); err == nil {
+	if err := c.security.replaceGrants(t.Context(), "sg-gone", nil, all); err == nil {
 		t.Error("a group that is not there is changed")
 	}
 	c.addGroup("sg-1", "firewall", nil)
 	calls := 0
 	c.refuse["AuthorizeSecurityGroupIngress"] = duplicate
 	awsOnce(c, func() { calls++ })
-	awscalls.ExpectError(t, "the second one is denied", c.security.addMissing(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
+	awscalls.ExpectError(t, "the second one is denied", c.security.addMissingGrants(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
 	awscalls.Expect(t, "calls", calls, 2)
 }

@@ -16,12 +16,12 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file reads, creates, tags and deletes security groups. Each load balancer has one of its
-// own, its firewall, which says which clients may connect to which port (firewalls.go), and one
-// that it shares with all others: targets admit traffic from there (nodegroups.go). Where a class
-// brings groups of its own, or the operator is to leave groups alone, there are neither.
+// This file reads, creates, tags and deletes security groups. Each load balancer has two: its
+// firewall, which permits clients to connect to ports (firewalls.go), and the shared group of all
+// load balancers, which the nodes admit (nodegroups.go). If a class names security groups, or the
+// operator does not manage them, there are neither.
 
-// SecurityGroups makes the calls about the security groups of an owner in a VPC.
+// SecurityGroups makes the calls for the security groups of an owner in a VPC.
 type SecurityGroups struct {
 	resource.Owner
 	ec2    *ec2.Client
@@ -36,8 +36,8 @@ func NewSecurityGroups(
 	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made}
 }
 
-// ensure creates a security group with tags, or adds them to the one of ours that has the name
-// already. The one that this process created a moment ago may not be found by its name yet.
+// ensure creates a security group with tags, or adds them to our existing group with the name. A
+// group that this process created a moment ago may not be found by its name yet.
 func (s *SecurityGroups) ensure(
 	ctx context.Context, name, about, made string, tags map[string]string,
 ) (string, error) {
@@ -50,8 +50,8 @@ func (s *SecurityGroups) ensure(
 			ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags),
 		}},
 	})
-	if awserr.Is(err, "InvalidGroup.Duplicate") { // created before
-		found, err := s.own(ctx, name)
+	if awserr.Is(err, "InvalidGroup.Duplicate") { // it exists already
+		found, err := s.readOwned(ctx, name)
 		if err != nil {
 			return "", err
 		}
@@ -66,24 +66,25 @@ func (s *SecurityGroups) ensure(
 	if err != nil {
 		return "", awserr.Explain("creating security group "+name, err)
 	}
-	return awserr.Required(out.GroupId, "CreateSecurityGroup", "an ID")
+	return awserr.RequireID(out.GroupId, "CreateSecurityGroup", "an ID")
 }
 
-// explainConflict returns why a security group that exists is not found among ours: another owner
-// has it, or it was created a moment ago and is not listed yet.
+// explainConflict returns the reason why an existing security group is not found among ours: it has
+// no tag of this installation, or it was created a moment ago and is not listed yet.
 func (s *SecurityGroups) explainConflict(ctx context.Context, name string) error {
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 	)})
 	switch {
 	case err != nil:
 		return err
-	case len(found) == 0 || tagged(found[0].Tags, resource.TagInstallation, s.Installation):
+	case len(found) == 0 || hasTag(found[0].Tags, resource.TagInstallation, s.Installation):
 		return fmt.Errorf(
 			"AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending,
 		)
 	}
-	return fmt.Errorf("security group %s is somebody else's: %w", name, providers.ErrRejected)
+	return fmt.Errorf("security group %s belongs to another installation, or has lost its tags: %w", name,
+		providers.ErrRejected)
 }
 
 // ec2Tags returns tags in the form of EC2.
@@ -104,14 +105,14 @@ func TagsIn(g ec2types.SecurityGroup) map[string]string {
 	return out
 }
 
-// retag adds the tags that a security group lacks, and removes those of ours that it is not to have
-// any more.
+// retag adds the tags that a security group lacks, and removes those of ours that it should no
+// longer have.
 func (s *SecurityGroups) retag(
 	ctx context.Context, g ec2types.SecurityGroup, after map[string]string,
 ) error {
 	before, id := TagsIn(g), aws.ToString(g.GroupId)
 	var gone []ec2types.Tag
-	for _, name := range resource.Surplus(before, after) {
+	for _, name := range resource.SurplusTags(before, after) {
 		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
 	}
 	if len(gone) > 0 {
@@ -134,18 +135,20 @@ func (s *SecurityGroups) retag(
 	return awserr.Explain("tagging security group "+id, err)
 }
 
-// idOf returns the ID of the security group of ours that has a name, or "".
-func (s *SecurityGroups) idOf(ctx context.Context, name string) (string, error) {
-	found, err := s.own(ctx, name)
+// readID returns the ID of our security group with a name, or "".
+func (s *SecurityGroups) readID(ctx context.Context, name string) (string, error) {
+	found, err := s.readOwned(ctx, name)
 	if found == nil {
 		return "", err
 	}
 	return aws.ToString(found.GroupId), nil
 }
 
-// own returns the security group of ours that has a name, or nil.
-func (s *SecurityGroups) own(ctx context.Context, name string) (*ec2types.SecurityGroup, error) {
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(InVPC(s.vpc),
+// readOwned returns our security group with a name, or nil.
+func (s *SecurityGroups) readOwned(
+	ctx context.Context, name string,
+) (*ec2types.SecurityGroup, error) {
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 		ec2types.Filter{
 			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation},
@@ -179,12 +182,12 @@ func (s *SecurityGroups) Describe(ctx context.Context, in *ec2.DescribeSecurityG
 	return out, nil
 }
 
-// ByName returns the IDs of security groups that are given by ID or name.
-func (s *SecurityGroups) ByName(ctx context.Context, names []string) ([]string, error) {
+// FindIDs returns the IDs of security groups. Each is given by ID or name.
+func (s *SecurityGroups) FindIDs(ctx context.Context, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: InVPC(s.vpc)})
+	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: VPCFilter(s.vpc)})
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +195,7 @@ func (s *SecurityGroups) ByName(ctx context.Context, names []string) ([]string, 
 	for _, name := range names {
 		at := slices.IndexFunc(found, func(g ec2types.SecurityGroup) bool {
 			return slices.Contains([]string{aws.ToString(g.GroupId), aws.ToString(g.GroupName)}, name) ||
-				tagged(g.Tags, "Name", name)
+				hasTag(g.Tags, "Name", name)
 		})
 		if at < 0 {
 			return nil, fmt.Errorf("choosing security groups of %s: none has the ID or the name %s: %w",

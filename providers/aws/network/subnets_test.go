@@ -111,7 +111,7 @@ func TestSubnetsThatAreChosen(t *testing.T) {
 		})
 	}
 	anywhere := NewSubnets(nil, "vpc-1", "")
-	awscalls.Expect(t, "where the region is not known", []bool{anywhere.regional(subnet("l1", lax)), anywhere.regional(onOutpost(subnet("a1", a)))}, []bool{true, false})
+	awscalls.Expect(t, "where the region is not known", []bool{anywhere.isRegional(subnet("l1", lax)), anywhere.isRegional(onOutpost(subnet("a1", a)))}, []bool{true, false})
 }
 
 // What the subnets that are chosen have in common is told of these, and not of all.
@@ -193,8 +193,8 @@ func TestTheZonesOfTargets(t *testing.T) {
 		awscalls.Expect(t, "changed", changed, true)
 		awscalls.Expect(t, "known", zones(false, "192.168.0.1", "10.0.0.1", "2001:db8::1", "2001:db8:1::1", "i-1"), []string{"192.168.0.1 all", "10.0.0.1", "2001:db8::1", "2001:db8:1::1 all", "i-1"})
 		awscalls.Expect(t, "moved", zones(true, "192.168.0.1", "10.0.0.1", "i-1"), []string{"192.168.0.1", "10.0.0.1 all", "i-1"})
-		c.subnets.Misplace("192.168.0.1")
-		c.subnets.Misplace("2001:db8:1::1")
+		c.subnets.RecordMisplaced("192.168.0.1")
+		c.subnets.RecordMisplaced("2001:db8:1::1")
 		awscalls.Expect(t, "misplaced", zones(false, "192.168.0.15", "192.168.0.16", "2001:db8:1::ffff", "2001:db8:1:1::1"), []string{"192.168.0.15", "192.168.0.16 all", "2001:db8:1::ffff", "2001:db8:1:1::1 all"})
 		again := func(about string, want bool, class error) {
 			changed, err := c.subnets.Reread(t.Context())

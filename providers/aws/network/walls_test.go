@@ -83,7 +83,7 @@ func TestAFirewallIsFound(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c2, f := walled()
-			f.unfenced, c2.refuse["DescribeSecurityGroups"] = c.unfenced, c.refuse
+			f.unmanaged, c2.refuse["DescribeSecurityGroups"] = c.unfenced, c.refuse
 			if c.gone {
 				c2.groups = nil
 			}
@@ -97,7 +97,7 @@ func TestAFirewallIsFound(t *testing.T) {
 			}
 			awscalls.ExpectError(t, "finding", f.Find(t.Context(), l, c.indexed), c.class)
 			awscalls.Expect(t, "found", []any{l.Firewall, l.FirewallMissing, len(c2.aws.Calls())}, []any{c.want, c.missing, c.calls})
-			awscalls.Expect(t, "known", []any{f.of(key), len(f.known) > 0}, []any{c.kept, c.kept != ""})
+			awscalls.Expect(t, "known", []any{f.get(key), len(f.known) > 0}, []any{c.kept, c.kept != ""})
 			awscalls.ExpectError(t, "a port without it", f.ChangePort(t.Context(), &lb.Observed{Key: key}, 80, nil), map[bool]error{false: providers.ErrPending, true: nil}[c.replaced || c.unfenced])
 		})
 	}
@@ -143,7 +143,7 @@ func TestFirewallsAreWritten(t *testing.T) {
 			change:   func(_ *trial, _ *Firewalls, l *lb.LoadBalancer) { l.Settings.SecurityGroups = []string{"sg-class"} },
 			attached: []string{"sg-f"}, groups: []string{"sg-class"}, admitted: had,
 		},
-		"left alone":         {change: func(_ *trial, f *Firewalls, _ *lb.LoadBalancer) { f.unfenced = true }, attached: []string{"sg-f"}, admitted: had},
+		"left alone":         {change: func(_ *trial, f *Firewalls, _ *lb.LoadBalancer) { f.unmanaged = true }, attached: []string{"sg-f"}, admitted: had},
 		"creating is denied": {attached: []string{"sg-old"}, refuse: map[string]error{"CreateSecurityGroup": denied}, admitted: had, class: providers.ErrDenied},
 		"the shared one is being deleted": {
 			change: func(c *trial, _ *Firewalls, _ *lb.LoadBalancer) { c.nodes.deleting = true }, attached: []string{"sg-old"}, firewall: "sg-f", admitted: had, class: providers.ErrPending,
@@ -182,13 +182,13 @@ func TestFirewallsAreWritten(t *testing.T) {
 			awscalls.Expect(t, "groups that are set", set, c.groups)
 			awscalls.Expect(t, "admitted", grants.Read(*c2.group("sg-f")), c.admitted)
 			awscalls.Expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
-			awscalls.Expect(t, "the firewall is known", f.of(key), c.firewall)
+			awscalls.Expect(t, "the firewall is known", f.get(key), c.firewall)
 			awscalls.Expect(t, "tags of the class", resource.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
 			awscalls.Expect(t, "a port without it", f.ExplainMissing(key) == nil, c.firewall == "" && c.class == nil)
 		})
 	}
 	long := lb.Key("fairlead/" + strings.Repeat("a", 300))
-	awscalls.Expect(t, "the longest description", len(aboutFirewall(long)), 255)
+	awscalls.Expect(t, "the longest description", len(describeFirewall(long)), 255)
 }
 
 // Ports are opened and changed in the firewall that is observed.
@@ -233,7 +233,7 @@ func TestAFirewallIsDeleted(t *testing.T) {
 				left = append(left, id)
 			}
 		}
-		awscalls.Expect(t, name, []any{left, f.of(key)}, []any{c.left, c.known})
+		awscalls.Expect(t, name, []any{left, f.get(key)}, []any{c.left, c.known})
 	}
 	c, f := walled()
 	c.refuse["DeleteSecurityGroup"] = denied

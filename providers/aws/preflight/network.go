@@ -17,29 +17,28 @@ import (
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
-// This file looks at the subnets of a VPC and at the security groups of its nodes.
+// This file checks the subnets of a VPC and the security groups of its nodes.
 
-// roles is the beginning of the tags by which subnets are chosen.
-const roles = "kubernetes.io/role/"
+// roleTagPrefix begins the tags by which subnets are chosen.
+const roleTagPrefix = "kubernetes.io/role/"
 
-// lookAtSubnets says which subnets load balancers of each scheme would get, and what is wrong with
-// tags.
-func (i *inspection) lookAtSubnets(ctx context.Context) {
-	open, err := i.network.Public(ctx, time.Now())
+// checkSubnets reports the subnets that load balancers of each scheme would get, and wrong tags.
+func (i *inspection) checkSubnets(ctx context.Context) {
+	open, err := i.network.FindPublic(ctx, time.Now())
 	if err != nil {
-		i.failed("aws/route-tables", "route tables", err)
+		i.addFailure("aws/route-tables", "route tables", err)
 		return
 	}
 	for _, s := range i.subnets {
-		i.lookAtSubnet(s, open(aws.ToString(s.SubnetId)))
+		i.checkSubnet(s, open(aws.ToString(s.SubnetId)))
 	}
 	for _, scheme := range []string{"internet-facing", "internal"} {
-		i.lookAtScheme(ctx, scheme, open)
+		i.checkScheme(ctx, scheme, open)
 	}
 }
 
-// lookAtSubnet says what is wrong with one subnet.
-func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
+// checkSubnet reports the errors of one subnet.
+func (i *inspection) checkSubnet(s ec2types.Subnet, open bool) {
 	id := aws.ToString(s.SubnetId)
 	bad := func(detail, advice string) {
 		i.note(check.Bad("aws/subnet/"+id, "subnet "+id, detail, advice))
@@ -48,7 +47,7 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 	for _, t := range s.Tags {
 		key, value := aws.ToString(t.Key), aws.ToString(t.Value)
 		switch {
-		case !strings.HasPrefix(key, roles):
+		case !strings.HasPrefix(key, roleTagPrefix):
 		case key != network.TagPublicRole && key != network.TagPrivateRole:
 			i.note(check.Unsure("aws/subnet/"+id, "subnet "+id, "the tag "+key+" chooses no subnet",
 				"the tags that do are "+network.TagPublicRole+" and "+network.TagPrivateRole))
@@ -65,13 +64,13 @@ func (i *inspection) lookAtSubnet(s ec2types.Subnet, open bool) {
 	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html,
 	// "Subnets for your load balancer": at least eight free addresses in each subnet.
 	if free := aws.ToInt32(s.AvailableIpAddressCount); chosen && free < network.LeastFree {
-		bad(fmt.Sprintf("%d addresses are free, and AWS asks for %d", free, network.LeastFree),
+		bad(fmt.Sprintf("%d addresses are free, and AWS requires %d", free, network.LeastFree),
 			"free some, or tag another subnet of "+aws.ToString(s.AvailabilityZone))
 	}
 }
 
-// lookAtScheme says where load balancers of a scheme would stand.
-func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(string) bool) {
+// checkScheme reports the subnets that load balancers of a scheme would get.
+func (i *inspection) checkScheme(ctx context.Context, scheme string, open func(string) bool) {
 	id, title := "aws/subnets/"+scheme, "subnets of "+scheme+" load balancers"
 	chosen, what, err := i.network.Explain(ctx, lb.Network{Scheme: scheme}, nil)
 	if errors.Is(err, providers.ErrRejected) {
@@ -80,7 +79,7 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 		return
 	}
 	if err != nil {
-		i.failed(id, title, err)
+		i.addFailure(id, title, err)
 		return
 	}
 	if scheme == "internet-facing" && !slices.ContainsFunc(chosen, open) {
@@ -99,12 +98,12 @@ func (i *inspection) lookAtScheme(ctx context.Context, scheme string, open func(
 	i.note(check.Good(id, title, "each "+what+": "+strings.Join(list, ", ")))
 }
 
-// lookAtNodeGroups says which security groups would admit load balancers.
-func (i *inspection) lookAtNodeGroups(ctx context.Context) {
+// checkNodeGroups reports the security groups that would admit load balancers.
+func (i *inspection) checkNodeGroups(ctx context.Context) {
 	const id, title = "aws/node-security-groups", "security groups of nodes"
 	a := i.access
 	switch {
-	case a.Unfenced:
+	case a.UnmanagedGroups:
 		i.note(check.Good(id, title, "left alone, as --aws-security-groups=none says"))
 		return
 	case a.Cluster == "":
@@ -112,9 +111,9 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 			"name the cluster, or admit load balancers on the ports of targets by hand"))
 		return
 	}
-	found, err := i.security.OfCluster(ctx, a.Cluster)
+	found, err := i.security.ReadOfCluster(ctx, a.Cluster)
 	if err != nil {
-		i.failed(id, title, err)
+		i.addFailure(id, title, err)
 		return
 	}
 	if i.nodes = found; len(found) == 0 {
@@ -133,7 +132,7 @@ func (i *inspection) lookAtNodeGroups(ctx context.Context) {
 				"has raised that", a.Cluster, used, most))
 		if used >= most {
 			f.State, f.Advice = check.Unknown,
-				"ask AWS to raise the quota "+quotaCalled("RulesPerSecurityGroupLimitExceeded")+" if it has not"
+				"ask AWS to raise the quota "+quotaName("RulesPerSecurityGroupLimitExceeded")+" if it has not"
 		}
 		i.note(f)
 	}

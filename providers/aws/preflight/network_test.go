@@ -48,7 +48,7 @@ func TestSubnets(t *testing.T) {
 				`wrong aws/subnet/subnet-a | subnet subnet-a | the tag kubernetes.io/role/elb has the value "yes", by which it is not chosen | give the tag the value 1`,
 				"wrong aws/subnet/subnet-b | subnet subnet-b | the tag kubernetes.io/role/elb is on a subnet without a route to an internet gateway | tag it kubernetes.io/role/internal-elb instead, or give it the route",
 				"unknown aws/subnet/subnet-c | subnet subnet-c | the tag kubernetes.io/role/node chooses no subnet | the tags that do are kubernetes.io/role/elb and kubernetes.io/role/internal-elb",
-				"wrong aws/subnet/subnet-c | subnet subnet-c | 7 addresses are free, and AWS asks for 8 | free some, or tag another subnet of eu-west-1c",
+				"wrong aws/subnet/subnet-c | subnet subnet-c | 7 addresses are free, and AWS requires 8 | free some, or tag another subnet of eu-west-1c",
 				"wrong " + facingTitle + few("is tagged kubernetes.io/role/elb"),
 				"wrong " + internalTitle + "choosing subnets of vpc-1: 0" + few("is tagged kubernetes.io/role/internal-elb")[len("choosing subnets of vpc-1: 1"):],
 			},
@@ -74,7 +74,7 @@ func TestSubnets(t *testing.T) {
 	} {
 		a := located(t, access.Access{}, c.subnets...)
 		a.open = c.open
-		a.lookAtSubnets(t.Context())
+		a.checkSubnets(t.Context())
 		a.expect(t, name, c.want...)
 	}
 }
@@ -82,12 +82,12 @@ func TestSubnets(t *testing.T) {
 func TestANetworkThatIsNotRead(t *testing.T) {
 	a := located(t, access.Access{}, subnet("subnet-a", "eu-west-1a", 251))
 	a.refuse["DescribeRouteTables"] = failure
-	a.lookAtSubnets(t.Context())
+	a.checkSubnets(t.Context())
 	a.expect(t, "no route tables", "unknown aws/route-tables | route tables | reading the route tables of vpc-1: InternalFailure: no | ")
 	// Where there is no good choice, the subnets are read once more.
 	a = located(t, access.Access{}, subnet("subnet-a", "eu-west-1a", 251))
 	a.refuse["DescribeSubnets"] = failure
-	a.lookAtSubnets(t.Context())
+	a.checkSubnets(t.Context())
 	a.expect(t, "no subnets",
 		"unknown "+facingTitle+"reading the subnets of vpc-1: InternalFailure: no | ", "unknown "+internalTitle+"reading the subnets of vpc-1: InternalFailure: no | ")
 }
@@ -104,7 +104,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 		want   []string
 		nodes  int
 	}{
-		"left alone":     {access: access.Access{Unfenced: true, Cluster: "shop"}, want: []string{"ok " + title + "left alone, as --aws-security-groups=none says | "}},
+		"left alone":     {access: access.Access{UnmanagedGroups: true, Cluster: "shop"}, want: []string{"ok " + title + "left alone, as --aws-security-groups=none says | "}},
 		"no cluster":     {want: []string{"unknown " + title + "without --aws-cluster-name none is changed | name the cluster, or admit load balancers on the ports of targets by hand"}},
 		"not to be read": {access: access.Access{Cluster: "shop"}, refuse: failure, want: []string{"unknown " + title + "reading security groups: InternalFailure: no | "}},
 		"none": {
@@ -121,7 +121,7 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 	} {
 		a := located(t, c.access)
 		a.groups, a.refuse["DescribeSecurityGroups"] = c.groups, c.refuse
-		a.lookAtNodeGroups(t.Context())
+		a.checkNodeGroups(t.Context())
 		a.expect(t, name, c.want...)
 		if len(a.nodes) != c.nodes {
 			t.Errorf("%s: %d groups are kept", name, len(a.nodes))

@@ -10,15 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
 )
 
-// This file is what docs/iam-policy.json allows, as questions that can be asked.
+// This file turns docs/iam-policy.json into questions for IAM.
 
 // policyText is docs/iam-policy.json: test/policy writes both.
 //
 //go:embed policy.json
 var policyText []byte
 
-// A right is an action that a statement of the policy allows, with an example of what it allows it
-// on.
+// A right is an action that a statement of the policy allows, with an example of a resource.
 type right struct {
 	statement string
 	action    string
@@ -26,27 +25,27 @@ type right struct {
 	context   map[string]string
 }
 
-// texts are a text or several: IAM takes either.
-type texts []string
+// textOrList is a text or a list of texts: IAM accepts either.
+type textOrList []string
 
 // UnmarshalJSON reads a text, or a list of them.
-func (t *texts) UnmarshalJSON(text []byte) error {
+func (t *textOrList) UnmarshalJSON(text []byte) error {
 	var one string
 	if json.Unmarshal(text, &one) == nil {
-		*t = texts{one}
+		*t = textOrList{one}
 		return nil
 	}
 	return json.Unmarshal(text, (*[]string)(t))
 }
 
-// rights are those of the policy for a caller in a region, whose cluster has a name. Statements
-// about a cluster are left out where it has none.
-func rights(me arn.ARN, region, cluster string) ([]right, error) {
+// policyRights returns the rights in the policy for a caller in a region, and for a cluster. It
+// leaves out statements about a cluster if the cluster has no name.
+func policyRights(me arn.ARN, region, cluster string) ([]right, error) {
 	var policy struct {
 		Statement []struct {
 			Sid              string
-			Action, Resource texts
-			Condition        map[string]map[string]texts
+			Action, Resource textOrList
+			Condition        map[string]map[string]textOrList
 		}
 	}
 	if err := json.Unmarshal(policyText, &policy); err != nil {
@@ -67,14 +66,14 @@ func rights(me arn.ARN, region, cluster string) ([]right, error) {
 			}
 		}
 		for _, action := range s.Action {
-			out = append(out, right{s.Sid, action, example(s.Resource, action, me, region), known})
+			out = append(out, right{s.Sid, action, exampleResource(s.Resource, action, me, region), known})
 		}
 	}
 	return out, nil
 }
 
-// example is a resource that a statement allows an action on.
-func example(patterns []string, action string, me arn.ARN, region string) string {
+// exampleResource returns a resource on which a statement allows an action.
+func exampleResource(patterns []string, action string, me arn.ARN, region string) string {
 	kindOf := func(pattern string) string {
 		parts := strings.SplitN(pattern, ":", 6)
 		rest := strings.TrimPrefix(parts[len(parts)-1], "regional/")
@@ -94,7 +93,7 @@ func example(patterns []string, action string, me arn.ARN, region string) string
 			parts[at] = value
 		}
 	}
-	const literalStar = "${*}" // a star that stands for itself
+	const literalStar = "${*}" // a literal star
 	some := "0123456789abcdef"
 	if strings.HasSuffix(parts[5], "fl-*") {
 		some = "check/" + some

@@ -54,7 +54,7 @@ func TestRightsOfAPolicy(t *testing.T) {
 	}
 	const ofCluster = "ReachTargets ec2:RevokeSecurityGroupIngress arn:aws:ec2:eu-west-1:123456789012:security-group/0123456789abcdef aws:ResourceTag/kubernetes.io/cluster/shop=check"
 	for cluster, want := range map[string][]string{"": all, "shop": append(slices.Clone(all), ofCluster)} {
-		got, err := rights(role, "eu-west-1", cluster)
+		got, err := policyRights(role, "eu-west-1", cluster)
 		var texts []string
 		for _, r := range got {
 			texts = append(texts, r.String())
@@ -68,12 +68,12 @@ func TestRightsOfAPolicy(t *testing.T) {
 func TestAPolicyThatCannotBeRead(t *testing.T) {
 	for _, text := range []string{"", `{"Statement":[{"Action":1}]}`, `{"Statement":[{"Resource":[1]}]}`} {
 		policy(t, text)
-		if _, err := rights(role, "eu-west-1", ""); err == nil || !strings.HasPrefix(err.Error(), "reading the policy: ") {
+		if _, err := policyRights(role, "eu-west-1", ""); err == nil || !strings.HasPrefix(err.Error(), "reading the policy: ") {
 			t.Errorf("%s: the error is %v", text, err)
 		}
 	}
 	a := newAccount(access.Access{})
-	a.lookAtRights(t.Context())
+	a.checkRights(t.Context())
 	if got := fmt.Sprint(lines(a.findings)); !strings.HasPrefix(got, "[unknown aws/iam | permissions | reading the policy: ") {
 		t.Errorf("findings %s", got)
 	}
@@ -81,7 +81,7 @@ func TestAPolicyThatCannotBeRead(t *testing.T) {
 
 // Each right of the policy itself is on a resource of the account, or on all.
 func TestRightsOfThePolicy(t *testing.T) {
-	all, err := rights(role, "eu-west-1", "shop")
+	all, err := policyRights(role, "eu-west-1", "shop")
 	if err != nil || len(all) < 80 {
 		t.Fatalf("%d rights, error %v", len(all), err)
 	}

@@ -1,4 +1,4 @@
-// Package preflight looks at an account before an operator works in it, and changes nothing.
+// Package preflight checks an account before an operator uses it, and changes nothing.
 package preflight
 
 import (
@@ -30,10 +30,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
-// This file looks at an account before an operator works in it, and changes nothing: credentials,
-// region and VPC here, and what stands in these in the files beside.
+// This file checks the credentials, the region and the VPC. The other files check the resources in
+// these.
 
-// An inspection is what is known of the account so far.
+// An inspection holds the results so far.
 type inspection struct {
 	access access.Access
 	sdk    aws.Config
@@ -49,28 +49,27 @@ type inspection struct {
 
 func (i *inspection) note(f check.Finding) { i.findings = append(i.findings, f) }
 
-// failed notes that something could not be read.
-func (i *inspection) failed(id, title string, err error) {
+// addFailure adds a finding for a failed read.
+func (i *inspection) addFailure(id, title string, err error) {
 	i.note(check.Unsure(id, title, err.Error(), ""))
 }
 
-// Check looks at what load balancers need of an account. What cannot be found out is a finding,
-// too.
+// Check checks the requirements of load balancers in an account. A failed check is a finding, too.
 func Check(ctx context.Context, a access.Access) []check.Finding {
 	i := &inspection{access: a}
 	if !i.identify(ctx) {
 		return i.findings
 	}
 	if i.locate(ctx) {
-		i.lookAtSubnets(ctx)
-		i.lookAtNodeGroups(ctx)
-		i.lookAtQuotas(ctx)
+		i.checkSubnets(ctx)
+		i.checkNodeGroups(ctx)
+		i.checkQuotas(ctx)
 	}
-	i.lookAtRights(ctx)
+	i.checkRights(ctx)
 	return i.findings
 }
 
-// identify finds the identity of the caller and its region.
+// identify reads the identity of the caller and its region.
 func (i *inspection) identify(ctx context.Context) bool {
 	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(i.access.Region))
 	if err != nil {
@@ -84,8 +83,9 @@ func (i *inspection) identify(ctx context.Context) bool {
 	}
 	if sdk.Region == "" {
 		how = "of the instance around this process"
-		if sdk.Region, err = access.RegionOf(ctx, imds.NewFromConfig(sdk)); err != nil {
-			i.note(check.Bad("aws/region", "region", "no region is named, and no instance tells one",
+		if sdk.Region, err = access.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
+			i.note(check.Bad("aws/region", "region",
+				"no region is set, and this process does not run on an instance",
 				"name it with --aws-region or AWS_REGION"))
 			return false
 		}
@@ -93,9 +93,9 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.note(check.Good("aws/region", "region", sdk.Region+", "+how))
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
-	if err != nil && !foreign(err) {
+	if err != nil && !isForeign(err) {
 		advice := awserr.AdviseOnCredentials(errorcode.Read(err))
-		if unreached(err) {
+		if isUnreached(err) {
 			// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sts_vpc_endpoint_create.html
 			advice = "let this process reach STS in " + sdk.Region +
 				": by a route to the internet, a proxy, or a VPC endpoint"
@@ -111,7 +111,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	if err != nil {
 		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: "+
 			"the answer is empty, or not of AWS", said)
-		if foreign(err) {
+		if isForeign(err) {
 			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
 		}
 		i.note(check.Bad("aws/identity", "identity", detail,
@@ -123,25 +123,25 @@ func (i *inspection) identify(ctx context.Context) bool {
 	return true
 }
 
-// unreached reports whether STS could not be reached. A call of it may wait for credentials of the
-// instance, which cannot be reached either.
-func unreached(err error) bool {
+// isUnreached reports whether STS could not be reached. A call may also wait for credentials of the
+// instance, if its metadata cannot be reached.
+func isUnreached(err error) bool {
 	var call *smithy.OperationError
-	for errors.As(err, &call) { // to the innermost call
+	for errors.As(err, &call) { // find the innermost call
 		err = call.Err
 	}
 	var unsent *http.RequestSendError
 	return call != nil && call.Service() == "STS" && errors.As(err, &unsent)
 }
 
-// foreign reports whether an answer is none that AWS gives: it cannot be read, or is an error
-// without a code.
-func foreign(err error) bool {
+// isForeign reports whether an answer is not from AWS: it cannot be read, or is an error without a
+// code.
+func isForeign(err error) bool {
 	var unreadable *smithy.DeserializationError
 	return errors.As(err, &unreadable) || errorcode.Read(err) == "UnknownError"
 }
 
-// locate finds the VPC, and says how.
+// locate finds the VPC, and reports how.
 func (i *inspection) locate(ctx context.Context) bool {
 	vpc, how, err := i.findVPC(ctx)
 	if err != nil {
@@ -153,10 +153,10 @@ func (i *inspection) locate(ctx context.Context) bool {
 		throttle.NewPacer(a.Rates, a.OnRequest).AddTo, throttle.Deadlines{}.WithDefaults().AddTo)
 	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
 	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, recent.New(0, nil))
-	i.subnets, err = i.network.Since(ctx, time.Now())
+	i.subnets, err = i.network.ReadSince(ctx, time.Now())
 	switch {
 	case err != nil:
-		i.failed("aws/vpc", "VPC", err)
+		i.addFailure("aws/vpc", "VPC", err)
 	case len(i.subnets) == 0:
 		i.note(check.Bad("aws/vpc", "VPC", vpc+", "+how+", has no subnets in "+i.sdk.Region,
 			"see whether it is in another region or account; --aws-vpc-id names another one"))
@@ -169,12 +169,12 @@ func (i *inspection) locate(ctx context.Context) bool {
 	return false
 }
 
-// findVPC is the VPC that an operator would find here, and by what.
+// findVPC returns the VPC that an operator would find here, and how it finds it.
 func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 	if i.access.VPC != "" {
 		return i.access.VPC, "named by --aws-vpc-id", nil
 	}
-	if vpc, err := access.VPCOf(ctx, imds.NewFromConfig(i.sdk)); err == nil {
+	if vpc, err := access.ReadVPC(ctx, imds.NewFromConfig(i.sdk)); err == nil {
 		return vpc, "that of the instance around this process", nil
 	}
 	cloud := ec2.NewFromConfig(i.sdk)
@@ -187,9 +187,9 @@ func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 	if at := slices.IndexFunc(ids, func(id string) bool {
 		return strings.HasPrefix(id, "i-")
 	}); at >= 0 {
-		vpc, err = access.VPCOfNode(ctx, cloud, ids[at])
+		vpc, err = access.ReadVPCOfNode(ctx, cloud, ids[at])
 		return vpc, "that of node " + ids[at], err
 	}
-	vpc, err = access.OnlyVPC(ctx, cloud)
+	vpc, err = access.FindOnlyVPC(ctx, cloud)
 	return vpc, "the only one of the region", err
 }

@@ -55,7 +55,7 @@ func TestIdentity(t *testing.T) {
 		"the region is that of the instance": {
 			env: map[string]string{"AWS_EC2_METADATA_DISABLED": "false"}, status: 200, answer: caller(me), want: []string{"ok aws/region | region | eu-west-1, of the instance around this process | ", found},
 		},
-		"there is no region": {want: []string{"wrong aws/region | region | no region is named, and no instance tells one | name it with --aws-region or AWS_REGION"}},
+		"there is no region": {want: []string{"wrong aws/region | region | no region is set, and this process does not run on an instance | name it with --aws-region or AWS_REGION"}},
 		"there is no profile": {
 			region: "eu-west-1", env: map[string]string{"AWS_PROFILE": "missing"},
 			want: []string{"wrong aws/region | region | the settings of AWS cannot be read: failed to get shared config profile, missing | mend AWS_PROFILE or ~/.aws/config"},
@@ -134,7 +134,7 @@ func TestSTSThatIsNotReached(t *testing.T) {
 		"the call is not even made":   {errors.New("no credentials"), false},
 		"something else was not sent": {unsent, false},
 	} {
-		if got := unreached(c.err); got != c.want {
+		if got := isUnreached(c.err); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -16,20 +16,20 @@ import (
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file looks at how much is left of what everybody in the account shares.
+// This file checks the quotas that all programs in the account share.
 
-// quotaCalled is a quota as people find it in Service Quotas.
-func quotaCalled(code string) string {
+// quotaName returns the name and the code of a quota in Service Quotas.
+func quotaName(code string) string {
 	q := awserr.Quotas[code]
 	return fmt.Sprintf("%q (%s)", q.Name, q.Code)
 }
 
-// lookAtQuotas compares what there is with what there may be.
-func (i *inspection) lookAtQuotas(ctx context.Context) {
+// checkQuotas compares the number of resources with the quotas.
+func (i *inspection) checkQuotas(ctx context.Context) {
 	if err := i.limits.Load(ctx, false); err != nil {
-		i.failed("aws/quotas", "limits of the account", err)
+		i.addFailure("aws/quotas", "limits of the account", err)
 	} else if i.limits.Last() == nil {
-		i.failed("aws/quotas", "limits of the account", awserr.Missing("DescribeAccountLimits",
+		i.addFailure("aws/quotas", "limits of the account", awserr.MissingError("DescribeAccountLimits",
 			"the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
@@ -43,35 +43,35 @@ func (i *inspection) lookAtQuotas(ctx context.Context) {
 	} {
 		q := awserr.Quotas[used.code]
 		if used.code == "LimitExceeded" { // two in one
-			q = awserr.Quota{Name: "Imported certificates", Code: "L-D2CB7DE9", Usual: "2500"}
+			q = awserr.Quota{Name: "Imported certificates", Code: "L-D2CB7DE9", Default: "2500"}
 		}
 		id, title := "aws/quota/"+used.id, fmt.Sprintf("quota %q (%s)", q.Name, q.Code)
 		n, err := used.count(ctx)
 		if err != nil {
-			i.failed(id, title, err)
+			i.addFailure(id, title, err)
 			continue
 		}
-		i.note(full(id, title, n, i.limits.Last()[q.Limit], q.Usual))
+		i.note(quotaFinding(id, title, n, i.limits.Last()[q.Limit], q.Default))
 	}
-	i.lookAtImports(ctx)
+	i.checkImports(ctx)
 }
 
-// How many imports of a year AWS publishes
-// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and how many some new
-// accounts have (https://github.com/panther-labs/panther/pull/386).
+// The quota of imports in a year that AWS publishes
+// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and that of some new accounts
+// (https://github.com/panther-labs/panther/pull/386).
 const (
 	usualImports = 5000
 	fewImports   = 20
 )
 
-// lookAtImports says how many imports of the year are known to be used. AWS tells of the
-// certificates that are there only, and those that were deleted count, too.
-func (i *inspection) lookAtImports(ctx context.Context) {
+// checkImports reports the known imports of the last year. AWS lists existing certificates only,
+// but the imports of deleted ones count, too.
+func (i *inspection) checkImports(ctx context.Context) {
 	const id, title = "aws/quota/imports-of-the-year",
 		`quota "Imported certificates in last 365 days" (L-3808DC70)`
-	found, err := i.imported(ctx)
+	found, err := i.listImported(ctx)
 	if err != nil {
-		i.failed(id, title, err)
+		i.addFailure(id, title, err)
 		return
 	}
 	i.note(importsOfTheYear(id, title, found, time.Now()))
@@ -86,7 +86,7 @@ func importsOfTheYear(
 			n++
 		}
 	}
-	detail := fmt.Sprintf("at least %d are used, for deleted ones count and are not told; AWS "+
+	detail := fmt.Sprintf("at least %d are used: deleted ones count, but AWS does not list them; AWS "+
 		"allows %d, and some accounts %d", n, usualImports, fewImports)
 	if n >= usualImports {
 		return check.Unsure(id, title, detail, "ask AWS to raise it, or have certificates issued by AWS")
@@ -94,9 +94,9 @@ func importsOfTheYear(
 	return check.Good(id, title, detail)
 }
 
-// full says how much of a quota is used. Most is the account's own, or 0 where only the usual one
-// is known.
-func full(id, title string, used, most int, usual string) check.Finding {
+// quotaFinding reports the use of a quota. most is the account's own limit, or 0 if only the usual
+// one is known.
+func quotaFinding(id, title string, used, most int, usual string) check.Finding {
 	const raise = "ask AWS to raise it, or delete what nothing uses"
 	if most > 0 {
 		detail := fmt.Sprintf("%d of %d are used", used, most)
@@ -146,18 +146,18 @@ func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	// https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
 	if err == nil && len(found) == 0 {
-		err = awserr.Missing("DescribeSecurityGroups", "the default group that each VPC has")
+		err = awserr.MissingError("DescribeSecurityGroups", "the default group that each VPC has")
 	}
 	return len(found), err
 }
 
 func (i *inspection) importedCertificates(ctx context.Context) (int, error) {
-	found, err := i.imported(ctx)
+	found, err := i.listImported(ctx)
 	return len(found), err
 }
 
-// imported are the certificates that were not issued by AWS.
-func (i *inspection) imported(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
+// listImported returns the certificates that AWS did not issue.
+func (i *inspection) listImported(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	var out []acmtypes.CertificateSummary
 	pages := acm.NewListCertificatesPaginator(i.ACM, &acm.ListCertificatesInput{
 		Includes: &acmtypes.Filters{KeyTypes: acmtypes.KeyAlgorithm("").Values()},

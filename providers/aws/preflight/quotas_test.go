@@ -52,13 +52,13 @@ func TestQuotas(t *testing.T) {
 	a.targetGroups, a.groups = 3, make([]ec2types.SecurityGroup, 2)
 	recently := aws.Time(time.Now().AddDate(0, -1, 0))
 	a.certificates = []acmtypes.CertificateSummary{{Type: "IMPORTED", ImportedAt: recently}, {Type: "AMAZON_ISSUED"}, {Type: "IMPORTED"}}
-	a.lookAtQuotas(t.Context())
+	a.checkQuotas(t.Context())
 	a.expect(t, "quotas",
 		"wrong "+balancersTitle+"2 of 2 are used | ask AWS to raise it, or delete what nothing uses",
 		"ok "+targetsTitle+"3 of 4 are used | ",
 		"ok "+groupsTitle+"2 of 2500 are used, unless AWS has changed the limit | ",
 		"ok "+importedTitle+"2 of 2500 are used, unless AWS has changed the limit | ",
-		"ok "+importsTitle+"at least 1 are used, for deleted ones count and are not told; AWS allows 5000, and some accounts 20 | ",
+		"ok "+importsTitle+"at least 1 are used: deleted ones count, but AWS does not list them; AWS allows 5000, and some accounts 20 | ",
 	)
 }
 
@@ -67,7 +67,7 @@ func TestQuotasThatAreNotRead(t *testing.T) {
 	for _, call := range []string{"DescribeAccountLimits", "DescribeLoadBalancers", "DescribeTargetGroups", "DescribeSecurityGroups", "ListCertificates"} {
 		a.refuse[call] = failure
 	}
-	a.lookAtQuotas(t.Context())
+	a.checkQuotas(t.Context())
 	a.expect(t, "nothing is told",
 		"unknown aws/quotas | limits of the account | reading the account's limits: InternalFailure: no | ",
 		"unknown "+balancersTitle+"listing load balancers: InternalFailure: no | ", "unknown "+targetsTitle+"listing target groups: InternalFailure: no | ",
@@ -76,13 +76,13 @@ func TestQuotasThatAreNotRead(t *testing.T) {
 	// An old role does not have the right to read the limits.
 	a = located(t, access.Access{})
 	a.refuse["DescribeAccountLimits"] = denied
-	a.lookAtQuotas(t.Context())
+	a.checkQuotas(t.Context())
 	a.expect(t, "the limits are denied, and an answer is empty",
 		"unknown aws/quotas | limits of the account | AWS answered DescribeAccountLimits without the limits of the account, or denied it; those that AWS publishes are taken for them | ",
 		"ok "+balancersTitle+"0 of 50 are used, unless AWS has changed the limit | ", "ok "+targetsTitle+"0 of 3000 are used, unless AWS has changed the limit | ",
 		"unknown "+groupsTitle+"AWS answered DescribeSecurityGroups without the default group that each VPC has | ",
 		"ok "+importedTitle+"0 of 2500 are used, unless AWS has changed the limit | ",
-		"ok "+importsTitle+"at least 0 are used, for deleted ones count and are not told; AWS allows 5000, and some accounts 20 | ",
+		"ok "+importsTitle+"at least 0 are used: deleted ones count, but AWS does not list them; AWS allows 5000, and some accounts 20 | ",
 	)
 }
 
@@ -95,7 +95,7 @@ func TestHowMuchOfAQuotaIsUsed(t *testing.T) {
 		{1, 2, "1", check.OK}, {2, 2, "3", check.Wrong}, {3, 2, "3", check.Wrong}, {0, 1, "", check.OK},
 		{49, 0, "50", check.OK}, {50, 0, "50", check.Unknown}, {51, 0, "50", check.Unknown}, {-1, 0, "many", check.Unknown},
 	} {
-		if got := full("id", "title", c.used, c.most, c.usual); got.State != c.want || (got.Advice == "") != (c.want == check.OK) {
+		if got := quotaFinding("id", "title", c.used, c.most, c.usual); got.State != c.want || (got.Advice == "") != (c.want == check.OK) {
 			t.Errorf("%d of %d, usually %s: %+v", c.used, c.most, c.usual, got)
 		}
 	}

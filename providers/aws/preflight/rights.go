@@ -26,11 +26,12 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file finds out which of the actions of docs/iam-policy.json the caller is allowed: from IAM,
-// where it may be asked, and else by calls that change nothing, as far as there are some.
+// This file finds out which actions of docs/iam-policy.json are allowed for the caller: by the
+// policy simulator of IAM, or, if the caller may not use it, by calls that change nothing, for the
+// actions that have one.
 
-// occasional are the statements that only some need, and what for.
-var occasional = map[string]string{
+// optionalStatements has the statements that only some installations need, each with its purpose.
+var optionalStatements = map[string]string{
 	"FirstLoadBalancer": "it is needed where the account has no role for Elastic Load Balancing yet",
 	"Protect":           "it is needed for web ACLs",
 	"Shield":            "it is needed for Shield Advanced",
@@ -39,26 +40,27 @@ var occasional = map[string]string{
 	"Unshield":          "it is needed for Shield Advanced",
 }
 
-// A verdict is what is known of a right, and how, or why nothing is.
+// A verdict is the result for a right, with the way it was found out, or the reason why it is
+// unknown.
 type verdict struct {
 	known, allowed bool
 	how            string
 }
 
-// lookAtRights notes one finding for each action.
-func (i *inspection) lookAtRights(ctx context.Context) {
-	all, err := rights(i.me, i.sdk.Region, i.access.Cluster)
+// checkRights adds one finding for each action.
+func (i *inspection) checkRights(ctx context.Context) {
+	all, err := policyRights(i.me, i.sdk.Region, i.access.Cluster)
 	if err != nil {
-		i.failed("aws/iam", "permissions", err)
+		i.addFailure("aws/iam", "permissions", err)
 		return
 	}
-	verdicts, err := i.simulated(ctx, all)
+	verdicts, err := i.simulateRights(ctx, all)
 	if err != nil {
 		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy",
 			"IAM does not say what the role may do: "+awserr.Describe(err),
 			"actions that no harmless call tries are not known below; run the check with credentials that "+
 				"may call it, to know them"))
-		verdicts = i.tried(ctx, all)
+		verdicts = i.tryRights(ctx, all)
 	}
 	byAction := map[string][]int{}
 	for n, r := range all {
@@ -69,7 +71,7 @@ func (i *inspection) lookAtRights(ctx context.Context) {
 	}
 }
 
-// rightFinding sums up what is known of an action, which several statements may allow.
+// rightFinding sums up the verdicts on an action, which several statements may allow.
 func rightFinding(action string, of []int, all []right, verdicts []verdict) check.Finding {
 	f := check.Good("aws/iam/"+action, action, "")
 	var denied, unknown []string
@@ -81,7 +83,7 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 			f.Detail = "allowed, " + v.how
 		case v.known:
 			denied, refusal = append(denied, sid), "denied, "+v.how
-			needed = needed || occasional[sid] == ""
+			needed = needed || optionalStatements[sid] == ""
 		default:
 			unknown, why = append(unknown, sid), cmp.Or(why, v.how)
 		}
@@ -92,7 +94,7 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 			fmt.Sprintf("allow it as docs/iam-policy.json does in %s", strings.Join(denied, ", "))
 	case len(denied) > 0:
 		f.State, f.Detail, f.Advice = check.Unknown, refusal,
-			fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", occasional[denied[0]],
+			fmt.Sprintf("%s: docs/iam-policy.json allows it in %s", optionalStatements[denied[0]],
 				strings.Join(denied, ", "))
 	case len(unknown) > 0:
 		f.State, f.Detail = check.Unknown,
@@ -102,8 +104,8 @@ func rightFinding(action string, of []int, all []right, verdicts []verdict) chec
 	return f
 }
 
-// simulated asks IAM.
-func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, error) {
+// simulateRights asks the policy simulator of IAM.
+func (i *inspection) simulateRights(ctx context.Context, all []right) ([]verdict, error) {
 	out := make([]verdict, len(all))
 	groups := map[string][]int{}
 	var order []string
@@ -117,7 +119,7 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 	for _, group := range order {
 		of := groups[group]
 		s := simulation{
-			principal: principal(i.me), resource: all[of[0]].resource, context: all[of[0]].context,
+			principal: policyOwner(i.me), resource: all[of[0]].resource, context: all[of[0]].context,
 		}
 		for _, n := range of {
 			s.actions = append(s.actions, all[n].action)
@@ -132,32 +134,32 @@ func (i *inspection) simulated(ctx context.Context, all []right) ([]verdict, err
 			case "allowed", "explicitDeny", "implicitDeny":
 				out[n] = verdict{true, decision == "allowed", "as IAM says"}
 			default:
-				return nil, awserr.Missing("SimulatePrincipalPolicy", "a decision on "+all[n].action)
+				return nil, awserr.MissingError("SimulatePrincipalPolicy", "a decision on "+all[n].action)
 			}
 		}
 	}
 	return out, nil
 }
 
-// tried makes calls that change nothing.
-func (i *inspection) tried(ctx context.Context, all []right) []verdict {
+// tryRights tests rights by calls that change nothing.
+func (i *inspection) tryRights(ctx context.Context, all []right) []verdict {
 	out := make([]verdict, len(all))
 	probes := i.probes(ctx)
 	for n, r := range all {
 		if probe := probes[r.statement+" "+r.action]; probe != nil {
-			out[n] = judge(r.action, probe(ctx))
+			out[n] = judgeAnswer(r.action, probe(ctx))
 		}
 	}
 	return out
 }
 
-// notThere are the codes by which an action says that what a probe asks about is not there, as its
-// API documents:
+// notFoundCodes has the error code of each action for a resource that does not exist, as its API
+// documents:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_Operations.html
 // https://docs.aws.amazon.com/acm/latest/APIReference/API_DescribeCertificate.html
 // https://docs.aws.amazon.com/waf/latest/DDOSAPIReference/API_DescribeProtection.html
 // https://docs.aws.amazon.com/waf/latest/APIReference/API_GetWebACLForResource.html
-var notThere = map[string]string{
+var notFoundCodes = map[string]string{
 	"elasticloadbalancing:DescribeListenerAttributes":     "ListenerNotFound",
 	"elasticloadbalancing:DescribeListenerCertificates":   "ListenerNotFound",
 	"elasticloadbalancing:DescribeListeners":              "LoadBalancerNotFound",
@@ -171,18 +173,19 @@ var notThere = map[string]string{
 	"wafv2:GetWebACLForResource":                          "WAFNonexistentItem",
 }
 
-// judge says what the answer to a call tells about an action. A call about what does not exist is
-// allowed where it is told so by the code for that; any other error tells nothing.
-func judge(action string, err error) verdict {
+// judgeAnswer returns the verdict for the answer to a call. A call for a missing resource is
+// allowed if the answer is the code for that; any other error is no evidence.
+func judgeAnswer(action string, err error) verdict {
 	code := errorcode.Read(err)
 	switch {
-	case err == nil && notThere[action] != "":
+	case err == nil && notFoundCodes[action] != "":
 		return verdict{
-			how: "the endpoint does not say " + notThere[action] + " of what is not there, as AWS does",
+			how: "the endpoint does not answer " + notFoundCodes[action] +
+				" for a missing resource, as AWS does",
 		}
 	case err == nil && strings.HasPrefix(action, "ec2:"):
-		// all that EC2 is asked here is a dry run, which ends in an error
-		return verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}
+		// each call of EC2 here is a dry run, which ends in an error
+		return verdict{how: "the endpoint does not answer a dry run with DryRunOperation, as AWS does"}
 	case err == nil:
 		return verdict{true, true, "as a read shows"}
 	// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html, DryRun
@@ -191,16 +194,16 @@ func judge(action string, err error) verdict {
 	case code == "AccessDenied", code == "UnauthorizedOperation":
 		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil &&
 			said[1] != action {
-			return verdict{} // another action is denied that the call takes, too
+			return verdict{} // another action of the call is denied
 		}
 		return verdict{true, false, "as AWS says"}
-	case code != "" && code == notThere[action]:
-		return verdict{true, true, "as a read of what is not there shows"}
+	case code != "" && code == notFoundCodes[action]:
+		return verdict{true, true, "as a read of a missing resource shows"}
 	}
 	return verdict{}
 }
 
-// probes are calls that change nothing, by statement and action.
+// probes returns calls that change nothing, by statement and action.
 func (i *inspection) probes(ctx context.Context) map[string]func(context.Context) error {
 	out := map[string]func(context.Context) error{}
 	if i.ELB == nil {
@@ -219,117 +222,117 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		":certificate/01234567-89ab-cdef-0123-456789abcdef")
 
 	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
-		return second(p.EC2.DescribeAccountAttributes(
+		return errorOnly(p.EC2.DescribeAccountAttributes(
 			ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry},
 		))
 	})
 	read("ec2:DescribeAddresses", func(ctx context.Context) error {
-		return second(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
 	})
 	read("ec2:DescribeInstances", func(ctx context.Context) error {
-		return second(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
 	})
 	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
-		return second(p.EC2.DescribeInternetGateways(
+		return errorOnly(p.EC2.DescribeInternetGateways(
 			ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry},
 		))
 	})
 	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
-		return second(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
 	})
 	read("ec2:DescribeSecurityGroups", func(ctx context.Context) error {
-		return second(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
 	})
 	read("ec2:DescribeSubnets", func(ctx context.Context) error {
-		return second(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
 	})
 	read("ec2:DescribeVpcs", func(ctx context.Context) error {
-		return second(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
+		return errorOnly(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
 	})
 	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
-		return second(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
+		return errorOnly(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
 	})
 	read("elasticloadbalancing:DescribeListenerAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListenerAttributes(
+		return errorOnly(p.ELB.DescribeListenerAttributes(
 			ctx, &elbapi.DescribeListenerAttributesInput{ListenerArn: listener},
 		))
 	})
 	read("elasticloadbalancing:DescribeListenerCertificates", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListenerCertificates(
+		return errorOnly(p.ELB.DescribeListenerCertificates(
 			ctx, &elbapi.DescribeListenerCertificatesInput{ListenerArn: listener},
 		))
 	})
 	read("elasticloadbalancing:DescribeListeners", func(ctx context.Context) error {
-		return second(p.ELB.DescribeListeners(
+		return errorOnly(p.ELB.DescribeListeners(
 			ctx, &elbapi.DescribeListenersInput{LoadBalancerArn: balancer},
 		))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancerAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeLoadBalancerAttributes(
+		return errorOnly(p.ELB.DescribeLoadBalancerAttributes(
 			ctx, &elbapi.DescribeLoadBalancerAttributesInput{LoadBalancerArn: balancer},
 		))
 	})
 	read("elasticloadbalancing:DescribeLoadBalancers", func(ctx context.Context) error {
-		return second(p.ELB.DescribeLoadBalancers(
+		return errorOnly(p.ELB.DescribeLoadBalancers(
 			ctx, &elbapi.DescribeLoadBalancersInput{PageSize: aws.Int32(1)},
 		))
 	})
 	read("elasticloadbalancing:DescribeRules", func(ctx context.Context) error {
-		return second(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
+		return errorOnly(p.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{ListenerArn: listener}))
 	})
 	read("elasticloadbalancing:DescribeTags", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTags(
+		return errorOnly(p.ELB.DescribeTags(
 			ctx, &elbapi.DescribeTagsInput{ResourceArns: []string{*balancer}},
 		))
 	})
 	read("elasticloadbalancing:DescribeTargetGroupAttributes", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetGroupAttributes(
+		return errorOnly(p.ELB.DescribeTargetGroupAttributes(
 			ctx, &elbapi.DescribeTargetGroupAttributesInput{TargetGroupArn: group},
 		))
 	})
 	read("elasticloadbalancing:DescribeTargetGroups", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetGroups(
+		return errorOnly(p.ELB.DescribeTargetGroups(
 			ctx, &elbapi.DescribeTargetGroupsInput{PageSize: aws.Int32(1)},
 		))
 	})
 	read("elasticloadbalancing:DescribeTargetHealth", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTargetHealth(
+		return errorOnly(p.ELB.DescribeTargetHealth(
 			ctx, &elbapi.DescribeTargetHealthInput{TargetGroupArn: group},
 		))
 	})
 	read("elasticloadbalancing:DescribeTrustStores", func(ctx context.Context) error {
-		return second(p.ELB.DescribeTrustStores(
+		return errorOnly(p.ELB.DescribeTrustStores(
 			ctx, &elbapi.DescribeTrustStoresInput{PageSize: aws.Int32(1)},
 		))
 	})
 	read("acm:ListCertificates", func(ctx context.Context) error {
-		return second(p.ACM.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
+		return errorOnly(p.ACM.ListCertificates(ctx, &acm.ListCertificatesInput{MaxItems: aws.Int32(1)}))
 	})
 	read("acm:DescribeCertificate", func(ctx context.Context) error {
-		return second(p.ACM.DescribeCertificate(
+		return errorOnly(p.ACM.DescribeCertificate(
 			ctx, &acm.DescribeCertificateInput{CertificateArn: certificate},
 		))
 	})
 	read("tag:GetResources", func(ctx context.Context) error {
-		return second(p.Tagging.GetResources(
+		return errorOnly(p.Tagging.GetResources(
 			ctx, &resourcegroupstaggingapi.GetResourcesInput{ResourcesPerPage: aws.Int32(1)},
 		))
 	})
 	read("shield:GetSubscriptionState", func(ctx context.Context) error {
-		return second(p.Shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
+		return errorOnly(p.Shield.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{}))
 	})
 	read("shield:DescribeProtection", func(ctx context.Context) error {
-		return second(p.Shield.DescribeProtection(
+		return errorOnly(p.Shield.DescribeProtection(
 			ctx, &shield.DescribeProtectionInput{ResourceArn: balancer},
 		))
 	})
 	read("wafv2:ListWebACLs", func(ctx context.Context) error {
-		return second(p.WAF.ListWebACLs(
+		return errorOnly(p.WAF.ListWebACLs(
 			ctx, &wafv2.ListWebACLsInput{Scope: waftypes.ScopeRegional, Limit: aws.Int32(1)},
 		))
 	})
 	read("wafv2:GetWebACLForResource", func(ctx context.Context) error {
-		return second(p.WAF.GetWebACLForResource(
+		return errorOnly(p.WAF.GetWebACLForResource(
 			ctx, &wafv2.GetWebACLForResourceInput{ResourceArn: balancer},
 		))
 	})
@@ -337,12 +340,12 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	return out
 }
 
-// dryRuns are changes of security groups that EC2 is asked about, and does not make.
+// dryRuns adds changes of security groups that EC2 checks, and does not make.
 func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
 	p, dry := i.Clients, aws.Bool(true)
 	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
 	create := func(ctx context.Context) error {
-		return second(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
+		return errorOnly(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
 			VpcId: aws.String(p.VPC),
 			TagSpecifications: []ec2types.TagSpecification{{ResourceType: ec2types.ResourceTypeSecurityGroup,
@@ -355,12 +358,12 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	admit := []ec2types.IpPermission{grants.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
 	ports := func(statement, group string) {
 		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return second(p.EC2.AuthorizeSecurityGroupIngress(ctx,
+			return errorOnly(p.EC2.AuthorizeSecurityGroupIngress(ctx,
 				&ec2.AuthorizeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
 					IpPermissions: admit}))
 		}
 		out[statement+" ec2:RevokeSecurityGroupIngress"] = func(ctx context.Context) error {
-			return second(p.EC2.RevokeSecurityGroupIngress(ctx,
+			return errorOnly(p.EC2.RevokeSecurityGroupIngress(ctx,
 				&ec2.RevokeSecurityGroupIngressInput{DryRun: dry, GroupId: aws.String(group),
 					IpPermissions: admit}))
 		}
@@ -369,31 +372,31 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 		ports("ReachTargets", aws.ToString(i.nodes[0].GroupId))
 	}
 	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
-		Filters: append(network.InVPC(p.VPC), ec2types.Filter{
+		Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
 			Name: aws.String("tag-key"), Values: []string{resource.TagInstallation},
 		}),
 	})
 	if err != nil || len(found) == 0 {
-		return // there is none of ours to ask about
+		return // there is no security group of ours
 	}
 	own := aws.ToString(found[0].GroupId)
 	ports("ChangeSecurityGroups", own)
 	out["ChangeSecurityGroups ec2:CreateTags"] = func(ctx context.Context) error {
-		return second(p.EC2.CreateTags(
+		return errorOnly(p.EC2.CreateTags(
 			ctx, &ec2.CreateTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
 		))
 	}
 	out["ChangeSecurityGroups ec2:DeleteTags"] = func(ctx context.Context) error {
-		return second(p.EC2.DeleteTags(
+		return errorOnly(p.EC2.DeleteTags(
 			ctx, &ec2.DeleteTagsInput{DryRun: dry, Resources: []string{own}, Tags: tags},
 		))
 	}
 	out["ChangeSecurityGroups ec2:DeleteSecurityGroup"] = func(ctx context.Context) error {
-		return second(p.EC2.DeleteSecurityGroup(
+		return errorOnly(p.EC2.DeleteSecurityGroup(
 			ctx, &ec2.DeleteSecurityGroupInput{DryRun: dry, GroupId: aws.String(own)},
 		))
 	}
 }
 
-// second is the error of a call of which nothing else matters.
-func second[T any](_ T, err error) error { return err }
+// errorOnly returns the error of a call without its result.
+func errorOnly[T any](_ T, err error) error { return err }

@@ -52,7 +52,7 @@ func (p *probed) answer(in any) (any, error) {
 	if service == "waf" {
 		service = "wafv2"
 	}
-	if code := notThere[service+":"+name]; code != "" {
+	if code := notFoundCodes[service+":"+name]; code != "" {
 		return nil, awscalls.Refused(code+"Exception", "no")
 	}
 	return map[string]any{
@@ -70,7 +70,7 @@ func TestRightsAreTried(t *testing.T) {
 	reads := map[string]string{
 		"as a read shows": "acm:ListCertificates elasticloadbalancing:DescribeAccountLimits elasticloadbalancing:DescribeLoadBalancers elasticloadbalancing:DescribeTargetGroups " +
 			"elasticloadbalancing:DescribeTrustStores shield:GetSubscriptionState tag:GetResources wafv2:ListWebACLs",
-		"as a read of what is not there shows": "acm:DescribeCertificate elasticloadbalancing:DescribeListenerAttributes elasticloadbalancing:DescribeListenerCertificates elasticloadbalancing:DescribeListeners " +
+		"as a read of a missing resource shows": "acm:DescribeCertificate elasticloadbalancing:DescribeListenerAttributes elasticloadbalancing:DescribeListenerCertificates elasticloadbalancing:DescribeListeners " +
 			"elasticloadbalancing:DescribeLoadBalancerAttributes elasticloadbalancing:DescribeRules elasticloadbalancing:DescribeTags elasticloadbalancing:DescribeTargetGroupAttributes " +
 			"elasticloadbalancing:DescribeTargetHealth shield:DescribeProtection wafv2:GetWebACLForResource",
 	}
@@ -95,7 +95,7 @@ func TestRightsAreTried(t *testing.T) {
 		a.nodes, a.groups, a.refuse["DescribeSecurityGroups"] = c.nodes, c.ours, c.refuse
 		p := &probed{TB: t}
 		a.Clients = clients.New(awscalls.Config(p.answer), "", "vpc-1")
-		a.lookAtRights(t.Context())
+		a.checkRights(t.Context())
 		got := map[string]string{}
 		for _, f := range a.findings[1:] {
 			if how, allowed := strings.CutPrefix(f.Detail, "allowed, "); allowed && f.State == check.OK {
@@ -114,7 +114,7 @@ func TestRightsAreTried(t *testing.T) {
 		}
 	}
 	a := newAccount(access.Access{})
-	a.lookAtRights(t.Context())
+	a.checkRights(t.Context())
 	for _, f := range a.findings {
 		if f.State != check.Unknown {
 			t.Errorf("without a VPC, %+v", f)
@@ -133,7 +133,7 @@ func TestRightsThatIAMTells(t *testing.T) {
 	a.sdk = (&iam{answer: func(url.Values) (int, string) {
 		return http.StatusOK, decided("", "ec2:DescribeVpcs", "allowed", "ec2:DescribeSubnets", "implicitDeny")
 	}}).config()
-	a.lookAtRights(t.Context())
+	a.checkRights(t.Context())
 	a.expect(t, "IAM", "wrong aws/iam/ec2:DescribeSubnets | ec2:DescribeSubnets | denied, as IAM says | allow it as docs/iam-policy.json does in Read",
 		"ok aws/iam/ec2:DescribeVpcs | ec2:DescribeVpcs | allowed, as IAM says | ")
 	if calls := a.aws.Calls(); len(calls) > 0 {
@@ -180,18 +180,18 @@ func TestWhatAnAnswerTellsOfAnAction(t *testing.T) {
 		want   verdict
 	}{
 		{"tag:GetResources", nil, verdict{true, true, "as a read shows"}},
-		{listeners, nil, verdict{how: "the endpoint does not say LoadBalancerNotFound of what is not there, as AWS does"}},
-		{"ec2:CreateTags", nil, verdict{how: "the endpoint does not say DryRunOperation of a dry run, as AWS does"}},
+		{listeners, nil, verdict{how: "the endpoint does not answer LoadBalancerNotFound for a missing resource, as AWS does"}},
+		{"ec2:CreateTags", nil, verdict{how: "the endpoint does not answer a dry run with DryRunOperation, as AWS does"}},
 		{"ec2:CreateTags", refused("DryRunOperation", "yes"), verdict{true, true, "as a dry run shows"}},
 		{"ec2:CreateTags", refused("UnauthorizedOperation", "no"), verdict{true, false, "as AWS says"}},
 		{listeners, refused("AccessDeniedException", "User: a is not authorized to perform: "+listeners), verdict{true, false, "as AWS says"}},
 		{listeners, refused("AccessDenied", "User: a is not authorized to perform: ec2:DescribeVpcs"), verdict{}},
-		{listeners, refused("LoadBalancerNotFoundException", "none"), verdict{true, true, "as a read of what is not there shows"}},
+		{listeners, refused("LoadBalancerNotFoundException", "none"), verdict{true, true, "as a read of a missing resource shows"}},
 		{listeners, refused("ListenerNotFound", "none"), verdict{}},
 		{"tag:GetResources", errors.New("cut off"), verdict{}},
 		{listeners, refused("Throttling", "slow down"), verdict{}},
 	} {
-		if got := judge(c.action, c.err); got != c.want {
+		if got := judgeAnswer(c.action, c.err); got != c.want {
 			t.Errorf("%s, answered with %v: %+v, want %+v", c.action, c.err, got, c.want)
 		}
 	}

@@ -22,25 +22,25 @@ import (
 	"github.com/aws/smithy-go"
 )
 
-// This file asks IAM what the policies of a role allow. It is the only call of IAM that is made,
-// and made by hand: the client of the SDK is larger than all that is used of it here.
+// This file asks IAM what the policies of a role allow. It is the only call of IAM, and is made
+// without the SDK, whose client would be larger than this file.
 //
 // https://docs.aws.amazon.com/IAM/latest/APIReference/API_SimulatePrincipalPolicy.html
 
-// A simulation is what IAM is asked about: actions on a resource, in a context.
+// A simulation is a question for IAM: actions on a resource, in a context.
 type simulation struct {
 	principal string
 	actions   []string
 	resource  string
-	context   map[string]string // by key of conditions
+	context   map[string]string // by condition key
 }
 
-// decisions are those of IAM on each action: allowed, explicitDeny or implicitDeny.
+// decisions has IAM's decision on each action: allowed, explicitDeny or implicitDeny.
 type decisions map[string]string
 
-// principal is the ARN that policies are attached to: of a session, that of its role. The path of a
-// role is not in the ARN of its sessions; a role with one is not found by this.
-func principal(me arn.ARN) string {
+// policyOwner returns the ARN that policies are attached to: for a session, that of its role. The
+// ARN of a session lacks the path of the role, so a role with a path is not found.
+func policyOwner(me arn.ARN) string {
 	session, assumed := strings.CutPrefix(me.Resource, "assumed-role/")
 	if me.Service == "sts" && assumed {
 		role, _, _ := strings.Cut(session, "/")
@@ -49,19 +49,19 @@ func principal(me arn.ARN) string {
 	return me.String()
 }
 
-// iamEndpoints are where IAM is in a partition, and the region that requests to it are signed for.
-// https://docs.aws.amazon.com/general/latest/gr/iam-service.html
+// iamEndpoints has the endpoint of IAM in a partition, and the region for which requests are
+// signed. https://docs.aws.amazon.com/general/latest/gr/iam-service.html
 var iamEndpoints = map[string]struct{ url, region string }{
 	"aws":        {"https://iam.amazonaws.com", "us-east-1"},
 	"aws-cn":     {"https://iam.cn-north-1.amazonaws.com.cn", "cn-north-1"},
 	"aws-us-gov": {"https://iam.us-gov.amazonaws.com", "us-gov-west-1"},
 }
 
-// errNoIAM says that it is not known where IAM is.
+// errNoIAM is the error for a partition without a known endpoint of IAM.
 var errNoIAM = errors.New("the endpoint of IAM in this partition is not known: " +
 	"AWS_ENDPOINT_URL_IAM names it")
 
-// simulate asks IAM, page by page.
+// simulate asks IAM, and reads all pages.
 func simulate(
 	ctx context.Context, sdk aws.Config, partition string, s simulation,
 ) (decisions, error) {
@@ -103,10 +103,10 @@ func simulate(
 	}
 }
 
-// mostOfAnswer is how much of an answer of IAM is read.
+// mostOfAnswer limits the bytes of an answer of IAM.
 const mostOfAnswer = 1 << 20
 
-// askIAM makes a call of IAM, and reads its answer.
+// askIAM makes one call of IAM.
 func askIAM(
 	ctx context.Context, sdk aws.Config, partition string, form url.Values, answer any,
 ) error {

@@ -200,7 +200,7 @@ func TestPrincipals(t *testing.T) {
 		{"arn:aws:iam::123456789012:assumed-role/x/y", "arn:aws:iam::123456789012:assumed-role/x/y"},
 	} {
 		me, err := arn.Parse(c[0])
-		if got := principal(me); err != nil || got != c[1] {
+		if got := policyOwner(me); err != nil || got != c[1] {
 			t.Errorf("the principal of %s is %s, want %s", c[0], got, c[1])
 		}
 	}
@@ -223,17 +223,17 @@ func TestRightsAreSimulated(t *testing.T) {
 	}}
 	a := newAccount(access.Access{})
 	a.sdk = i.config()
-	got, err := a.simulated(t.Context(), all)
+	got, err := a.simulateRights(t.Context(), all)
 	yes, no := verdict{true, true, "as IAM says"}, verdict{true, false, "as IAM says"}
 	if want := []verdict{yes, no, yes, no}; err != nil || !slices.Equal(got, want) || len(i.forms) != 3 {
 		t.Errorf("%d calls, error %v, verdicts %v, want %v", len(i.forms), err, got, want)
 	}
 	decision["ec2:C"] = "perhaps"
-	if _, err := a.simulated(t.Context(), all); err == nil || err.Error() != "AWS answered SimulatePrincipalPolicy without a decision on ec2:C" {
+	if _, err := a.simulateRights(t.Context(), all); err == nil || err.Error() != "AWS answered SimulatePrincipalPolicy without a decision on ec2:C" {
 		t.Errorf("a decision that is none: %v", err)
 	}
 	i.answer = func(url.Values) (int, string) { return 0, "unreachable" }
-	if _, err := a.simulated(t.Context(), all); err == nil || err.Error() != "asking IAM: unreachable" {
+	if _, err := a.simulateRights(t.Context(), all); err == nil || err.Error() != "asking IAM: unreachable" {
 		t.Errorf("IAM does not answer: %v", err)
 	}
 }

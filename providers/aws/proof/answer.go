@@ -19,10 +19,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file makes rules on the load balancer of a trial, and reads them back.
+// This file creates rules on the load balancer of a trial, and reads them back.
 
-// rule makes a rule that no request meets, and returns its ARN.
-func (t *trial) rule(ctx context.Context, conditions ...elb.RuleCondition) (string, error) {
+// createRule creates a rule that no request matches, and returns its ARN.
+func (t *trial) createRule(ctx context.Context, conditions ...elb.RuleCondition) (string, error) {
 	t.next++
 	return t.ruleAt(ctx, t.next, conditions...)
 }
@@ -39,16 +39,16 @@ func (t *trial) ruleAt(
 	if err != nil {
 		return "", err
 	}
-	made, err := awserr.Only(out.Rules, "CreateRule", "a rule")
+	made, err := awserr.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return "", err
 	}
-	return awserr.Required(made.RuleArn, "CreateRule", "an ARN")
+	return awserr.RequireID(made.RuleArn, "CreateRule", "an ARN")
 }
 
-// drop deletes a rule, also when the trial is told to end. What it leaves goes with the load
-// balancer.
-func (t *trial) drop(ctx context.Context, arn string) {
+// deleteRule deletes a rule, also if the context has ended. A rule that it leaves is deleted with
+// the load balancer.
+func (t *trial) deleteRule(ctx context.Context, arn string) {
 	if arn != "" {
 		_, _ = t.ELB.DeleteRule(context.WithoutCancel(ctx), &elbapi.DeleteRuleInput{
 			RuleArn: aws.String(arn),
@@ -56,12 +56,12 @@ func (t *trial) drop(ctx context.Context, arn string) {
 	}
 }
 
-// described reads a rule back, which may take until it can be read. It is nil where it is not found
-// by then.
-func (t *trial) described(
+// readRule reads a rule. It repeats the call until AWS finds the rule, and returns nil if AWS does
+// not find it in time.
+func (t *trial) readRule(
 	ctx context.Context, arn string,
 ) (rule *elb.Rule, took time.Duration, err error) {
-	took, _, err = t.until(ctx, func(ctx context.Context) (bool, error) {
+	took, _, err = t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
 		if errorcode.Read(err) == "RuleNotFound" {
 			return false, nil
@@ -79,55 +79,55 @@ func (t *trial) described(
 	return rule, took, err
 }
 
-// An answer is what AWS makes of a rule. One that is neither taken nor refused is described
-// otherwise than it was asked for.
+// An answer is AWS's reaction to a rule. A rule that is neither taken nor refused is described
+// differently from the request.
 type answer struct {
 	taken, refused bool
 	detail         string
-	as             string // how one that is taken is described
+	as             string // the description of a rule that is taken
 }
 
-// ask makes a rule and reads it back. AWS refuses it where its answer is one of those for what a
-// rule says, and names a value of the rule or has one of some words; anything else is an error, by
-// which nothing is known.
+// tryRule creates a rule and reads it back. The rule is refused if the error has a code for invalid
+// rules, and its message has a value of the rule or one of some words; any other error is no
+// evidence.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
-func (t *trial) ask(
+func (t *trial) tryRule(
 	ctx context.Context, words []string, conditions ...elb.RuleCondition,
 ) (answer, error) {
-	arn, err := t.rule(ctx, conditions...)
-	defer t.drop(ctx, arn)
+	arn, err := t.createRule(ctx, conditions...)
+	defer t.deleteRule(ctx, arn)
 	asked := convert.FromConditions(conditions)
 	if err != nil {
 		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") &&
-			names(err, words, asked) {
+			namesValue(err, words, asked) {
 			return answer{refused: true, detail: "refused: " + awserr.Describe(err)}, nil
 		}
 		return answer{}, err
 	}
-	rule, took, err := t.described(ctx, arn)
+	rule, took, err := t.readRule(ctx, arn)
 	if err != nil {
 		return answer{}, err
 	}
 	if rule == nil {
 		return answer{
-			detail: fmt.Sprintf("said to be made, and not found for %s", took.Round(time.Second)),
+			detail: fmt.Sprintf("created, and not found for %s", took.Round(time.Second)),
 		}, nil
 	}
 	there := convert.FromConditions(rule.Conditions)
-	want, got := inWords(asked, t.next), inWords(there, number32(rule.Priority))
-	if !sameConditions(asked, there) || number32(rule.Priority) != t.next {
+	want, got := describeRule(asked, t.next), describeRule(there, parsePriority(rule.Priority))
+	if !sameConditions(asked, there) || parsePriority(rule.Priority) != t.next {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
 	}
-	return answer{taken: true, detail: "taken", as: written(there)}, nil
+	return answer{taken: true, detail: "taken", as: formatConditions(there)}, nil
 }
 
-// sameConditions reports whether conditions say the same, in whatever order and case.
+// sameConditions reports whether conditions are the same in another order or case.
 func sameConditions(a, b []lb.Condition) bool {
 	return lb.Rule{Conditions: a}.MatchKey() == lb.Rule{Conditions: b}.MatchKey()
 }
 
-// written are conditions as they are written.
-func written(conditions []lb.Condition) string {
+// formatConditions returns conditions as text.
+func formatConditions(conditions []lb.Condition) string {
 	var parts []string
 	for _, c := range conditions {
 		parts = append(parts, c.String())
@@ -135,11 +135,11 @@ func written(conditions []lb.Condition) string {
 	return strings.Join(parts, " & ")
 }
 
-// number32 is a priority; zero for the default rule.
-func number32(text *string) int32 { return int32(convert.Number(aws.ToString(text))) }
+// parsePriority parses a priority; 0 for the default rule.
+func parsePriority(text *string) int32 { return int32(convert.ParseNumber(aws.ToString(text))) }
 
-// inWords describes a rule in one line.
-func inWords(conditions []lb.Condition, priority int32) string {
+// describeRule returns a rule as text in one line.
+func describeRule(conditions []lb.Condition, priority int32) string {
 	var parts []string
 	for _, c := range conditions {
 		values := slices.Sorted(slices.Values(c.Values))
@@ -148,8 +148,9 @@ func inWords(conditions []lb.Condition, priority int32) string {
 	return fmt.Sprintf("%s at %d", strings.Join(parts, " and "), priority)
 }
 
-// names reports whether a refusal names a value of some conditions, or has one of some words.
-func names(err error, words []string, conditions []lb.Condition) bool {
+// namesValue reports whether the message of a refusal has a value of the conditions, or one of the
+// words.
+func namesValue(err error, words []string, conditions []lb.Condition) bool {
 	for _, c := range conditions {
 		words = append(append(words[:len(words):len(words)], c.Values...), c.Regex...)
 	}
@@ -159,11 +160,11 @@ func names(err error, words []string, conditions []lb.Condition) bool {
 	})
 }
 
-// asItIs is the outcome of an assumption that AWS takes a rule.
-func asItIs(a answer, err error) outcome {
+// acceptedOutcome returns the outcome of the assumption that AWS accepts a rule.
+func acceptedOutcome(a answer, err error) outcome {
 	switch {
 	case err != nil:
-		return notKnown(err)
+		return unknownOutcome(err)
 	case a.taken:
 		return holds(a.detail)
 	}
@@ -184,9 +185,9 @@ func paths(values ...string) elb.RuleCondition {
 	}
 }
 
-// until looks until something is seen, for as long as reads are believed to lag, and says how long
-// that took.
-func (t *trial) until(ctx context.Context,
+// waitUntil repeats a read until it succeeds, at most for the lag of reads, and returns the time
+// that it took.
+func (t *trial) waitUntil(ctx context.Context,
 	seen func(context.Context) (bool, error)) (time.Duration, bool, error) {
 	most := t.lag
 	for began := time.Now(); ; {

@@ -1,43 +1,41 @@
-// Package proof has what is assumed about AWS, tries it on an account, and deletes what that
-// leaves.
+// Package proof has the assumptions about AWS, tests them in an account, and deletes the resources
+// of the tests.
 package proof
 
-// This file is what the provider assumes about AWS. docs/aws/assumptions.md is generated from it.
+// This file has the assumptions about AWS. docs/aws/assumptions.md is generated from it.
 
-// An Assumption is something that the provider assumes about AWS, and what becomes of load
-// balancers where it is not so.
+// An Assumption about AWS has a source, and a consequence for load balancers if it is wrong.
 type Assumption struct {
 	// ID names it in reports.
 	ID string
 	// Text is the assumption.
 	Text string
-	// Source is a document, an SDK model or a public report; "" where AWS documents nothing about it.
+	// Source is a document, an SDK model or a public report; "" if AWS does not document it.
 	Source string
-	// Otherwise says what Fairlead does where the assumption is wrong.
+	// Otherwise is the consequence if the assumption is wrong.
 	Otherwise Consequence
-	// Then says that in words.
+	// Then describes the consequence.
 	Then string
-	// Tests run it both ways, each as "directory TestName".
+	// Tests lists tests with and without the assumption, each as "directory TestName".
 	Tests []string
 }
 
-// A Consequence is what becomes of load balancers where an assumption is not so. None of them is
-// that requests are answered by a rule that is not for them, or that a port is open for those who
-// may not connect.
+// A Consequence is the effect of a wrong assumption on load balancers. In no case does a wrong rule
+// answer requests, or is a port open for other clients than those permitted.
 type Consequence string
 
-// The consequences there are.
+// The consequences.
 const (
-	// Tolerated says that nothing is different.
+	// Tolerated: there is no difference.
 	Tolerated Consequence = "tolerated"
-	// Slower says that changes take longer.
+	// Slower: changes take longer.
 	Slower Consequence = "slower"
-	// Unanswered says that some requests are answered 503 for a while.
+	// Unanswered: some requests are answered with 503 for a while.
 	Unanswered Consequence = "503 for a while"
-	// Refused says that what asks for it is refused by name.
+	// Refused: the objects that need it are refused by name.
 	Refused Consequence = "refused by name"
-	// Told says that it is done without, and told.
-	Told Consequence = "told"
+	// Reported: Fairlead does without it, and reports that.
+	Reported Consequence = "told"
 )
 
 const (
@@ -45,12 +43,12 @@ const (
 	api   = "https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/"
 )
 
-// Assumptions are all of them, in the order of the page.
+// Assumptions lists all assumptions, in the order of the page.
 var Assumptions = []Assumption{
 	{
 		"source-of-parking", "A rule can have the source 192.0.2.1/32, which no request comes from.",
 		guide + "rule-condition-types.html",
-		Told, "The change is made without the rule, and the Ingresses are told (Unparked).",
+		Reported, "The change is made without the rule, and the Ingresses are told (Unparked).",
 		[]string{"test/alb TestParkingIsTakenByAWS", "test/alb TestAPathChangesWhereParkingIsRefused"},
 	},
 	{
@@ -112,7 +110,8 @@ var Assumptions = []Assumption{
 	},
 	{
 		"waf-in-a-partition", "There is AWS WAF in each partition.", "",
-		Told, "The Ingresses that ask for a web ACL by name are told (WebACLMissing), and the others " +
+		Reported, "The Ingresses that ask for a web ACL by name are told (WebACLMissing), and the " +
+			"others " +
 			"are served.",
 		[]string{"test/alb TestWhereThereIsNoWAF"},
 	},
@@ -125,7 +124,7 @@ var Assumptions = []Assumption{
 		"zones-of-targets", "An address in a subnet of the VPC has the zone of that, and any other one " +
 			"has to be registered for all zones.",
 		"https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/3714",
-		Told, "The target is tried the other way, and left out by name where AWS refuses that, too.",
+		Reported, "The target is tried the other way, and left out by name where AWS refuses that, too.",
 		[]string{"providers/aws TestTargetsOutsideTheSubnets", "test/albsim TestZonesOfTargets"},
 	},
 	{

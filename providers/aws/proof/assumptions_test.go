@@ -22,7 +22,7 @@ func TestAssumptions(t *testing.T) {
 			t.Errorf("%s is there twice", a.ID)
 		}
 		known[a.ID] = true
-		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Told}, a.Otherwise) || a.Text == "" || a.Then == "" {
+		if !slices.Contains([]Consequence{Tolerated, Slower, Unanswered, Refused, Reported}, a.Otherwise) || a.Text == "" || a.Then == "" {
 			t.Errorf("%s does not say what happens where it is not so", a.ID)
 		}
 		if len(a.Tests) == 0 {
@@ -43,7 +43,7 @@ func TestEachAssumptionIsTriedOrNot(t *testing.T) {
 	known := map[string]bool{}
 	for _, a := range Assumptions {
 		known[a.ID] = true
-		if (trials[a.ID] != nil) == (untried[a.ID] != "") {
+		if (trials[a.ID] != nil) == (untestable[a.ID] != "") {
 			t.Errorf("%s has to be either tried by the proof or listed as not tried, with why", a.ID)
 		}
 	}
@@ -52,7 +52,7 @@ func TestEachAssumptionIsTriedOrNot(t *testing.T) {
 			t.Errorf("the proof tries %s, which is no assumption", id)
 		}
 	}
-	for id := range untried {
+	for id := range untestable {
 		if !known[id] {
 			t.Errorf("%s is said not to be tried, and is no assumption", id)
 		}

@@ -17,13 +17,13 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file has the trials of what calls do: again, together, and until their result is seen.
+// This file has the trials of calls: repeated calls, changes in one call, and the lag of reads.
 
-// again makes a target group that is there, which AWS returns where all is the same, and a rule at
-// a priority that is taken. Load balancers and listeners are made twice by a scenario.
+// tryRepeatedCreation creates an existing target group, which AWS returns if all settings are the
+// same, and a rule at a used priority. A scenario creates load balancers and listeners twice.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateTargetGroup.html
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_CreateRule.html
-func (t *trial) again(ctx context.Context) outcome {
+func (t *trial) tryRepeatedCreation(ctx context.Context) outcome {
 	group := t.groupAgain(ctx)
 	rule := t.ruleAgain(ctx)
 	detail := "a target group: " + group.detail + "; a rule: " + rule.detail
@@ -40,15 +40,15 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 		LoadBalancerArn: aws.String(t.balancer),
 	})
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	if len(out.TargetGroups) == 0 {
-		return notKnown(errors.New("none is there"))
+		return unknownOutcome(errors.New("there is none"))
 	}
 	g := out.TargetGroups[0]
 	tags, err := t.TagsOf(ctx, []string{aws.ToString(g.TargetGroupArn)})
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	again, err := t.ELB.CreateTargetGroup(
 		ctx, convert.ToCreateTargetGroup(g, resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)])),
@@ -57,45 +57,45 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 	case awserr.Is(err, "DuplicateTargetGroupName"):
 		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))
 	case err != nil:
-		return notKnown(err)
+		return unknownOutcome(err)
 	case len(again.TargetGroups) == 0:
-		return notKnown(errors.New("CreateTargetGroup is answered, and without a target group"))
+		return unknownOutcome(errors.New("AWS answered CreateTargetGroup without a target group"))
 	case aws.ToString(again.TargetGroups[0].TargetGroupArn) != aws.ToString(g.TargetGroupArn):
-		return wrong(fmt.Sprintf("AWS answers with %s, and %s is there",
+		return wrong(fmt.Sprintf("AWS answers with %s, but %s exists",
 			aws.ToString(again.TargetGroups[0].TargetGroupArn), aws.ToString(g.TargetGroupArn)))
 	}
 	return holds("AWS answers with the one that is there")
 }
 
 func (t *trial) ruleAgain(ctx context.Context) outcome {
-	one, err := t.rule(ctx, hosts("one.prove.invalid"))
-	defer t.drop(ctx, one)
+	one, err := t.createRule(ctx, hosts("one.prove.invalid"))
+	defer t.deleteRule(ctx, one)
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	two, err := t.ruleAt(ctx, t.next, hosts("one.prove.invalid"))
-	defer t.drop(ctx, two)
+	defer t.deleteRule(ctx, two)
 	switch {
 	case awserr.Is(err, "PriorityInUse"):
 		return holds("refused: " + awserr.Describe(err))
 	case err != nil:
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	return wrong("AWS makes a second one at the same priority")
 }
 
-// swap exchanges the priorities of two rules in one call, and reads them back.
-func (t *trial) swap(ctx context.Context) outcome {
-	one, err := t.rule(ctx, hosts("one.prove.invalid"))
-	defer t.drop(ctx, one)
+// trySwap swaps the priorities of two rules in one call, and reads them back.
+func (t *trial) trySwap(ctx context.Context) outcome {
+	one, err := t.createRule(ctx, hosts("one.prove.invalid"))
+	defer t.deleteRule(ctx, one)
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	low := t.next
-	two, err := t.rule(ctx, hosts("two.prove.invalid"))
-	defer t.drop(ctx, two)
+	two, err := t.createRule(ctx, hosts("two.prove.invalid"))
+	defer t.deleteRule(ctx, two)
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	high := t.next
 	_, err = t.ELB.SetRulePriorities(ctx,
@@ -107,19 +107,19 @@ func (t *trial) swap(ctx context.Context) outcome {
 		return wrong("refused: " + awserr.Describe(err))
 	}
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	at := map[string]int32{}
-	took, moved, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+	took, moved, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		rules, err := listeners.ReadRules(ctx, t.ELB, t.listener)
 		for _, r := range rules {
-			at[aws.ToString(r.RuleArn)] = number32(r.Priority)
+			at[aws.ToString(r.RuleArn)] = parsePriority(r.Priority)
 		}
 		return at[one] == high && at[two] == low, err
 	})
 	switch {
 	case err != nil:
-		return notKnown(err)
+		return unknownOutcome(err)
 	case !moved:
 		return wrong(fmt.Sprintf("asked for %d and %d, and described as %d and %d for %s", high, low,
 			at[one], at[two], took.Round(time.Second)))
@@ -127,22 +127,22 @@ func (t *trial) swap(ctx context.Context) outcome {
 	return holds("taken")
 }
 
-// lags measures when a rule is read that was made, and a tag that was written.
-func (t *trial) lags(ctx context.Context) outcome {
-	arn, err := t.rule(ctx, hosts("read.prove.invalid"))
-	defer t.drop(ctx, arn)
+// measureLag measures the time until a new rule and a new tag can be read.
+func (t *trial) measureLag(ctx context.Context) outcome {
+	arn, err := t.createRule(ctx, hosts("read.prove.invalid"))
+	defer t.deleteRule(ctx, arn)
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
-	rule, ruleTook, err := t.described(ctx, arn)
+	rule, ruleTook, err := t.readRule(ctx, arn)
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
 	const name = "fairlead.dev/prove"
 	if err := t.Tag(ctx, t.balancer, map[string]string{name: "1"}); err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
-	tagTook, tagged, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+	tagTook, tagged, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		tags, err := t.TagsOf(ctx, []string{t.balancer})
 		return tags[t.balancer][name] == "1", err
 	})
@@ -150,27 +150,28 @@ func (t *trial) lags(ctx context.Context) outcome {
 		err = gone
 	}
 	if err != nil {
-		return notKnown(err)
+		return unknownOutcome(err)
 	}
-	detail := "a rule is " + seenAfter(rule != nil, ruleTook) + ", a tag is " +
-		seenAfter(tagged, tagTook)
+	detail := "a rule is " + describeWait(rule != nil, ruleTook) + ", a tag is " +
+		describeWait(tagged, tagTook)
 	if rule == nil || !tagged {
 		return wrong(detail)
 	}
 	return holds(detail)
 }
 
-// seenAfter says whether something was seen, and when.
-func seenAfter(seen bool, took time.Duration) string {
+// describeWait returns, in words, whether and when a read succeeded.
+func describeWait(seen bool, took time.Duration) string {
 	if !seen {
 		return fmt.Sprintf("not seen for %s", took.Round(time.Second))
 	}
 	return fmt.Sprintf("seen after %s", took.Round(100*time.Millisecond))
 }
 
-// indexed measures when a load balancer is found by its tags. However long that takes is no fault.
-func (t *trial) indexed(ctx context.Context) outcome {
-	took, found, err := t.until(ctx, func(ctx context.Context) (bool, error) {
+// measureIndexLag measures the time until a load balancer is found by its tags. Any time is
+// acceptable.
+func (t *trial) measureIndexLag(ctx context.Context) outcome {
+	took, found, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		all, err := t.Find(ctx, map[string]string{resource.TagInstallation: t.Installation},
 			"elasticloadbalancing:loadbalancer")
 		_, found := all[t.balancer]
@@ -178,9 +179,9 @@ func (t *trial) indexed(ctx context.Context) outcome {
 	})
 	switch {
 	case err != nil:
-		return notKnown(err)
+		return unknownOutcome(err)
 	case !found:
-		return outcome{check.Unknown, "a load balancer is " + seenAfter(false, took)}
+		return outcome{check.Unknown, "a load balancer is " + describeWait(false, took)}
 	}
-	return holds("a load balancer is " + seenAfter(true, took))
+	return holds("a load balancer is " + describeWait(true, took))
 }

@@ -17,12 +17,11 @@ import (
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
-// This file tries what is assumed of AWS (assumptions.go) on a load balancer that stands. Rules
-// that are made for it have priorities that no plan uses, and are deleted. An answer counts for
-// what it says: a refusal that names something else tells nothing, and what AWS says to have taken
-// is read back.
+// This file tests the assumptions (assumptions.go) on an existing load balancer. The rules of the
+// tests have priorities that no plan uses, and are deleted. A refusal for another reason is no
+// evidence, and rules that AWS has accepted are read back.
 
-// A trial is a load balancer that things are tried on.
+// A trial has the load balancer on which assumptions are tested.
 type trial struct {
 	*Proof
 	balancer string // its ARN
@@ -30,7 +29,7 @@ type trial struct {
 	next     int32 // priority
 }
 
-// An outcome is what a trial found out about an assumption.
+// An outcome is the result of a trial.
 type outcome struct {
 	state  check.State
 	detail string
@@ -39,22 +38,22 @@ type outcome struct {
 func holds(detail string) outcome { return outcome{check.OK, detail} }
 func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
 
-// notKnown is the outcome where it could not be found out.
-func notKnown(err error) outcome {
+// unknownOutcome returns the outcome of a trial that failed with an error.
+func unknownOutcome(err error) outcome {
 	return outcome{check.Unknown, "not known: " + awserr.Describe(err)}
 }
 
-// trials are the assumptions that can be tried without requests, by ID.
+// trials has the trials that need no requests, by the ID of the assumption.
 var trials = map[string]func(*trial, context.Context) outcome{
-	"source-of-parking":     (*trial).source,
-	"values-of-a-condition": (*trial).values,
-	"regular-expressions":   (*trial).expressions,
-	"priorities-at-once":    (*trial).swap,
-	"read-back":             (*trial).readBack,
-	"create-again":          (*trial).again,
-	"reads-lag":             (*trial).lags,
-	"index-of-tags":         (*trial).indexed,
-	"account-limits":        (*trial).wildcards,
+	"source-of-parking":     (*trial).trySourceAddress,
+	"values-of-a-condition": (*trial).tryValues,
+	"regular-expressions":   (*trial).tryExpressions,
+	"priorities-at-once":    (*trial).trySwap,
+	"read-back":             (*trial).tryReadBack,
+	"create-again":          (*trial).tryRepeatedCreation,
+	"reads-lag":             (*trial).measureLag,
+	"index-of-tags":         (*trial).measureIndexLag,
+	"account-limits":        (*trial).tryWildcards,
 }
 
 const (
@@ -67,8 +66,8 @@ const (
 	takesNoRole   = "it takes an account without the role of Elastic Load Balancing"
 )
 
-// untried are the other ones, each with why it is not tried.
-var untried = map[string]string{
+// untestable has the other assumptions, each with the reason why it is not tested.
+var untestable = map[string]string{
 	"health-needs-a-rule":        takesTargets,
 	"health-of-a-released-group": takesTargets,
 	"first-check":                takesRequests,
@@ -95,36 +94,36 @@ var untried = map[string]string{
 	"first-load-balancer":        takesNoRole,
 }
 
-// A Proof tries the assumptions on an account, and deletes the resources of runs.
+// A Proof tests the assumptions in an account, and deletes the resources of runs.
 type Proof struct {
 	clients.Clients
 	security *network.SecurityGroups
 	account  subject
-	lag      time.Duration // how long AWS may not find a new resource
+	lag      time.Duration // the time for which AWS may not find a new resource
 }
 
-// A subject is the provider whose assumptions are tried.
+// A subject is the provider whose assumptions are tested.
 type subject interface {
 	Capabilities(class lb.Class) lb.Capabilities
 	// LoadBalancer returns the load balancer of a key, or nil.
 	LoadBalancer(ctx context.Context, key lb.Key) (*elb.LoadBalancer, error)
 }
 
-// New returns the proof of a provider.
+// New returns a Proof for a provider.
 func New(
 	c clients.Clients, security *network.SecurityGroups, account subject, lag time.Duration,
 ) *Proof {
 	return &Proof{Clients: c, security: security, account: account, lag: lag}
 }
 
-// Try tries what can be tried without requests, and returns what came of each assumption.
+// Try tests the assumptions that need no requests, and returns a finding for each assumption.
 func (p *Proof) Try(ctx context.Context, key lb.Key) []check.Finding {
 	t := &trial{Proof: p, next: 40000}
 	err := t.locate(ctx, key)
 	var out []check.Finding
 	for _, a := range Assumptions {
 		f := check.Unsure(
-			"prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untried[a.ID], "",
+			"prove/assumption/"+a.ID, strings.TrimSuffix(a.Text, "."), "not tried: "+untestable[a.ID], "",
 		)
 		if try := trials[a.ID]; try != nil {
 			switch cut := context.Cause(ctx); {
@@ -145,14 +144,14 @@ func (p *Proof) Try(ctx context.Context, key lb.Key) []check.Finding {
 	return out
 }
 
-// locate finds the load balancer and a listener of it.
+// locate finds the load balancer and one of its listeners.
 func (t *trial) locate(ctx context.Context, key lb.Key) error {
 	there, err := t.account.LoadBalancer(ctx, key)
 	if err != nil {
 		return err
 	}
 	if there == nil {
-		return fmt.Errorf("load balancer %s is not there", key)
+		return fmt.Errorf("load balancer %s does not exist", key)
 	}
 	t.balancer = aws.ToString(there.LoadBalancerArn)
 	out, err := t.ELB.DescribeListeners(ctx, &elbapi.DescribeListenersInput{

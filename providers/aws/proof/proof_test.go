@@ -20,7 +20,7 @@ func TestEachAssumptionHasAFinding(t *testing.T) {
 			a := Assumptions[n]
 			if trials[a.ID] != nil {
 				out[a.ID] = f
-			} else if f.State != check.Unknown || f.Detail != "not tried: "+untried[a.ID] || f.Advice != "" {
+			} else if f.State != check.Unknown || f.Detail != "not tried: "+untestable[a.ID] || f.Advice != "" {
 				t.Errorf("%+v", f)
 			}
 			if f.ID != "prove/assumption/"+a.ID || f.Title+"." != a.Text {
@@ -68,7 +68,7 @@ func TestALoadBalancerIsLocated(t *testing.T) {
 	}{
 		"it is there":              {func(*stand) {}, ""},
 		"it cannot be read":        {func(s *stand) { s.failed = failure }, "api error InternalFailure: no"},
-		"it is not there":          {func(s *stand) { s.there = nil }, "load balancer fairlead/prove/web/internal is not there"},
+		"it is not there":          {func(s *stand) { s.there = nil }, "load balancer fairlead/prove/web/internal does not exist"},
 		"listeners cannot be read": {func(s *stand) { s.refuse["DescribeListeners"] = failure }, "reading listeners: InternalFailure: no"},
 		"it has no listener":       {func(s *stand) { s.listener = nil }, "load balancer fairlead/prove/web/internal has no listener"},
 	} {
@@ -101,7 +101,7 @@ func TestExpressionsMayBeAbsentFromAPartition(t *testing.T) {
 		{"arn:aws-cn" + balancer, answer{refused: true}, check.Unknown},
 		{"arn:aws-cn" + balancer, answer{}, check.Wrong}, // taken, and described otherwise
 	} {
-		if got := expressionsIn(c.balancer, c.got, nil); got.state != c.want {
+		if got := expressionsOutcome(c.balancer, c.got, nil); got.state != c.want {
 			t.Errorf("%s, %+v: %+v, want %v", c.balancer, c.got, got, c.want)
 		}
 	}

@@ -34,7 +34,7 @@ type remnant struct {
 
 // Sweep deletes the resources of the installation, load balancers first. It returns the resources
 // that it found, each with the error of its deletion. AWS may accept a deletion and complete it
-// later: everything is deleted once it finds nothing. The error is that of reads which failed.
+// later: all resources are deleted once Sweep finds none. The error is that of failed reads.
 func (p *Proof) Sweep(ctx context.Context) (found []string, err error) {
 	if !strings.HasPrefix(p.Installation, prove.Prefix) {
 		return nil, nil // the installation is not that of a run
@@ -158,7 +158,7 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 				CertificateArn: c.CertificateArn,
 			})
 			if awserr.Is(err, "ResourceNotFound") {
-				continue // it is gone
+				continue // it was deleted
 			}
 			if err != nil {
 				failed = append(failed, awserr.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+
@@ -186,7 +186,7 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 // the deletion: the rules of a group are deleted with it.
 func (p *Proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	found, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
-		Filters: append(network.InVPC(p.VPC), ec2types.Filter{
+		Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
 			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"},
 		}),
 	})

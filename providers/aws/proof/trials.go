@@ -17,20 +17,20 @@ import (
 
 // This file has the trials of rules and of the limits of an account.
 
-// values tries how many values a condition takes. The guide says three a condition, the quotas five
-// a rule:
+// tryValues tests the number of values that a condition can have. The guide says three a condition,
+// the quotas say five a rule:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
-func (t *trial) values(ctx context.Context) outcome {
+func (t *trial) tryValues(ctx context.Context) outcome {
 	try := func(n int) (answer, error) {
 		var all []string
 		for i := range n {
 			all = append(all, fmt.Sprintf("v%d.prove.invalid", i))
 		}
-		return t.ask(ctx, []string{"condition value", "values in a", "evaluation"}, hosts(all...))
+		return t.tryRule(ctx, []string{"condition value", "values in a", "evaluation"}, hosts(all...))
 	}
 	five, err := try(5)
 	if !five.refused {
-		return asItIs(five, err)
+		return acceptedOutcome(five, err)
 	}
 	three, err := try(account.FewestValues)
 	if err != nil {
@@ -39,9 +39,10 @@ func (t *trial) values(ctx context.Context) outcome {
 	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
 }
 
-// readBack tries whether a rule is described as it was sent. Where it is not, and says the same,
-// nothing is written anew. https://github.com/go-to-k/cdk-real-drift/pull/330
-func (t *trial) readBack(ctx context.Context) outcome {
+// tryReadBack tests whether AWS describes a rule as it was sent. If it describes the same
+// conditions differently, the rule is not written again.
+// https://github.com/go-to-k/cdk-real-drift/pull/330
+func (t *trial) tryReadBack(ctx context.Context) outcome {
 	asked := []elb.RuleCondition{
 		hosts("z.Prove.invalid", "a.prove.invalid"),
 		{Field: aws.String("http-header"),
@@ -52,9 +53,9 @@ func (t *trial) readBack(ctx context.Context) outcome {
 			Values: []string{"2001:db8::/32", "192.0.2.1/32"},
 		}},
 	}
-	got, err := t.ask(ctx, nil, asked...)
-	out := asItIs(got, err)
-	switch sent := written(convert.FromConditions(asked)); {
+	got, err := t.tryRule(ctx, nil, asked...)
+	out := acceptedOutcome(got, err)
+	switch sent := formatConditions(convert.FromConditions(asked)); {
 	case out.state != check.OK:
 	case got.as == sent:
 		out.detail = "described as it was sent"
@@ -64,47 +65,48 @@ func (t *trial) readBack(ctx context.Context) outcome {
 	return out
 }
 
-// wildcards tries whether a rule takes as many wildcards as AWS says.
+// tryWildcards tests whether a rule can have as many wildcards as AWS documents.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
-func (t *trial) wildcards(ctx context.Context) outcome {
+func (t *trial) tryWildcards(ctx context.Context) outcome {
 	most := t.account.Capabilities(lb.Class{}).WildcardsPerRule
-	out := asItIs(t.ask(ctx, []string{"wildcard"}, paths("/"+strings.Repeat("*a/", most))))
+	path := "/" + strings.Repeat("*a/", most)
+	out := acceptedOutcome(t.tryRule(ctx, []string{"wildcard"}, paths(path)))
 	out.detail = fmt.Sprintf("a rule with %d wildcards: %s", most, out.detail)
 	return out
 }
 
-// expressions tries whether regular expressions are understood: not every partition has them, and
-// rules are said without them there.
-func (t *trial) expressions(ctx context.Context) outcome {
-	got, err := t.ask(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
+// tryExpressions tests whether regular expressions are supported: not every partition has them, and
+// rules have none there.
+func (t *trial) tryExpressions(ctx context.Context) outcome {
+	got, err := t.tryRule(ctx, []string{"regex", "regular expression"}, elb.RuleCondition{
 		Field:             aws.String("path-pattern"),
 		PathPatternConfig: &elb.PathPatternConditionConfig{RegexValues: []string{"^/prove/[0-9]+$"}},
 	})
-	return expressionsIn(t.balancer, got, err)
+	return expressionsOutcome(t.balancer, got, err)
 }
 
-// expressionsIn is the outcome in the partition of a load balancer. One other than that of the
-// documentation may have none, which is no fault.
-func expressionsIn(balancer string, got answer, err error) outcome {
+// expressionsOutcome returns the outcome in the partition of a load balancer. Partitions other than
+// that of the documentation may lack regular expressions.
+func expressionsOutcome(balancer string, got answer, err error) outcome {
 	if got.refused && !account.Commercial(balancer) {
-		return outcome{check.Unknown, "absent in this partition, so rules are said without them, which " +
+		return outcome{check.Unknown, "absent in this partition, so rules have none, which " +
 			"takes more of them: " + got.detail}
 	}
-	return asItIs(got, err)
+	return acceptedOutcome(got, err)
 }
 
-// source tries the address that parking rules have, and, to tell, the one that AWS documents as
-// forbidden.
+// trySourceAddress tests the source address of parking rules. It also reports the answer for the
+// address that AWS documents as forbidden.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html
-func (t *trial) source(ctx context.Context) outcome {
+func (t *trial) trySourceAddress(ctx context.Context) outcome {
 	try := func(cidr string) (answer, error) {
-		return t.ask(ctx, []string{"source-ip", "source ip", "sourceip"}, hosts("warm.invalid"),
+		return t.tryRule(ctx, []string{"source-ip", "source ip", "sourceip"}, hosts("warm.invalid"),
 			elb.RuleCondition{
 				Field:          aws.String("source-ip"),
 				SourceIpConfig: &elb.SourceIpConditionConfig{Values: []string{cidr}},
 			})
 	}
-	out := asItIs(try("192.0.2.1/32"))
+	out := acceptedOutcome(try("192.0.2.1/32"))
 	const forbidden = "255.255.255.255/32"
 	other, err := try(forbidden)
 	if err != nil {

@@ -116,7 +116,7 @@ func TestSourceOfParking(t *testing.T) {
 			s.shown, s.others = 2*time.Second, []elb.Rule{{RuleArn: aws.String("arn:other")}}
 		}, "ok: taken" + documented + "taken"},
 		{"it is found at the end", func(s *stand) { s.shown = lag }, "ok: taken" + documented + "taken"},
-		{"it is not found", func(s *stand) { s.shown = time.Hour }, "wrong: said to be made, and not found for 5s" + documented + "said to be made, and not found for 5s"},
+		{"it is not found", func(s *stand) { s.shown = time.Hour }, "wrong: created, and not found for 5s" + documented + "created, and not found for 5s"},
 		{"it cannot be read", refused("DescribeRules"), "unknown: not known: InternalFailure: no" + documented + "not known: InternalFailure: no"},
 		{"the answer has none", func(s *stand) {
 			s.created = func(out *elbapi.CreateRuleOutput) { out.Rules = nil; clear(s.rules) }
@@ -155,7 +155,7 @@ func TestLimitsAndExpressions(t *testing.T) {
 		{"absent in the partition", func(s *stand) {
 			refusing("", "Validation", "'^/prove/[0-9]+$' is not valid")(s)
 			s.balancer = strings.Replace(balancerARN, "aws", "aws-cn", 1)
-		}, "unknown: absent in this partition, so rules are said without them, which takes more of them: refused: Validation: '^/prove/[0-9]+$' is not valid"},
+		}, "unknown: absent in this partition, so rules have none, which takes more of them: refused: Validation: '^/prove/[0-9]+$' is not valid"},
 		{"not known", refusing("", "InternalFailure", "no"), unknown},
 	})
 }
@@ -278,7 +278,7 @@ func TestThingsAreMadeAgain(t *testing.T) {
 		{"as documented", with(), "ok: " + group + there + rule + inUse},
 		{"a group is refused", with(again("", awscalls.Refused("DuplicateTargetGroupName", "no"))), "ok: " + group + "AWS refuses it by the code that says so: DuplicateTargetGroupName: no" + rule + inUse},
 		{"a group is refused otherwise", with(again("", failure)), unknown[:9] + group + "not known: InternalFailure: no" + rule + inUse},
-		{"a group is not answered", with(again("", nil)), unknown[:9] + group + "not known: CreateTargetGroup is answered, and without a target group" + rule + inUse},
+		{"a group is not answered", with(again("", nil)), unknown[:9] + group + "not known: AWS answered CreateTargetGroup without a target group" + rule + inUse},
 		{"a second group is made", with(again("arn:second", nil)), "wrong: " + group + "AWS answers with arn:second, and arn:targetgroup is there" + rule + inUse},
 		{"no group is there", with(func(s *stand) { s.groups = nil }), unknown[:9] + group + "not known: none is there" + rule + inUse},
 		{"groups cannot be read", with(refused("DescribeTargetGroups")), unknown[:9] + group + "not known: InternalFailure: no" + rule + inUse},

@@ -105,7 +105,7 @@ func TestWebACLsAreAttached(t *testing.T) {
 			found, why := w.LookUp(t.Context(), []string{acl})
 			awscalls.Expect(t, "left out", []bool{found[acl] == "", why != nil}, []bool{c.left, c.left})
 			if c.want == lb.NoWebACL {
-				awscalls.Expect(t, "left out as one", w.refused.why(lb.NoWebACL), nil)
+				awscalls.Expect(t, "left out as one", w.refused.reason(lb.NoWebACL), nil)
 			}
 		})
 	}
@@ -130,9 +130,9 @@ func TestHowLongAWebACLIsLeftOut(t *testing.T) {
 		w.refused.add(acl, denied)
 		w.refused.add("arn:webacl/other", denied)
 		time.Sleep(refusedFor - 1)
-		awscalls.Expect(t, "before", w.refused.why(acl), denied)
+		awscalls.Expect(t, "before", w.refused.reason(acl), denied)
 		time.Sleep(time.Nanosecond)
-		awscalls.Expect(t, "after", w.refused.why(acl), nil)
+		awscalls.Expect(t, "after", w.refused.reason(acl), nil)
 		awscalls.Expect(t, "kept", len(w.refused.all), 1)
 	})
 }

@@ -15,29 +15,29 @@ import (
 	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
-// This file gives load balancers the protection of AWS Shield Advanced. A tag says that Fairlead
-// gave it, and so does the name of the protection: a protection of others stays.
+// This file adds the protection of AWS Shield Advanced to load balancers. A tag and the name of the
+// protection show that Fairlead added it. Fairlead keeps the protections of others.
 
-// How long the state of the subscription is kept: where there is one, and where there is none.
+// The times for which the state of the subscription is used: if there is one, and if there is none.
 const (
 	subscriptionLife  = 2 * time.Hour
 	subscriptionPause = time.Minute
 )
 
-// Shields gives load balancers the protection of Shield Advanced.
+// Shields adds the protection of Shield Advanced to load balancers, and removes it.
 type Shields struct {
 	resource.API
 	shields      *shield.Client
 	subscription cache.Value[shieldtypes.SubscriptionState]
 }
 
-// NewShields returns Shields that have read nothing.
+// NewShields returns Shields without state.
 func NewShields(api resource.API, client *shield.Client) *Shields {
 	return &Shields{API: api, shields: client}
 }
 
-// Unavailable returns why load balancers cannot be protected, or "". That the subscription cannot
-// be read is a reason, too: no other setting waits for it.
+// Unavailable returns the reason why load balancers cannot be protected, or "". An error of reading
+// the subscription is a reason, too: no other setting waits for it.
 func (s *Shields) Unavailable(ctx context.Context) string {
 	read := func() (shieldtypes.SubscriptionState, error) {
 		out, err := s.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{})
@@ -46,9 +46,9 @@ func (s *Shields) Unavailable(ctx context.Context) string {
 		}
 		return out.SubscriptionState, nil
 	}
-	state, err := s.subscription.Since(time.Now().Add(-subscriptionLife), read)
+	state, err := s.subscription.ReadSince(time.Now().Add(-subscriptionLife), read)
 	if err == nil && state != shieldtypes.SubscriptionStateActive {
-		state, err = s.subscription.Since(time.Now().Add(-subscriptionPause), read)
+		state, err = s.subscription.ReadSince(time.Now().Add(-subscriptionPause), read)
 	}
 	switch {
 	case err != nil:
@@ -59,7 +59,7 @@ func (s *Shields) Unavailable(ctx context.Context) string {
 	return ""
 }
 
-// Set gives a load balancer a protection, or removes ours.
+// Set adds a protection to a load balancer, or removes ours.
 func (s *Shields) Set(ctx context.Context, seen *lb.Observed, want string) error {
 	arn := seen.Handle
 	if want != lb.ShieldOn {
@@ -68,7 +68,7 @@ func (s *Shields) Set(ctx context.Context, seen *lb.Observed, want string) error
 		}
 	} else if _, err := s.shields.CreateProtection(ctx, &shield.CreateProtectionInput{
 		Name: aws.String(s.nameOf(seen.Key)), ResourceArn: aws.String(arn),
-		// The role may delete protections only where they have the tag of the installation.
+		// The role can delete only protections with the tag of the installation.
 		Tags: []shieldtypes.Tag{{Key: aws.String(resource.TagInstallation),
 			Value: aws.String(s.Installation)}},
 	}); err != nil && !awserr.Is(err, "ResourceAlreadyExists") {
@@ -110,9 +110,8 @@ func (s *Shields) attached(ctx context.Context, arn string) (*shieldtypes.Protec
 	return out.Protection, nil
 }
 
-// Observe reads whether a load balancer has a protection: what the tag says, or, with a deep look,
-// what Shield says. A protection of others is enough where there is to be one, and is left alone
-// where there is to be none.
+// Observe reads whether a load balancer has a protection: from the tag, or, with a deep look, from
+// Shield. A protection of others counts if one is wanted, and stays if none is wanted.
 func (s *Shields) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
 	if l.Balancer == nil {
 		return nil

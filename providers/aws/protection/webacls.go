@@ -23,21 +23,20 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file attaches web ACLs of AWS WAF to load balancers. A tag says which web ACL Fairlead
-// attached: without it AWS WAF is not asked, and a web ACL of others stays.
+// This file attaches web ACLs of AWS WAF to load balancers. A tag names the web ACL that Fairlead
+// attached. Without it Fairlead does not call AWS WAF, and a web ACL of others stays.
 //
-// Routes wait for their web ACL, also those of Ingresses that ask for none. So a web ACL that the
-// role may not attach, or that AWS refuses to attach, is left out for a while, and a diagnostic
-// says so.
+// All routes of a load balancer wait for its web ACL. So a web ACL that the role cannot attach, or
+// that AWS refuses to attach, is left out for a while, and a diagnostic reports it.
 
-// How long the list of web ACLs is used for a name that is in it, and for one that is missing: that
-// web ACL may have been created since.
+// The times for which the list of web ACLs is used: for a name in the list, and for a missing name,
+// whose web ACL may have been created since.
 const (
 	webACLLife  = time.Hour
 	webACLPause = time.Minute
 )
 
-// WebACLs attaches web ACLs.
+// WebACLs attaches web ACLs to load balancers.
 type WebACLs struct {
 	resource.API
 	waf      *wafv2.Client
@@ -53,18 +52,18 @@ func NewWebACLs(api resource.API, client *wafv2.Client, released rerouted) *WebA
 	return &WebACLs{API: api, waf: client, releases: released}
 }
 
-// rerouted reports whether rules of a load balancer changed a moment ago, so that it may still
-// serve the old ones.
+// rerouted reports whether rules of a load balancer changed a moment ago, so that the old ones may
+// still answer requests.
 type rerouted interface{ ReroutedLately(arn string) bool }
 
-// LookUp returns the ARNs of the web ACLs that are asked for. An ARN is not looked up. The error
-// says why some are left out: they cannot be listed, so that only those of the last list are known,
-// or AWS refused to attach them. The Ingresses that ask for these get a diagnostic, and no other
-// route waits for them.
+// LookUp returns the ARNs of web ACLs that are given by name or ARN. The error has the reason why
+// some are left out: the web ACLs cannot be listed, so that only the last list is known, or AWS
+// refused to attach them. The Ingresses that ask for these get a diagnostic, and no other route
+// waits for them.
 func (w *WebACLs) LookUp(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := w.findNamed(ctx, asked)
 	for name, arn := range out {
-		if denied := w.refused.why(arn); denied != nil {
+		if denied := w.refused.reason(arn); denied != nil {
 			delete(out, name)
 			why = denied
 		}
@@ -72,8 +71,7 @@ func (w *WebACLs) LookUp(ctx context.Context, asked []string) (map[string]string
 	return out, why
 }
 
-// findNamed returns the ARNs of web ACLs, as far as they are known. The error says why others are
-// not known.
+// findNamed returns the known ARNs of web ACLs. The error has the reason why others are not known.
 func (w *WebACLs) findNamed(ctx context.Context, asked []string) (map[string]string, error) {
 	out, why := map[string]string{}, error(nil)
 	for _, name := range asked {
@@ -82,9 +80,9 @@ func (w *WebACLs) findNamed(ctx context.Context, asked []string) (map[string]str
 			continue
 		}
 		read := func() (map[string]string, error) { return w.list(ctx) }
-		named, err := w.arns.Since(time.Now().Add(-webACLLife), read)
+		named, err := w.arns.ReadSince(time.Now().Add(-webACLLife), read)
 		if err == nil && named[name] == "" {
-			named, err = w.arns.Since(time.Now().Add(-webACLPause), read)
+			named, err = w.arns.ReadSince(time.Now().Add(-webACLPause), read)
 		}
 		if err != nil {
 			named, why = w.arns.Last(), err
@@ -102,8 +100,8 @@ func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
 	in := &wafv2.ListWebACLsInput{Scope: waf.ScopeRegional, Limit: aws.Int32(100)}
 	for {
 		page, err := w.waf.ListWebACLs(ctx, in)
-		if missing(err) {
-			return named, nil // AWS WAF does not exist here, and so no web ACL does
+		if isServiceMissing(err) {
+			return named, nil // without AWS WAF there are no web ACLs
 		}
 		if err != nil {
 			return nil, awserr.Explain("listing web ACLs", err)
@@ -118,9 +116,9 @@ func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// missing reports whether an error says that the service does not exist: its endpoint has no
-// address, as in partitions that lack it, or the account is not signed up for it.
-func missing(err error) bool {
+// isServiceMissing reports whether the service does not exist: its endpoint has no address, as in
+// partitions that lack it, or the account is not signed up for it.
+func isServiceMissing(err error) bool {
 	var unknown *net.DNSError
 	return errors.As(err, &unknown) && unknown.IsNotFound ||
 		awserr.Is(err, "OptInRequired", "UnknownEndpoint")
@@ -133,15 +131,15 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 	switch {
 	case !(lb.Protection{WebACL: want}).Guarded() && w.releases.ReroutedLately(arn):
 		return fmt.Errorf(
-			"rules of %s that ask for a web ACL went a moment ago: %w", arn, providers.ErrPending,
+			"rules of %s that ask for a web ACL were deleted a moment ago: %w", arn, providers.ErrPending,
 		)
 	case want == "":
 		return w.detach(ctx, arn)
 	case want == lb.Unsettled:
 		return fmt.Errorf(
-			"guarding %s: the web ACL that is asked for is not there: %w", arn, providers.ErrRejected,
+			"guarding %s: the web ACL that is asked for does not exist: %w", arn, providers.ErrRejected,
 		)
-	case w.unready.Early(arn):
+	case w.unready.TooEarly(arn):
 		return fmt.Errorf("AWS WAF did not know %s a moment ago: %w", arn, providers.ErrPending)
 	case want == lb.NoWebACL:
 		err = w.disassociate(ctx, arn)
@@ -150,18 +148,19 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 			ResourceArn: aws.String(arn), WebACLArn: aws.String(want),
 		})
 	}
-	// its answer for load balancers that were created a moment ago
+	// AWS WAF's answer for load balancers that were created a moment ago
 	if awserr.Is(err, "WAFUnavailableEntity") {
 		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
 	}
 	if err != nil {
-		// The web ACL may exist, and the load balancer not be known yet.
+		// The web ACL may exist, and AWS WAF may not know the load balancer yet.
 		unfound := awserr.Is(err, "WAFNonexistentItem")
 		err = awserr.Explain(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
 		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
 		if lasts && want != lb.NoWebACL {
 			w.refused.add(want, err)
-			err = fmt.Errorf("%s; what asks for it is left out: %w", err.Error(), providers.ErrPending)
+			err = fmt.Errorf("%s; routes that ask for it are left out: %w", err.Error(),
+				providers.ErrPending)
 		}
 		return err
 	}
@@ -208,8 +207,8 @@ func (w *WebACLs) attached(ctx context.Context, arn string) (string, error) {
 	return aws.ToString(out.WebACL.ARN), nil
 }
 
-// Observe reads the web ACL that was attached to a load balancer: what the tag says, or, with a
-// deep look, which one is attached.
+// Observe reads the web ACL of a load balancer: the one in the tag, or, with a deep look, the one
+// that is attached.
 func (w *WebACLs) Observe(ctx context.Context, l *look.Look, _ map[string]map[string]string) error {
 	if l.Balancer == nil {
 		return nil
@@ -234,7 +233,7 @@ const (
 	unreadyWaitMax = 45 * time.Second
 )
 
-// refusedFor is how long a refused web ACL is not tried again.
+// refusedFor is the time after which a refused web ACL is tried again.
 const refusedFor = 10 * time.Minute
 
 // refusedWebACLs holds the web ACLs that AWS refused to attach, by ARN.
@@ -243,7 +242,7 @@ type refusedWebACLs struct {
 	all map[string]refusedWebACL
 }
 
-// A refusedWebACL is why AWS refused to attach a web ACL, and when.
+// A refusedWebACL has the error with which AWS refused to attach a web ACL, and the time.
 type refusedWebACL struct {
 	why error
 	at  time.Time
@@ -259,8 +258,8 @@ func (r *refusedWebACLs) add(arn string, why error) {
 	r.all[arn] = refusedWebACL{why, time.Now()}
 }
 
-// why returns why AWS refused to attach a web ACL, or nil where it has to be tried.
-func (r *refusedWebACLs) why(arn string) error {
+// reason returns the error with which AWS refused to attach a web ACL, or nil if it can be tried.
+func (r *refusedWebACLs) reason(arn string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if time.Since(r.all[arn].at) >= refusedFor {

@@ -24,7 +24,7 @@ func TestAServiceThatIsMissing(t *testing.T) {
 		"no permission":           {&smithy.GenericAPIError{Code: "AccessDeniedException"}, false},
 		"anything else":           {errors.New("connection reset"), false},
 	} {
-		if got := missing(c.err); got != c.want {
+		if got := isServiceMissing(c.err); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
@@ -36,7 +36,7 @@ func TestALoadBalancerThatIsGoneHasNoWebACLToWaitFor(t *testing.T) {
 		w.unready.Wait(arn, time.Minute, time.Minute)
 	}
 	w.Forget("key", "arn:one")
-	if w.unready.Early("arn:one") || !w.unready.Early("arn:other") || w.unready.Len() != 1 {
+	if w.unready.TooEarly("arn:one") || !w.unready.TooEarly("arn:other") || w.unready.Len() != 1 {
 		t.Errorf("of two load balancers, one of them deleted, %d are remembered", w.unready.Len())
 	}
 }

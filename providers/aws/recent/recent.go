@@ -107,11 +107,11 @@ func (r *Resources) recordCall(
 		switch {
 		case !known:
 		case r.knew(began, kind, in.Parameters):
-			err = awserr.TooSoon(err)
+			err = awserr.MarkTooSoon(err)
 			r.wait(operation, kind, in.Parameters, err)
 		// Not Describe, Delete or Deregister.
 		case !strings.HasPrefix(operation, "D") && r.forgetMissing(idsOf(kind, in.Parameters)):
-			err = awserr.TooSoon(err)
+			err = awserr.MarkTooSoon(err)
 		}
 	case strings.HasPrefix(operation, "Delete"):
 		r.remove(textsIn(reflect.ValueOf(in.Parameters)))

@@ -1,4 +1,4 @@
-// Package releases decides when resources can be deleted that load balancers no longer use.
+// Package releases decides when unused resources of load balancers can be deleted.
 package releases
 
 import (
@@ -15,9 +15,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file decides when a resource that load balancers no longer use can be deleted: AWS
-// counts it as in use for a while. A deletion that comes too early returns ErrPending without a
-// call.
+// This file decides when an unused resource can be deleted: for AWS it stays in use for a while. A
+// deletion that comes too early returns ErrPending without a call.
 
 // The wait after a load balancer was deleted, short because it serves no request, and the wait
 // after AWS refused a deletion. After a change of rules the wait is the settle time: AWS may
@@ -27,15 +26,15 @@ const (
 	afterRefusal  = 5 * time.Second
 )
 
-// Releases holds what steps stopped using, and when that can be deleted. Its parts have locks
-// of their own.
+// Releases holds the resources that steps stopped using, and the times when they can be deleted.
+// Its parts have locks of their own.
 type Releases struct {
-	settle time.Duration // how long AWS takes at most to deploy rules
+	settle time.Duration // the longest time that AWS takes to deploy rules
 
 	gates retry.Gates // of target groups, certificates, security groups and listeners, by handle
-	// of what was released before this process started, by load balancer and kind
+	// of resources that were released before this process started, by load balancer and kind
 	inherited retry.Gates
-	// load balancers whose rules changed, and that may still serve the old ones
+	// load balancers whose rules changed; the old ones may still answer requests
 	rerouted retry.Backoff
 }
 
@@ -56,9 +55,9 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 	}
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
-	still := uses(after)
-	together := map[string]*retry.Gate{} // AWS releases things of a kind at the same time
-	for id, n := range uses(seen) {
+	still := countUses(after)
+	together := map[string]*retry.Gate{} // AWS releases resources of a kind at the same time
+	for id, n := range countUses(seen) {
 		if still[id] == n && !whole { // a deleted load balancer ends the waits for its rules, too
 			continue
 		}
@@ -74,15 +73,15 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 			r.rerouted.Wait(seen.Handle, r.settle, r.settle)
 		}
 		r.keepRedirectPorts(seen, after)
-	case plan.CreateRule: // it may take requests that a later rule redirected
+	case plan.CreateRule: // it may match requests that a later rule redirected
 		r.keepRedirectPorts(seen, after)
-	default: // takes no request away
+	default: // no rule loses requests
 	}
 }
 
-// ReroutedLately reports whether rules of a load balancer changed a moment ago, so that it may
-// still serve the old ones.
-func (r *Releases) ReroutedLately(arn string) bool { return r.rerouted.Early(arn) }
+// ReroutedLately reports whether rules of a load balancer changed a moment ago, so that the old
+// ones may still answer requests.
+func (r *Releases) ReroutedLately(arn string) bool { return r.rerouted.TooEarly(arn) }
 
 // Forget forgets a load balancer that was deleted.
 func (r *Releases) Forget(_ lb.Key, arn string) { r.rerouted.Forget(arn) }
@@ -112,13 +111,13 @@ func kindOf(handle string) string {
 	return kind
 }
 
-// DeleteUnused deletes a resource, unless it is too early or AWS says that it is in use. What
-// another process released counts as released now, if a load balancer exists that may still
-// send requests there; all things of a kind at the same time.
+// DeleteUnused deletes a resource, unless it is too early or AWS answers that it is in use. If
+// another process released the resource, and a load balancer exists that may still send requests
+// there, it counts as released now, together with all resources of its kind.
 func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id string,
 	remove func() error) error {
-	g := r.gates.At(id, func() *retry.Gate {
-		return r.inherited.At(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
+	g := r.gates.Get(id, func() *retry.Gate {
+		return r.inherited.Get(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
 			if seen.Exists {
 				return retry.NewGate(r.settle, afterRefusal, r.settle)
 			}
@@ -131,14 +130,14 @@ func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id strin
 // DeleteListener deletes a listener, unless clients may still be redirected to its port: rules
 // take a while to be deployed, and security groups close a port at once.
 func (r *Releases) DeleteListener(ctx context.Context, handle string, remove func() error) error {
-	g := r.gates.At(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, r.settle) })
+	g := r.gates.Get(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, r.settle) })
 	return r.throughGate(ctx, handle, g, remove)
 }
 
 // throughGate deletes a resource if its gate lets the call through.
 func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate,
 	remove func() error) error {
-	err := g.Through(ctx, func(err error) bool {
+	err := g.Do(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) ||
 			awserr.Is(err, "ResourceInUse", "DependencyViolation")
 	}, remove)
@@ -151,8 +150,8 @@ func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate,
 	return err
 }
 
-// uses counts how often listeners and rules name each target group and certificate, by handle.
-func uses(o *lb.Observed) map[string]int {
+// countUses counts how often listeners and rules name each target group and certificate, by handle.
+func countUses(o *lb.Observed) map[string]int {
 	out := map[string]int{}
 	for _, g := range o.TargetGroups {
 		out[g.Handle] = 0

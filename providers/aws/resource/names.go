@@ -10,20 +10,20 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file has the names of resources. A name is the same each time, so that a resource is found
-// again whose creation had no answer.
+// This file has the names of resources. The name of a resource is always the same, so that it is
+// found if its creation had no answer.
 
-// An Owner is an installation. It gives names and tags to its resources.
+// An Owner is an installation. It determines the names and tags of its resources.
 type Owner struct{ Installation string }
 
-// NamePrefix begins all names of ours.
+// NamePrefix begins the names of our load balancers, target groups and security groups.
 const NamePrefix = "fl-"
 
 // nameLength is the longest name of a load balancer or a target group.
 const nameLength = 32
 
-// LoadBalancerName returns the name of the load balancer of a key: the one that its Ingresses ask
-// for, or a derived one.
+// LoadBalancerName returns the name of the load balancer of a key: the one in its Ingresses, or a
+// derived one.
 func (o Owner) LoadBalancerName(key lb.Key) string {
 	return cmp.Or(key.Name(), o.DerivedName(key))
 }
@@ -38,7 +38,7 @@ func (o Owner) TargetGroupName(key lb.Key, id lb.GroupID) string {
 	return Name(string(id), o.Installation, string(key), string(id))
 }
 
-// Name returns a readable name, which a hash of its parts makes unique.
+// Name returns a readable name with a hash of its parts, which makes it unique.
 func Name(text string, of ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(of, "\x00")))
 	hash := strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:12]

@@ -17,7 +17,8 @@ import (
 	"fairlead.dev/fairlead/providers/aws/awserr"
 )
 
-// This file reads and writes the tags by which Fairlead knows its resources and their settings.
+// This file reads and writes the tags that identify Fairlead's resources and describe their
+// settings.
 
 // The tags of resources.
 const (
@@ -40,13 +41,13 @@ func (o Owner) Owned(key lb.Key, more map[string]string) map[string]string {
 		out = map[string]string{}
 	}
 	out[TagInstallation] = o.Installation
-	for i, part := range partsOf(string(key)) {
+	for i, part := range splitKey(string(key)) {
 		out[keyTag(i)] = part
 	}
 	return out
 }
 
-// A key is as long as the names in it. Where one tag has no room for it, it goes on in further tags
+// A key can be longer than the value of a tag. Then it continues in further tags
 // (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a value
 // has 256 characters).
 const longestValue = 256
@@ -59,8 +60,8 @@ func keyTag(part int) string {
 	return tagKey + "." + strconv.Itoa(part+1)
 }
 
-// partsOf returns the parts of a key that fit into tags.
-func partsOf(key string) []string {
+// splitKey splits a key into parts that fit into tags.
+func splitKey(key string) []string {
 	var out []string
 	for len(key) > longestValue {
 		out, key = append(out, key[:longestValue]), key[longestValue:]
@@ -68,7 +69,7 @@ func partsOf(key string) []string {
 	return append(out, key)
 }
 
-// KeyIn returns the key in tags; "" where they have none.
+// KeyIn returns the key in tags; "" if they have none.
 func KeyIn(tags map[string]string) lb.Key {
 	var key strings.Builder
 	for i := 0; tags[keyTag(i)] != ""; i++ {
@@ -77,7 +78,7 @@ func KeyIn(tags map[string]string) lb.Key {
 	return lb.Key(key.String())
 }
 
-// Owns reports whether tags are those of a resource that belongs to a load balancer.
+// Owns reports whether tags are those of a resource of a load balancer.
 func (o Owner) Owns(key lb.Key, tags map[string]string) bool {
 	return tags[TagInstallation] == o.Installation && KeyIn(tags) == key
 }
@@ -98,12 +99,12 @@ type API struct {
 	Tagging *resourcegroupstaggingapi.Client
 }
 
-// Find lists the resources with some tags by ARN, with all of their tags; an empty value stands for
-// any. It uses the index of tags, which may lack new resources and have deleted ones.
+// Find returns all tags of the resources that have some tags, by ARN; an empty value matches any.
+// It uses the index of tags, which may lack new resources and have deleted ones.
 func (r API) Find(ctx context.Context, tags map[string]string,
 	types ...string) (map[string]map[string]string, error) {
-	// A page has as many tags as AWS allows. A page could have a number of resources instead; AWS does
-	// not document requests with both.
+	// A page has as many tags as AWS permits. AWS does not document requests that also limit the
+	// number of resources.
 	in := &resourcegroupstaggingapi.GetResourcesInput{
 		ResourceTypeFilters: types, TagsPerPage: aws.Int32(500),
 	}
@@ -132,7 +133,7 @@ func (r API) Find(ctx context.Context, tags map[string]string,
 	return out, nil
 }
 
-// TagBatch is how many resources a call can describe the tags of.
+// TagBatch is the largest number of resources in a call that describes tags.
 const TagBatch = 20
 
 // TagsOf reads the tags of resources of Elastic Load Balancing.
@@ -162,10 +163,10 @@ func (r API) Tag(ctx context.Context, arn string, tags map[string]string) error 
 	return awserr.Explain("tagging "+arn, err)
 }
 
-// Retag gives a resource the tags that it has after its settings were written, among them the
-// digest, and removes those that it is not to have any more.
+// Retag adds the tags of a resource after its settings were written, with the digest, and removes
+// surplus tags.
 func (r API) Retag(ctx context.Context, arn string, before, after map[string]string) error {
-	if gone := Surplus(before, after); len(gone) > 0 {
+	if gone := SurplusTags(before, after); len(gone) > 0 {
 		if err := r.Untag(ctx, arn, gone); err != nil {
 			return err
 		}
@@ -173,8 +174,8 @@ func (r API) Retag(ctx context.Context, arn string, before, after map[string]str
 	return r.Tag(ctx, arn, after)
 }
 
-// Unsigned returns the tags of a resource before its settings are written: all except the digest.
-func Unsigned(tags map[string]string) map[string]string {
+// WithoutDigest returns all tags except the digest, which is written after the settings.
+func WithoutDigest(tags map[string]string) map[string]string {
 	out := maps.Clone(tags)
 	delete(out, TagDigest)
 	return out

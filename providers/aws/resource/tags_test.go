@@ -52,7 +52,7 @@ func TestTagsAreInOrder(t *testing.T) {
 		t.Errorf("tags %v", got)
 	}
 	signed := map[string]string{"a": "1", TagDigest: "2"}
-	if got := Unsigned(signed); len(got) != 1 || len(signed) != 2 {
+	if got := WithoutDigest(signed); len(got) != 1 || len(signed) != 2 {
 		t.Errorf("without the digest, %v are %v", signed, got)
 	}
 }
@@ -93,7 +93,7 @@ func TestTagsOfAClassAreMarked(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{"team": "web", "cost centre": "42"}, WrittenTags(tags)); diff != "" {
 		t.Errorf("tags of the class (-want +got):\n%s", diff)
 	}
-	if got := Surplus(tags, map[string]string{"team": "api"}); !slices.Equal(got, []string{"cost centre", TagDigest, TagWrittenList + "-tags"}) {
+	if got := SurplusTags(tags, map[string]string{"team": "api"}); !slices.Equal(got, []string{"cost centre", TagDigest, TagWrittenList + "-tags"}) {
 		t.Errorf("what goes is %v", got)
 	}
 	none := map[string]string{}

@@ -13,37 +13,37 @@ import (
 )
 
 // This file handles resources that have a name of this installation and lack its tags. A person or
-// another program may have removed the tags. Fairlead leaves such a resource alone: the role of
-// docs/iam-policy.json may change only resources with the tag of the installation, and may not add
+// another program may have removed the tags. Fairlead does not change such a resource: the role of
+// docs/iam-policy.json can change only resources with the tag of the installation, and cannot add
 // that tag to an existing resource (aws:ResourceTag,
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/load-balancer-authentication-access-control.html).
-// Putting the tags back confirms that the resource is ours, and Fairlead keeps it as it is.
+// A person who restores the tags confirms that the resource is ours, and Fairlead uses it again.
 
 // ExplainUntagged returns the error for a resource without our tags: it belongs to another
-// installation, or it says with which command the tags are put back.
+// installation, or its tags can be restored with the command in the error.
 func ExplainUntagged(what, arn string, tags, ours map[string]string) error {
 	if tags[TagInstallation] != "" {
-		return fmt.Errorf("%s is somebody else's: %w", what, providers.ErrRejected)
+		return fmt.Errorf("%s belongs to another installation: %w", what, providers.ErrRejected)
 	}
-	return fmt.Errorf("%s has the name that this installation gives, and not its tags: it is "+
-		"somebody else's, or has lost them. "+
-		"If it is this installation's, put them back, and it is kept as it stands: %s: %w", what,
+	return fmt.Errorf("%s has a name of this installation, and lacks its tags: it is not this "+
+		"installation's, or its tags were removed. "+
+		"If it is this installation's, restore the tags, and it stays in use: %s: %w", what,
 		addTags(arn, ours), providers.ErrRejected)
 }
 
-// ExplainDenied adds to a refusal, about a resource inside a load balancer of ours, that the
-// resource has lost its tags.
+// ExplainDenied adds to a denial that the resource, which is part of our load balancer, has lost
+// its tags.
 func ExplainDenied(err error, what, arn string, tags, ours map[string]string) error {
 	if !errors.Is(err, providers.ErrDenied) || tags[TagInstallation] != "" {
 		return err
 	}
-	return fmt.Errorf("%s has lost its tags, without which it may not be changed; put them "+
+	return fmt.Errorf("%s has lost its tags, without which it cannot be changed; put them "+
 		"back: %s: %w",
 		what, addTags(arn, ours), err)
 }
 
-// ExplainDeniedRules adds to a refusal about rules which of them have lost their tags. The tags of
-// rules are read only here.
+// ExplainDeniedRules adds to a denial the rules that have lost their tags. Only this function reads
+// the tags of rules.
 func (r API) ExplainDeniedRules(ctx context.Context, key lb.Key, err error, arns ...string) error {
 	if !errors.Is(err, providers.ErrDenied) {
 		return err

@@ -11,21 +11,22 @@ import (
 	"strings"
 )
 
-// This file keeps two lists in tags: which settings of a resource were written, and which of its
-// tags are those of its class. A value has room for few characters, and not for each character, so
-// a long list of settings needs several tags, and names are quoted. A resource has room for few
-// tags, too, so one tag has short marks of the tags of a class.
+// This file keeps two lists in tags: the written settings of a resource, and its tags that come
+// from its class. The value of a tag has a limited length and a limited set of characters, so a
+// long list of settings needs several tags, and names are quoted. The number of tags is limited,
+// too, so one tag has short marks of all tags of a class.
 
-// TagWrittenList is the first tag of the list of settings; it goes on in those with a number.
+// TagWrittenList is the first tag of the list of settings. The list continues in tags with a
+// number.
 const TagWrittenList = "fairlead.dev/written"
 
 // ValueLength is the longest value of a tag.
 const ValueLength = 256
 
-// tagWrittenTags is the tag with the marks of the tags of a class.
+// tagWrittenTags is the name of the tag with the marks of the tags of a class.
 const tagWrittenTags = TagWrittenList + "-tags"
 
-// TagWritten begins the tags of a class in the list of settings, where earlier versions kept them.
+// TagWritten begins the tags of a class in the list of settings. Earlier versions kept them there.
 const TagWritten = "tag:"
 
 // markLength is the length of the mark of a tag: short enough for all tags that a class can have,
@@ -38,7 +39,7 @@ func mark(name string) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])[:markLength]
 }
 
-// MarkTags adds the marks of the tags of a class, where there are any.
+// MarkTags adds the marks of the tags of a class, if there are any.
 func MarkTags(tags, ofClass map[string]string) {
 	var marks strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(ofClass)) {
@@ -49,8 +50,8 @@ func MarkTags(tags, ofClass map[string]string) {
 	}
 }
 
-// ofClass returns a function that reports whether a tag is one of a class.
-func ofClass(tags map[string]string) func(name string) bool {
+// classTagFilter returns a function that reports whether a tag comes from the class.
+func classTagFilter(tags map[string]string) func(name string) bool {
 	listed, marks := WrittenIn(tags), map[string]bool{}
 	for part := range slices.Chunk([]byte(tags[tagWrittenTags]), markLength) {
 		marks[string(part)] = true
@@ -60,7 +61,7 @@ func ofClass(tags map[string]string) func(name string) bool {
 	}
 }
 
-// ListWritten adds the list of settings that were written.
+// ListWritten adds the list of written settings to tags.
 func ListWritten(tags map[string]string, names []string) {
 	line, part := "", 0
 	for _, name := range names {
@@ -87,10 +88,10 @@ func WrittenIn(tags map[string]string) []string {
 	return names
 }
 
-// WrittenTags returns those of some tags that are tags of a class.
+// WrittenTags returns the tags that come from the class.
 func WrittenTags(tags map[string]string) map[string]string {
 	var out map[string]string
-	written := ofClass(tags)
+	written := classTagFilter(tags)
 	for name, value := range tags {
 		if !written(name) {
 			continue
@@ -103,11 +104,11 @@ func WrittenTags(tags map[string]string) map[string]string {
 	return out
 }
 
-// Surplus returns the tags to remove: those of a longer list of settings, those of a class that it
-// does not have any more, and the digest where there are no settings any more.
-func Surplus(before, after map[string]string) []string {
+// SurplusTags returns the tags to remove: those of a longer list of settings, those that the class
+// no longer has, and the digest if there are no settings any longer.
+func SurplusTags(before, after map[string]string) []string {
 	var out []string
-	written := ofClass(before)
+	written := classTagFilter(before)
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		_, stays := after[name]
 		if !stays && (strings.HasPrefix(name, TagWrittenList) || name == TagDigest || written(name)) {
@@ -117,8 +118,8 @@ func Surplus(before, after map[string]string) []string {
 	return out
 }
 
-// Quote spells a word with characters that the value of a tag can have, without spaces. Numbers
-// stand for other characters.
+// Quote encodes a word with characters that the value of a tag can have, without spaces. Other
+// characters become numbers.
 func Quote(word string) string {
 	var out strings.Builder
 	for i := range len(word) {
@@ -133,12 +134,12 @@ func Quote(word string) string {
 	return out.String()
 }
 
-// quoted matches a number that stands for a character.
-var quoted = regexp.MustCompile(`=[0-9A-F]{2}`)
+// quotedCharacter matches a character that Quote has encoded.
+var quotedCharacter = regexp.MustCompile(`=[0-9A-F]{2}`)
 
-// Unquote returns the word that was quoted.
+// Unquote decodes a word that Quote has encoded.
 func Unquote(word string) string {
-	return quoted.ReplaceAllStringFunc(word, func(number string) string {
+	return quotedCharacter.ReplaceAllStringFunc(word, func(number string) string {
 		c, err := strconv.ParseUint(number[1:], 16, 8)
 		if err != nil {
 			return number

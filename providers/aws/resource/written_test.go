@@ -19,7 +19,7 @@ func TestTagsThatWereListed(t *testing.T) {
 	}
 	after := map[string]string{"team": "web"}
 	MarkTags(after, maps.Clone(after))
-	if got := Surplus(tags, after); !slices.Equal(got, []string{"cost centre", TagWrittenList}) {
+	if got := SurplusTags(tags, after); !slices.Equal(got, []string{"cost centre", TagWrittenList}) {
 		t.Errorf("what goes is %v", got)
 	}
 }

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// A Backoff holds until when a call about each of several things is of no use. The zero value
-// is ready.
+// A Backoff holds, by ID, the time before which a call would be of no use. The zero value is ready
+// for use.
 type Backoff struct {
 	mu    sync.Mutex
 	until map[string]wait
 }
 
-// A wait is when a thing may be asked about again, and how long the wait after that is.
+// A wait holds the time of the next call, and the duration of the wait after that.
 type wait struct {
 	end  time.Time
 	next time.Duration
 }
 
-// waitLife is how long a wait is held after its end: a thing not asked about for so long may be
-// gone.
+// waitLife is the time for which a wait is held after its end: the resource may have been deleted
+// since.
 const waitLife = time.Hour
 
-// Early reports whether it is too early to ask about something.
-func (b *Backoff) Early(id string) bool {
+// TooEarly reports whether it is too early for a call.
+func (b *Backoff) TooEarly(id string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return time.Now().Before(b.until[id].end)
 }
 
-// Wait makes it too early to ask about something for a while: first, then half as long again
-// each time, up to longest.
+// Wait begins a wait. The first one takes first, each further one half as long again, up to
+// longest.
 func (b *Backoff) Wait(id string, first, longest time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,14 +43,14 @@ func (b *Backoff) Wait(id string, first, longest time.Duration) {
 	b.until[id] = wait{time.Now().Add(this), min(longest, this*3/2)}
 }
 
-// Forget ends the wait of something; the next one is the first again.
+// Forget ends the wait. The next one takes first again.
 func (b *Backoff) Forget(id string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.until, id)
 }
 
-// Len returns how many things are held.
+// Len returns the number of IDs.
 func (b *Backoff) Len() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,7 +29,7 @@ func TestWaitsOfWhatIsGoneAreForgotten(t *testing.T) {
 func TestWaitsGrow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Backoff
-		if b.Early("a") {
+		if b.TooEarly("a") {
 			t.Error("it is too early before anything was asked")
 		}
 		// lasts checks when the wait of a thing ends.
@@ -37,11 +37,11 @@ func TestWaitsGrow(t *testing.T) {
 			t.Helper()
 			b.Wait(id, 4*time.Second, 10*time.Second)
 			time.Sleep(want - 1)
-			if !b.Early(id) {
+			if !b.TooEarly(id) {
 				t.Errorf("%s may be asked about before %s are over", id, want)
 			}
 			time.Sleep(time.Nanosecond)
-			if b.Early(id) {
+			if b.TooEarly(id) {
 				t.Errorf("%s may not be asked about after %s", id, want)
 			}
 		}
@@ -54,7 +54,7 @@ func TestWaitsGrow(t *testing.T) {
 
 		b.Wait("a", 4*time.Second, 10*time.Second)
 		b.Forget("a")
-		if b.Early("a") || b.Len() != 1 {
+		if b.TooEarly("a") || b.Len() != 1 {
 			t.Errorf("a wait goes on that was forgotten; %d are held", b.Len())
 		}
 	})

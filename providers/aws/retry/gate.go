@@ -1,4 +1,4 @@
-// Package retry spaces out calls that AWS refuses for a while.
+// Package retry delays calls that AWS refuses for a while.
 package retry
 
 import (
@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-// This file holds back calls that AWS may refuse for a moment: a new listener is not found yet,
-// a resource that is no longer used still counts as in use. Several callers may want to make
-// such a call; one answer counts for all.
+// This file delays calls that AWS may refuse for a moment: a new listener is not found yet, an
+// unused resource still counts as in use. Several callers may make such a call; one answer counts
+// for all.
 
-// A Gate is shut until a call has succeeded. While it is shut, one call is tried at a time, and
-// after each refusal none is made for a while.
+// A Gate is shut until a call has succeeded. While it is shut, it permits one call at a time, and
+// none for a while after each refusal.
 type Gate struct {
 	trying chan struct{} // full while a call is tried
 
@@ -25,8 +25,8 @@ type Gate struct {
 	most  time.Duration // the longest wait
 }
 
-// NewGate returns a shut gate: the wait before the first call, the one after the first refusal,
-// and the longest.
+// NewGate returns a shut gate. first is the wait before the first call, next the one after the
+// first refusal, and most the longest.
 func NewGate(first, next, most time.Duration) *Gate {
 	return &Gate{
 		trying: make(chan struct{}, 1),
@@ -34,36 +34,36 @@ func NewGate(first, next, most time.Duration) *Gate {
 	}
 }
 
-// ErrShut is returned for a call that comes too early and is not made.
+// ErrShut is the error of a call that is not made because it comes too early.
 var ErrShut = errors.New("it is too early")
 
-// Through makes a call and returns its error, or ErrShut without having made it.
-func (g *Gate) Through(ctx context.Context, refused func(error) bool, call func() error) error {
-	if open, _ := g.look(); !open {
+// Do makes a call and returns its error, or returns ErrShut without a call.
+func (g *Gate) Do(ctx context.Context, refused func(error) bool, call func() error) error {
+	if open, _ := g.state(); !open {
 		select {
 		case g.trying <- struct{}{}:
 			defer func() { <-g.trying }()
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		if open, until := g.look(); !open && time.Now().Before(until) {
+		if open, until := g.state(); !open && time.Now().Before(until) {
 			return ErrShut
 		}
 	}
 	err := call()
-	g.heard(refused(err))
+	g.record(refused(err))
 	return err
 }
 
-// look returns whether the gate is open, and if not, when the next call may be tried.
-func (g *Gate) look() (open bool, until time.Time) {
+// state reports whether the gate is open, and the time of the next call if it is not.
+func (g *Gate) state() (open bool, until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.open, g.until
 }
 
-// heard opens the gate, or shuts it and lengthens the wait if the call was refused.
-func (g *Gate) heard(refused bool) {
+// record opens the gate, or shuts it and lengthens the wait if the call was refused.
+func (g *Gate) record(refused bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.open = !refused; refused {
@@ -72,21 +72,21 @@ func (g *Gate) heard(refused bool) {
 	}
 }
 
-// Gates holds a Gate for each of several things, by ID. The zero value is ready.
+// Gates holds Gates by ID. The zero value is ready for use.
 type Gates struct {
 	mu     sync.Mutex
 	known  map[string]*Gate
 	shrunk time.Time // when old gates were last deleted
 }
 
-// Gates without a wait for a day are deleted, once an hour: the resource may be gone.
+// Once an hour, gates without a wait for a day are deleted: the resource may have been deleted.
 const (
 	gateLife    = 24 * time.Hour
 	gatesShrink = time.Hour
 )
 
-// At returns the gate of a thing; if there is none, the one that otherwise makes.
-func (s *Gates) At(id string, otherwise func() *Gate) *Gate {
+// Get returns the gate of an ID; if there is none, it stores and returns that of otherwise.
+func (s *Gates) Get(id string, otherwise func() *Gate) *Gate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.known[id] == nil {
@@ -95,7 +95,7 @@ func (s *Gates) At(id string, otherwise func() *Gate) *Gate {
 	return s.known[id]
 }
 
-// Set puts a gate in the place of the one that the thing had.
+// Set replaces the gate of an ID.
 func (s *Gates) Set(id string, g *Gate) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,14 +110,14 @@ func (s *Gates) put(id string, g *Gate) {
 	if now := time.Now(); now.Sub(s.shrunk) >= gatesShrink {
 		s.shrunk = now
 		maps.DeleteFunc(s.known, func(_ string, g *Gate) bool {
-			_, until := g.look()
+			_, until := g.state()
 			return now.Sub(until) >= gateLife
 		})
 	}
 	s.known[id] = g
 }
 
-// Remove deletes the gate of a thing that is gone.
+// Remove deletes the gate of an ID.
 func (s *Gates) Remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

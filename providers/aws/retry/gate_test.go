@@ -40,7 +40,7 @@ func TestAGateOpensOnceACallSucceeds(t *testing.T) {
 		g := NewGate(2*time.Second, 4*time.Second, 7*time.Second)
 		answer, calls := errInUse, 0
 		through := func() error {
-			return g.Through(t.Context(), inUse, func() error {
+			return g.Do(t.Context(), inUse, func() error {
 				calls++
 				return answer
 			})
@@ -81,7 +81,7 @@ func TestNoWaitIsLongerThanTheLongest(t *testing.T) {
 		g := NewGate(time.Hour, time.Hour, time.Second)
 		for range 3 {
 			time.Sleep(time.Second)
-			if err := g.Through(t.Context(), inUse, func() error { return errInUse }); !errors.Is(err, errInUse) {
+			if err := g.Do(t.Context(), inUse, func() error { return errInUse }); !errors.Is(err, errInUse) {
 				t.Errorf("a call ends with %v", err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestOneCallIsTriedAtATime(t *testing.T) {
 		done := make(chan error)
 		for range 3 {
 			go func() {
-				done <- g.Through(t.Context(), inUse, func() error {
+				done <- g.Do(t.Context(), inUse, func() error {
 					most.Store(max(most.Load(), now.Add(1)))
 					time.Sleep(time.Minute)
 					now.Add(-1)
@@ -109,7 +109,7 @@ func TestOneCallIsTriedAtATime(t *testing.T) {
 		told := errors.New("told to stop")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(told)
-		if err := g.Through(ctx, inUse, func() error { return nil }); !errors.Is(err, told) {
+		if err := g.Do(ctx, inUse, func() error { return nil }); !errors.Is(err, told) {
 			t.Errorf("a call that is told to stop ends with %v", err)
 		}
 		began := time.Now()
@@ -132,17 +132,17 @@ func TestAThingKeepsItsGate(t *testing.T) {
 		made++
 		return NewGate(0, 0, 0)
 	}
-	first := s.At("a", gate)
-	if s.At("a", gate) != first || s.At("b", gate) == first || made != 2 {
+	first := s.Get("a", gate)
+	if s.Get("a", gate) != first || s.Get("b", gate) == first || made != 2 {
 		t.Errorf("%d gates are made for two things", made)
 	}
 	another := NewGate(0, 0, 0)
 	s.Set("a", another)
-	if s.At("a", gate) != another {
+	if s.Get("a", gate) != another {
 		t.Error("the gate that was set is not there")
 	}
 	s.Remove("a")
-	if s.At("a", gate) == another || s.At("b", gate) == nil || made != 3 {
+	if s.Get("a", gate) == another || s.Get("b", gate) == nil || made != 3 {
 		t.Errorf("a gate that was removed is there; %d were made", made)
 	}
 }

@@ -62,7 +62,7 @@ func TestATargetGroupHasItsDigestInTheEnd(t *testing.T) {
 		awscalls.Expect(t, name+": the digest", c2.tags[arnOf(created)][resource.TagDigest], c.digest)
 		awscalls.Expect(t, name+": the ports of the nodes", c2.ports, []int32{8081})
 		c2.aws.Calls()
-		if arn, err := c2.LookUp(t.Context(), key)(created); arn != arnOf(created) || err != nil || len(c2.aws.Calls()) > 0 {
+		if arn, err := c2.ARNFinder(t.Context(), key)(created); arn != arnOf(created) || err != nil || len(c2.aws.Calls()) > 0 {
 			t.Errorf("%s: it is not known: %q, %v", name, arn, err)
 		}
 	}
@@ -335,7 +335,7 @@ func TestARefusalWhileEachIsAskedFor(t *testing.T) {
 		}
 		return nil, awscalls.Refused("AccessDenied", "no")
 	})
-	_, err := c.existing(t.Context(), []string{"a", "b"})
+	_, err := c.describeExisting(t.Context(), []string{"a", "b"})
 	awscalls.ExpectError(t, "asking for each", err, providers.ErrDenied)
 	awscalls.Expect(t, "calls", len(c.aws.Calls()), 2)
 }
@@ -365,7 +365,7 @@ func TestATargetGroupAsItIsObserved(t *testing.T) {
 		for _, state := range w.health {
 			l.Health[arn] = append(l.Health[arn], member("10.0.0.1", state))
 		}
-		got := c.Observed(l, l.Groups[0])
+		got := c.ToObserved(l, l.Groups[0])
 		want := lb.Digest(w.tag)
 		if w.computed {
 			want = lb.DigestOf(SettingsOf(l, l.Groups[0]))

@@ -44,7 +44,7 @@ func (gs *Store) Create(
 	name := gs.TargetGroupName(seen.Key, g.ID)
 	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
-		tags = resource.Unsigned(tags)
+		tags = resource.WithoutDigest(tags)
 	}
 	wanted := convert.ToHealth(g)
 	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc),
@@ -58,22 +58,23 @@ func (gs *Store) Create(
 	)
 	made := &elb.TargetGroup{}
 	if err == nil {
-		if made, err = awserr.Only(out.TargetGroups, "CreateTargetGroup", "a target group"); err != nil {
+		made, err = awserr.RequireOne(out.TargetGroups, "CreateTargetGroup", "a target group")
+		if err != nil {
 			return plan.Result{}, err
 		}
 	}
-	// It was created before, with other settings, or with the same: then it may be in use.
+	// The group existed, with other settings, or with the same ones, and may be in use.
 	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
-		arn, err := gs.arnOf(ctx, seen.Key, g.ID)
+		arn, err := gs.findARN(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err
 		}
 		return plan.Result{Handle: arn}, gs.write(ctx, seen.Key, arn, g)
 	}
 	if err != nil {
-		return plan.Result{}, gs.limits.Explained("creating target group "+name, err)
+		return plan.Result{}, gs.limits.Explain("creating target group "+name, err)
 	}
-	arn, err := awserr.Required(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
+	arn, err := awserr.RequireID(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -100,7 +101,7 @@ func (gs *Store) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 
 // Modify changes the settings of a target group.
 func (gs *Store) Modify(ctx context.Context, seen *lb.Observed, g lb.TargetGroup) error {
-	arn, err := gs.arnOf(ctx, seen.Key, g.ID)
+	arn, err := gs.findARN(ctx, seen.Key, g.ID)
 	if err != nil {
 		return err
 	}
@@ -146,7 +147,7 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	reads.SetLimit(throttle.ParallelReads)
 	for i, g := range there {
 		reads.Go(providers.Safely(ctx, func() (err error) {
-			health[i], err = gs.healthOf(ctx, aws.ToString(g.TargetGroupArn))
+			health[i], err = gs.refreshHealth(ctx, aws.ToString(g.TargetGroupArn))
 			if awserr.Is(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago
 			}
@@ -170,8 +171,8 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 }
 
 // ofInstallation returns the target groups of the installation, and those whose tags cannot be
-// read. The index of tags is not used: it may lack a target group that was created a while ago,
-// whose ports would be closed.
+// read. It does not use the index of tags, which may lack an existing target group, whose ports
+// would be closed.
 func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) {
 	var all []elb.TargetGroup
 	pages := elbapi.NewDescribeTargetGroupsPaginator(gs.ELB, &elbapi.DescribeTargetGroupsInput{
@@ -216,12 +217,12 @@ const (
 
 // AwaitHealthy returns nil once a target group has a healthy target.
 func (gs *Store) AwaitHealthy(ctx context.Context, key lb.Key, id lb.GroupID) error {
-	arn, err := gs.arnOf(ctx, key, id)
+	arn, err := gs.findARN(ctx, key, id)
 	if err != nil {
 		return err
 	}
-	if !gs.unhealthy.Early(arn) {
-		targets, err := gs.healthOf(ctx, arn)
+	if !gs.unhealthy.TooEarly(arn) {
+		targets, err := gs.refreshHealth(ctx, arn)
 		if err != nil {
 			return err
 		}
@@ -239,7 +240,7 @@ func (gs *Store) AwaitHealthy(ctx context.Context, key lb.Key, id lb.GroupID) er
 	return fmt.Errorf("target group %s has no healthy target: %w", id, providers.ErrPending)
 }
 
-// Delete deletes a target group, once AWS does not use it any more.
+// Delete deletes a target group, unless AWS still uses it.
 func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) error {
 	g := seen.TargetGroup(id)
 	if g == nil {
@@ -263,7 +264,7 @@ func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) e
 	return gs.nodes.ReleasePorts(ctx, ports)
 }
 
-// Read reads the target groups that rules name, and those of ours that no rule names.
+// Read reads the target groups of rules, and our other target groups.
 func (gs *Store) Read(
 	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
 ) error {
@@ -286,7 +287,7 @@ func (gs *Store) Read(
 			l.Groups = append(l.Groups, page.TargetGroups...)
 		}
 	}
-	loose := gs.known(l.Key) // the index of tags may lack them yet
+	loose := gs.knownARNs(l.Key) // the index of tags may lack them yet
 	for arn := range indexed {
 		if strings.Contains(arn, ":targetgroup/") {
 			loose = append(loose, arn)
@@ -295,7 +296,7 @@ func (gs *Store) Read(
 	slices.Sort(loose)
 	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
 	for part := range slices.Chunk(loose, resource.TagBatch) {
-		found, err := gs.existing(ctx, part)
+		found, err := gs.describeExisting(ctx, part)
 		if err != nil {
 			return err
 		}
@@ -305,8 +306,8 @@ func (gs *Store) Read(
 	return nil
 }
 
-// Observed returns a target group in canonical form.
-func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGroup {
+// ToObserved converts a target group to canonical form.
+func (gs *Store) ToObserved(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGroup {
 	arn := aws.ToString(g.TargetGroupArn)
 	tags := l.Tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
@@ -316,7 +317,7 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 		Version:  routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType),
 		Digest: lb.Digest(tags[resource.TagDigest]),
 	}}
-	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written to the end
+	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written completely
 		out.Digest = lb.DigestOf(SettingsOf(l, g))
 	}
 	for _, t := range l.Health[arn] {
@@ -330,15 +331,15 @@ func (gs *Store) Observed(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGrou
 	return out
 }
 
-// SettingsOf returns the live values of the settings of a target group, of a deep look.
+// SettingsOf returns the live values that a deep look read of the settings of a target group.
 func SettingsOf(l *look.Look, g elb.TargetGroup) lb.GroupSettings {
 	arn := aws.ToString(g.TargetGroupArn)
 	return lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn],
 		Tags: resource.WrittenTags(l.Tags[arn])}
 }
 
-// existing describes those of some target groups that exist.
-func (gs *Store) existing(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
+// describeExisting reads the target groups that exist.
+func (gs *Store) describeExisting(ctx context.Context, arns []string) ([]elb.TargetGroup, error) {
 	out, err := gs.ELB.DescribeTargetGroups(ctx, &elbapi.DescribeTargetGroupsInput{
 		TargetGroupArns: arns,
 	})
@@ -348,7 +349,7 @@ func (gs *Store) existing(ctx context.Context, arns []string) ([]elb.TargetGroup
 	case awserr.Is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
 		var found []elb.TargetGroup
 		for _, arn := range arns {
-			one, err := gs.existing(ctx, []string{arn})
+			one, err := gs.describeExisting(ctx, []string{arn})
 			if err != nil {
 				return nil, err
 			}
@@ -361,8 +362,7 @@ func (gs *Store) existing(ctx context.Context, arns []string) ([]elb.TargetGroup
 	return out.TargetGroups, nil
 }
 
-// PortsOf returns the ports of the members of a load balancer's target groups, as far as they
-// are known.
+// PortsOf returns the known ports of the members of a load balancer's target groups.
 func (gs *Store) PortsOf(seen *lb.Observed) []int32 {
 	var out []int32
 	for _, g := range seen.TargetGroups {

@@ -16,10 +16,10 @@ import (
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
-// This file keeps the members of target groups, and their health.
+// This file reads and changes the members of target groups.
 
-// membershipLife is how long the members of a target group are known without reading them: only
-// this process is expected to change them.
+// membershipLife is the time after which the members of a target group are read again: only this
+// process is expected to change them.
 const membershipLife = 10 * time.Minute
 
 // Targets returns the members of a target group. Members that an observation has just read are not
@@ -27,7 +27,7 @@ const membershipLife = 10 * time.Minute
 func (gs *Store) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	arn, err := gs.arnOf(ctx, key, group)
+	arn, err := gs.findARN(ctx, key, group)
 	if err != nil {
 		return nil, err
 	}
@@ -42,17 +42,17 @@ func (gs *Store) Targets(
 	if known.unread {
 		return known.members, nil
 	}
-	return gs.healthOf(ctx, arn)
+	return gs.refreshHealth(ctx, arn)
 }
 
-// healthOf reads the members of a target group with their health, and keeps them.
-func (gs *Store) healthOf(ctx context.Context, group string) ([]lb.TargetHealth, error) {
+// refreshHealth reads the members of a target group with their health, and caches them.
+func (gs *Store) refreshHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
 	return found, awserr.Explain("reading the health of "+group, err)
 }
 
-// HealthOrLast does the same, and returns the known members where AWS cannot read their health at
-// the moment: the observation of the load balancer goes on.
+// HealthOrLast does the same. If AWS cannot read the health at the moment, it returns the known
+// members, so that the observation of the load balancer continues.
 func (gs *Store) HealthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
 	if awserr.Is(err, "HealthUnavailable") {
@@ -72,12 +72,12 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 	var found []lb.TargetHealth
 	for _, d := range out.TargetHealthDescriptions {
 		if d.Target == nil {
-			return nil, awserr.Missing("DescribeTargetHealth", "a target of "+group)
+			return nil, awserr.MissingError("DescribeTargetHealth", "a target of "+group)
 		}
 		t := lb.TargetHealth{
 			Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)},
 		}
-		if d.TargetHealth != nil { // otherwise it is a member, and its health is not known
+		if d.TargetHealth != nil { // otherwise the health is not known
 			t.State = lb.HealthState(d.TargetHealth.State)
 		}
 		found = append(found, t)
@@ -91,13 +91,13 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 	return found, nil
 }
 
-// SetTargets makes targets the members of a group: it registers those that are missing, then
-// deregisters the others. It does not read the members where they are known. If AWS then refuses
-// the change, it reads them and tries once more: a target may have been deregistered by others.
+// SetTargets sets the members of a group: it registers missing targets, then deregisters the
+// others. It does not read known members. If AWS then refuses the change, it reads them and tries
+// once more: another program may have deregistered a target.
 func (gs *Store) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
-	arn, err := gs.arnOf(ctx, key, group)
+	arn, err := gs.findARN(ctx, key, group)
 	if err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (gs *Store) SetTargets(
 			return err
 		}
 	}
-	have, err := gs.healthOf(ctx, arn)
+	have, err := gs.refreshHealth(ctx, arn)
 	if err != nil {
 		return err
 	}
 	return gs.changeMembers(ctx, key, arn, have, want)
 }
 
-// changeMembers makes targets the members of a group that has some.
+// changeMembers sets the members of a group that has members.
 func (gs *Store) changeMembers(
 	ctx context.Context, key lb.Key, group string, have []lb.TargetHealth, want []lb.Target,
 ) error {
@@ -139,7 +139,7 @@ func (gs *Store) changeMembers(
 	if err := gs.deregister(ctx, group, surplus); err != nil {
 		return errors.Join(in.err(), err)
 	}
-	// A full group has room once the targets that are not wanted any more have left.
+	// A full group has room after the deregistration of targets that are no longer wanted.
 	added := len(in.taken)
 	if len(surplus) > 0 {
 		more, err := gs.register(ctx, key, group, in.crowded)
@@ -152,7 +152,8 @@ func (gs *Store) changeMembers(
 	}
 	if refused := in.err(); refused != nil {
 		return fmt.Errorf(
-			"%d targets are wanted, and %d are there: %w", len(want), len(want)-len(missing)+added, refused,
+			"%d targets are wanted, and %d are registered: %w",
+			len(want), len(want)-len(missing)+added, refused,
 		)
 	}
 	return nil
@@ -165,7 +166,7 @@ func (gs *Store) deregister(ctx context.Context, group string, targets []lb.Targ
 			TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(part, false),
 		}
 		_, err := gs.ELB.DeregisterTargets(ctx, in)
-		if awserr.Is(err, "ValidationError") { // subnets have come or gone since they were registered
+		if awserr.Is(err, "ValidationError") { // subnets were created or deleted since
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}

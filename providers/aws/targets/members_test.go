@@ -62,10 +62,10 @@ func TestAFullTargetGroup(t *testing.T) {
 		said         string // "" where all are registered
 	}{
 		"room after some left":    {[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.3", "10.0.0.4"}, nil, ""},
-		"no room for all":         {[]string{"10.0.0.1"}, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, nil, "3 targets are wanted, and 2 are there"},
-		"room for one of two":     {[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.2", "10.0.0.3", "10.0.0.4"}, nil, "3 targets are wanted, and 2 are there"},
+		"no room for all":         {[]string{"10.0.0.1"}, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, nil, "3 targets are wanted, and 2 are registered"},
+		"room for one of two":     {[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.2", "10.0.0.3", "10.0.0.4"}, nil, "3 targets are wanted, and 2 are registered"},
 		"one that is refused":     {[]string{"10.0.0.1"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are there"},
-		"one refused, no room":    {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3", "10.0.0.4", "10.0.0.5"}, nil, "4 targets are wanted, and 2 are there"},
+		"one refused, no room":    {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3", "10.0.0.4", "10.0.0.5"}, nil, "4 targets are wanted, and 2 are registered"},
 		"one refused, room later": {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are there"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -116,7 +116,7 @@ func TestHowLongMembersAreKnown(t *testing.T) {
 func TestTargetsThatAreDeregistered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
-		_, err := c.subnets.Since(t.Context(), time.Now())
+		_, err := c.subnets.ReadSince(t.Context(), time.Now())
 		awscalls.ExpectError(t, "subnets", err, nil)
 		awscalls.ExpectError(t, "registering", c.SetTargets(t.Context(), key, web, pods("10.0.0.1", "192.168.0.1")), nil)
 		awscalls.Expect(t, "registered", c.registered, [][]string{{"10.0.0.1", "192.168.0.1 all"}})
@@ -202,7 +202,7 @@ func TestTheOtherZoneOfATargetThatHasNoRoom(t *testing.T) {
 			}
 			return nil
 		}
-		_, err := c.subnets.Since(t.Context(), time.Now())
+		_, err := c.subnets.ReadSince(t.Context(), time.Now())
 		awscalls.ExpectError(t, "subnets", err, nil)
 		awscalls.ExpectError(t, "there is room", c.SetTargets(t.Context(), key, web, pods("10.0.0.9")), nil)
 	})
@@ -305,7 +305,7 @@ func TestTheOtherZoneOfATarget(t *testing.T) {
 	for code, class := range map[string]error{"": nil, "TooManyTargets": providers.ErrNoRoom, "AccessDenied": providers.ErrDenied, "InvalidTarget": providers.ErrRejected} {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t)
-			_, err := c.subnets.Since(t.Context(), time.Now())
+			_, err := c.subnets.ReadSince(t.Context(), time.Now())
 			awscalls.ExpectError(t, "subnets", err, nil)
 			c.refused = func(asked []string) error {
 				switch {

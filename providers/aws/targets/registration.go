@@ -18,19 +18,19 @@ import (
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
-// This file registers targets. AWS takes all targets of a call or none: where it refuses a call,
+// This file registers targets. AWS registers all targets of a call or none. If it refuses a call,
 // each half of the targets is registered by itself, until the refused target is alone.
 
 const (
-	// targetBatch is how many targets are registered with one call. AWS documents no limit, and
-	// sometimes refuses large batches.
+	// targetBatch is the number of targets in one call. AWS documents no limit, and sometimes refuses
+	// large batches.
 	targetBatch = 100
-	// refusalLife is how long a wanted target that AWS refused is not registered again.
+	// refusalLife is the time after which a refused target is registered again.
 	refusalLife = 10 * time.Minute
-	// mostRefused is how many refused targets one reconciliation searches. Each may take a dozen
-	// calls, at a rate that all target groups share. The next reconciliation goes on.
+	// mostRefused limits the refused targets that one reconciliation finds. Each may take a dozen
+	// calls, at a rate that all target groups share. The next reconciliation continues.
 	mostRefused = 10
-	// mostNamed is how many refused targets a message names.
+	// mostNamed limits the refused targets in a message.
 	mostNamed = 5
 )
 
@@ -38,10 +38,10 @@ const (
 type registration struct {
 	group   string
 	taken   []lb.Target
-	crowded []lb.Target // the group has no room for them
-	full    error       // the error that says so
+	crowded []lb.Target // targets for which the group has no room
+	full    error       // the error of AWS for them
 	refused []refusal
-	found   int  // how many of the refusals are new
+	found   int  // the number of new refusals
 	reread  bool // whether subnets have been read again
 }
 
@@ -65,8 +65,8 @@ func (i *registration) err() error {
 	return errors.Join(errs...)
 }
 
-// settled reports whether a target was registered or refused.
-func (i *registration) settled(t lb.Target) bool {
+// isSettled reports whether a target was registered or refused.
+func (i *registration) isSettled(t lb.Target) bool {
 	return slices.Contains(i.taken, t) || slices.ContainsFunc(i.refused, func(r refusal) bool {
 		return r.target == t
 	})
@@ -80,18 +80,18 @@ func addressOfTarget(t lb.Target) string {
 	return fmt.Sprintf("%s:%d", t.Address, t.Port)
 }
 
-// errUnacceptable is of targets that AWS does not accept.
+// errUnacceptable is the error for targets that AWS does not accept.
 var errUnacceptable = fmt.Errorf("they are left out: %w", providers.ErrRejected)
 
-// errUnfinished is of targets that are registered with the next call.
+// errUnfinished is the error for targets that the next call registers.
 var errUnfinished = fmt.Errorf("the others are registered a moment later: %w", providers.ErrPending)
 
-// RegisterSome registers targets of a group. It returns nil once some are registered: the targets
+// RegisterSome registers targets of a group. It returns nil if any are registered: the targets
 // reconciler adds the others.
 func (gs *Store) RegisterSome(
 	ctx context.Context, key lb.Key, id lb.GroupID, targets []lb.Target,
 ) error {
-	arn, err := gs.arnOf(ctx, key, id)
+	arn, err := gs.findARN(ctx, key, id)
 	if err != nil {
 		return err
 	}
@@ -102,8 +102,8 @@ func (gs *Store) RegisterSome(
 	return in.err()
 }
 
-// register registers targets in a group, once the load balancer can connect to them. The results of
-// single targets are in the registration; an error is about all of them.
+// register opens the ports of targets, and registers the targets in a group. The results of single
+// targets are in the registration; an error is about all of them.
 func (gs *Store) register(
 	ctx context.Context, key lb.Key, group string, targets []lb.Target,
 ) (*registration, error) {
@@ -125,14 +125,14 @@ func (gs *Store) register(
 		}
 	}
 	ports := network.PortsIn(slices.Concat(fresh, suspect))
-	defer gs.nodes.Announce(ports)()
+	defer gs.nodes.AnnouncePorts(ports)()
 	if err := gs.nodes.OpenPorts(ctx, key, ports); err != nil {
 		return in, err
 	}
 	for size := targetBatch; len(fresh) > 0 && in.full == nil; {
 		part := fresh[:min(size, len(fresh))]
 		err := gs.registerPart(ctx, in, part)
-		fresh = slices.DeleteFunc(fresh, in.settled)
+		fresh = slices.DeleteFunc(fresh, in.isSettled)
 		switch {
 		case err == nil:
 		case !awserr.Is(err, "TooManyTargets"):
@@ -154,13 +154,13 @@ func (gs *Store) register(
 	return in, nil
 }
 
-// registrable reports whether an address is one of an IP target or an instance.
+// registrable reports whether an address is that of an IP target or the ID of an instance.
 func registrable(address string) bool {
 	ip, err := netip.ParseAddr(address)
 	return err == nil && ip.Zone() == "" || strings.HasPrefix(address, "i-")
 }
 
-// registerPart registers targets with few calls, except those that AWS does not accept.
+// registerPart registers the targets that AWS accepts, with few calls.
 func (gs *Store) registerPart(ctx context.Context, in *registration, targets []lb.Target) error {
 	err := gs.sendRegistration(ctx, in.group, targets, false)
 	switch {
@@ -190,15 +190,15 @@ func (gs *Store) registerPart(ctx context.Context, in *registration, targets []l
 	return gs.registerOne(ctx, in, targets[0], err)
 }
 
-// registerOne registers a target that AWS has refused alone with the other zone. Where AWS refuses
-// that, too, it keeps the refusal.
+// registerOne registers a refused target with the other zone. If AWS refuses that, too, it stores
+// the refusal.
 func (gs *Store) registerOne(
 	ctx context.Context, in *registration, target lb.Target, refused error,
 ) error {
 	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
 		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
-			gs.subnets.Misplace(target.Address)
+			gs.subnets.RecordMisplaced(target.Address)
 			in.taken = append(in.taken, target)
 			return nil
 		case awserr.Is(err, "TooManyTargets"):
@@ -216,21 +216,21 @@ func (gs *Store) registerOne(
 	return nil
 }
 
-// sendRegistration registers targets with one call; moved, with the zone that they do not have as
-// far as is known.
+// sendRegistration registers targets with one call. If moved is true, each has the zone that the
+// known subnets do not indicate.
 func (gs *Store) sendRegistration(
 	ctx context.Context, group string, targets []lb.Target, moved bool,
 ) error {
 	_, err := gs.ELB.RegisterTargets(ctx, &elbapi.RegisterTargetsInput{
 		TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(targets, moved),
 	})
-	if !refusesTargets(err) { // otherwise AWS has registered none of them
+	if !refusesTargets(err) { // no error, or one for all targets
 		gs.recordChange(group, targets, "initial", err)
 	}
 	return err
 }
 
-// refusalOf returns why AWS refused a target before.
+// refusalOf returns the refusal of a target, if AWS has refused it before.
 func (gs *Store) refusalOf(group string, t lb.Target) (refusal, bool) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -238,7 +238,7 @@ func (gs *Store) refusalOf(group string, t lb.Target) (refusal, bool) {
 	return known, refused
 }
 
-// addRefusal keeps that AWS refuses a target.
+// addRefusal stores the refusal of a target.
 func (gs *Store) addRefusal(group string, known refusal) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -250,7 +250,7 @@ func (gs *Store) addRefusal(group string, known refusal) {
 	gs.members[group] = m
 }
 
-// removeRefusals forgets refused targets of a group that are not wanted any more.
+// removeRefusals forgets refusals of targets that are no longer wanted.
 func (gs *Store) removeRefusals(group string, want []lb.Target) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -261,15 +261,15 @@ func (gs *Store) removeRefusals(group string, want []lb.Target) {
 	}
 }
 
-// ofOneTarget are the errors by which AWS registers none of the targets of a call, because it does
-// not accept some of them.
-var ofOneTarget = []string{
+// targetErrors has the error codes of a call if AWS does not accept some of its targets. Then it
+// registers none of them.
+var targetErrors = []string{
 	"ValidationError", "InvalidTarget", crowdedTarget,
 }
 
-// crowdedTarget is "the limit on the number of times a target can be registered with a load
-// balancer". Other targets may be registered.
+// crowdedTarget is the code for "the limit on the number of times a target can be registered with a
+// load balancer". Other targets can still be registered.
 const crowdedTarget = "TooManyRegistrationsForTargetId"
 
 // refusesTargets reports whether an error is about single targets of a call.
-func refusesTargets(err error) bool { return awserr.Is(err, ofOneTarget...) }
+func refusesTargets(err error) bool { return awserr.Is(err, targetErrors...) }

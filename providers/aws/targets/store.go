@@ -1,4 +1,4 @@
-// Package targets keeps target groups, their members and the health of these.
+// Package targets manages target groups and their members.
 package targets
 
 import (
@@ -24,9 +24,9 @@ import (
 	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
-// This file keeps what is known of target groups and their members.
+// This file caches target groups and their members.
 
-// Store keeps the target groups of load balancers, and their members.
+// A Store manages the target groups of load balancers, and their members.
 type Store struct {
 	resource.API
 	vpc          string
@@ -36,9 +36,9 @@ type Store struct {
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	mu        sync.Mutex
-	arns      map[groupName]string  // once they are known
+	arns      map[groupName]string  // if they are known
 	members   map[string]membership // by ARN
-	untagged  map[string]lb.Key     // target groups that were ours, and lack their tags now, by ARN
+	untagged  map[string]lb.Key     // target groups that have lost our tags, by ARN
 	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
 }
 
@@ -54,23 +54,23 @@ func New(
 	}
 }
 
-// A groupName is a target group of a load balancer.
+// A groupName identifies a target group of a load balancer.
 type groupName struct {
 	key lb.Key
 	id  lb.GroupID
 }
 
-// A membership is what is known of the members of a target group.
+// A membership holds the known members of a target group.
 type membership struct {
 	members []lb.TargetHealth
-	since   time.Time // when they were read, or the group was created; zero where they are not known
-	unread  bool      // whether an observation has read them, and Targets has not returned them since
-	writes  int       // how often this process has changed them: a reading across a change may be old
+	since   time.Time // when they were read, or the group was created; zero if they are not known
+	unread  bool      // an observation has read them, and Targets has not returned them since
+	writes  int       // number of changes by this process: a read that overlaps one may be old
 	refused map[lb.Target]refusal
 }
 
-// arnOf returns the ARN of a target group. One that is found by its name may belong to others.
-func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
+// findARN returns the ARN of a target group. It checks the tags of a group that it finds by name.
+func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string, error) {
 	gs.mu.Lock()
 	arn := gs.arns[groupName{key, id}]
 	gs.mu.Unlock()
@@ -84,11 +84,11 @@ func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, 
 	if err != nil {
 		return "", awserr.Explain("finding target group "+name, err)
 	}
-	found, err := awserr.Only(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
+	found, err := awserr.RequireOne(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
 	if err != nil {
 		return "", err
 	}
-	arn, err = awserr.Required(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
+	arn, err = awserr.RequireID(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
 	if err != nil {
 		return "", err
 	}
@@ -99,7 +99,7 @@ func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, 
 	if !gs.Owns(key, tags[arn]) {
 		err := resource.ExplainUntagged("target group "+name, arn, tags[arn],
 			attributes.With(gs.Owned(key, nil), resource.TagGroup, string(id)))
-		if gs.lostTags(arn) { // the answer may lack tags: that is no reason to refuse a member
+		if gs.lostTags(arn) { // the answer may lack tags, which is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
 		return "", err
@@ -108,8 +108,8 @@ func (gs *Store) arnOf(ctx context.Context, key lb.Key, id lb.GroupID) (string, 
 	return arn, nil
 }
 
-// Learn keeps what an observation found out about target groups, and forgets those that are gone:
-// target groups of others that its rules named, and those that are not ours any more.
+// Learn stores the target groups of an observation. It forgets deleted ones, those of others that
+// its rules named, and those that are no longer ours.
 func (gs *Store) Learn(l *look.Look) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -122,7 +122,7 @@ func (gs *Store) Learn(l *look.Look) {
 	})
 	for name, arn := range gs.arns {
 		others := string(name.id) == arn
-		// One that has lost its tags is searched by its name, and an error says so.
+		// A group that has lost its tags is found by its name, and an error reports that.
 		if name.key == l.Key && (others && !there[arn] || there[arn] && l.IDOf(arn) != name.id) {
 			delete(gs.arns, name)
 			delete(gs.members, arn)
@@ -140,7 +140,7 @@ func (gs *Store) Learn(l *look.Look) {
 	}
 }
 
-// Remove forgets target groups that do not exist any more, and reports whether one was known.
+// Remove forgets target groups that no longer exist, and reports whether one was known.
 func (gs *Store) Remove(ids []string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -154,7 +154,7 @@ func (gs *Store) Remove(ids []string) bool {
 	return len(gs.arns) < before
 }
 
-// setARN sets the ARN of a target group; "" for one that is gone.
+// setARN sets the ARN of a target group; "" if it no longer exists.
 func (gs *Store) setARN(key lb.Key, id lb.GroupID, arn string) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -165,8 +165,8 @@ func (gs *Store) setARN(key lb.Key, id lb.GroupID, arn string) {
 	}
 }
 
-// known returns the target groups of a load balancer that this process has created or seen.
-func (gs *Store) known(key lb.Key) []string {
+// knownARNs returns the target groups of a load balancer that this process has created or read.
+func (gs *Store) knownARNs(key lb.Key) []string {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	var out []string
@@ -178,7 +178,7 @@ func (gs *Store) known(key lb.Key) []string {
 	return out
 }
 
-// removeMissing forgets those of some target groups of a load balancer that do not exist any more.
+// removeMissing forgets the target groups of a load balancer that no longer exist.
 func (gs *Store) removeMissing(key lb.Key, some []string, there []elb.TargetGroup) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -191,7 +191,8 @@ func (gs *Store) removeMissing(key lb.Key, some []string, there []elb.TargetGrou
 	}
 }
 
-// Has reports whether a target group was created or seen before, and may have been written since.
+// Has reports whether this process has created or read a target group, and may have changed it
+// since.
 func (gs *Store) Has(key lb.Key, arn string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -203,21 +204,21 @@ func (gs *Store) Has(key lb.Key, arn string) bool {
 	return false
 }
 
-// addEmpty adds a target group that was created, and has no members.
+// addEmpty adds a new target group without members.
 func (gs *Store) addEmpty(arn string) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	gs.members[arn] = membership{since: time.Now(), unread: true}
 }
 
-// membersOf returns the members of a target group, as far as they are known.
+// membersOf returns the known members of a target group.
 func (gs *Store) membersOf(arn string) membership {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	return gs.members[arn]
 }
 
-// AllMembers yields the members of all target groups, as far as they are known.
+// AllMembers yields the known members of all target groups.
 func (gs *Store) AllMembers(yield func(lb.TargetHealth) bool) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -230,8 +231,8 @@ func (gs *Store) AllMembers(yield func(lb.TargetHealth) bool) {
 	}
 }
 
-// recordChange records the state of some members of a group from now on. After an error, the
-// members of the group are not known any more.
+// recordChange records the new state of members of a group. After an error, the members of the
+// group are unknown.
 func (gs *Store) recordChange(group string, targets []lb.Target, state lb.HealthState, err error) {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
@@ -249,9 +250,9 @@ func (gs *Store) recordChange(group string, targets []lb.Target, state lb.Health
 	gs.members[group] = m
 }
 
-// LookUp returns a function that finds the target groups of a load balancer.
-func (gs *Store) LookUp(ctx context.Context, key lb.Key) convert.ARNs {
-	return func(id lb.GroupID) (string, error) { return gs.arnOf(ctx, key, id) }
+// ARNFinder returns a function that finds the ARN of a target group of a load balancer.
+func (gs *Store) ARNFinder(ctx context.Context, key lb.Key) convert.ARNs {
+	return func(id lb.GroupID) (string, error) { return gs.findARN(ctx, key, id) }
 }
 
 // IDOf returns the ID of a target group by its ARN.
@@ -266,16 +267,16 @@ func (gs *Store) IDOf(key lb.Key, arn string) lb.GroupID {
 	return lb.GroupID(arn)
 }
 
-// lostTags reports whether this process has seen a target group with its tags, and later without.
+// lostTags reports whether this process has read a target group with its tags, and later without.
 func (gs *Store) lostTags(arn string) bool {
 	gs.mu.Lock()
 	defer gs.mu.Unlock()
 	return gs.untagged[arn] != ""
 }
 
-// A refusal is why AWS does not accept a target.
+// A refusal is the reason why AWS does not accept a target.
 type refusal struct {
 	target lb.Target
 	why    string
-	until  time.Time // when it is tried again
+	until  time.Time // when the target is tried again
 }

@@ -54,14 +54,14 @@ func TestATargetGroupIsFoundByItsName(t *testing.T) {
 	} {
 		c2 := newTrial(t)
 		c.before(c2)
-		arn, err := c2.LookUp(t.Context(), key)(web)
+		arn, err := c2.ARNFinder(t.Context(), key)(web)
 		calls := c2.aws.Calls()
 		switch {
 		case c.class == nil:
 			if arn != arnOf(web) || err != nil || !slices.Equal(calls, c.calls) {
 				t.Errorf("%s: %q, %v, after %q", name, arn, err, calls)
 			}
-			if arn, err := c2.LookUp(t.Context(), key)(web); arn != arnOf(web) || err != nil || len(c2.aws.Calls()) > 0 {
+			if arn, err := c2.ARNFinder(t.Context(), key)(web); arn != arnOf(web) || err != nil || len(c2.aws.Calls()) > 0 {
 				t.Errorf("%s: it is searched again: %q, %v", name, arn, err)
 			}
 		case err == nil || arn != "" || !errors.Is(c.class, errAny) && !errors.Is(err, c.class):
@@ -81,7 +81,7 @@ func TestATargetGroupThatLosesItsTags(t *testing.T) {
 	kept := c.tags[arnOf(web)]
 	c.tags[arnOf(web)] = nil
 	c.Learn(c.lookAt(key, arnOf(web)))
-	if _, err := c.LookUp(t.Context(), key)(web); err == nil || errors.Is(err, providers.ErrRejected) {
+	if _, err := c.ARNFinder(t.Context(), key)(web); err == nil || errors.Is(err, providers.ErrRejected) {
 		t.Errorf("without its tags: %v", err)
 	}
 	for name, l := range map[string]*look.Look{"a look at another load balancer": c.lookAt(other), "one without the tags": c.lookAt(key, arnOf(web))} {
@@ -91,7 +91,7 @@ func TestATargetGroupThatLosesItsTags(t *testing.T) {
 	}
 	c.tags[arnOf(web)] = kept
 	c.Learn(c.lookAt(key, arnOf(web)))
-	if _, err := c.LookUp(t.Context(), key)(web); err != nil || c.lostTags(arnOf(web)) {
+	if _, err := c.ARNFinder(t.Context(), key)(web); err != nil || c.lostTags(arnOf(web)) {
 		t.Errorf("with its tags: %v", err)
 	}
 	awscalls.Expect(t, "with its tags, it is known as", c.arns, map[groupName]string{{key, web}: arnOf(web)})
@@ -210,7 +210,7 @@ func TestWhatIsKnownOfALoadBalancer(t *testing.T) {
 	for _, arn := range []string{ours, theirs, others} {
 		c.members[arn] = membership{members: []lb.TargetHealth{member(arn, lb.HealthHealthy), member(arn+"/2", lb.HealthHealthy)}}
 	}
-	awscalls.Expect(t, "known", c.known(key), []string{ours})
+	awscalls.Expect(t, "known", c.knownARNs(key), []string{ours})
 	for arn, has := range map[string]bool{ours: true, theirs: true, others: false, "arn:targetgroup/unknown": false} {
 		awscalls.Expect(t, arn+" is had", c.Has(key, arn), has)
 	}
