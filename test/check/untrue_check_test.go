@@ -38,7 +38,7 @@ func TestAnswersThatSayNothingAllowNothing(t *testing.T) {
 		"? limits of the account: AWS answered DescribeAccountLimits without",
 		`? quota "VPC security groups per Region" (L-E79EC296): AWS answered DescribeSecurityGroups without`,
 		"? iam:SimulatePrincipalPolicy: IAM does not say what the role may do: AWS answered SimulatePrincipalPolicy without a decision",
-		"? elasticloadbalancing:DescribeRules: not known: the endpoint does not say ListenerNotFound",
+		"? elasticloadbalancing:DescribeRules: not known: the endpoint does not answer ListenerNotFound",
 		"? ec2:CreateSecurityGroup: not known",
 	} {
 		if !strings.Contains(got.out, want) {

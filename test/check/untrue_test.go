@@ -276,7 +276,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			fmt.Fprintf(w, "<CreateRuleResponse><CreateRuleResult><Rules><member><RuleArn>arn:aws:elasticloadbalancing:eu-west-1:123456789012:listener-rule/app/x/1/2/%[1]s</RuleArn><Priority>%[1]s</Priority></member></Rules></CreateRuleResult></CreateRuleResponse>", r.form.Get("Priority"))
 			return true
 		}, map[string]check.Finding{
-			"source-of-parking": {State: check.Wrong, Detail: "said to be made, and not found"}, "values-of-a-condition": {State: check.Wrong}, "regular-expressions": {State: check.Wrong},
+			"source-of-parking": {State: check.Wrong, Detail: "created, and not found"}, "values-of-a-condition": {State: check.Wrong}, "regular-expressions": {State: check.Wrong},
 			"priorities-at-once": {State: check.Unknown}, "create-again": {State: check.Wrong}, "reads-lag": {State: check.Wrong, Detail: "a rule is not seen"}, "account-limits": {State: check.Wrong},
 		}},
 		"answers have no rule": {func(w http.ResponseWriter, r request) bool {

@@ -83,8 +83,8 @@ func (s *SecurityGroups) explainConflict(ctx context.Context, name string) error
 			"AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending,
 		)
 	}
-	return fmt.Errorf("security group %s belongs to another installation, or has lost its tags: %w", name,
-		providers.ErrRejected)
+	return fmt.Errorf("security group %s belongs to another installation, or has lost its tags: %w",
+		name, providers.ErrRejected)
 }
 
 // ec2Tags returns tags in the form of EC2.
