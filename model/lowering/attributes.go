@@ -11,15 +11,15 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file holds attributes of load balancers and of target groups, which are in a cloud's own
-// terms, against what the cloud knows: one that it does not know would cost everything else.
+// This file checks attributes of load balancers, listeners and target groups against the cloud's
+// list: the cloud would refuse an unknown one together with all other changes.
 
-// BalancerAttributes returns those of some attributes of a load balancer that the cloud has, and
-// why it does not have the others.
+// BalancerAttributes returns the attributes of a load balancer that the cloud has, and errors about
+// the others.
 func BalancerAttributes(
 	c lb.Capabilities, asked map[string]string,
 ) (had map[string]string, problems []string) {
-	return among(c.BalancerAttributes, asked, "load balancers", c.Name)
+	return knownAttributes(c.BalancerAttributes, asked, "load balancers", c.Name)
 }
 
 // RefusesAttribute returns why load balancers of the cloud cannot have an attribute with a value;
@@ -33,12 +33,12 @@ func RefusesAttribute(c lb.Capabilities, name, value string) string {
 func ListenerAttributes(
 	c lb.Capabilities, asked map[string]string,
 ) (had map[string]string, problems []string) {
-	return among(c.ListenerAttributes, asked, "listeners", c.Name)
+	return knownAttributes(c.ListenerAttributes, asked, "listeners", c.Name)
 }
 
-// among returns the attributes that are known, and why others are not. Nothing that is known stands
-// for a cloud that takes any.
-func among(
+// knownAttributes returns the known attributes, and errors about the others. If known is empty, the
+// cloud accepts any.
+func knownAttributes(
 	known map[string]lb.Attribute, asked map[string]string, of, cloud string,
 ) (had map[string]string, problems []string) {
 	if known == nil {
@@ -64,10 +64,10 @@ func among(
 	return had, problems
 }
 
-// attributes are those of a backend that the cloud has, and a refusal of each other one. Sharer is
-// who shares requests between the backend and others, and does not care which of them a client got
-// before; "" if nobody.
-func attributes(c lb.Capabilities, b routing.Backend, sharer string) (had map[string]string,
+// attributesOf returns the attributes of a backend that the cloud has, and refusals of the others.
+// Sharer names the object that shares requests between the backend and others without stickiness;
+// "" for none.
+func attributesOf(c lb.Capabilities, b routing.Backend, sharer string) (had map[string]string,
 	refusals []Refusal) {
 	for _, asked := range b.Attributes {
 		known, ok := c.GroupAttributes[asked.Name]

@@ -15,25 +15,24 @@ type block struct {
 	group   *group
 	action  lb.Action
 	when    routing.Conditions
-	hosts   []routing.Host // sorted; all of one kind of spelling
+	hosts   []routing.Host // sorted; all with the same kind of spelling
 	paths   []routing.Path // sorted
 	origins []origin
-	byHost  map[routing.Host][]origin // the origins, once they are asked for
+	byHost  map[routing.Host][]origin // the origins, made when needed
 	layer   int                       // blocks of one host in a lower layer come first
-	name    string                    // what key made of it
-	index   *pathIndex                // what indexed made of it
+	name    string                    // result of key
+	index   *pathIndex                // result of pathIndex
 }
 
-// indexed returns the index of the paths. It is built once, when the block is complete.
-func (b *block) indexed() *pathIndex {
+// pathIndex returns the index of the paths. It is built once, when the block is complete.
+func (b *block) pathIndex() *pathIndex {
 	if b.index == nil {
 		b.index = newPathIndex(b.paths)
 	}
 	return b.index
 }
 
-// origin is the source of a path of one of a block's hosts. A catch-all rule that no Ingress asked
-// for has none.
+// An origin is the source of a path of one of a block's hosts. A catch-all rule has none.
 type origin struct {
 	host   routing.Host
 	path   routing.Path
@@ -94,8 +93,8 @@ func (b *block) add(cl *claim) {
 
 // firstFit puts each claim into a block of its group. An earlier claim of another group that
 // overlaps it must keep its precedence, so the block has to come after the blocks of such claims.
-// The first block that does is taken; if there is none, a block is added at the end. ordered
-// reports whether the order of blocks matters.
+// It takes the first possible block, or adds one at the end. Ordered reports whether the order of
+// blocks matters.
 func (s *pathSets) firstFit(host routing.Host, all []claim) (blocks []*block, ordered bool) {
 	byGroup := map[*group][]int{}
 	placed := newHighest(s, len(all))
@@ -117,8 +116,8 @@ func (s *pathSets) firstFit(host routing.Host, all []claim) (blocks []*block, or
 }
 
 // layers gives each block the number of its layer, which is above those of all blocks that have to
-// come before it. Blocks of one layer may have any order, so it can be one that stays the same when
-// other blocks change.
+// come before it. Blocks of one layer may have any order, so their order can stay stable when other
+// blocks change.
 func (s *pathSets) layers(blocks []*block) {
 	placed := newHighest(s, len(blocks))
 	for _, b := range blocks {

@@ -10,10 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// A claim is one route as an ordered list of rules sees it: a host, a path and what to do. A
-// level's claims stand in precedence; the levels follow one another, the more specific first.
-// The answer to requests that miss all paths of a level is a claim too, a catch-all, which belongs
-// to no Ingress.
+// A claim is a route as a part of an ordered list of rules: a host, a path and an action. The
+// claims of a level are in order of precedence, and more specific levels come first. The answer to
+// requests that match no path of a level is a claim, too, a catch-all, which belongs to no Ingress.
 type claim struct {
 	path     routing.Path
 	when     routing.Conditions
@@ -23,19 +22,19 @@ type claim struct {
 	origin   diag.Source
 }
 
-// A group is of claims that may share a rule: same Ingress, same action, same further
+// A group is for claims that may share a rule: with the same Ingress, action and further
 // conditions. Catch-alls share with catch-alls. A port has one group of each kind, so groups are
 // compared by address.
 type group struct{ owner, action, when string }
 
-// claims are what a port's levels ask for, with catch-alls only where they make a difference and
-// without claims that a later one of the same group makes superfluous.
+// claims holds the claims of a port's levels, with necessary catch-alls, and without claims that a
+// later one of the same group makes redundant.
 type claims struct {
 	table    *precedence.Table
 	port     int32
 	protocol routing.Protocol
 	paths    *pathSets
-	byHost   map[routing.Host][]claim // levels as they are, before anything is left out
+	byHost   map[routing.Host][]claim // complete levels, with redundant claims
 	fallback claim                    // the listener's default
 	groups   map[group]*group
 }
@@ -44,10 +43,10 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 	port := l.Port
 	c := &claims{table: t, port: port, protocol: l.Protocol, paths: paths,
 		byHost: map[routing.Host][]claim{}, groups: map[group]*group{}}
-	c.fallback = c.miss(t.Level(port, routing.Any))
+	c.fallback = c.missClaim(t.Level(port, routing.Any))
 	routes := c.routes(t.Level(port, routing.Any))
-	if c.fallback.action.Rewrite != nil { // which a listener's default does not do
-		routes, c.fallback = append(routes, c.fallback), c.miss(nil)
+	if c.fallback.action.Rewrite != nil { // a listener's default cannot rewrite
+		routes, c.fallback = append(routes, c.fallback), c.missClaim(nil)
 	}
 	if last := len(routes) - 1; last >= 0 && routes[last].path == routing.Root &&
 		len(routes[last].when) == 0 && routes[last].action.Rewrite == nil {
@@ -57,14 +56,13 @@ func newClaims(t *precedence.Table, l routing.Listener, paths *pathSets) *claims
 	return c
 }
 
-// level is everything that one host's rules must say. Left out, from the last to the first, is
-// what makes no difference: a claim whose requests would meet the same group further down, a
-// catch-all whose requests would meet the same action, and what the host's own routes leave no
-// request for.
+// level returns the necessary claims of one host. From the last to the first, it leaves out a claim
+// whose requests would meet the same group further down, a catch-all whose requests would meet the
+// same action, and claims that no request reaches.
 func (c *claims) level(l *precedence.Level) []claim {
-	all := c.whole(l)
+	all := c.completeLevel(l)
 	index := newClaimIndex(all, c.table.HostMiss == routing.MissAnswers, c.paths)
-	later := c.below(l.Host)
+	later := c.claimsBelow(l.Host)
 	for i := len(all) - 1; i >= 0; i-- {
 		index.dropped[i] = index.redundant(i, later) ||
 			(all[i].catchAll || !index.ranked) && !index.reaches(i, all[i].path)
@@ -78,32 +76,33 @@ func (c *claims) level(l *precedence.Level) []claim {
 	return kept
 }
 
-// whole is a level's claims, closed by the claim that answers its misses where it keeps them.
-func (c *claims) whole(l *precedence.Level) []claim {
+// completeLevel returns a level's claims, and last the claim that answers its misses, if it does
+// not pass them on.
+func (c *claims) completeLevel(l *precedence.Level) []claim {
 	if all, ok := c.byHost[l.Host]; ok {
 		return all
 	}
 	all := c.routes(l)
 	switch {
 	case l.Closed:
-		all = []claim{c.miss(nil)}
+		all = []claim{c.missClaim(nil)}
 	case len(all) > 0 && all[len(all)-1].path == routing.Root && len(all[len(all)-1].when) == 0:
-		// Nothing misses.
+		// No request misses.
 	case l.Stops || l.Miss != nil:
-		// A default comes after the paths of the less specific hosts, and what a level stops comes before
-		// the next one in the order of rules. So the routes that it goes on to are said here again, for
-		// this host alone.
+		// A default comes after the paths of less specific hosts, but a level that stops comes before
+		// them in the order of rules. So the routes of the next levels are repeated here, for this host
+		// only.
 		for _, next := range l.Next {
 			all = append(all, c.routes(next)...)
 		}
-		all = append(all, c.miss(answering(l)))
+		all = append(all, c.missClaim(answeringLevel(l)))
 	}
-	c.byHost[l.Host] = once(all)
+	c.byHost[l.Host] = withoutRepeats(all)
 	return c.byHost[l.Host]
 }
 
-// once are claims without those that ask for the same requests as one before.
-func once(all []claim) []claim {
+// withoutRepeats returns claims without those for the same requests as an earlier one.
+func withoutRepeats(all []claim) []claim {
 	type extent struct {
 		path routing.Path
 		when string
@@ -117,9 +116,9 @@ func once(all []claim) []claim {
 	})
 }
 
-// answering is the level whose default answers what no route matches of a level and of those that
-// it goes on to.
-func answering(l *precedence.Level) *precedence.Level {
+// answeringLevel returns the level whose default answers requests that match no route of a level
+// and of its next levels.
+func answeringLevel(l *precedence.Level) *precedence.Level {
 	for _, next := range l.Next {
 		if l.Miss == nil && next.Miss != nil {
 			return next
@@ -139,12 +138,11 @@ func (c *claims) parent(h routing.Host) *precedence.Level {
 	return c.table.Level(c.port, p)
 }
 
-// below are the claims that a request of this host meets once it has passed its own level: those of
-// one level after the other.
-func (c *claims) below(h routing.Host) [][]claim {
+// claimsBelow returns the claims that a request of this host meets after its own level, by level.
+func (c *claims) claimsBelow(h routing.Host) [][]claim {
 	var later [][]claim
 	if parent := c.parent(h); parent != nil {
-		later = append(later, c.whole(parent))
+		later = append(later, c.completeLevel(parent))
 	}
 	if h != routing.Any {
 		later = append(later, c.byHost[routing.Any])
@@ -152,7 +150,7 @@ func (c *claims) below(h routing.Host) [][]claim {
 	return append(later, []claim{c.fallback})
 }
 
-// routes are the reachable routes of a level as claims.
+// routes returns the reachable routes of a level as claims.
 func (c *claims) routes(l *precedence.Level) []claim {
 	live, _ := l.Reachable()
 	out := make([]claim, len(live))
@@ -171,11 +169,11 @@ func (c *claims) claim(r *routing.Route) claim {
 		group: c.group(r.Owner.String(), action, r.When)}
 }
 
-// group is the group of an owner's claims of one action.
+// group returns the group of an owner's claims with one action.
 func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *group {
 	g := group{owner, a.Key(), when.Key()}
 	if a.Auth != nil {
-		g.action += a.Auth.ClientSecret.Digest() // which is not part of what rules are known by
+		g.action += a.Auth.ClientSecret.Digest() // the key of an action does not have the secret
 	}
 	known := c.groups[g]
 	if known == nil {
@@ -185,8 +183,8 @@ func (c *claims) group(owner string, a lb.Action, when routing.Conditions) *grou
 	return known
 }
 
-// miss is the claim that answers what no path of a level matches.
-func (c *claims) miss(l *precedence.Level) claim {
+// missClaim returns the claim that answers requests that match no path of a level.
+func (c *claims) missClaim(l *precedence.Level) claim {
 	if l == nil || l.Miss == nil {
 		action := lb.FromRouting(routing.NotFound())
 		return claim{path: routing.Root, action: action, catchAll: true, group: c.group("", action, nil)}

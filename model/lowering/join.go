@@ -8,17 +8,16 @@ import (
 )
 
 // This file joins the blocks of different hosts: blocks of one group with equal paths become one
-// block for all of their hosts, where an order is left that suits every host.
+// block for all of their hosts, if an order remains that is right for every host.
 
-// A chain is the blocks of one host, in an order that suits it. Under is the chain of the
-// wildcard that covers the host, if it stands in the same section: what a request does not find
-// here it looks for there.
+// A chain has the blocks of one host, in a right order. Under is the chain of the wildcard that
+// covers the host, if it is in the same section: requests that match no block here go there.
 type chain struct {
 	blocks []*block
 	under  *chain
 }
 
-// key is equal for blocks that can be joined. It is made once the block is complete.
+// key is equal for blocks that can be joined. It is made once, when the block is complete.
 func (b *block) key() string {
 	if b.name != "" {
 		return b.name
@@ -32,19 +31,18 @@ func (b *block) key() string {
 	return b.name
 }
 
-// node is a block in the order that is being made; a barrier between two layers of a host has
-// no block.
+// A node is a block in the graph of the order. A barrier between two layers of a host has no block.
 type node struct {
 	block *block
 	key   string
 	next  []*node
 	waits int
-	index int // of its making, the last resort of a deterministic order
+	index int // of its creation, the last criterion of the order
 }
 
-// join puts chains into one order. Hosts are joined first and separated where that makes a
-// circle, one block at a time while circles are small: first precise hosts from wildcards, then
-// each from each.
+// join puts chains into one order. It joins equal blocks of all hosts, and separates those on
+// cycles, one block at a time while cycles are small: first precise hosts from wildcards, then all
+// hosts.
 func (s *pathSets) join(chains []*chain) []*block {
 	apart := map[string]separation{}
 	for {
@@ -63,7 +61,7 @@ func (s *pathSets) join(chains []*chain) []*block {
 	}
 }
 
-// separation is how far equal blocks are kept apart.
+// A separation is the kind of hosts whose equal blocks are not joined.
 type separation uint8
 
 const (
@@ -86,10 +84,10 @@ func (s *pathSets) newGraph(chains []*chain, apart map[string]separation) *graph
 	for _, c := range chains {
 		own := nodes[c]
 		if len(own) > pairwise {
-			g.inLayers(c.blocks, own)
+			g.orderByLayers(c.blocks, own)
 		} else {
 			for i, b := range c.blocks {
-				s.ahead(b, own[i], c.blocks[i+1:], own[i+1:])
+				s.putAhead(b, own[i], c.blocks[i+1:], own[i+1:])
 			}
 		}
 		if c.under == nil {
@@ -105,28 +103,28 @@ func (s *pathSets) newGraph(chains []*chain, apart map[string]separation) *graph
 			}
 		} else {
 			for i, b := range c.blocks {
-				s.ahead(b, own[i], c.under.blocks, below)
+				s.putAhead(b, own[i], c.under.blocks, below)
 			}
 		}
 	}
 	return g
 }
 
-// pairwise is the number of blocks up to which each is compared with each. Longer chains are
-// held in order by their layers.
+// pairwise is the most blocks of a chain that are compared with each other. Longer chains are
+// ordered by layers.
 const pairwise = 64
 
-// ahead puts a block before those of another group that it overlaps.
-func (s *pathSets) ahead(b *block, n *node, others []*block, nodes []*node) {
+// putAhead puts a block before overlapping blocks of other groups.
+func (s *pathSets) putAhead(b *block, n *node, others []*block, nodes []*node) {
 	for i, o := range others {
-		if o.group != b.group && s.anyOverlap(b.group.owner, b.indexed(), o.indexed()) {
+		if o.group != b.group && s.anyOverlap(b.group.owner, b.pathIndex(), o.pathIndex()) {
 			n.before(nodes[i])
 		}
 	}
 }
 
-// inLayers holds the blocks of a chain in order, a layer after the other.
-func (g *graph) inLayers(blocks []*block, nodes []*node) {
+// orderByLayers puts the blocks of a chain in order, one layer after the other.
+func (g *graph) orderByLayers(blocks []*block, nodes []*node) {
 	var barrier *node
 	for i := 0; i < len(blocks); {
 		gate := g.add(nil, "")
@@ -139,7 +137,7 @@ func (g *graph) inLayers(blocks []*block, nodes []*node) {
 	}
 }
 
-// node is the node of a block: that of an equal block of another host, if they may be joined.
+// node returns the node of a block: that of an equal block of another host, if they may be joined.
 func (g *graph) node(b *block, known map[string]*node, apart map[string]separation) *node {
 	key := b.key()
 	switch apart[key] {
@@ -147,7 +145,7 @@ func (g *graph) node(b *block, known map[string]*node, apart map[string]separati
 		if b.hosts[0].Wildcard() {
 			key = "wildcard " + key
 		}
-	case byHost: // nor are equal blocks of one host joined
+	case byHost: // equal blocks of one host are not joined
 		key = fmt.Sprintf("%s %d %s", b.hosts[0], len(g.nodes), key)
 	}
 	if n := known[key]; n != nil {
@@ -176,7 +174,7 @@ func (n *node) before(m *node) {
 	}
 }
 
-// order takes the nodes that wait for nothing, by host and key. Those on a cycle are left.
+// order takes the nodes without predecessors, by host and key. Nodes on cycles remain.
 func (g *graph) order() []*block {
 	free := &nodeHeap{}
 	for _, n := range g.nodes {

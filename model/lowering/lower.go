@@ -1,5 +1,6 @@
-// Package lowering makes listener rules of a table of routes, under what a cloud can express. Lower
-// makes an lb.LoadBalancer of a precedence.Table, and refuses by name what cannot be said.
+// Package lowering makes listener rules from a table of routes, within the capabilities of a cloud.
+// Lower makes an lb.LoadBalancer from a precedence.Table, and returns the parts that the cloud
+// cannot express.
 package lowering
 
 import (
@@ -14,8 +15,9 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// Lower makes rules of a table, under what a cloud can express. It is exact: on every listener,
-// every request gets what the table without the refused parts says. Those parts are returned.
+// Lower makes rules from a table, within the capabilities of a cloud. It is exact: on every
+// listener, every request gets the answer of the table without the refused parts, which are
+// returned.
 //
 // A listener's rules are made in five steps: each level's reachable routes and its catch-all become
 // claims (claim.go); the claims of a host are packed into blocks (chain.go); blocks of several
@@ -47,8 +49,8 @@ func Lower(t *precedence.Table, c lb.Capabilities) (lb.LoadBalancer, *precedence
 	return out, served, append(slices.Clip(refusals), unheard...)
 }
 
-// mostRules is after how many rules no more are made. A load balancer has no room for a tenth of
-// them, so that nothing is served of what would need more.
+// mostRules returns the number of rules at which lowering stops. A load balancer has no room for a
+// tenth of them, so it is refused anyway.
 func mostRules(c lb.Capabilities) int {
 	if c.Rules == 0 {
 		return math.MaxInt
@@ -82,17 +84,17 @@ func lowerListener(t *precedence.Table, l routing.Listener, c lb.Capabilities, p
 	return out
 }
 
-// A section is levels whose rules are put into one order. Guard marks the section that keeps
-// names with too many labels away from the wildcards of the next one, whose star would let them
-// in: they get what hosts that no rule names get.
+// A section has levels whose rules are put into one order. Guard marks the section that keeps names
+// with too many labels from the wildcards of the next section, whose star would match them: they
+// get the answer for hosts that no rule names.
 type section struct {
 	levels   []*precedence.Level
 	catchAll bool
 }
 
-// sections are a port's levels in the order in which their rules must stand: precise hosts and
-// the wildcards that can be said exactly, the other wildcards from the longest to the shortest,
-// each behind its catch-all, and last what is for any host.
+// sections returns a port's levels in the order of their rules: precise hosts and the wildcards
+// that can be expressed exactly, the other wildcards from the longest to the shortest, each after
+// its catch-all, and last the level for any host.
 func sections(levels []*precedence.Level, s *speller) []section {
 	var exact, rest section
 	overlapping := map[int]*section{}
@@ -117,14 +119,14 @@ func sections(levels []*precedence.Level, s *speller) []section {
 	return append(out, rest)
 }
 
-// chains are the blocks of each of the section's hosts.
+// chains returns the blocks of each of the section's hosts.
 func (s section) chains(c *claims) []*chain {
 	var chains []*chain
 	byHost := map[routing.Host]*chain{}
 	for _, l := range s.levels {
 		host, own := l.Host, c.level(l)
-		if s.catchAll && len(own) > 0 { // else there is nothing to keep other names away from
-			host, own = deeperNames(l.Host), c.unnamed()
+		if s.catchAll && len(own) > 0 { // without rules, no guard is needed
+			host, own = deeperNames(l.Host), c.unnamedClaims()
 		}
 		if len(own) > 0 {
 			byHost[host] = &chain{blocks: c.paths.blocks(host, own)}
@@ -139,14 +141,14 @@ func (s section) chains(c *claims) []*chain {
 	return chains
 }
 
-// unnamed are the claims of a host that no rule names, closed by the default.
-func (c *claims) unnamed() []claim {
+// unnamedClaims returns the claims of a host that no rule names, and last the default.
+func (c *claims) unnamedClaims() []claim {
 	last := c.fallback
 	last.path = routing.Root
 	return append(c.level(c.table.Level(c.port, routing.Any)), last)
 }
 
-// targetGroups are those that a rule or a default forwards to, and what was asked of them in vain.
+// targetGroups returns the target groups of rules and defaults, and refusals of their attributes.
 func targetGroups(t *precedence.Table, listeners []lb.Listener,
 	c lb.Capabilities) (groups []lb.TargetGroup, refusals []Refusal) {
 	used := map[lb.GroupID]bool{}
@@ -172,7 +174,7 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener,
 	groups = make([]lb.TargetGroup, 0, len(used))
 	for _, id := range slices.Sorted(maps.Keys(used)) {
 		b := t.Backends[id]
-		attributes, refused := attributes(c, b, sharers[id])
+		attributes, refused := attributesOf(c, b, sharers[id])
 		refusals = append(refusals, refused...)
 		groups = append(groups, lb.TargetGroup{
 			ID: id, Service: b.Service, Port: b.Port, TargetType: b.TargetType, Protocol: b.Protocol,
@@ -185,7 +187,7 @@ func targetGroups(t *precedence.Table, listeners []lb.Listener,
 	return groups, refusals
 }
 
-// certificates are those of the listeners that the provider must hold.
+// certificates returns the certificates of the listeners that the provider must import.
 func certificates(t *precedence.Table, listeners []lb.Listener) []lb.Certificate {
 	used := map[lb.CertificateID]bool{}
 	for _, l := range listeners {
@@ -209,8 +211,7 @@ func certificates(t *precedence.Table, listeners []lb.Listener) []lb.Certificate
 	return out
 }
 
-// clientSecrets is a digest of the secrets that a listener's actions were given; "" where there are
-// none.
+// clientSecretsDigest returns a digest of the client secrets of a listener's actions; "" for none.
 func clientSecretsDigest(l *lb.Listener) lb.Digest {
 	given := map[string]bool{}
 	for a := range l.SignIns() {

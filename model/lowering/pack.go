@@ -49,8 +49,8 @@ func (s *speller) rulesWhen(b *block, when routing.Conditions, hosts, paths []at
 // An atom is a value, or an alternative of a regular expression. It is not divided between rules.
 type atom struct {
 	spelling
-	text string // the order of atoms, and where long lists are cut
-	of   int    // which host or path of the block
+	text string // decides the order of atoms, and the cuts of long lists
+	of   int    // the host or path of the block
 }
 
 func (s *speller) hostAtoms(b *block) []atom {
@@ -75,9 +75,9 @@ func (s *speller) pathAtoms(b *block, further int) []atom {
 	var atoms []atom
 	for i, p := range b.paths {
 		if p == routing.Root {
-			return nil // everything: no condition
+			return nil // all paths: no condition
 		}
-		atoms = append(atoms, atom{spelling: s.beside(s.path(p), wild), text: p.Value, of: i})
+		atoms = append(atoms, atom{spelling: s.withHostWildcards(s.path(p), wild), text: p.Value, of: i})
 	}
 	return atoms
 }
@@ -200,7 +200,7 @@ type chunk struct {
 	values    []string
 	regex     bool
 	wildcards int
-	of        []int // which hosts or paths of the block
+	of        []int // the hosts or paths of the block
 }
 
 // pack fills conditions, each with at most room values and wild wildcards. It cuts long lists at
@@ -337,7 +337,7 @@ func (b *block) rule(when routing.Conditions, hosts, paths chunk) lb.Rule {
 	r := lb.Rule{Action: b.action,
 		Conditions: append(hosts.condition("host"), paths.condition("path")...)}
 	if len(r.Conditions)+len(when) == 0 {
-		// a rule must have a condition, and this one matches every request
+		// a rule needs a condition, and this one matches every request
 		r.Conditions = []lb.Condition{{Field: "path", Values: []string{"/*"}}}
 	}
 	for _, c := range when {

@@ -9,12 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// pathSets compares paths as sets of request paths, for the Ingress that asks. Prefixes and exact
-// paths are compared by their text; globs and regular expressions by automata, within the budget
-// that the Ingress has.
+// A pathSets compares paths as sets of request paths. Prefixes and exact paths are compared by
+// their text; globs and regular expressions by automata, within the budget of the Ingress asker.
 type pathSets struct{ *language.Comparer }
 
-// overlap reports whether some request path is in both. It says true when it cannot tell.
+// overlap reports whether a request path is in both; true if this cannot be decided.
 func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	switch {
 	case a == b:
@@ -25,7 +24,7 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 		return s.Has(asker, a, b.Value) != language.None
 	case a.Type == routing.Prefix && b.Type == routing.Prefix:
 		return a.Matches(b.Value) || b.Matches(a.Value)
-	case s.far(a, b):
+	case s.distant(a, b):
 		return false
 	case a.Type == routing.Prefix:
 		some, _, told := s.Under(asker, b, a)
@@ -33,7 +32,7 @@ func (s *pathSets) overlap(asker string, a, b routing.Path) bool {
 	case b.Type == routing.Prefix:
 		some, _, told := s.Under(asker, a, b)
 		return some || !told
-	case comparePaths(a, b) > 0: // the answer is the same, and may be known
+	case comparePaths(a, b) > 0: // the answer is the same, and may be cached
 		a, b = b, a
 	}
 	_, verdict := s.Find(asker, []routing.Path{a, b}, nil)
@@ -58,9 +57,9 @@ func (s *pathSets) anyOverlap(asker string, a, b *pathIndex) bool {
 
 // A pathIndex finds the exact paths and prefixes of a list that overlap another one.
 type pathIndex struct {
-	plain, globs []routing.Path // regular expressions are among the globs
+	plain, globs []routing.Path // globs has the regular expressions, too
 	at           map[routing.Path]bool
-	below        map[string]bool // the prefixes that some path is at or below
+	below        map[string]bool // the prefixes that a path is at or below
 }
 
 func newPathIndex(paths []routing.Path) *pathIndex {
@@ -92,8 +91,7 @@ func (x *pathIndex) meets(p routing.Path) bool {
 	return false
 }
 
-// contains reports whether outer has every request path of inner. It says false when it cannot
-// tell.
+// contains reports whether outer has every request path of inner; false if this cannot be decided.
 func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 	switch {
 	case outer == inner || outer == routing.Root:
@@ -104,7 +102,7 @@ func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 		return false
 	case outer.Type == routing.Prefix && inner.Type == routing.Prefix:
 		return outer.Matches(inner.Value)
-	case s.far(outer, inner):
+	case s.distant(outer, inner):
 		return false
 	case inner.Type == routing.Prefix:
 		_, all, _ := s.Under(asker, outer, inner)
@@ -117,17 +115,17 @@ func (s *pathSets) contains(asker string, outer, inner routing.Path) bool {
 	return verdict == language.None
 }
 
-// far reports whether the texts before the first wildcards already keep two paths apart.
-func (s *pathSets) far(a, b routing.Path) bool {
+// distant reports whether the texts before the first wildcards already differ.
+func (s *pathSets) distant(a, b routing.Path) bool {
 	if a.Type == routing.Regex || b.Type == routing.Regex {
-		return false // an alternation at the top has no such text
+		return false // a top-level alternation has no such text
 	}
 	x, y := a.Text(), b.Text()
 	n := min(len(x), len(y))
 	return x[:n] != y[:n]
 }
 
-// sortPaths puts paths in an order of their own, whatever asked for them.
+// sortPaths sorts paths in an order that does not depend on their Ingresses.
 func sortPaths(paths []routing.Path) { slices.SortFunc(paths, comparePaths) }
 
 func comparePaths(a, b routing.Path) int {

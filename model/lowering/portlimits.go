@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file finds what a port cannot do that another one can: some clouds speak HTTP/2 to targets
-// only for clients that came over TLS, and send nobody from HTTPS to HTTP.
+// This file finds the limits of ports: some clouds use HTTP/2 to targets only for requests over
+// TLS, and do not redirect from HTTPS to HTTP.
 
-// A portLimits knows which ports reach which backends, and where redirects lead to.
+// A portLimits has the limits of ports for backends and redirects.
 type portLimits struct {
 	table     *precedence.Table
 	caps      lb.Capabilities
@@ -36,10 +36,10 @@ func newPortLimits(t *precedence.Table, listeners []routing.Listener,
 	return r
 }
 
-// cannot says why an action cannot be carried out on a port, or "".
-func (r portLimits) cannot(a routing.Action, port int32) string {
+// whyNot returns why a port cannot have an action, or "".
+func (r portLimits) whyNot(a routing.Action, port int32) string {
 	if protocol := r.protocols[port]; a.Redirect != nil && protocol != "" {
-		return r.cannotRedirect(*a.Redirect, protocol)
+		return r.whyNoRedirect(*a.Redirect, protocol)
 	}
 	if !r.plain[port] {
 		return ""
@@ -53,8 +53,8 @@ func (r portLimits) cannot(a routing.Action, port int32) string {
 	return ""
 }
 
-// cannotRedirect says why a redirect cannot be made of requests over a protocol, or "".
-func (r portLimits) cannotRedirect(to routing.Redirect, protocol routing.Protocol) string {
+// whyNoRedirect returns why requests over a protocol cannot be redirected so, or "".
+func (r portLimits) whyNoRedirect(to routing.Redirect, protocol routing.Protocol) string {
 	scheme := strings.ToUpper(to.Scheme)
 	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
 	switch {
@@ -68,9 +68,9 @@ func (r portLimits) cannotRedirect(to routing.Redirect, protocol routing.Protoco
 	return ""
 }
 
-// cannotDefault says why a default cannot answer where it is to: on its own ports, and on those of
-// the hosts that its Ingress names.
-func (r portLimits) cannotDefault(d routing.Default) string {
+// whyNoDefault returns why a default cannot answer on its own ports, or on those of its Ingress's
+// hosts.
+func (r portLimits) whyNoDefault(d routing.Default) string {
 	ports := slices.Clone(d.Ports)
 	for _, n := range r.table.Names {
 		if n.Owner == d.Owner {
@@ -78,7 +78,7 @@ func (r portLimits) cannotDefault(d routing.Default) string {
 		}
 	}
 	for _, port := range ports {
-		if why := r.cannot(d.Action, port); why != "" {
+		if why := r.whyNot(d.Action, port); why != "" {
 			return why
 		}
 	}

@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps ports closed whose protection a cloud cannot give: addresses that may not
-// connect, certificates that clients have to show, a TLS policy.
+// This file keeps ports closed if the cloud cannot protect them as wanted: by source addresses,
+// client certificates or a TLS policy.
 
-// cannotProtect says why a port cannot be protected as it is asked for, or "".
-func cannotProtect(c lb.Capabilities, l routing.Listener) string {
+// whyNotProtected returns why a port cannot be protected as wanted, or "".
+func whyNotProtected(c lb.Capabilities, l routing.Listener) string {
 	switch {
 	case !c.Inbound && len(l.Inbound) > 0:
 		return "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"

@@ -57,12 +57,12 @@ func TestValuesMultiplyRulesWithinBounds(t *testing.T) {
 		return routing.Condition{Field: "header", Name: name, Values: values(n)}
 	}
 	for _, when := range []routing.Conditions{{header("a", 601)}, {header("a", 500), header("b", 500), header("c", 500)}} {
-		if why := cannotSplit(c, when); !strings.Contains(why, "so many values") {
+		if why := whyNotSplit(c, when); !strings.Contains(why, "so many values") {
 			t.Errorf("%d conditions: %q", len(when), why)
 		}
 	}
-	if when := (routing.Conditions{header("a", 600)}); cannotSplit(c, when) != "" || len(splitConditions(c, when)) != mostParts {
-		t.Errorf("600 values, three to a rule: %q, %d rules", cannotSplit(c, when), len(splitConditions(c, when)))
+	if when := (routing.Conditions{header("a", 600)}); whyNotSplit(c, when) != "" || len(splitConditions(c, when)) != mostParts {
+		t.Errorf("600 values, three to a rule: %q, %d rules", whyNotSplit(c, when), len(splitConditions(c, when)))
 	}
 }
 

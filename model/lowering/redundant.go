@@ -10,13 +10,13 @@ import (
 // This file finds the claims of a level that make no difference: redundant ones, whose requests
 // would get the same answer without them, and unreachable ones.
 
-// A claimIndex finds the claims of one level that may overlap a given one without looking at all
-// of them: exact paths and prefixes by walking up the path, the others one by one.
+// A claimIndex finds the claims of one level that may overlap a given one: exact paths and prefixes
+// at each parent of the path, the others one by one.
 type claimIndex struct {
 	sets    *pathSets
 	all     []claim
 	dropped []bool
-	ranked  bool // by precedence throughout: nothing that lies deeper comes later
+	ranked  bool // fully in order of precedence: deeper paths come first
 	named   map[routing.Path][]int
 	globs   []int // and regular expressions
 }
@@ -36,7 +36,7 @@ func newClaimIndex(all []claim, ranked bool, sets *pathSets) *claimIndex {
 
 func isGlob(p routing.Path) bool { return p.Type == routing.Glob || p.Type == routing.Regex }
 
-// redundant reports whether the requests that reach claim i would get the same without it.
+// redundant reports whether the requests that reach claim i would get the same answer without it.
 func (x *claimIndex) redundant(i int, later [][]claim) bool {
 	for _, j := range x.candidates(x.all[i].path) {
 		if j > i && !x.dropped[j] {
@@ -55,9 +55,9 @@ func (x *claimIndex) redundant(i int, later [][]claim) bool {
 	return false
 }
 
-// settles reports whether next settles what the requests of claim i would get without it, and
-// whether that is the same. A catch-all belongs to no Ingress, so a claim of any Ingress can
-// replace it.
+// settles returns whether next decides the answer that the requests of claim i would get without
+// it, and whether that answer is the same. A catch-all belongs to no Ingress, so a claim of any
+// Ingress can replace it.
 func (x *claimIndex) settles(i int, next *claim) (same, decided bool) {
 	cl := &x.all[i]
 	if !x.sets.overlap(cl.group.owner, cl.path, next.path) {
@@ -70,8 +70,8 @@ func (x *claimIndex) settles(i int, next *claim) (same, decided bool) {
 	return false, x.reaches(i, next.path)
 }
 
-// candidates returns the claims that may overlap a path without lying below it, in order: what a
-// claim of the level can meet further down.
+// candidates returns, in order, the claims that may overlap a path without being below it: those
+// that requests of a claim of the level can meet further down.
 func (x *claimIndex) candidates(p routing.Path) []int {
 	if !x.ranked || isGlob(p) {
 		all := make([]int, len(x.all))
@@ -112,7 +112,7 @@ func (x *claimIndex) reaches(i int, path routing.Path) bool {
 		if !slices.ContainsFunc(x.globs, func(g int) bool {
 			return g < i && x.sets.overlap(asker, x.all[g].path, p)
 		}) {
-			return true // finitely many exact paths and longer prefixes never use a prefix up
+			return true // exact paths and longer prefixes never cover a whole prefix
 		}
 	}
 	var out []routing.Path

@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file finds what a cloud's rules cannot say, before anything is lowered. What is refused is
-// taken out of the table, so that the rest is exact.
+// This file finds the parts of a table that a cloud's rules cannot express, and removes them before
+// lowering, so that the rest is exact.
 
-// A Refusal is a part of the table that cannot be served, and why.
+// A Refusal is a part of the table that cannot be served, with the reason.
 type Refusal struct {
 	Owner  routing.Owner
 	Source diag.Source
@@ -25,7 +25,7 @@ type Refusal struct {
 	Reason diag.Reason // "" is NotExpressible
 }
 
-// Diagnostic tells the owner.
+// Diagnostic returns the diagnostic for the owner.
 func (r Refusal) Diagnostic() diag.Diagnostic {
 	message := r.Why
 	if len(r.Ports) > 0 {
@@ -46,7 +46,8 @@ func joinPorts(ports []int32) string {
 	return out
 }
 
-// expressible returns the table without what the cloud cannot do, and what that is.
+// expressible returns the table without the parts that the cloud cannot express, and these as
+// refusals.
 func expressible(t *precedence.Table, c lb.Capabilities) (*precedence.Table, []Refusal) {
 	r := newRefuser(t, c)
 	config := t.Config
@@ -60,12 +61,12 @@ func expressible(t *precedence.Table, c lb.Capabilities) (*precedence.Table, []R
 	return precedence.NewWith(config, t.Comparer().Cache), r.refusals
 }
 
-// A refuser takes out of a table what the cloud cannot do.
+// A refuser removes the parts that the cloud cannot express from a table.
 type refuser struct {
 	table    *precedence.Table
 	caps     lb.Capabilities
 	open     []routing.Listener
-	closed   map[int32]string // by port, why it is not opened
+	closed   map[int32]string // by port, the reason why it is not opened
 	spellers map[int32]*speller
 	// by port, the wildcards of hosts that a rule for any host is repeated for
 	hostWildcards map[int32]int
@@ -78,7 +79,7 @@ func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	r := &refuser{table: t, caps: c, closed: map[int32]string{}, spellers: map[int32]*speller{},
 		hostWildcards: map[int32]int{}, diagnosed: map[string]bool{}}
 	for _, l := range t.Listeners {
-		if why := cannotProtect(c, l); why != "" {
+		if why := whyNotProtected(c, l); why != "" {
 			r.closed[l.Port] = why
 			continue
 		}
@@ -90,7 +91,7 @@ func newRefuser(t *precedence.Table, c lb.Capabilities) *refuser {
 	return r
 }
 
-// onPorts returns the ports on which something can be served, and tells its owner about the others.
+// onPorts returns the ports on which a part can be served, and adds refusals for the others.
 func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
 	cannot func(port int32) string) []int32 {
 	kept := ports[:0:0]
@@ -112,15 +113,16 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
 	return kept
 }
 
-// answerable returns an action, or 503 where it is behind a sign-in that the cloud does not do. It
-// tells the owner of targets that cannot be reached.
-func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Source) routing.Action {
-	if why := cannotReach(r.caps, r.table, a); why != "" && !r.diagnosed[owner.String()+why] {
+// actionOrUnavailable returns an action, or 503 if it needs a sign-in that the cloud does not have.
+// It adds refusals for targets that cannot be reached.
+func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
+	at diag.Source) routing.Action {
+	if why := whyNotReachable(r.caps, r.table, a); why != "" && !r.diagnosed[owner.String()+why] {
 		r.diagnosed[owner.String()+why] = true
 		r.refusals = append(r.refusals,
 			Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
 	}
-	if why := cannotSignIn(r.caps, r.table, a); why != "" {
+	if why := whyNoSignIn(r.caps, r.table, a); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
 		return routing.Status(503)
 	}
@@ -130,14 +132,14 @@ func (r *refuser) answerable(a routing.Action, owner routing.Owner, at diag.Sour
 func (r *refuser) routes() []routing.Route {
 	out := make([]routing.Route, 0, len(r.table.Routes))
 	for _, route := range r.table.Routes {
-		route.Action = r.answerable(route.Action, route.Owner, route.Source)
+		route.Action = r.actionOrUnavailable(route.Action, route.Owner, route.Source)
 		kept := r.onPorts(route.Ports, route.Owner, route.Source, func(port int32) string {
-			return cmp.Or(r.portLimits.cannot(route.Action, port),
-				r.spellers[port].cannot(&route, r.hostWildcards[port]))
+			return cmp.Or(r.portLimits.whyNot(route.Action, port),
+				r.spellers[port].whyNoRule(&route, r.hostWildcards[port]))
 		})
-		// Where the host cannot be said, its name is refused.
+		// If the host cannot be expressed, its name is refused.
 		route.Ports = slices.DeleteFunc(kept, func(port int32) bool {
-			return r.spellers[port].cannotHost(route.Host) != ""
+			return r.spellers[port].whyNoHost(route.Host) != ""
 		})
 		if len(route.Ports) > 0 {
 			out = append(out, route)
@@ -159,7 +161,7 @@ func (r *refuser) names() []routing.Name {
 			if n.Listed != nil && !slices.Contains(n.Ports, l.Port) {
 				continue
 			}
-			if because := r.spellers[l.Port].cannotHost(n.Host); because != "" {
+			if because := r.spellers[l.Port].whyNoHost(n.Host); because != "" {
 				n.Unsaid, why = append(n.Unsaid, l.Port), because
 			}
 		}
@@ -186,8 +188,8 @@ func (r *refuser) defaults() []routing.Default {
 			continue
 		}
 		d.Ports = r.onPorts(d.Ports, d.Owner, d.Source, func(int32) string { return "" })
-		d.Action = r.answerable(d.Action, d.Owner, d.Source)
-		if why := cmp.Or(cannotDo(r.caps, d.Action), r.portLimits.cannotDefault(d)); why != "" {
+		d.Action = r.actionOrUnavailable(d.Action, d.Owner, d.Source)
+		if why := cmp.Or(whyNotPossible(r.caps, d.Action), r.portLimits.whyNoDefault(d)); why != "" {
 			r.refusals = append(r.refusals, Refusal{Owner: d.Owner, Source: d.Source, Why: why})
 			continue
 		}
@@ -196,12 +198,12 @@ func (r *refuser) defaults() []routing.Default {
 	return out
 }
 
-// mostRepeated is how many routes of less specific hosts the default backend of one Ingress has
-// repeated for its hosts.
+// mostRepeated is the most routes of less specific hosts that are repeated because of the default
+// backend of one Ingress.
 const mostRepeated = 100_000
 
-// repeatingDefaults are the Ingresses whose default backends have more routes repeated than that:
-// before a default, the routes that a host falls through to are said for it again.
+// repeatingDefaults returns the Ingresses whose default backends would cause more repeated routes:
+// before a default, the routes that a host falls through to are repeated for it.
 func (r *refuser) repeatingDefaults() map[string]bool {
 	t := r.table
 	if t.HostMiss != routing.MissFallsThrough || len(t.Defaults) == 0 {
@@ -223,13 +225,14 @@ func (r *refuser) repeatingDefaults() map[string]bool {
 	return out
 }
 
-// cannot says why a route has no rule on this port, its host apart, or "". WildcardsOfHosts is how
-// many wildcards the hosts have that it is repeated for if it is for any host.
-func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
-	if why := cannotDo(s.caps, r.Action); why != "" {
+// whyNoRule returns why a route can have no rule on this port, apart from its host, or "".
+// WildcardsOfHosts is the number of wildcards in the hosts for which a route for any host is
+// repeated.
+func (s *speller) whyNoRule(r *routing.Route, wildcardsOfHosts int) string {
+	if why := whyNotPossible(s.caps, r.Action); why != "" {
 		return why
 	}
-	if why := cannotSplit(s.caps, r.When); why != "" {
+	if why := whyNotSplit(s.caps, r.When); why != "" {
 		return why
 	}
 	hosts := s.hostWildcards(r.Host)
@@ -247,7 +250,7 @@ func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
 		case said.impossible():
 			return fmt.Sprintf("%s has no form that a rule of %s accepts: %s", r.Path, s.caps.Name,
 				s.limits())
-		case s.beside(said, hosts+further).impossible():
+		case s.withHostWildcards(said, hosts+further).impossible():
 			others := "hosts"
 			if further > 0 {
 				others = "hosts and conditions"
@@ -261,7 +264,7 @@ func (s *speller) cannot(r *routing.Route, wildcardsOfHosts int) string {
 	return ""
 }
 
-func (s *speller) cannotHost(h routing.Host) string {
+func (s *speller) whyNoHost(h routing.Host) string {
 	if h == routing.Any || !s.host(h).impossible() && (!s.needsCatchAll(h) ||
 		!s.host(deeperNames(h)).impossible()) {
 		return ""
@@ -274,7 +277,7 @@ func (s *speller) cannotHost(h routing.Host) string {
 	return fmt.Sprintf("host %s has no form that a rule of %s accepts: %s", h, s.caps.Name, s.limits())
 }
 
-// limits names the limits that can forbid a spelling.
+// limits describes the limits that can forbid a spelling.
 func (s *speller) limits() string {
 	limits := "some character"
 	if s.caps.ValueLength > 0 {
@@ -288,11 +291,11 @@ func (s *speller) limits() string {
 	return limits
 }
 
-// unanswered ends messages about requests that the cloud cannot answer as they should be.
+// unanswered ends messages about requests that the cloud cannot answer as wanted.
 const unanswered = "; requests are answered 503"
 
-// cannotSignIn says why users cannot sign in, or "".
-func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
+// whyNoSignIn returns why users cannot sign in, or "".
+func whyNoSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	if a.Auth == nil {
 		return ""
 	}
@@ -305,11 +308,11 @@ func cannotSignIn(c lb.Capabilities, t *precedence.Table, a routing.Action) stri
 				w.Backend, v)
 		}
 	}
-	return cannotDo(c, a)
+	return whyNotPossible(c, a)
 }
 
-// cannotDo says why an action is beyond the cloud, or "".
-func cannotDo(c lb.Capabilities, a routing.Action) string {
+// whyNotPossible returns why the cloud cannot have an action, or "".
+func whyNotPossible(c lb.Capabilities, a routing.Action) string {
 	if most := c.TargetsPerForward; most > 0 && len(a.Forward) > most {
 		return fmt.Sprintf("it forwards to %d Services, and a rule of %s to at most %d", len(a.Forward),
 			c.Name, most)
@@ -346,9 +349,9 @@ func cannotDo(c lb.Capabilities, a routing.Action) string {
 	return ""
 }
 
-// cannotReach says why a backend of an action has targets that the cloud does not reach, or "".
-// Requests for such a backend are answered 503, as for one without targets.
-func cannotReach(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
+// whyNotReachable returns why the cloud cannot reach the targets of an action's backend, or "". Its
+// requests get 503, as for one without targets.
+func whyNotReachable(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
 		if b := t.Backends[w.Backend]; c.AddressesOnly && b.TargetType != lb.InstanceTarget &&
 			slices.ContainsFunc(b.Targets, lb.IsNamed) {

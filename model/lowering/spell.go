@@ -9,26 +9,25 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file spells hosts and paths as the values of conditions, within what a cloud accepts. A
-// host or path that has no spelling cannot be served there.
+// This file writes hosts and paths as values of conditions that the cloud accepts. A host or path
+// without a spelling cannot be served there.
 
-// A spelling is the ways to say one host or one path. It has values, a regular expression, both
-// or neither.
+// A spelling has the ways to write one host or path: values, a regular expression, both or neither.
 type spelling struct {
-	values []string // globs that together are exactly it; nil: there are none
-	regex  string   // one alternative of a regular expression, without anchors; "": there is none
-	prefix bool     // the regular expression goes on with an optional rest below it
-	whole  bool     // the regular expression shares no value with others
+	values []string // globs that together match exactly it; nil for none
+	regex  string   // one alternative of a regular expression, without anchors; "" for none
+	prefix bool     // an optional rest below the path follows the regular expression
+	whole  bool     // the regular expression cannot share a value with others
 }
 
 func (s spelling) impossible() bool { return s.values == nil && s.regex == "" }
 
-// speller spells for the rules of one port.
+// A speller writes the hosts and paths of the rules of one port.
 type speller struct {
 	caps       lb.Capabilities
 	port       int32
 	hostValues *regexp.Regexp // nil: any
-	// those spelt so far: a host is asked for by each of its routes
+	// the hosts written so far, as each route needs its host
 	hosts map[routing.Host]spelling
 }
 
@@ -40,13 +39,13 @@ func newSpeller(c lb.Capabilities, port int32) *speller {
 	return s
 }
 
-// deeperNames is the glob that stands for names too long for a wildcard, which a star that spans
-// dots would let in: "*.*.example.com" for "*.example.com".
+// deeperNames returns the glob for names with too many labels for a wildcard, which a star that
+// spans dots would match: "*.*.example.com" for "*.example.com".
 func deeperNames(wildcard routing.Host) routing.Host { return "*." + wildcard }
 
 func isDeeperNames(h routing.Host) bool { return strings.HasPrefix(string(h), "*.*.") }
 
-// host spells a host. A wildcard whose star would span dots is a value only behind a catch-all.
+// host writes a host. A wildcard whose star would span dots is a value only after a catch-all.
 func (s *speller) host(h routing.Host) spelling {
 	out, known := s.hosts[h]
 	if !known {
@@ -76,12 +75,12 @@ func (s *speller) spellHost(h routing.Host) spelling {
 	return out
 }
 
-// needsCatchAll reports whether a wildcard can only be said with a star that spans dots.
+// needsCatchAll reports whether a wildcard can only be written with a star that spans dots.
 func (s *speller) needsCatchAll(h routing.Host) bool {
 	return h.Wildcard() && !s.caps.HostStarIsLabel && s.host(h).regex == ""
 }
 
-// hostWildcards are how many wildcards a host brings into a rule where only a value says it.
+// hostWildcards returns the number of wildcards that a host adds to a rule if it must be a value.
 func (s *speller) hostWildcards(h routing.Host) int {
 	if s.host(h).regex != "" {
 		return 0
@@ -89,8 +88,7 @@ func (s *speller) hostWildcards(h routing.Host) int {
 	return wildcards(string(h))
 }
 
-// hostWildcardsOf are the most wildcards that hosts bring into rules that repeat there what is for
-// any host.
+// hostWildcardsOf returns the most wildcards that a host adds to repeated rules for any host.
 func (s *speller) hostWildcardsOf(levels []*precedence.Level) int {
 	most := 0
 	for _, l := range levels {
@@ -102,7 +100,8 @@ func (s *speller) hostWildcardsOf(levels []*precedence.Level) int {
 	return most
 }
 
-// hostEnd allows a port where the cloud may see one and does not say so.
+// hostEnd returns the end of host expressions, which allows a port if it is undocumented whether
+// the cloud sees one.
 func (s *speller) hostEnd() string {
 	if s.portInHost() {
 		return `(:[0-9]+)?$`
@@ -110,12 +109,13 @@ func (s *speller) hostEnd() string {
 	return `$`
 }
 
-// portInHost reports whether the Host header carries a port that may take part in matching.
-// Clients leave out the usual ports.
+// portInHost reports whether conditions may see a port in the Host header. Clients leave out the
+// default ports.
 func (s *speller) portInHost() bool { return s.caps.Doubt.HostPort && !lb.UsualPort(s.port) }
 
-// beside is the spelling of a path in a rule whose host has some wildcards: they share a limit.
-func (s *speller) beside(path spelling, wild int) spelling {
+// withHostWildcards returns the spelling of a path in a rule whose host has this many wildcards, as
+// they share a limit.
+func (s *speller) withHostWildcards(path spelling, wild int) spelling {
 	for _, v := range path.values {
 		if !allowsWildcards(s.caps, wild+wildcards(v)) {
 			path.values = nil
@@ -124,7 +124,7 @@ func (s *speller) beside(path spelling, wild int) spelling {
 	return path
 }
 
-// path spells a path. The root needs no condition and is not asked for.
+// path writes a path other than the root, which needs no condition.
 func (s *speller) path(p routing.Path) spelling {
 	var out spelling
 	literal := !strings.ContainsAny(p.Value, "*?")
@@ -154,7 +154,7 @@ func (s *speller) path(p routing.Path) spelling {
 	return out
 }
 
-// pathValues are values that together say a path, if all of them are accepted.
+// pathValues returns the values that together match a path, if all of them are accepted.
 func (s *speller) pathValues(values ...string) []string {
 	for _, v := range values {
 		if !s.fits(v) || !s.caps.AcceptsPath(v) {
@@ -164,11 +164,12 @@ func (s *speller) pathValues(values ...string) []string {
 	return values
 }
 
-// unsupported matches what a cloud with a character set does not know in regular expressions.
+// unsupported matches syntax of regular expressions that a cloud with a character set does not
+// have.
 var unsupported = regexp.MustCompile(`\\[pP]`)
 
-// seesPath reports whether a cloud could find a path in a request: one that names the characters
-// of paths looks at visible ASCII only, and knows no classes beyond it.
+// seesPath reports whether a cloud can match a path. A cloud with a character set matches visible
+// ASCII only, and has no classes beyond it.
 func seesPath(c lb.Capabilities, p routing.Path) bool {
 	if c.PathCharacters == "" {
 		return true
@@ -177,11 +178,11 @@ func seesPath(c lb.Capabilities, p routing.Path) bool {
 	return !beyond && !(p.Type == routing.Regex && unsupported.MatchString(p.Value))
 }
 
-// encoded are the characters that a path can only carry percent-encoded.
+// encoded has the characters that are always percent-encoded in paths.
 const encoded = " \"<>\\^`{|}#?[]%"
 
-// pathRegex is a path as a regular expression. Where the cloud does not say whether it decodes
-// paths first, an encoded character that could not stand there raw is allowed to be decoded.
+// pathRegex returns a path as a regular expression. If it is undocumented whether the cloud decodes
+// paths first, the expression also matches the decoded form of characters that are always encoded.
 func (s *speller) pathRegex(p routing.Path) (string, bool) {
 	switch p.Type {
 	case routing.Regex:

@@ -9,11 +9,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file divides further conditions among rules. Each holds by any of its values, so what has
-// more of them than a rule takes is several rules, each with some.
+// This file divides further conditions among rules. A condition holds by any of its values, so one
+// with too many values for a rule becomes several rules, each with some of them.
 
-// hostAndPath are the values of a rule that stay free for a host and a path, whether or not it has
-// them: so what a route's conditions become does not depend on where it is repeated.
+// hostAndPath is the number of values of a rule that are reserved for a host and a path, even if it
+// has none: so the division of a route's conditions is the same wherever it is repeated.
 const hostAndPath = 2
 
 // splitConditions splits conditions into alternatives that each fit one rule besides its host and
@@ -23,7 +23,7 @@ func splitConditions(c lb.Capabilities, when routing.Conditions) []routing.Condi
 		return []routing.Conditions{nil}
 	}
 	out := []routing.Conditions{{}}
-	for i, share := range sharesOf(c, when) {
+	for i, share := range valuesPerRule(c, when) {
 		var next []routing.Conditions
 		for _, before := range out {
 			for part := range slices.Chunk(when[i].Values, share) {
@@ -37,9 +37,9 @@ func splitConditions(c lb.Capabilities, when routing.Conditions) []routing.Condi
 	return out
 }
 
-// sharesOf is how many values of each condition a rule has: one, and what is left goes each time
-// where it saves most.
-func sharesOf(c lb.Capabilities, when routing.Conditions) []int {
+// valuesPerRule returns the number of values of each condition in a rule: one, and each further one
+// goes to the condition where it saves the most rules.
+func valuesPerRule(c lb.Capabilities, when routing.Conditions) []int {
 	shares := make([]int, len(when))
 	for i := range shares {
 		shares[i] = 1
@@ -60,20 +60,20 @@ func sharesOf(c lb.Capabilities, when routing.Conditions) []int {
 	return shares
 }
 
-// mostParts is the most rules that the values of conditions multiply one rule to. Load balancers
-// have a hundred rules or two.
+// mostParts is the most rules that one rule becomes because of its conditions. Load balancers have
+// one or two hundred rules.
 const mostParts = 200
 
-// parts is how many divided makes of conditions, and no more than one above mostParts.
-func parts(c lb.Capabilities, when routing.Conditions) int {
+// countParts returns the number of rules that conditions are divided into, at most mostParts+1.
+func countParts(c lb.Capabilities, when routing.Conditions) int {
 	parts := 1
-	for i, share := range sharesOf(c, when) {
+	for i, share := range valuesPerRule(c, when) {
 		parts = min(parts*((len(when[i].Values)+share-1)/share), mostParts+1)
 	}
 	return parts
 }
 
-// wildcardsOf are the wildcards among the values of conditions that have any.
+// wildcardsOf returns the number of wildcards in the values of conditions.
 func wildcardsOf(when routing.Conditions) int {
 	n := 0
 	for _, c := range when {
@@ -86,7 +86,7 @@ func wildcardsOf(when routing.Conditions) int {
 	return n
 }
 
-// mostWildcards are the most wildcards that conditions bring into a rule once they are divided.
+// mostWildcards returns the most wildcards that divided conditions add to a rule.
 func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 	most := 0
 	for _, part := range splitConditions(c, when) {
@@ -95,17 +95,17 @@ func mostWildcards(c lb.Capabilities, when routing.Conditions) int {
 	return most
 }
 
-// inProse names the part of a request that a condition on each field looks at.
+// inProse has the part of a request for each field of conditions.
 var inProse = map[string]string{"header": "headers", "method": "methods",
 	"query": "query parameters", "source": "source addresses"}
 
-// cannotSplit says why conditions do not go into rules beside host and path, or "".
-func cannotSplit(c lb.Capabilities, when routing.Conditions) string {
+// whyNotSplit returns why conditions do not fit into rules with host and path, or "".
+func whyNotSplit(c lb.Capabilities, when routing.Conditions) string {
 	if room := c.ValuesPerRule - hostAndPath; c.ValuesPerRule > 0 && len(when) > room {
 		return fmt.Sprintf("it has %d conditions, and a rule of %s has room for %d besides host and path",
 			len(when), c.Name, room)
 	}
-	if parts := parts(c, when); parts > mostParts {
+	if parts := countParts(c, when); parts > mostParts {
 		return fmt.Sprintf(
 			"its conditions have so many values that each path takes more than the %d rules of %s that "+
 				"are made for one: have fewer values, or divide the Ingress", mostParts, c.Name)
