@@ -10,7 +10,8 @@ import (
 
 // This file reads attributes of target groups and of load balancers.
 
-// mostAttributes is how many attributes an Ingress sets. Each of its target groups has all of them.
+// mostAttributes is the most attributes that an Ingress sets. Each of its target groups has all of
+// them.
 const mostAttributes = 30
 
 // parseAttributes reads "name=value,name=value".

@@ -14,12 +14,12 @@ import (
 
 // This file reads and validates the fields of a class.
 
-// ValidateClass returns what is wrong with the fields of a class that the table has.
+// ValidateClass returns the errors in the fields of a class that the table has.
 func ValidateClass(c *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i := range Table {
 		s := &Table[i]
-		if s.Class == "" { // attributes are checked against what the cloud has
+		if s.Class == "" { // attributes are checked against those of the cloud
 			continue
 		}
 		value, is := s.ofClass(c)
@@ -42,7 +42,7 @@ func ValidateClass(c *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Erro
 	return errs
 }
 
-// fieldOf reads a field that says nothing if it is empty.
+// fieldOf returns a function that reads a field, which is unset if it is empty.
 func fieldOf(of func(*v1alpha1.LoadBalancerClassSpec) string) func(
 	*v1alpha1.LoadBalancerClassSpec) (string, bool) {
 	return func(c *v1alpha1.LoadBalancerClassSpec) (string, bool) {
@@ -78,7 +78,7 @@ var duration = text("duration, as in 1h30m", func(text string) error {
 	return err
 })
 
-func joined(messages []string) error {
+func joinMessages(messages []string) error {
 	if len(messages) == 0 {
 		return nil
 	}

@@ -19,7 +19,7 @@ import (
 )
 
 // This file reads the conditions that requests have to fulfil besides host and path. No condition
-// is ever left out: the path would answer requests that its author keeps from it.
+// is ever left out: the path would answer requests that its author excludes.
 
 // The limits of conditions.
 const (
@@ -27,18 +27,18 @@ const (
 	mostConditions = 16  // of one path
 )
 
-// A conditionsEntry is one entry of the annotation, as it is written.
+// A conditionsEntry is one entry of the annotation in its original form.
 type conditionsEntry struct {
 	backend, path  string
 	header, query  map[string][]string
 	method, source []string
 }
 
-// Conditions are the entries of the annotation.
+// Conditions holds the entries of the annotation.
 type Conditions []narrowing
 
-// A narrowing has the paths of a backend, of a spelling, of both, or all paths answer only the
-// requests that fulfil some conditions.
+// A narrowing limits paths to the requests that fulfil conditions: the paths of a backend, those
+// with a text, those with both, or all paths.
 type narrowing struct {
 	backend, path string
 	when          routing.Conditions
@@ -93,7 +93,7 @@ func readEntry(n *yaml.Node) (e conditionsEntry, err error) {
 	return e, err
 }
 
-// conditions are those of an entry, in the order and the spelling of which there is one only.
+// conditions returns the conditions of an entry in canonical order and spelling.
 func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	var out routing.Conditions
 	add := func(field, name string, values []string, check func(string) (string, error)) error {
@@ -138,8 +138,8 @@ func (e conditionsEntry) conditions() (routing.Conditions, error) {
 	return out, checkOnce(out)
 }
 
-// The characters of names and values. Those of a query are the ones that everybody sends as they
-// are; what clouds make of others is their affair.
+// The characters of names and values. Those of a query are never percent-encoded by clients; clouds
+// read others in different ways.
 var (
 	headerToken  = regexp.MustCompile("^[A-Za-z0-9!#$%&'+.^_`|~-]+$")
 	headerText   = regexp.MustCompile(`^[!-~]([ -~]*[!-~])?$`)
@@ -189,7 +189,7 @@ func methodValue(v string) (string, error) {
 	return v, nil
 }
 
-// sourceValue is an address range. An address alone is the range that holds it alone.
+// sourceValue returns an address range. A single address is a range, too.
 func sourceValue(v string) (string, error) {
 	if alone, err := netip.ParseAddr(v); err == nil && alone.Zone() == "" {
 		return netip.PrefixFrom(alone, alone.BitLen()).String(), nil
@@ -214,8 +214,8 @@ func checkOnce(sorted routing.Conditions) error {
 	return nil
 }
 
-// narrows reports whether the narrowing is about a path.
-func (n narrowing) narrows(p *networkingv1.HTTPIngressPath) bool {
+// appliesTo reports whether the narrowing applies to a path.
+func (n narrowing) appliesTo(p *networkingv1.HTTPIngressPath) bool {
 	return (n.backend == "" || n.backend == backendName(&p.Backend)) &&
 		(n.path == "" || n.path == p.Path)
 }
@@ -227,11 +227,11 @@ func backendName(b *networkingv1.IngressBackend) string {
 	return b.Service.Name
 }
 
-// Of returns the conditions of a path: those of all entries that are about it.
+// Of returns the conditions of a path, from all entries that apply to it.
 func (c Conditions) Of(p *networkingv1.HTTPIngressPath) routing.Conditions {
 	var out routing.Conditions
 	for _, n := range c {
-		if n.narrows(p) {
+		if n.appliesTo(p) {
 			out = append(out, n.when...)
 		}
 	}
@@ -241,8 +241,8 @@ func (c Conditions) Of(p *networkingv1.HTTPIngressPath) routing.Conditions {
 	return out
 }
 
-// Check refuses entries that are about no path, entries that would not hold for the default backend
-// though it answers the same requests, and two conditions on one part of a request.
+// Check refuses entries that apply to no path, entries that would not apply to the default backend
+// although it answers the same requests, and two conditions on one part of a request.
 func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
 	about := make([]bool, len(c))
 	for _, r := range spec.Rules {
@@ -252,7 +252,7 @@ func (c Conditions) Check(spec *networkingv1.IngressSpec) error {
 		for i := range r.HTTP.Paths {
 			p := &r.HTTP.Paths[i]
 			for j, n := range c {
-				about[j] = about[j] || n.narrows(p)
+				about[j] = about[j] || n.appliesTo(p)
 			}
 			when := c.Of(p)
 			err := checkOnce(when)

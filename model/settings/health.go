@@ -14,13 +14,14 @@ import (
 	"fairlead.dev/fairlead/model/settings/fields"
 )
 
-// This file makes health checks of what Ingresses, the class and the table say, in this order.
+// This file makes health checks from the values of Ingresses, the class and the table, in this
+// order.
 
-// trafficPort stands for the port that serves requests.
+// trafficPort means the port that serves requests.
 const trafficPort = "traffic-port"
 
-// HealthCheck returns the health check of targets that speak a protocol and a version of HTTP, as
-// annotations say under a class. Codes of another version are passed over.
+// HealthCheck returns the health check of targets with this protocol and version of HTTP, from
+// annotations under a class. Codes of another version are ignored.
 func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 	protocol routing.Protocol, version routing.Version) routing.HealthCheck {
 	var v Values
@@ -30,18 +31,18 @@ func HealthCheck(said map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 			continue
 		}
 		byClass, _ := s.ofClass(c)
-		values := []string{said[s.Annotation], byClass, s.usual(protocol, version)}
+		values := []string{said[s.Annotation], byClass, s.defaultFor(protocol, version)}
 		if s.Annotation == HealthCodes {
 			values = slices.DeleteFunc(values, func(codes string) bool {
 				return !AreCodesOf(version, codes)
 			})
 		}
-		_ = s.put(&v, first(values...)) // every value has been checked
+		_ = s.put(&v, first(values...)) // every value was checked
 	}
 	return v.health
 }
 
-// CheckHealth refuses health checks of which the timeout is not shorter than the interval.
+// CheckHealth refuses health checks with a timeout that is not shorter than the interval.
 func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) error {
 	h := HealthCheck(said, c, "", "")
 	if h.TimeoutSeconds >= h.IntervalSeconds {
@@ -51,9 +52,9 @@ func CheckHealth(said map[string]string, c *v1alpha1.LoadBalancerClassSpec) erro
 	return nil
 }
 
-// usual returns the default of a field of the health check. Targets that speak gRPC are asked for a
-// method that does not exist, and are healthy if they say so.
-func (s *Setting) usual(protocol routing.Protocol, version routing.Version) string {
+// defaultFor returns the default of a field of the health check. The gRPC health check calls a
+// method that does not exist; UNIMPLEMENTED (12) counts as healthy.
+func (s *Setting) defaultFor(protocol routing.Protocol, version routing.Version) string {
 	switch {
 	case s.Annotation == HealthProtocol && protocol != "":
 		return string(protocol)
@@ -65,13 +66,13 @@ func (s *Setting) usual(protocol routing.Protocol, version routing.Version) stri
 	return s.Default
 }
 
-// AreCodesOf reports whether a list of codes is one of those that targets of a version answer with:
-// gRPC has codes of its own, which are below all HTTP statuses.
+// AreCodesOf reports whether a list has codes of a version. The codes of gRPC are below all HTTP
+// statuses.
 func AreCodesOf(version routing.Version, codes string) bool {
 	return (version == routing.VersionGRPC) == (checkRanges(codes, 0, 99) == nil)
 }
 
-// healthPath has the longest path that AWS takes: Elastic Load Balancing API, CreateTargetGroup,
+// healthPath has the longest path that AWS accepts: Elastic Load Balancing API, CreateTargetGroup,
 // HealthCheckPath.
 var healthPath = Type{
 	words: "path",
@@ -87,7 +88,7 @@ var healthPort = Type{
 	check: checkHealthPort,
 }
 
-// successCodes are statuses of HTTP, or codes of gRPC.
+// successCodes is the type of HTTP statuses, or codes of gRPC.
 var successCodes = Type{
 	words: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", check: checkCodes,
 	Bound: fields.Bound{Longest: 255,

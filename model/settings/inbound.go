@@ -11,15 +11,15 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file reads which clients may connect to a port: ranges of addresses, and lists of ranges
-// that the cloud keeps. Where nothing is listed, all clients may. Sources are compared as the sets
-// of addresses that they are: two halves of a range are the range. What is in a list of the cloud
-// is not known, so a list lies within itself, and within all addresses.
+// This file reads which clients may connect to a port: address ranges, and prefix lists of the
+// cloud. An empty list permits all clients. Sources are compared as sets of addresses: two halves
+// of a range equal the range. The contents of a prefix list are not known, so it is contained only
+// in itself and in all addresses.
 
-// prefixList is what a cloud calls a list of ranges.
+// prefixList matches the IDs of prefix lists.
 var prefixList = regexp.MustCompile(`^pl-[0-9a-f]{8,17}$`)
 
-// mostSources is how many ranges and lists one port can have, of a class too.
+// mostSources is the most ranges and lists of one port, also of a class.
 const mostSources = 50
 
 // itemsOf splits a list at its commas.
@@ -39,7 +39,7 @@ func parseInbound(text string) ([]string, error) {
 
 func checkInboundText(text string) error { return checkInbound(itemsOf(text)) }
 
-// checkInbound refuses what is neither a range of addresses nor a list of them.
+// checkInbound refuses sources that are neither address ranges nor prefix lists.
 func checkInbound(sources []string) error {
 	for _, s := range sources {
 		if prefixList.MatchString(s) {
@@ -66,9 +66,10 @@ func checkInbound(sources []string) error {
 	return nil
 }
 
-// CanonicalInbound is sources in canonical form: each range as clouds write it, sorted, each once,
-// and nil for all clients. EC2 "canonicalizes IPv4 and IPv6 CIDRs" and refuses one that it has in
-// another form (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
+// CanonicalInbound returns sources in canonical form: each range as clouds write it, sorted,
+// without duplicates, and nil for all clients. EC2 "canonicalizes IPv4 and IPv6 CIDRs" and refuses
+// one that it has in another form
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_Ipv6Range.html).
 func CanonicalInbound(sources []string) []string {
 	out := slices.Clone(sources)
 	for i, s := range out {
@@ -78,28 +79,28 @@ func CanonicalInbound(sources []string) []string {
 	}
 	slices.Sort(out)
 	out = slices.Compact(out)
-	if setOf(out).everything() {
+	if setOf(out).containsAll() {
 		return nil
 	}
 	return out
 }
 
-// Within reports whether all clients that some sources admit are among those that others admit.
+// Within reports whether others admit all clients that sources admit.
 func Within(sources, others []string) bool { return setOf(others).contains(setOf(sources)) }
 
-// A span is the addresses from the first to the last, of one family.
+// A span has the addresses of one family from the first to the last.
 type span struct{ first, last netip.Addr }
 
-// A sourceSet is which clients sources admit.
+// A sourceSet is the set of clients that sources admit.
 type sourceSet struct {
 	spans []span   // ascending, none touches the next
 	lists []string // of the cloud
 }
 
-// allFamilies are all addresses. Those of one family alone are not.
+// allFamilies has all addresses, which needs both families.
 var allFamilies = []string{"0.0.0.0/0", "::/0"}
 
-// setOf is the set of sources that have been checked; of none, which is all clients.
+// setOf returns the set of valid sources; without any, it has all clients.
 func setOf(sources []string) sourceSet {
 	if len(sources) == 0 {
 		sources = allFamilies
@@ -128,7 +129,7 @@ func setOf(sources []string) sourceSet {
 	return set
 }
 
-// spanOf is a range from its first to its last address.
+// spanOf returns a range as a span.
 func spanOf(p netip.Prefix) span {
 	p = p.Masked()
 	last := p.Addr().AsSlice()
@@ -139,8 +140,7 @@ func spanOf(p netip.Prefix) span {
 	return span{p.Addr(), end}
 }
 
-// reaches reports whether a span that does not begin before this one overlaps it or begins right
-// behind it.
+// reaches reports whether next, which does not begin before s, overlaps s or begins right after it.
 func (s span) reaches(next span) bool {
 	if s.last.BitLen() != next.first.BitLen() {
 		return false
@@ -149,11 +149,11 @@ func (s span) reaches(next span) bool {
 	return !behind.IsValid() || !behind.Less(next.first)
 }
 
-// everything reports whether all clients are in the set.
-func (s sourceSet) everything() bool { return s.containsSpans(setOf(nil)) }
+// containsAll reports whether the set has all clients.
+func (s sourceSet) containsAll() bool { return s.containsSpans(setOf(nil)) }
 
 func (s sourceSet) contains(o sourceSet) bool {
-	if s.everything() {
+	if s.containsAll() {
 		return true
 	}
 	return s.containsSpans(o) && !slices.ContainsFunc(o.lists, func(list string) bool {
@@ -173,7 +173,7 @@ func (s sourceSet) containsSpans(o sourceSet) bool {
 	return true
 }
 
-// DescribeInbound lists the clients that may connect, in words.
+// DescribeInbound describes the clients that may connect.
 func DescribeInbound(sources []string) string {
 	if len(sources) == 0 {
 		return "all clients"

@@ -9,11 +9,10 @@ import (
 	"fairlead.dev/fairlead/model/settings/fields"
 )
 
-// This file is the names of things of the cloud: load balancers, TLS policies, web ACLs and
-// providers.
+// This file has the types of names: of load balancers, TLS policies, web ACLs and providers.
 
-// loadBalancerName is the type of names that Ingresses and classes choose. Nothing else in the
-// account may have such a name, which only the cloud can say.
+// loadBalancerName is the type of names that Ingresses and classes choose. They must be unique in
+// the account, which only the cloud can check.
 var loadBalancerName = Type{
 	words: "name: letters, digits and dashes, at most 32",
 	Bound: fields.Bound{

@@ -15,12 +15,11 @@ import (
 
 // This file reads lists of ports with their protocols.
 
-// mostPorts is how many ports one Ingress can listen on. Application Load Balancers have at most 50
-// listeners: Elastic Load Balancing, Application Load Balancers, "Quotas for your Application Load
-// Balancers".
+// mostPorts is the most ports of one Ingress. Application Load Balancers have at most 50 listeners:
+// Elastic Load Balancing, Application Load Balancers, "Quotas for your Application Load Balancers".
 const mostPorts = 50
 
-// withoutJSON turns ports that are written as JSON into the plain list.
+// withoutJSON changes ports in JSON into the plain list.
 var withoutJSON = strings.NewReplacer("[", "", "]", "", "{", "", "}", "", `"`, "", " ", "")
 
 // ParsePorts reads "HTTP:80,HTTPS:443", or the same as JSON: [{"HTTP":80},{"HTTPS":443}].
@@ -49,7 +48,8 @@ func parsePlainPorts(text string) ([]v1alpha1.ListenPort, error) {
 	return ports, nil
 }
 
-// parseJSONPorts reads a list of objects with numbers, token by token: nothing else is looked into.
+// parseJSONPorts reads a list of objects with numbers, token by token, and stops at any other
+// value.
 func parseJSONPorts(text string) ([]v1alpha1.ListenPort, error) {
 	wrong := errors.New(`it is not a list like [{"HTTP":80},{"HTTPS":443}]`)
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -102,8 +102,8 @@ func checkPortsText(text string) error {
 	return err
 }
 
-// opensOtherPorts reports whether an Ingress is served on a port that a list of ports, which has
-// not been checked, does not have.
+// opensOtherPorts reports whether an Ingress is served on a port that an unchecked list does not
+// have.
 func opensOtherPorts(text string, served []v1alpha1.ListenPort) bool {
 	listed := itemsOf(withoutJSON.Replace(text))
 	return slices.ContainsFunc(served, func(p v1alpha1.ListenPort) bool {

@@ -1,7 +1,7 @@
-// Package settings is the table of settings that Ingresses, classes and Backends can have besides
-// what the Ingress API says: a row has the names of a setting, its values and their bounds, its
-// default, what holds where several say different things, and its documentation. Reading,
-// permission, validation and the reference page follow from the row.
+// Package settings has the table of settings of Ingresses, classes and Backends beyond the Ingress
+// API: a row has the names of a setting, its values and their bounds, its default, the rule for
+// different values of several Ingresses, and its documentation. Reading, permission, validation and
+// the reference page follow from the row.
 package settings
 
 import (
@@ -14,7 +14,7 @@ import (
 // A Setting is one row of the table.
 type Setting struct {
 	Annotation string // its full name on an Ingress; "" if Ingresses have no such annotation
-	// the field of a class that says the same, as in "healthCheck.path"; "" if there is none
+	// the equivalent field of a class, as in "healthCheck.path"; "" if there is none
 	Class string
 
 	// the attribute that it sets: of load balancers, or of target groups; "" for none
@@ -26,35 +26,33 @@ type Setting struct {
 
 	About   Subject
 	Merge   Merge
-	Merged  string // what Merge means for this setting, where its own words do not say it
+	Merged  string // the meaning of Merge for this setting, if its own text is not enough
 	Decides Decides
 	Needs   string // the capability that a cloud needs for it; "" for none
 	Doc     string
 	Example string
 
-	// Good and Bad are values that are accepted and refused: by the annotation, and by the field of
-	// the class.
+	// Good and Bad have accepted and refused values: of the annotation, and of the field of the class.
 	Good, Bad []string
-	// Restricts says that the setting restricts which requests are answered: an Ingress is not served
+	// Restricts: the setting restricts which requests are answered, so an Ingress is not served
 	// without it.
 	Restricts bool
-	// OtherNames are names that authors may use in its place by mistake, in lower case and without
-	// punctuation.
+	// OtherNames has names that authors may use by mistake, in lower case and without punctuation.
 	OtherNames []string
 
-	// put stores a value that Type accepts, unless it finds something else wrong with it.
+	// put stores a value that Type accepts, or returns a further error.
 	put func(*Values, string) error
-	// ofClass returns what the class says, and whether it says anything.
+	// ofClass returns the value of the class, and whether it is set.
 	ofClass func(*v1alpha1.LoadBalancerClassSpec) (string, bool)
-	// forbidden reports whether the class forbids a value. Nil where the class forbids all but its
-	// own.
+	// forbidden reports whether the class forbids a value. If it is nil, the class forbids all values
+	// except its own.
 	forbidden func(*v1alpha1.LoadBalancerClassSpec) bool
 	// exposes reports whether an Ingress whose annotation the class forbids could be exposed more than
-	// its author asked for. It is not served then. The value has not been checked.
+	// its author wants. Then it is not served. The value may be invalid.
 	exposes func(value string, given Values) bool
 }
 
-// A Subject is what a setting is about.
+// A Subject is the kind of object that a setting applies to.
 type Subject string
 
 const (
@@ -65,12 +63,12 @@ const (
 	LoadBalancer Subject = "the whole load balancer"
 )
 
-// Whole reports whether a setting is about more than the Ingress that has it and its Services. In a
-// group across namespaces such a setting counts only from the class and from the Ingresses of the
-// group's owner.
+// Whole reports whether a setting applies to more than its Ingress and its Services. In a group
+// across namespaces such a setting counts only from the class and from the Ingresses of the group's
+// owner.
 func (s Subject) Whole() bool { return s == Port || s == LoadBalancer }
 
-// A Merge is what holds where the members of a load balancer say different things.
+// A Merge is the rule for different values of the members of a load balancer.
 type Merge string
 
 const (
@@ -83,20 +81,19 @@ const (
 	OldestForAll     Merge = "per load balancer; the oldest Ingress decides, the others are told"
 )
 
-// Decides says which of the class and the Ingress decides where both say something.
+// Decides is whether the class or the Ingress decides if both have a value.
 type Decides int
 
 const (
-	// IngressDecides has the class say what holds for Ingresses that say nothing.
+	// IngressDecides: the value of the class is for Ingresses without one.
 	IngressDecides Decides = iota
-	// ClassDecides has the value of the class hold for all Ingresses: they can say the same, and
-	// nothing else.
+	// ClassDecides: the value of the class holds for all Ingresses, which can only repeat it.
 	ClassDecides
-	// ClassDecidesByPort is ClassDecides for a setting that the class can have for single ports, too.
+	// ClassDecidesByPort is ClassDecides for a setting that the class can also have for single ports.
 	ClassDecidesByPort
 )
 
-// Longest is the bytes of the longest annotation that is read.
+// Longest is the most bytes of an annotation that is read.
 const Longest = 16 << 10
 
 // Prefix is the beginning of the names of annotations.
@@ -126,12 +123,12 @@ func (s *Setting) Allows(c *v1alpha1.LoadBalancerClassSpec, value string) bool {
 }
 
 // Exposes reports whether an Ingress whose annotation the class forbids could be exposed more
-// without it than its author asked for.
+// without it than its author wants.
 func (s *Setting) Exposes(value string, given Values) bool {
 	return s.exposes != nil && (len(value) > Longest || s.exposes(value, given))
 }
 
-// Check returns what is wrong with a value.
+// Check returns the error in a value, or nil.
 func (s *Setting) Check(value string) error { return s.read(&Values{}, value) }
 
 // read checks a value and stores it.
@@ -142,7 +139,7 @@ func (s *Setting) read(to *Values, value string) error {
 	return s.put(to, value)
 }
 
-// value returns what holds for an Ingress that says a value, or nothing ("").
+// value returns the value in force for an Ingress with the value said, or without one ("").
 func (s *Setting) value(said string, c *v1alpha1.LoadBalancerClassSpec) string {
 	byClass := ""
 	if s.ofClass != nil {

@@ -10,8 +10,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the table: the names of annotations, the fields that their values are stored in, and
-// a row for each setting.
+// This file has the table: the names of annotations, the fields for their values, and a row for
+// each setting. Bounds of attributes must be those of the cloud, as in model/lb/alb.go.
 
 // The names of annotations.
 const (
@@ -43,39 +43,37 @@ const (
 	HealthCodes           = Prefix + "health-check-success-codes"
 )
 
-// Values are the settings of an Ingress: those of its annotations, of its class, or the
-// default.
+// Values holds the settings of an Ingress: from its annotations, its class, or the defaults.
 type Values struct {
 	Group            string
 	Order            int
 	Scheme           string
 	LoadBalancerName string
 	TargetType       string
-	Protocol         routing.Protocol // that targets speak; "" if the Ingress does not say it
-	Version          routing.Version  // of HTTP that targets speak; "" if the Ingress does not say it
+	Protocol         routing.Protocol // of targets; "" if the Ingress does not set it
+	Version          routing.Version  // of HTTP of targets; "" if the Ingress does not set it
 	Ports            []v1alpha1.ListenPort
 	TLSPolicy        string // that the Ingress asks for
 	TLSPolicyOfClass string // for all ports
 	Certificates     []routing.CertificateID
 	Inbound          []string // nil: all clients
 	WebACL           string
-	Shield           string // true, false, or "" if neither is said
+	Shield           string // true, false, or "" if unset
 	Conditions       Conditions
 	// GroupAttributes are the attributes of target groups that the Ingress asks for, by name.
 	GroupAttributes map[string]GroupAttribute
-	// BalancerAttributes are the attributes of load balancers that the Ingress asks for, by name.
+	// BalancerAttributes has the attributes of load balancers that the Ingress sets, by name.
 	BalancerAttributes map[string]string
-	// HealthSaid is what the Ingress says of health checks, by annotation. HealthCheck makes a check
-	// of it.
+	// HealthSaid has the Ingress's settings of health checks, by annotation, for HealthCheck.
 	HealthSaid map[string]string
 	health     routing.HealthCheck
 
-	// Uncounted is what the Ingress says of whole ports and load balancers, where others decide about
+	// Uncounted has the Ingress's settings of whole ports and load balancers, if others decide about
 	// these.
 	Uncounted *Values
 }
 
-// The defaults of waits, which are fields of the class alone.
+// The defaults of waits, which only classes have.
 const (
 	DefaultWarmTimeout = 5 * time.Minute
 	DefaultMoveGrace   = 10 * time.Minute
@@ -83,7 +81,7 @@ const (
 
 type class = v1alpha1.LoadBalancerClassSpec
 
-// Table is all settings, in the order of the reference page.
+// Table has all settings, in the order of the reference page.
 var Table = []Setting{
 	{
 		Annotation: IngressClass, Type: text("name of a class", nil), Without: "`spec.ingressClassName`",
@@ -439,7 +437,7 @@ var Table = []Setting{
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.SuccessCodes }),
 	},
 
-	// The fields of the class that no annotation says.
+	// The fields of the class without an annotation.
 	{Class: "providerName", Type: providerName, Good: []string{"edge", "a"},
 		Bad:     []string{"Edge", "edge-", "1a"},
 		ofClass: fieldOf(func(c *class) string { return c.ProviderName })},
@@ -495,4 +493,4 @@ var byAnnotation = func() map[string]*Setting {
 	return out
 }()
 
-func checkLabel(name string) error { return joined(validation.IsDNS1123Label(name)) }
+func checkLabel(name string) error { return joinMessages(validation.IsDNS1123Label(name)) }

@@ -11,11 +11,11 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file reads on which ports a class lets load balancers reach targets. The firewalls of nodes
-// are opened for each.
+// This file reads the ports on which load balancers of a class may reach targets. The security
+// groups of nodes are opened for each.
 
-// usualTargetPorts are those of a class that names none: ports that a process listens on without
-// privileges, and the two of HTTP.
+// usualTargetPorts has the ports of a class that names none: those that unprivileged processes can
+// listen on, and the two of HTTP.
 var usualTargetPorts = []string{"80", "443", "1024-65535"}
 
 // portRange reads "N" or "N-M".
@@ -32,7 +32,7 @@ func portRange(text string) (from, to int, err error) {
 	return from, to, nil
 }
 
-// ValidateTargetPorts returns what is wrong with the field targetPorts of a class.
+// ValidateTargetPorts returns the errors in the field targetPorts of a class.
 func ValidateTargetPorts(ports []string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	for i, p := range ports {
@@ -43,7 +43,7 @@ func ValidateTargetPorts(ports []string, at *field.Path) field.ErrorList {
 	return errs
 }
 
-// targetPorts returns the ports that a class allows, as it writes them.
+// targetPorts returns the ports that a class allows, as texts.
 func targetPorts(c *v1alpha1.LoadBalancerClassSpec) []string {
 	if len(c.TargetPorts) == 0 {
 		return usualTargetPorts
@@ -51,7 +51,7 @@ func targetPorts(c *v1alpha1.LoadBalancerClassSpec) []string {
 	return c.TargetPorts
 }
 
-// AllowsTargetPort reports whether a class lets targets be reached on a port.
+// AllowsTargetPort reports whether a class allows targets on a port.
 func AllowsTargetPort(c *v1alpha1.LoadBalancerClassSpec, port int32) bool {
 	return slices.ContainsFunc(targetPorts(c), func(p string) bool {
 		from, to, err := portRange(p)
@@ -59,14 +59,14 @@ func AllowsTargetPort(c *v1alpha1.LoadBalancerClassSpec, port int32) bool {
 	})
 }
 
-// AllowsCheckPort reports whether a class lets health checks of targets go to a port, which is a
-// number or traffic-port. The health check of the class itself may go to any port.
+// AllowsCheckPort reports whether a class allows health checks of targets on a port, a number or
+// traffic-port. The class's own health check may use any port.
 func AllowsCheckPort(c *v1alpha1.LoadBalancerClassSpec, port string) bool {
 	number, err := strconv.ParseInt(port, 10, 32)
 	return err != nil || port == c.HealthCheck.Port || AllowsTargetPort(c, int32(number))
 }
 
-// TargetPortsSay says which ports a class allows, and what to do about another one.
+// TargetPortsSay returns a message with the ports that a class allows, and a remedy.
 func TargetPortsSay(c *v1alpha1.LoadBalancerClassSpec) string {
 	return fmt.Sprintf("the class allows %s only: use such a port, or ask the owner of the class to "+
 		"add it to `targetPorts`",

@@ -4,8 +4,8 @@ import "regexp"
 
 // This file compares TLS policies by their names.
 
-// leastVersion finds the least version of TLS 1 that a policy of Elastic Load Balancing accepts, in
-// its name. Those that do not say it, and are in policiesOfAnyVersion, accept TLS 1.0.
+// leastVersion finds the least version of TLS 1 in the name of a policy of Elastic Load Balancing.
+// Policies without it in their name that are in policiesOfAnyVersion accept TLS 1.0.
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/describe-ssl-policies.html
 var leastVersion = regexp.MustCompile(`^ELBSecurityPolicy-(?:TLS13|TLS|FS)-1-([0-3])-`)
 
@@ -15,7 +15,7 @@ var policiesOfAnyVersion = map[string]bool{
 }
 
 // StricterPolicy reports whether a policy is known to accept fewer versions of TLS than another
-// one. Of two with one least version, or with names that are not known, that is not said.
+// one. It returns false for equal least versions and for unknown names.
 func StricterPolicy(policy, than string) bool {
 	version := func(policy string) string {
 		if found := leastVersion.FindStringSubmatch(policy); found != nil {

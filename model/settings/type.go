@@ -13,19 +13,19 @@ import (
 	"fairlead.dev/fairlead/model/settings/fields"
 )
 
-// This file is the types of values, with their bounds. The CRDs have the same bounds: a test
+// This file has the types of values, with their bounds. The CRDs have the same bounds: a test
 // compares them.
 
-// A Type is what the values of a setting can be.
+// A Type has the values that a setting can have.
 type Type struct {
 	fields.Bound
 	Unit string // of an integer, as in "seconds"
 
-	words string             // what the values look like, for a text
-	check func(string) error // what no bound can say
+	words string             // the form of a text
+	check func(string) error // further checks
 }
 
-// Check returns what is wrong with a value.
+// Check returns the error in a value, or nil.
 func (t Type) Check(value string) error {
 	switch {
 	case t.Known != nil && !slices.Contains(t.Known, value):
@@ -47,7 +47,7 @@ func (t Type) Check(value string) error {
 	return nil
 }
 
-// Validate returns what is wrong with a value of a field.
+// Validate returns the error in a value of a field, or nil.
 func (t Type) Validate(value string, at *field.Path) *field.Error {
 	err := t.Check(value)
 	switch {
@@ -63,7 +63,7 @@ func (t Type) Validate(value string, at *field.Path) *field.Error {
 	return field.Invalid(at, value, err.Error())
 }
 
-// canonical returns the one spelling of an integer, and any other value as it is.
+// canonical returns the canonical form of an integer, and other values unchanged.
 func (t Type) canonical(value string) string {
 	if n, err := strconv.Atoi(value); err == nil && t.isInteger() {
 		return strconv.Itoa(n)
@@ -71,7 +71,7 @@ func (t Type) canonical(value string) string {
 	return value
 }
 
-// String says what the values look like.
+// String describes the values.
 func (t Type) String() string {
 	switch {
 	case t.words != "":
@@ -87,7 +87,7 @@ func (t Type) String() string {
 
 func (t Type) isInteger() bool { return t.Least != 0 || t.Most != 0 }
 
-// oneOf is the type of an enumeration.
+// oneOf returns the type of an enumeration.
 func oneOf[T ~string](known ...T) Type {
 	var t Type
 	for _, k := range known {
@@ -96,21 +96,20 @@ func oneOf[T ~string](known ...T) Type {
 	return t
 }
 
-// number is the type of an integer.
+// number returns the type of an integer.
 func number(least, most int) Type { return Type{Bound: fields.Bound{Least: least, Most: most}} }
 
-// seconds is the type of a number of seconds.
+// seconds returns the type of a number of seconds.
 func seconds(least, most int) Type {
 	t := number(least, most)
 	t.Unit = "seconds"
 	return t
 }
 
-// text is the type of a text of which a function says what is wrong with it. The function is nil
-// where put does.
+// text returns the type of a text that a function checks. The function is nil if put checks it.
 func text(words string, check func(string) error) Type { return Type{words: words, check: check} }
 
-// list is the type of a list with bounds of its items.
+// list returns the type of a list with bounds of the number of its items.
 func list(words string, fewest, most int, check func(string) error) Type {
 	return Type{words: words, Bound: fields.Bound{FewestItems: fewest, MostItems: most}, check: check}
 }

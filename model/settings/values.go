@@ -12,7 +12,7 @@ import (
 
 // This file reads the annotations of an Ingress under its class.
 
-// A Finding is what is wrong with an annotation.
+// A Finding is an error in an annotation.
 type Finding struct {
 	Annotation string
 	Severity   diag.Severity
@@ -20,8 +20,8 @@ type Finding struct {
 	Message    string
 }
 
-// Read reads annotations under a class. Annotations that the class forbids are not read. Where
-// whole is not set, those about a whole port or load balancer do not count.
+// Read reads annotations under a class. Annotations that the class forbids are not read. If whole
+// is not set, those of whole ports and load balancers do not count.
 func Read(annotations map[string]string, c *v1alpha1.LoadBalancerClassSpec,
 	whole bool) (Values, []Finding) {
 	var found []Finding
@@ -76,7 +76,7 @@ func attributesSetTwice(listed string, given Values) (out []Finding) {
 	return out
 }
 
-// complete stores what holds: what the Ingress says, what the class says, or the default.
+// complete stores the values in force: those of the Ingress, those of the class, or the defaults.
 func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClassSpec) {
 	for i := range Table {
 		s := &Table[i]
@@ -94,16 +94,16 @@ func (v *Values) complete(said map[*Setting]string, c *v1alpha1.LoadBalancerClas
 		}
 		value := s.value(said[s], c)
 		if s.BalancerAttribute != "" {
-			value = said[s] // the class sets its attributes itself
+			value = said[s] // the class sets its attributes directly
 		}
 		if value != "" {
-			// every value has been checked: the class's by Validate, the default by a test
+			// every value was checked: the class's by Validate, the default by a test
 			_ = s.put(v, value)
 		}
 	}
 }
 
-// refusal returns what the author of an annotation that the class forbids is told.
+// refusal returns the finding about an annotation that the class forbids.
 func (s *Setting) refusal(value string, given Values) Finding {
 	if s.Exposes(value, given) {
 		return Finding{s.Annotation, diag.Error, diag.AnnotationNotAllowed,
@@ -114,7 +114,8 @@ func (s *Setting) refusal(value string, given Values) Finding {
 		"the class does not allow it, so it is ignored"}
 }
 
-// InboundAsked returns which clients an Ingress asks for, whether or not that counts; nil for all.
+// InboundAsked returns the clients that an Ingress asks for, even if that does not count; nil for
+// all.
 func (v Values) InboundAsked() []string {
 	if v.Uncounted != nil && v.Uncounted.Inbound != nil {
 		return v.Uncounted.Inbound
@@ -122,7 +123,7 @@ func (v Values) InboundAsked() []string {
 	return v.Inbound
 }
 
-// TLSPolicyAsked returns the TLS policy that an Ingress asks for, whether or not that counts; ""
+// TLSPolicyAsked returns the TLS policy that an Ingress asks for, even if that does not count; ""
 // for none.
 func (v Values) TLSPolicyAsked() string {
 	if v.Uncounted != nil {
@@ -131,7 +132,7 @@ func (v Values) TLSPolicyAsked() string {
 	return v.TLSPolicy
 }
 
-// WebACLAsked returns the web ACL that an Ingress asks for, whether or not that counts; "" for
+// WebACLAsked returns the web ACL that an Ingress asks for, even if that does not count; "" for
 // none.
 func (v Values) WebACLAsked() string {
 	if v.Uncounted != nil {
