@@ -1,7 +1,7 @@
-// Package fields has the bounds and the defaults of fields of Backends and classes that are parts
-// of objects and lists.
+// Package fields has the bounds and defaults of fields of Backends and classes within objects and
+// lists.
 //
-// Package settings has those of annotations, and of fields of the class with a single value.
+// Package settings has those of annotations, and of fields of classes with a single value.
 package fields
 
 import (
@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
 
-// A Bound is what the values of a field can be. Zero stands for no bound.
+// A Bound limits the values of a field. Zero is no bound.
 type Bound struct {
 	Known             []string       // the only texts
 	Numbers           []int          // the only integers
@@ -27,15 +27,14 @@ type Bound struct {
 	Pattern           *regexp.Regexp // of a text
 	Unlike            string         // the message about a text that does not match
 
-	Default string // what an empty field stands for; "" where that is for the code to say
+	Default string // the value of an empty field; "" if the code decides
 }
 
-// Table has bounds by the path of a field: a dot before a part of an object, and [] for each item
+// A Table has bounds by the path of a field: a dot before a part of an object, and [] for each item
 // of a list.
 type Table map[string]Bound
 
-// Validate returns the errors in the fields of an object. Fields that are empty and may be left out
-// have none.
+// Validate returns the errors in the fields of an object. Empty optional fields have none.
 func (t Table) Validate(object any, at *field.Path) field.ErrorList {
 	return t.inStruct(reflect.Indirect(reflect.ValueOf(object)), "", at)
 }
@@ -45,14 +44,14 @@ func (t Table) inStruct(v reflect.Value, path string, at *field.Path) field.Erro
 	var errs field.ErrorList
 	eachField(v, func(f reflect.Value, name string, optional bool) {
 		if !optional || !f.IsZero() {
-			errs = append(errs, t.inValue(f, under(path, name), at.Child(name))...)
+			errs = append(errs, t.inValue(f, join(path, name), at.Child(name))...)
 		}
 	})
 	return errs
 }
 
-// eachField passes the fields of a struct to a function, with their names and whether they may be
-// left out. The fields of an inlined struct are those of the one that has it.
+// eachField calls a function for the fields of a struct, with their names and whether they are
+// optional. The fields of an inlined struct count as fields of the outer one.
 func eachField(v reflect.Value, do func(f reflect.Value, name string, optional bool)) {
 	for i := range v.NumField() {
 		name, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
@@ -65,8 +64,8 @@ func eachField(v reflect.Value, do func(f reflect.Value, name string, optional b
 	}
 }
 
-// under returns the path of a part of an object.
-func under(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
+// join returns the path of a part of an object.
+func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // inValue returns the errors in a field, or in an item of a list.
 func (t Table) inValue(v reflect.Value, path string, at *field.Path) field.ErrorList {
