@@ -162,9 +162,9 @@ type PlanStep struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// Memory is what is remembered of a load balancer. It is never truth: to lose it loses last good
+// Memory is the operator's record of a load balancer. If it is lost, so are the last accepted
 // versions, the overlap of a running move, rejections until the cloud repeats them, and which
-// namespace named a host first: the age of Ingresses decides then.
+// namespace named a host first. Then the age of Ingresses decides.
 type Memory struct {
 	// Class is what its class said when something was last accepted. It stands in when the class
 	// disappears. No schema judges it again: a check that is stricter than the one it passed must

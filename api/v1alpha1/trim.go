@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// This file keeps a LoadBalancer small enough to be stored. What is cut is said: in a count beside
-// the list, and of each member whose last good version had to go.
+// This file keeps a LoadBalancer small enough to be stored. A count beside a list says how many
+// entries were cut, and each member says whether its last accepted version was.
 
 const (
 	// MaxDiagnostics is how many diagnostics a report holds.
