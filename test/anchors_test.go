@@ -56,3 +56,18 @@ func anchorsOf(text string) map[string]bool {
 	}
 	return out
 }
+
+// TestTheNotesOfTheChartNameHeadings: a user reads them in a terminal, without links.
+func TestTheNotesOfTheChartNameHeadings(t *testing.T) {
+	notes := string(mustRead(t, "../config/chart/fairlead/templates/NOTES.txt"))
+	named := regexp.MustCompile(`(docs/[\w/-]+\.md), "([^"]+)"`).FindAllStringSubmatch(notes, -1)
+	if len(named) == 0 {
+		t.Fatal("the notes name no heading")
+	}
+	for _, n := range named {
+		page := string(mustRead(t, filepath.Join("..", n[1])))
+		if !regexp.MustCompile(`(?m)^#+ ` + regexp.QuoteMeta(n[2]) + `$`).MatchString(page) {
+			t.Errorf("the notes name %q, which is no heading of %s", n[2], n[1])
+		}
+	}
+}
