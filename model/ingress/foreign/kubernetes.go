@@ -59,9 +59,9 @@ var serviceLoadBalancers = controller{
 		// cloud/annotations/annotations.go.
 		{Restricts, asInbound, nil, "do-loadbalancer-allow-rules do-loadbalancer-deny-rules linode-loadbalancer-firewall-acl linode-loadbalancer-firewall-id"},
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-groups aws-load-balancer-extra-security-groups"},
-		{Restricts, asInternal, unlessInternal("true", "internal", "0.0.0.0/0"), `aws-load-balancer-internal
-			azure-load-balancer-internal oci-load-balancer-internal openstack-internal-load-balancer
-			aws-load-balancer-scheme gce-load-balancer-type`},
+		{Restricts, asInternal, unlessInternal("true", "internal", "0.0.0.0/0"), `
+			aws-load-balancer-internal azure-load-balancer-internal oci-load-balancer-internal
+			openstack-internal-load-balancer aws-load-balancer-scheme gce-load-balancer-type`},
 		{Harmless, nothing, nil, "topology-mode topology-aware-hints backend-service firewall-rule* healthcheck tcp-forwarding-rule* udp-forwarding-rule* l3-forwarding-rule*"},
 		{Changes, nothing, byItsName, "*"},
 	},
