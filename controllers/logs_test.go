@@ -100,7 +100,7 @@ func TestAFailureIsLoggedOnce(t *testing.T) {
 	w.cloud.look.Store(nil)
 	w.answers("shop", "http://shop.example/", "web-1")
 	w.eventually(func() error {
-		return noError(strings.Contains(said.String(), "what could not be done is done"), "nobody hears that it is over:\n%s", said)
+		return noError(strings.Contains(said.String(), "reconciled after a failure"), "nobody hears that it is over:\n%s", said)
 	})
 	w.stop()
 	if n := strings.Count(said.String(), `"level":"ERROR"`); n != 1 {

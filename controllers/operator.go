@@ -44,57 +44,55 @@ import (
 // Options are the settings of the operator.
 type Options struct {
 	Cloud providers.Provider
-	// Logger is for what the operator itself says; the manager's if it is empty.
+	// Logger is the logger of the operator itself; the manager's if it is empty.
 	Logger logr.Logger
-	// Classes say which Ingresses are ours.
+	// Classes decides which Ingresses are ours.
 	Classes classes.Options
-	// Namespace is the only one to look after; all of them if it is empty. The manager's cache is
-	// to be limited to it.
+	// Namespace limits the operator to one namespace; empty for all. The manager's cache has to be
+	// limited to it.
 	Namespace string
 	// Secrets says which Secrets may be served; all if it is empty.
 	Secrets cluster.SecretsMode
-	// ReadinessGates has Pods made ready that declare v1alpha1.TargetHealthGate.
+	// ReadinessGates opens the gates of Pods that declare v1alpha1.TargetHealthGate.
 	ReadinessGates bool
-	// ReadinessTimeout is how long such a Pod waits at the most; zero is 10 minutes.
+	// ReadinessTimeout is how long such a Pod waits at most; zero is 10 minutes.
 	ReadinessTimeout time.Duration
-	// VanishedGrace is for how long an Ingress is served that is gone without having been let go of;
-	// zero is not at all.
+	// VanishedGrace is how long an Ingress that was removed without the operator is still served.
 	VanishedGrace time.Duration
-	// ReadOnly plans and reports, and writes nothing else, to the cloud or the cluster.
+	// ReadOnly limits writes to reports of plans.
 	ReadOnly bool
 	// Paused are the keys of load balancers that are planned, and not changed.
 	Paused []string
-	// DriftInterval is how long what was seen of the cloud is believed; zero is 10 hours.
+	// DriftInterval is how long an observation of the cloud is valid; zero is 10 hours.
 	DriftInterval time.Duration
-	// OrphanInterval is how often load balancers are looked for that nobody asks for; zero is 10
-	// minutes.
+	// OrphanInterval is the time between two searches for orphans; zero is 10 minutes.
 	OrphanInterval time.Duration
 	// Metrics is where metrics are registered; controller-runtime's registry if it is nil.
 	Metrics prometheus.Registerer
 	// Requests is where the cloud's provider counts its requests; nil if it does not.
 	Requests *metrics.Requests
-	// Reads counts what the client of the manager reads; nil if that is not counted.
+	// Reads counts the reads of the manager's client; nil if they are not counted.
 	Reads *metrics.Reads
-	// ManageClass is the IngressClass to make if it is missing; none if it is empty.
+	// ManageClass is the IngressClass to create if it is missing; empty for none.
 	ManageClass string
 	// Workers is how many load balancers are reconciled at a time, and TargetWorkers how many
 	// target groups; zero is 4.
 	Workers, TargetWorkers int
-	// Version says which Fairlead this is; empty for unknown.
+	// Version is the version of Fairlead; empty for unknown.
 	Version string
-	// Term names this operator for as long as it has the lease; empty where there is no election.
+	// Term names this operator while it has the lease; empty without election.
 	Term string
 	// CheckLease returns an error if another operator may have the lease; nil without election.
 	CheckLease func() error
-	// ReconcileTimeout is how long a load balancer is worked on before the next one's turn; zero is 10
-	// minutes.
+	// ReconcileTimeout is how long a load balancer is reconciled before the next one's turn; zero is
+	// 10 minutes.
 	ReconcileTimeout time.Duration
 }
 
 // Add adds the operator to a manager. It starts with the manager: its caches at once, and its work
 // when this replica is the leader.
 func Add(ctx context.Context, m manager.Manager, o Options) error {
-	if err := installed(m.GetRESTMapper()); err != nil {
+	if err := checkInstalled(m.GetRESTMapper()); err != nil {
 		return err
 	}
 	for _, i := range cluster.Indexes() {
@@ -134,7 +132,7 @@ func Add(ctx context.Context, m manager.Manager, o Options) error {
 	return w.addUnassigned(ctx, leftOver)
 }
 
-// A wiring is what the controllers of one operator share.
+// A wiring holds the parts that the controllers of one operator share.
 type wiring struct {
 	manager.Manager
 	loadbalancer.Parts
@@ -193,7 +191,7 @@ func (o Options) withDefaults(m manager.Manager) Options {
 	return o
 }
 
-// newGatherer returns what reads the cluster, and the records.
+// newGatherer returns the reader of the cluster and the records.
 func newGatherer(m manager.Manager, o Options) *gather.Gatherer {
 	var keeper records.Keeper = records.NewStore(m.GetAPIReader(), m.GetClient(),
 		o.Namespace).InTerm(o.Term, o.CheckLease)
@@ -269,7 +267,7 @@ func (w *wiring) addSweeper(context.Context, *loadbalancer.Reconciler) error {
 
 func (w *wiring) addOrphans(_ context.Context, r *loadbalancer.Reconciler) error {
 	collector := &orphans.Collector{
-		Gatherer: w.Gatherer, Cloud: w.Cloud, Every: w.options.OrphanInterval,
+		Gatherer: w.Gatherer, Cloud: w.Cloud, Interval: w.options.OrphanInterval,
 		Sightings: orphans.NewSightings(w.GetAPIReader(), w.GetClient(), w.options.Namespace),
 		Count:     w.gauges.Orphans.Set, Reconcile: r.Awaken,
 	}
@@ -296,9 +294,9 @@ func (w *wiring) addClass(ctx context.Context, r *loadbalancer.Reconciler) error
 	}.AddTo(ctx, w, w.options.Logger)
 }
 
-// installed checks that the cluster has our kinds. Without them nothing starts, for reasons that do
-// not say what to do.
-func installed(known meta.RESTMapper) error {
+// checkInstalled checks that the cluster has our kinds, since later errors would not say how to
+// install them.
+func checkInstalled(known meta.RESTMapper) error {
 	for _, kind := range []string{v1alpha1.KindBackend, v1alpha1.KindClusterLoadBalancerClass,
 		v1alpha1.KindLoadBalancerClass, v1alpha1.KindLoadBalancer} {
 		if _, err := known.RESTMapping(v1alpha1.GroupVersion.WithKind(kind).GroupKind(),

@@ -11,7 +11,7 @@ import (
 
 // This file is the cloud.
 
-// A Cloud refuses and lists what a test says, and counts observations.
+// A Cloud is a fake cloud whose refusals and lists a test sets. It counts observations.
 type Cloud struct {
 	*fake.Cloud
 	Refuses      func(plan.Step) error // before a step is done
@@ -31,7 +31,7 @@ func NewCloud(t *testing.T) *Cloud {
 	return &Cloud{Cloud: cloud}
 }
 
-// Capabilities are those of the fake cloud.
+// Capabilities returns those of the fake cloud.
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	out := c.Cloud.Capabilities(class)
 	out.Shields = c.Shields
@@ -46,7 +46,7 @@ func (c *Cloud) List(ctx context.Context) ([]lb.Key, error) {
 	return c.Cloud.List(ctx)
 }
 
-// Observe observes a load balancer, and counts that.
+// Observe observes a load balancer, and counts the observation.
 func (c *Cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	c.Observations++
 	return c.Cloud.Observe(ctx, key, deep)

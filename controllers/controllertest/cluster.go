@@ -37,7 +37,7 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	return b.Build()
 }
 
-// NewGatherer returns a Gatherer of a cluster that remembers nothing but what the cluster holds.
+// NewGatherer returns a Gatherer of a cluster that has only the records in the cluster.
 func NewGatherer(c client.Client) *gather.Gatherer {
 	return &gather.Gatherer{
 		Cache: c, Server: c, Directory: cluster.NewDependencies(),

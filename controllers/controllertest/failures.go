@@ -10,7 +10,7 @@ import (
 
 // This file has reads of a cluster that fail.
 
-// FailingList has each list of a kind fail.
+// FailingList makes each list of a kind fail.
 func FailingList(kind client.ObjectList, with error) interceptor.Funcs {
 	return interceptor.Funcs{List: func(
 		ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption,
@@ -22,7 +22,7 @@ func FailingList(kind client.ObjectList, with error) interceptor.Funcs {
 	}}
 }
 
-// FailingGet has each read of one object of a kind fail.
+// FailingGet makes each read of one object of a kind fail.
 func FailingGet(kind client.Object, with error) interceptor.Funcs {
 	return interceptor.Funcs{Get: func(
 		ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object,

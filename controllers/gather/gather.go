@@ -89,7 +89,7 @@ func (g *Gatherer) read(ctx context.Context, of *Snapshot) (read objects.Objects
 	}
 	maps.Copy(beside, of.Departed) // a moving Ingress belongs to both
 	read.Ingresses = onlyExisting(beside)
-	read.Memories = g.Memories.About(names, now)
+	read.Memories = g.Memories.MemoriesOf(names, now)
 	memory.Members = maps.Clone(memory.Members)
 	read.Memories[key] = memory
 	keepServing(of.Vanished, of.Departed, read.Memories)

@@ -68,7 +68,7 @@ func (g *Gatherer) decisions(
 	alive := *ing
 	alive.DeletionTimestamp = nil
 	o.Ingresses = []*networkingv1.Ingress{&alive}
-	o.Memories = g.Memories.About([]string{name}, time.Now())
+	o.Memories = g.Memories.MemoriesOf([]string{name}, time.Now())
 	g.Memories.AddPinned(g.Options.Literal, o.Memories)
 	seen = versions{cluster.RefTo(cluster.KindNamespace, "", ing.Namespace): ""}
 	if o.Namespaces, err = g.namespaces(ctx, o.Ingresses); err != nil {

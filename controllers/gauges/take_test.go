@@ -139,7 +139,7 @@ func TestWhatReconcilersAwaitIsCounted(t *testing.T) {
 		})
 		g.Balancers = report{awaited: map[lb.Key]int{web: 2}, oldest: 8 * time.Second}
 		g.Orphans.Set(3, map[string]int{"class": 2, "ingress": 1})
-		g.TargetBacklog.Heard(lb.GroupKey{Key: web, ID: "A"})
+		g.TargetBacklog.NoteChange(lb.GroupKey{Key: web, ID: "A"})
 		g.Waits.Begin(web, v1alpha1.ReasonQuota)
 		time.Sleep(30 * time.Second)
 		expect(t, "groups and orphans", taken(g, metrics.ParkedGauge, metrics.OrphansGauge, metrics.OrphansHeldGauge), []string{

@@ -17,7 +17,7 @@ import (
 
 // AddFinalizer adds the finalizer to an Ingress, if it is missing.
 func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
-	w.published.hold(nameOf(ing))
+	w.published.addFinalizer(nameOf(ing))
 	if controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
 		return nil
 	}
@@ -28,9 +28,8 @@ func (w *Writer) AddFinalizer(ctx context.Context, ing *networkingv1.Ingress) er
 	return nil
 }
 
-// RemoveFinalizer removes the finalizer from an Ingress, if it is there. An Ingress that is not
-// being deleted and has changed since it was read may belong to a load balancer again: that is
-// refused.
+// RemoveFinalizer removes the finalizer from an Ingress, if it is there. It fails if the Ingress is
+// not being deleted and has changed since it was read: it may belong to a load balancer again.
 func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress) error {
 	w.published.forget(nameOf(ing))
 	if !controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) {
@@ -46,13 +45,13 @@ func (w *Writer) RemoveFinalizer(ctx context.Context, ing *networkingv1.Ingress)
 	return nil
 }
 
-// patchFinalizers adds or removes one finalizer. An Ingress that was created again under the name
-// is refused by its UID, and one that is being deleted by now takes no finalizer: these are
-// conflicts. Without a resource version the patch is made on the newest version, so that another
-// writer that updates the Ingress all the time does not keep it from being served or deleted.
+// patchFinalizers adds or removes one finalizer. It returns a conflict if the Ingress was created
+// again, which has another UID, or is being deleted and takes no finalizer. Without a resource
+// version the newest version is patched, so that frequent updates by another writer do not block
+// it.
 func (w *Writer) patchFinalizers(ctx context.Context, ing *networkingv1.Ingress,
 	of metadata) error {
-	err := w.client.Patch(ctx, named(ing), patch{Metadata: of})
+	err := w.client.Patch(ctx, metadataOf(ing), patch{Metadata: of})
 	deleting, _ := apierrors.StatusCause(err, metav1.CauseTypeForbidden)
 	another, _ := apierrors.StatusCause(err, metav1.CauseTypeFieldValueInvalid)
 	if deleting.Field == "metadata.finalizers" || another.Field == "metadata.uid" {

@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// This file writes on several Ingresses of a load balancer at a time. A write is mostly waiting for
-// the API server, and there is one for each Ingress.
+// This file writes on several Ingresses of a load balancer at a time, since a write mostly waits
+// for the API server.
 
-// atOnce is how many Ingresses of a load balancer are written at a time.
-const atOnce = 8
+// mostAtOnce is how many Ingresses of a load balancer are written at a time.
+const mostAtOnce = 8
 
 // ForEach calls a function with each index below n, up to eight at a time, and returns all errors
 // in the order of the indices.
 func ForEach(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var calls errgroup.Group
-	calls.SetLimit(atOnce)
+	calls.SetLimit(mostAtOnce)
 	for i := range n {
 		calls.Go(func() error {
 			errs[i] = do(i)
@@ -33,7 +33,7 @@ func ForEach(n int, do func(i int) error) error {
 // it begins no further call, and returns the error once all calls have returned.
 func ForEachUntilError(ctx context.Context, n int, do func(i int) error) error {
 	calls, failed := errgroup.WithContext(ctx)
-	calls.SetLimit(atOnce)
+	calls.SetLimit(mostAtOnce)
 	for i := range n {
 		calls.Go(func() error {
 			if failed.Err() != nil {

@@ -30,7 +30,7 @@ func TestEightIngressesAreWrittenAtATime(t *testing.T) {
 					now.Add(-1)
 					return nil
 				})
-				if took := time.Since(began); err != nil || calls.Load() != 20 || most.Load() != atOnce || took != 3*time.Second {
+				if took := time.Since(began); err != nil || calls.Load() != 20 || most.Load() != mostAtOnce || took != 3*time.Second {
 					t.Errorf("%d calls, %d at once, took %s and end with %v", calls.Load(), most.Load(), took, err)
 				}
 			})

@@ -11,18 +11,19 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// This file makes patches by hand: comparing whole objects, as client.MergeFrom does, costs more
-// than all else that is done for an Ingress.
+// This file makes patches without client.MergeFrom: its comparison of whole objects costs more than
+// all other work for an Ingress.
 
-// A patch changes a part of an Ingress. One of the status is a JSON merge patch (RFC 7386), another
-// one a strategic merge patch
+// A patch changes a part of an Ingress. A patch of the status is a JSON merge patch (RFC 7386), any
+// other a strategic merge patch
 // (https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/).
 type patch struct {
 	Metadata metadata     `json:"metadata,omitzero"`
 	Status   *statusPatch `json:"status,omitempty"`
 }
 
-// metadata has the API server refuse the patch if the Ingress has another UID or resource version.
+// metadata makes the API server refuse the patch if the Ingress has another UID or resource
+// version.
 type metadata struct {
 	UID             types.UID `json:"uid,omitempty"`
 	ResourceVersion string    `json:"resourceVersion,omitempty"`
@@ -58,10 +59,10 @@ func (p patch) Type() types.PatchType {
 // Data returns the text that a request has.
 func (p patch) Data(client.Object) ([]byte, error) { return json.Marshal(p) }
 
-// named returns a metadata object with the name of an Ingress, for the answer of the API server,
-// which then has the metadata alone
+// metadataOf returns a metadata object with the name of an Ingress. The answer of the API server
+// then has only the metadata
 // (https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches).
-func named(ing *networkingv1.Ingress) *metav1.PartialObjectMetadata {
+func metadataOf(ing *networkingv1.Ingress) *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.Namespace, o.Name = ing.Namespace, ing.Name
 	o.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind(cluster.KindIngress))

@@ -11,76 +11,76 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file remembers what this operator has written on Ingresses, so that it finds changes by
-// another writer, and so that a write of its own triggers no reconcile.
+// This file remembers the writes of this operator on Ingresses, so that it finds changes by another
+// writer, and so that its own writes trigger no reconcile.
 
-// published holds the status of each Ingress with the finalizer, as it was last written, or found
+// published holds the last status of each Ingress with the finalizer that was written or found
 // right.
 type published struct {
-	mu sync.Mutex
-	of map[string]status // by namespace/name
+	mu       sync.Mutex
+	statuses map[string]status // by namespace/name
 }
 
-// A status is that of an Ingress with the finalizer.
+// A status is the published status of an Ingress with the finalizer.
 type status struct {
 	known    bool // it was published
 	entries  []networkingv1.IngressLoadBalancerIngress
 	repaired time.Time // when these entries were last written over those of another writer
-	over     string    // the version of the Ingress, as it was read, that they were written over last
+	over     string    // the version of the Ingress that they were last written over
 }
 
-// repairEvery is how often a status is written over that of another writer at most.
+// repairEvery is the least time between two writes over the status of another writer.
 const repairEvery = 10 * time.Second
 
-// hold records that an Ingress has the finalizer.
-func (p *published) hold(ing string) {
+// addFinalizer records that an Ingress has the finalizer.
+func (p *published) addFinalizer(ing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.of == nil {
-		p.of = map[string]status{}
+	if p.statuses == nil {
+		p.statuses = map[string]status{}
 	}
-	if _, held := p.of[ing]; !held {
-		p.of[ing] = status{}
+	if _, held := p.statuses[ing]; !held {
+		p.statuses[ing] = status{}
 	}
 }
 
-// set records the status of an Ingress with the finalizer.
-func (p *published) set(ing string, entries []networkingv1.IngressLoadBalancerIngress) {
+// setStatus records the status of an Ingress with the finalizer.
+func (p *published) setStatus(ing string, entries []networkingv1.IngressLoadBalancerIngress) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, held := p.of[ing]
+	before, held := p.statuses[ing]
 	if held && !(before.known && equality.Semantic.DeepEqual(before.entries, entries)) {
-		p.of[ing] = status{known: true, entries: entries}
+		p.statuses[ing] = status{known: true, entries: entries}
 	}
 }
 
-// unset records that the status of an Ingress is kept right no longer.
-func (p *published) unset(ing string) {
+// dropStatus records that the status of an Ingress is no longer repaired.
+func (p *published) dropStatus(ing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, held := p.of[ing]; held {
-		p.of[ing] = status{}
+	if _, held := p.statuses[ing]; held {
+		p.statuses[ing] = status{}
 	}
 }
 
-// wrote records that the entries of an Ingress were written over a version of it.
-func (p *published) wrote(ing, over string) {
+// noteWrite records that the entries of an Ingress were written over a version of it.
+func (p *published) noteWrite(ing, over string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if before, held := p.of[ing]; held {
+	if before, held := p.statuses[ing]; held {
 		before.over = over
-		p.of[ing] = before
+		p.statuses[ing] = before
 	}
 }
 
-// unseen reports whether entries were written over the version of an Ingress that is read: the
-// cache does not have the write yet.
-func (p *published) unseen(
+// isUnseen reports whether entries were written over this version of an Ingress: the cache does not
+// have the write yet.
+func (p *published) isUnseen(
 	ing, read string, entries []networkingv1.IngressLoadBalancerIngress,
 ) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before := p.of[ing]
+	before := p.statuses[ing]
 	same := equality.Semantic.DeepEqual(before.entries, entries)
 	return same && before.over != "" && before.over == read
 }
@@ -89,14 +89,14 @@ func (p *published) unseen(
 func (p *published) mayRepair(ing string, entries []networkingv1.IngressLoadBalancerIngress) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before := p.of[ing]
+	before := p.statuses[ing]
 	again := before.known && equality.Semantic.DeepEqual(before.entries, entries)
 	if again && time.Since(before.repaired) < repairEvery {
 		return false
 	}
 	if again {
 		before.repaired = time.Now()
-		p.of[ing] = before
+		p.statuses[ing] = before
 	}
 	return true
 }
@@ -105,15 +105,14 @@ func (p *published) mayRepair(ing string, entries []networkingv1.IngressLoadBala
 func (p *published) forget(ing string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.of, ing)
+	delete(p.statuses, ing)
 }
 
-// differs reports whether the finalizer of an Ingress is gone that was added, or its status is not
-// the one that was published.
+// differs reports whether an Ingress has lost the finalizer, or has another status than published.
 func (p *published) differs(name string, ing *networkingv1.Ingress) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	before, held := p.of[name]
+	before, held := p.statuses[name]
 	return held && (!controllerutil.ContainsFinalizer(ing, v1alpha1.IngressFinalizer) ||
 		before.known && !equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, before.entries))
 }

@@ -14,32 +14,31 @@ import (
 
 // This file writes the status of Ingresses.
 
-// Publish makes entries the status of an Ingress. Where another writer changes the status as often
-// as this one, it fails.
+// Publish makes entries the status of an Ingress. It fails if another writer has just changed them
+// again.
 func (w *Writer) Publish(ctx context.Context, ing *networkingv1.Ingress,
 	entries []networkingv1.IngressLoadBalancerIngress) error {
 	name := nameOf(ing)
 	switch {
 	case equality.Semantic.DeepEqual(ing.Status.LoadBalancer.Ingress, entries):
-		w.published.set(name, entries)
+		w.published.setStatus(name, entries)
 		return nil
-	case w.published.unseen(name, ing.ResourceVersion, entries):
+	case w.published.isUnseen(name, ing.ResourceVersion, entries):
 		return nil
 	case !w.published.mayRepair(name, entries):
 		return fmt.Errorf("%w: the status of Ingress %s", queue.ErrDisputed, name)
 	}
-	w.published.set(name, entries)
+	w.published.setStatus(name, entries)
 	write := patch{Status: entriesOf(entries)}
-	if err := w.client.Status().Patch(ctx, named(ing), write); client.IgnoreNotFound(err) != nil {
+	if err := w.client.Status().Patch(ctx, metadataOf(ing), write); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("writing the status of Ingress %s/%s: %w", ing.Namespace, ing.Name, err)
 	}
-	w.published.wrote(name, ing.ResourceVersion)
+	w.published.noteWrite(name, ing.ResourceVersion)
 	return nil
 }
 
-// Unpublish removes the entries with some addresses from the status of an Ingress. Another
-// controller may be writing there: what it has written since the Ingress was read stays, for the
-// API server refuses the write then.
+// Unpublish removes the entries with these addresses from the status of an Ingress. The API server
+// refuses the write if another controller has changed the Ingress since it was read.
 func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress,
 	addresses []string) error {
 	w.StopRepairing(nameOf(ing))
@@ -47,18 +46,18 @@ func (w *Writer) Unpublish(ctx context.Context, ing *networkingv1.Ingress,
 	if len(left) == len(ing.Status.LoadBalancer.Ingress) {
 		return nil
 	}
-	to, write := named(ing), patch{
+	to, write := metadataOf(ing), patch{
 		Metadata: metadata{ResourceVersion: ing.ResourceVersion}, Status: entriesOf(left),
 	}
 	if err := w.client.Status().Patch(ctx, to, write); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("taking the address out of the status of Ingress %s/%s: %w", ing.Namespace,
+		return fmt.Errorf("removing the address from the status of Ingress %s/%s: %w", ing.Namespace,
 			ing.Name, err)
 	}
-	ing.ResourceVersion = to.ResourceVersion // the finalizer goes next
+	ing.ResourceVersion = to.ResourceVersion // for the removal of the finalizer
 	return nil
 }
 
-// WithoutAddresses returns the entries that have none of some addresses.
+// WithoutAddresses returns the entries that have none of the addresses.
 func WithoutAddresses(entries []networkingv1.IngressLoadBalancerIngress,
 	addresses []string) []networkingv1.IngressLoadBalancerIngress {
 	return slices.DeleteFunc(slices.Clone(entries),

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/controllers/cluster"
 )
 
-// A Writer writes on Ingresses, and remembers what it has written.
+// A Writer writes on Ingresses, and remembers its writes.
 type Writer struct {
 	client    client.Client
 	published published
@@ -18,10 +18,10 @@ type Writer struct {
 // NewWriter returns a Writer that has written nothing.
 func NewWriter(c client.Client) *Writer { return &Writer{client: c} }
 
-// StopRepairing has the status of an Ingress, by namespace/name, stay as others write it.
-func (w *Writer) StopRepairing(name string) { w.published.unset(name) }
+// StopRepairing ends the repair of the status of an Ingress, by namespace/name.
+func (w *Writer) StopRepairing(name string) { w.published.dropStatus(name) }
 
-// Forget forgets an Ingress, by namespace/name, that is gone.
+// Forget drops a deleted Ingress, by namespace/name.
 func (w *Writer) Forget(name string) { w.published.forget(name) }
 
 // ChangedByOthers reports whether another writer has changed the finalizer or the status of an

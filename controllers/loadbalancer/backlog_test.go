@@ -96,8 +96,8 @@ func TestAChangeIsMeasuredUntilTheCloudHasIt(t *testing.T) {
 					if o.Observed == nil {
 						o.Observed = &lb.Observed{}
 					}
-					r.account(o)
-				}, func() { r.backlog.Heard(key) })
+					r.measure(o)
+				}, func() { r.backlog.NoteChange(key) })
 				if count, took := observed(t, r.Metrics, queue.BalancersLoop); count != c.count || took != c.took {
 					t.Errorf("%d changes were measured that took %s, want %d that took %s", count, took, c.count, c.took)
 				}

@@ -10,14 +10,14 @@ import (
 
 // This file holds plans that a second reading has to confirm.
 
-// doubts holds plans that delete much although no Ingress changed: a read that came back short
-// leads to such a plan. They are carried out once a second reading leads to the same plan.
+// doubts holds plans that delete much although no Ingress changed: an incomplete read leads to such
+// a plan. They are carried out after a second reading leads to the same plan.
 type doubts struct {
 	mu    sync.Mutex
 	plans map[lb.Key][]plan.Printed
 }
 
-// confirm stores a plan, and reports whether it is the one that was stored before.
+// confirm stores a plan, and reports whether it equals the stored one.
 func (d *doubts) confirm(p plan.Plan) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -33,8 +33,8 @@ func (d *doubts) confirm(p plan.Plan) bool {
 	return false
 }
 
-// about reports whether the last plan of a load balancer waits to be confirmed.
-func (d *doubts) about(key lb.Key) bool {
+// isUnconfirmed reports whether the last plan of a load balancer waits to be confirmed.
+func (d *doubts) isUnconfirmed(key lb.Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.plans[key] != nil

@@ -39,7 +39,7 @@ func TestADoubtEndsWithTheReadingThatDoesNotShareIt(t *testing.T) {
 		{p, ""}, // the second reading says the same
 		{p, v1alpha1.ReasonUnconfirmed},
 	} {
-		before := r.doubts.about(key)
+		before := r.doubts.isUnconfirmed(key)
 		if got := r.withheld(outcome.Outcome{Snapshot: g, Observed: seen, Plan: step.plan}); got != step.want {
 			t.Errorf("step %d is withheld for %q, want %q", i, got, step.want)
 		}

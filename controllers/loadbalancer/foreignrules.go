@@ -18,13 +18,13 @@ import (
 // This file finds foreign rules: rules that another writer has made, and no earlier plan. They are
 // found when the load balancer is observed.
 
-// foreignRules holds what is known of the rules of each load balancer.
+// foreignRules holds a view of the rules of each load balancer.
 type foreignRules struct {
 	mu    sync.Mutex
 	views map[lb.Key]ruleView
 }
 
-// A ruleView is the last observation of a load balancer, what was wanted of it, and the foreign
+// A ruleView has the last observation of a load balancer, the wanted load balancer, and the foreign
 // rules that were found.
 type ruleView struct {
 	seen    *lb.Observed
@@ -32,8 +32,8 @@ type ruleView struct {
 	foreign []planner.ForeignRule
 }
 
-// applyForeignRulePolicy reports foreign rules. Where the class keeps them, it adds them to the
-// load balancer that is wanted.
+// applyForeignRulePolicy reports foreign rules, and adds them to the wanted load balancer if the
+// class keeps them.
 func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Snapshot,
 	seen *lb.Observed, built *model.Built) []planner.ForeignRule {
 	foreign, news := b.find(g, seen, built.LoadBalancer)
@@ -51,7 +51,7 @@ func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Sna
 	return foreign
 }
 
-// find returns the foreign rules of a load balancer, and whether they were found just now.
+// find returns the foreign rules of a load balancer, and reports whether they are new.
 func (b *foreignRules) find(g *gather.Snapshot, seen *lb.Observed,
 	want lb.LoadBalancer) (found []planner.ForeignRule, news bool) {
 	b.mu.Lock()
@@ -83,7 +83,7 @@ func (b *foreignRules) forget(key lb.Key) {
 	delete(b.views, key)
 }
 
-// ownGroups reports whether all that a rule forwards to is ours.
+// ownGroups reports whether a rule forwards only to target groups of this operator.
 func ownGroups(seen *lb.Observed, r lb.Rule) bool {
 	return !slices.ContainsFunc(r.Action.Groups(), func(id lb.GroupID) bool {
 		return seen.TargetGroup(id) == nil

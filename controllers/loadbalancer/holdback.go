@@ -14,9 +14,10 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file says which plans are not carried out. These are reported only.
+// This file decides which plans are only reported.
 
-// judge asks what the expectations of the class say about a plan, compared with what is served now.
+// judge compares a plan with the expectations of the class, and with the routes that are served
+// now.
 func (r *Reconciler) judge(
 	ctx context.Context, o outcome.Outcome, facts lb.Facts,
 ) expectations.Judgement {
@@ -37,7 +38,7 @@ func (r *Reconciler) judge(
 	return j
 }
 
-// prove checks the plan, and has the outcome go on with one that is proven, if there is one.
+// prove checks the plan, and replaces it by one that is proven, if there is one.
 func (r *Reconciler) prove(ctx context.Context, o *outcome.Outcome) {
 	o.Plan, o.Proof = proofs.Judge(o.Observed, o.Built.LoadBalancer, o.Plan, o.Capabilities.Dialect,
 		o.Snapshot.Class.LoadBalancerClassSpec)
@@ -61,7 +62,7 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonReadOnly
 	case o.Snapshot.PausedBy != "":
 		why = v1alpha1.ReasonPaused
-	case r.lost(o.Snapshot, time.Now()) > 0:
+	case r.lostRecordWait(o.Snapshot, time.Now()) > 0:
 		why = v1alpha1.ReasonRecordLost
 	case o.Dispute != nil:
 		why = v1alpha1.ReasonDisputed

@@ -57,8 +57,8 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 			if got := r.withheld(o); got != c.want {
 				t.Errorf("it is withheld for %q, want %q", got, c.want)
 			}
-			if r.doubts.about(benchKey) != (c.want == v1alpha1.ReasonUnconfirmed) {
-				t.Errorf("a doubt is kept: %t", r.doubts.about(benchKey))
+			if r.doubts.isUnconfirmed(benchKey) != (c.want == v1alpha1.ReasonUnconfirmed) {
+				t.Errorf("a doubt is kept: %t", r.doubts.isUnconfirmed(benchKey))
 			}
 		})
 	}

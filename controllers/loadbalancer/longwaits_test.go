@@ -52,7 +52,7 @@ func TestFromWhenOnAWaitIsTold(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			r, kept := waiter(t)
 			r.ReadOnly = c.readOnly
-			end := r.tellOfWaits(t.Context(), benchKey, v1alpha1.ReasonQuota, atAll)
+			end := r.reportWaits(t.Context(), benchKey, v1alpha1.ReasonQuota, rateMessage)
 			if c.begins != never {
 				time.Sleep(c.begins)
 				r.Waits.Begin(benchKey, v1alpha1.ReasonQuota)
@@ -125,7 +125,7 @@ func TestWhichWaitsOutliveAReconcile(t *testing.T) {
 	}
 	for err, want := range map[error]string{errStep: "", providers.ErrPending: v1alpha1.ReasonCloud, providers.ErrThrottled: v1alpha1.ReasonThrottled} {
 		r, _ := waiter(t)
-		if got := reasons(r.waitsBlindly(&gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}, err, time.Now())); got != want {
+		if got := reasons(r.waitsUnobserved(&gather.Snapshot{Snapshot: snapshots.Snapshot{Key: benchKey}}, err, time.Now())); got != want {
 			t.Errorf("after %v it waits for %q, want %q", err, got, want)
 		}
 	}

@@ -10,13 +10,12 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file finds load balancers that exist and whose LoadBalancer objects do not: they were
-// deleted, together with the CRD or by a restore. The annotation that pauses a load balancer was
-// lost with the object. So nothing of the load balancer is changed until --vanished-grace is over,
-// or a person confirms the loss.
+// This file finds existing load balancers whose LoadBalancer objects were deleted, together with
+// the CRD or by a restore. A pause annotation was lost with the object. So the load balancer is not
+// changed until --vanished-grace is over, or a person confirms the loss.
 
-// noteLostRecord records when the record of a load balancer that exists was lost. Every plan begins
-// with a write of the record, so a load balancer without a record was not created with this one.
+// noteLostRecord records when the record of an existing load balancer was lost. Every plan begins
+// with a write of the record, so a load balancer without a record has lost it.
 func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, seen *lb.Observed,
 	now time.Time) error {
 	known := &g.Record.Memory
@@ -28,7 +27,7 @@ func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, see
 	case known.LostAt == nil && missing:
 		at := metav1.NewTime(now).Rfc3339Copy()
 		known.LostAt = &at
-	case r.lost(g, now) > 0:
+	case r.lostRecordWait(g, now) > 0:
 		confirmed, err := r.VanishingConfirmed(ctx, g.Key)
 		if err != nil {
 			return err
@@ -42,9 +41,9 @@ func (r *Reconciler) noteLostRecord(ctx context.Context, g *gather.Snapshot, see
 	return nil
 }
 
-// lost returns for how long a load balancer is left as it is because its record was lost; zero if
-// it is not.
-func (r *Reconciler) lost(g *gather.Snapshot, now time.Time) time.Duration {
+// lostRecordWait returns how long a load balancer is not changed because its record was lost; zero
+// for not at all.
+func (r *Reconciler) lostRecordWait(g *gather.Snapshot, now time.Time) time.Duration {
 	if g.Record.Memory.LostAt == nil {
 		return 0
 	}

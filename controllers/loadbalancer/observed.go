@@ -13,37 +13,37 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file keeps what the cloud has, so that a steady state costs no calls.
+// This file keeps observations of the cloud, so that a steady state costs no calls.
 
-// An observer keeps the last observation of each load balancer. The steps of plans change that
-// observation as they change the cloud. It is dropped where a step failed, and made anew after a
-// while.
+// An observer keeps the last observation of each load balancer. The steps of plans change the
+// observation as they change the cloud. It is dropped after a failed step, and renewed when it
+// expires.
 type observer struct {
 	cloud providers.Provider
-	every time.Duration // for how long an observation is believed, give or take a tenth
+	every time.Duration // how long an observation is valid, give or take a tenth
 	// looked is called after each observation of the cloud.
 	looked func(context.Context, lb.Key)
 
 	mu    sync.Mutex
 	kept  map[lb.Key]sight
-	quiet map[lb.Key]time.Time // when an observation finds everything that was written
+	quiet map[lb.Key]time.Time // when an observation finds all writes
 }
 
-// A sight is an observation, and until when it is believed.
+// A sight is an observation with the time of its expiry.
 type sight struct {
 	seen  *lb.Observed
 	until time.Time
-	early bool                // it may lack writes from a moment before
-	told  map[lb.GroupID]bool // which target groups have got targets since, or lost all of them
+	early bool                // it may lack recent writes
+	told  map[lb.GroupID]bool // whether groups have got targets since, or lost all of them
 }
 
-// seen returns what the cloud has under a key, as it was observed before or by a new observation.
-func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
+// observe returns the valid observation of a load balancer, or makes a new one.
+func (o *observer) observe(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	s := o.recall(key)
 	if s.seen != nil && time.Now().Before(s.until) {
 		return s.seen, o.await(ctx, s.seen)
 	}
-	// After a while another writer may have changed a value and left the digest in the tag as it was.
+	// Another writer may have changed a value since, and not the digest in the tag.
 	drifted := s.seen != nil && (!s.early || len(s.seen.Unread) > 0)
 	seen, err := o.cloud.Observe(ctx, key, drifted)
 	if err != nil {
@@ -51,7 +51,7 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	}
 	for _, why := range seen.Unread {
 		log.FromContext(ctx).Info("settings of the load balancer could not be read, and are assumed to "+
-			"be as they were written", "why", why)
+			"be unchanged", "why", why)
 	}
 	o.mu.Lock()
 	o.keep(key, seen)
@@ -62,15 +62,15 @@ func (o *observer) seen(ctx context.Context, key lb.Key) (*lb.Observed, error) {
 	return seen, nil
 }
 
-// has returns the observation that is kept of a key; nil if there is none.
-func (o *observer) has(key lb.Key) *lb.Observed {
+// lastObserved returns the kept observation of a load balancer; nil if there is none.
+func (o *observer) lastObserved(key lb.Key) *lb.Observed {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.kept[key].seen
 }
 
-// keep keeps an observation. An early one is repeated once all writes can be found. The first one
-// of this process is early: the process before it may have ended right after a write.
+// keep keeps an observation. An early one is repeated when all writes can be found. The first one
+// of this process is early: the last process may have ended right after a write.
 func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 	if o.kept == nil {
 		o.kept, o.quiet = map[lb.Key]sight{}, map[lb.Key]time.Time{}
@@ -87,11 +87,11 @@ func (o *observer) keep(key lb.Key, seen *lb.Observed) {
 		o.kept[key] = sight{seen: seen, early: true, until: now.Add(soon)}
 		return
 	}
-	o.kept[key] = sight{seen: seen, until: now.Add(o.goodFor(seen))}
+	o.kept[key] = sight{seen: seen, until: now.Add(o.validFor(seen))}
 }
 
-// wrote records that the load balancer was changed a moment ago.
-func (o *observer) wrote(key lb.Key) {
+// noteWrite records that the load balancer was just changed.
+func (o *observer) noteWrite(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.quiet == nil {
@@ -100,8 +100,7 @@ func (o *observer) wrote(key lb.Key) {
 	o.quiet[key] = time.Now().Add(providers.ReadLag)
 }
 
-// due returns until when an observation is believed. An early one is repeated once everything is
-// found that was written since.
+// due returns when an observation expires: an early one as soon as all writes can be found.
 func (o *observer) due(key lb.Key, s sight) time.Time {
 	if quiet := o.quiet[key]; s.early && quiet.After(s.until) && o.every > providers.ReadLag {
 		return quiet
@@ -119,7 +118,7 @@ func (o *observer) again(key lb.Key) time.Duration {
 	return o.jittered()
 }
 
-// recall returns the observation that is kept of a key, with the changes of its targets since.
+// recall returns the kept observation of a load balancer, with later changes of its targets.
 func (o *observer) recall(key lb.Key) sight {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -127,16 +126,16 @@ func (o *observer) recall(key lb.Key) sight {
 	s.until = o.due(key, s)
 	for id, registered := range s.told {
 		if g := s.seen.TargetGroup(id); g != nil {
-			g.Registered, g.Ready = registered, false // their health is asked for where it matters
+			g.Registered, g.Ready = registered, false // their health is read where it matters
 		}
 	}
 	clear(s.told)
 	return s
 }
 
-// tell records whether a target group has targets from now on. The observation may be in use, so
+// noteTargets records whether a target group has targets now. The observation may be in use, so
 // recall changes it.
-func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
+func (o *observer) noteTargets(key lb.Key, group lb.GroupID, registered bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s, kept := o.kept[key]
@@ -150,7 +149,7 @@ func (o *observer) tell(key lb.Key, group lb.GroupID, registered bool) {
 	s.told[group] = registered
 }
 
-// await asks whether a load balancer is active that was not yet.
+// await asks whether a load balancer has become active.
 func (o *observer) await(ctx context.Context, seen *lb.Observed) (err error) {
 	if !seen.Exists || seen.Active {
 		return nil
@@ -168,22 +167,22 @@ func (o *observer) forget(key lb.Key) {
 	delete(o.kept, key)
 }
 
-// For how long an observation is believed of which some settings could not be read, and when they
-// are read again.
+// These are how long an observation with unread settings is valid, and when the settings are read
+// again.
 const (
 	unreadLife  = 50 * time.Minute
 	untilReread = time.Hour
 )
 
-// goodFor returns for how long an observation is believed.
-func (o *observer) goodFor(seen *lb.Observed) time.Duration {
+// validFor returns how long an observation is valid.
+func (o *observer) validFor(seen *lb.Observed) time.Duration {
 	if len(seen.Unread) > 0 {
 		return min(unreadLife, o.jittered())
 	}
 	return o.jittered()
 }
 
-// rereads returns when to read settings again that could not be read; zero if there are none.
+// rereads returns how long to wait before unread settings are read again; zero if there are none.
 func rereads(seen *lb.Observed) time.Duration {
 	if len(seen.Unread) > 0 {
 		return untilReread
@@ -191,15 +190,16 @@ func rereads(seen *lb.Observed) time.Duration {
 	return 0
 }
 
-// gone forgets a load balancer that does not exist any more.
-func (o *observer) gone(key lb.Key) {
+// drop drops a deleted load balancer.
+func (o *observer) drop(key lb.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.kept, key)
 	delete(o.quiet, key)
 }
 
-// jittered spreads the observations of load balancers that were first observed together.
+// jittered returns the validity of an observation. It differs by up to a tenth, so that not all
+// load balancers are observed at the same time.
 func (o *observer) jittered() time.Duration {
 	//nolint:gosec // nothing is guarded by it
 	return time.Duration(float64(o.every) * (0.9 + 0.2*rand.Float64()))

@@ -37,7 +37,7 @@ func TestWhatCouldNotBeReadIsReadAgainSoon(t *testing.T) {
 		cloud := &looker{unread: []string{"AccessDenied"}}
 		o := &observer{cloud: cloud, every: 10 * time.Hour}
 		for range 3 {
-			seen, err := o.seen(t.Context(), "fairlead/shop/web/internal")
+			seen, err := o.observe(t.Context(), "fairlead/shop/web/internal")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +47,7 @@ func TestWhatCouldNotBeReadIsReadAgainSoon(t *testing.T) {
 			t.Errorf("looks, and whether they are deep (-want +got):\n%s", diff)
 		}
 		cloud.unread = nil
-		if seen, err := o.seen(t.Context(), "fairlead/shop/web/internal"); err != nil || rereads(seen) != 0 {
+		if seen, err := o.observe(t.Context(), "fairlead/shop/web/internal"); err != nil || rereads(seen) != 0 {
 			t.Errorf("error %v, and it is come back for in %s", err, rereads(seen))
 		}
 	})
@@ -63,7 +63,7 @@ func TestALookIsRepeatedInDepthAndAtOddTimes(t *testing.T) {
 		look := func() (looks, deep int) {
 			cloud.deep = nil
 			for i := range 100 {
-				if _, err := o.seen(t.Context(), lb.Key(fmt.Sprintf("fairlead/shop/web-%d/internal", i))); err != nil {
+				if _, err := o.observe(t.Context(), lb.Key(fmt.Sprintf("fairlead/shop/web-%d/internal", i))); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -111,7 +111,7 @@ func TestALookAfterAWriteIsRepeated(t *testing.T) {
 			began := time.Now()
 			for time.Since(began) < within {
 				cloud.deep = nil
-				if _, err := o.seen(t.Context(), key); err != nil {
+				if _, err := o.observe(t.Context(), key); err != nil {
 					t.Fatal(err)
 				}
 				if len(cloud.deep) > 0 {
@@ -127,11 +127,11 @@ func TestALookAfterAWriteIsRepeated(t *testing.T) {
 		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
 			t.Errorf("a process looks at %v after its start", at)
 		}
-		o.wrote(key)
+		o.noteWrite(key)
 		if at := looks(time.Hour); len(at) != 0 {
 			t.Errorf("what was written is known, and looked for at %v", at)
 		}
-		o.wrote(key)
+		o.noteWrite(key)
 		o.forget(key)
 		if at := looks(time.Hour); len(at) != 2 || at[1] < 2*time.Minute || at[1] > 3*time.Minute {
 			t.Errorf("after a write that failed it looks at %v", at)
@@ -173,8 +173,8 @@ func TestUntilWhenALookIsBelieved(t *testing.T) {
 		if got := o.again("k"); got < 9*time.Hour {
 			t.Errorf("what was not looked at is looked at in %s", got)
 		}
-		o.wrote("k")
-		o.wrote("j")
+		o.noteWrite("k")
+		o.noteWrite("j")
 		if len(o.quiet) != 2 {
 			t.Errorf("it is known when %d load balancers were written", len(o.quiet))
 		}
@@ -185,7 +185,7 @@ func TestUntilWhenALookIsBelieved(t *testing.T) {
 func TestWhatIsToldOfAGroupCountsOnce(t *testing.T) {
 	seen := &lb.Observed{TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: "g"}}}}
 	o := &observer{every: time.Hour, kept: map[lb.Key]sight{"k": {seen: seen}}}
-	o.tell("k", "g", true)
+	o.noteTargets("k", "g", true)
 	if !o.recall("k").seen.TargetGroups[0].Registered {
 		t.Error("it is not told")
 	}
@@ -193,7 +193,7 @@ func TestWhatIsToldOfAGroupCountsOnce(t *testing.T) {
 	if g := o.recall("k").seen.TargetGroups[0]; g.Registered || !g.Ready {
 		t.Errorf("it is told again: %+v", g)
 	}
-	o.gone("k")
+	o.drop("k")
 	if len(o.kept) > 0 || len(o.quiet) > 0 {
 		t.Error("what is gone is kept")
 	}
@@ -208,7 +208,7 @@ func TestOnlyWhatIsBeingSetUpIsAskedFor(t *testing.T) {
 		}
 	}
 	o.keep("k", &lb.Observed{})
-	o.gone("k")
+	o.drop("k")
 	if len(o.quiet) > 0 {
 		t.Error("it is known when something was written that is gone")
 	}
@@ -225,7 +225,7 @@ func TestEachObservationIsTold(t *testing.T) {
 	var told []lb.Key
 	o := &observer{cloud: &looker{}, every: time.Hour, looked: func(_ context.Context, key lb.Key) { told = append(told, key) }}
 	for _, key := range []lb.Key{"a", "a", "b"} {
-		if _, err := o.seen(t.Context(), key); err != nil {
+		if _, err := o.observe(t.Context(), key); err != nil {
 			t.Fatal(err)
 		}
 	}

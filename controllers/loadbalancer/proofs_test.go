@@ -123,7 +123,7 @@ func TestAPlanThatIsNotProvenIsWithheld(t *testing.T) {
 		t.Error("the metric does not say so")
 	}
 	events := b.events(v1alpha1.ReasonPlanUnproven)
-	if len(events) != 1 || !strings.Contains(events[0], "nothing is changed") ||
+	if len(events) != 1 || !strings.Contains(events[0], "the plan is not carried out") ||
 		!strings.Contains(events[0], "curl http://new.example/admin") {
 		t.Errorf("the events are %q", events)
 	}

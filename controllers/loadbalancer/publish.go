@@ -13,9 +13,9 @@ import (
 
 // This file writes the addresses of a load balancer to the status of its Ingresses.
 
-// publish writes the address of the load balancer to the status of each member, once everything
-// that the members ask for exists. A member of which nothing is served has no address. Where the
-// cloud refuses a step, the ports in the status of the members that have an address say so.
+// publish writes the address of the load balancer to the status of each member, after all resources
+// of the members exist. A member without served routes gets no address. If the cloud refuses a
+// step, the ports in the status of the members have the error.
 func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
 	gone := !o.Observed.Exists && o.Complete()
 	served := o.Observed.Active && o.Served()

@@ -1,6 +1,6 @@
 // Package loadbalancer reconciles load balancers. Its requests are the keys of load balancers,
-// never the names of objects. Deletion is no second path: a snapshot without members compiles to
-// the empty load balancer. reconcile.go has the whole story on one screen.
+// never the names of objects. Deletion takes the same path: a snapshot without members compiles to
+// the empty load balancer. reconcile.go has all steps on one screen.
 package loadbalancer
 
 import (
@@ -21,10 +21,10 @@ import (
 // reportFor is how long reporting may take, even where the reconcile was cancelled.
 const reportFor = time.Minute
 
-// Reconcile reconciles one load balancer: from the objects that ask for it to the cloud, and back
-// to their status. It reads from top to bottom.
+// Reconcile reconciles one load balancer: from its Ingresses to the cloud, and back to their
+// status.
 func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
-	ctx = r.Waits.OfCalls(ctx, key)
+	ctx = r.Waits.WithCalls(ctx, key)
 	r.backlog.Begin(key)
 	snap, err := r.Gather(ctx, key) // the objects and the record of this load balancer, read once
 	if err != nil {
@@ -34,16 +34,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	var facts lb.Facts // certificates, subnets, web ACLs
-	r.reportingWait(ctx, snap, atAll, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) })
+	r.reportingWait(ctx, snap, rateMessage, func() { facts, err = r.Cloud.Lookup(ctx, snap.Ask()) })
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
 	if err := r.forgetIfOvertaken(ctx, key); err != nil { // another operator has led since
 		return reconcile.Result{}, err
 	}
-	before := r.has(key)
+	before := r.lastObserved(key)
 	var seen *lb.Observed // the load balancer in the cloud
-	r.reportingWait(ctx, snap, atAll, func() { seen, err = r.seen(ctx, key) })
+	r.reportingWait(ctx, snap, rateMessage, func() { seen, err = r.observe(ctx, key) })
 	if err != nil {
 		return r.reportUnreadableCloud(ctx, snap, err)
 	}
@@ -66,7 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone)
 	o.Expectations = r.judge(ctx, o, facts)
 	o.Withheld = r.withheld(o)
-	// Pods with a readiness gate may wait for target groups that are going to be created.
+	// Pods with a readiness gate may wait for target groups that do not exist yet.
 	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.Groups())
 	if o.Withheld == "" {
 		if err := r.apply(ctx, &o, undone); err != nil {
@@ -78,14 +78,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	return r.report(ctx, o) // status, events, record, finalizers, and when to reconcile again
 }
 
-// unread reports whether something that the load balancer depends on could not be read.
+// unread reports whether a dependency of the load balancer could not be read.
 func unread(snap *gather.Snapshot, facts lb.Facts) bool {
 	return facts.LimitsUnread || facts.CertificatesUnread != "" || len(snap.SecretsUnread) > 0 ||
 		snap.NodesUnread != ""
 }
 
-// apply carries the plan out, and remembers its steps. It fails where another operator has the
-// lease: then nothing is changed.
+// apply carries the plan out, and remembers its steps. It fails without a change if another
+// operator has the lease.
 func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, undone []string) error {
 	key := o.Snapshot.Key
 	if !o.Plan.Empty() {
@@ -98,14 +98,14 @@ func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, undone []str
 		r.gate.Served(key, o.Built.Table)
 	}
 	if !o.Plan.Empty() {
-		r.wrote(key)
+		r.noteWrite(key)
 		r.writes.add(key, stepsOf(o.Plan), undone, time.Now())
 	}
 	return nil
 }
 
-// claim writes the record before a plan is carried out. If that fails, another operator may change
-// the load balancer, and nothing is believed that was seen of it.
+// claim writes the record before a plan is carried out. If the write fails, another operator may
+// change the load balancer, so the observation is dropped.
 func (r *Reconciler) claim(ctx context.Context, key lb.Key) error {
 	err := r.Memories.Keeper.Claim(ctx, key)
 	if err != nil {
@@ -120,7 +120,7 @@ func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 	var done atomic.Int64
 	began := time.Now()
 	text := func(now time.Time) string {
-		return untilDone(began, now, int(done.Load()), len(o.Plan.Steps))
+		return doneMessage(began, now, int(done.Load()), len(o.Plan.Steps))
 	}
 	r.reportingWait(ctx, o.Snapshot, text, func() {
 		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{Done: func() {
@@ -129,8 +129,7 @@ func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 	})
 }
 
-// forgetIfOvertaken drops the observation of a load balancer that another operator has changed
-// since.
+// forgetIfOvertaken drops the observation of a load balancer that another operator has changed.
 func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	taken, err := r.Memories.Keeper.Overtaken(ctx, key)
 	if taken {
@@ -140,7 +139,7 @@ func (r *Reconciler) forgetIfOvertaken(ctx context.Context, key lb.Key) error {
 	return err
 }
 
-// compile calls model.Compile, and measures how long it takes.
+// compile calls model.Compile, and measures its duration.
 func (r *Reconciler) compile(snap snapshots.Snapshot, facts lb.Facts, seen *lb.Observed,
 	caps lb.Capabilities) model.Built {
 	begin := time.Now()

@@ -62,7 +62,7 @@ func TestWhatAReconcileLeaves(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
 	b.Cloud = providers.InTurns(b.cloud, 50, 1)
 	b.place()
-	b.backlog.Heard(benchKey)
+	b.backlog.NoteChange(benchKey)
 	b.settle()
 	if b.OldestChange() != 0 {
 		t.Errorf("a change is not met since %s", b.OldestChange())
@@ -77,12 +77,12 @@ func TestWhatAReconcileLeaves(t *testing.T) {
 	if !b.Targets.Compiled(benchKey, cluster.RefTo(cluster.KindService, "shop", "web")) {
 		t.Error("its target groups are not expected")
 	}
-	group := b.has(benchKey).TargetGroups[0].ID
-	b.has(benchKey).TargetGroups[0].Ready = false
-	b.warmups.of = map[lb.GroupKey]*await{{Key: benchKey, ID: group}: {lost: true}}
+	group := b.lastObserved(benchKey).TargetGroups[0].ID
+	b.lastObserved(benchKey).TargetGroups[0].Ready = false
+	b.warmups.byGroup = map[lb.GroupKey]*await{{Key: benchKey, ID: group}: {lost: true}}
 	b.quiet[benchKey] = time.Time{}
 	b.reconciles()
-	if !b.has(benchKey).TargetGroups[0].Ready {
+	if !b.lastObserved(benchKey).TargetGroups[0].Ready {
 		t.Error("a group that was waited for long enough is not taken for healthy")
 	}
 	if !b.quiet[benchKey].IsZero() {
@@ -178,7 +178,7 @@ func TestWhatIsKnownToBeServed(t *testing.T) {
 	b.Memories.Keeper = other
 	known := b.compiled()
 	b.change()
-	if _, err := b.reconcile(); !errors.Is(err, errStep) || b.serves(benchKey, known) || b.has(benchKey) != nil {
+	if _, err := b.reconcile(); !errors.Is(err, errStep) || b.serves(benchKey, known) || b.lastObserved(benchKey) != nil {
 		t.Errorf("another operator has written, and it is known; error %v", err)
 	}
 	other.refuses = nil

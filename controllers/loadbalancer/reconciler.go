@@ -37,11 +37,11 @@ type Parts struct {
 	Disputes  *disputes.Disputes
 	Waits     *waits.Waits
 	Metrics   *metrics.Recorder
-	// Unassigned is the queue of Ingresses that may belong to no load balancer from now on.
+	// Unassigned is the queue of Ingresses that may have lost their load balancer.
 	Unassigned chan event.TypedGenericEvent[types.NamespacedName]
-	// DriftInterval is for how long an observation is believed, give or take a tenth.
+	// DriftInterval is how long an observation is valid, give or take a tenth.
 	DriftInterval time.Duration
-	// ReadOnly says that plans are reported, and nothing else is written.
+	// ReadOnly limits writes to reports of plans.
 	ReadOnly bool
 	// Ended is closed when the operator ends.
 	Ended <-chan struct{}
@@ -60,13 +60,13 @@ type Reconciler struct {
 	rules   foreignRules
 	// diff makes plans.
 	diff func(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan
-	// backlog is the changes that the cloud does not have yet.
+	// backlog has the changes that the cloud does not have yet.
 	backlog queue.Backlog[lb.Key]
-	// wake is the queue of load balancers that others make reconcile.
+	// wake is the queue of load balancers that other reconcilers and timers enqueue.
 	wake chan event.TypedGenericEvent[lb.Key]
 }
 
-// New returns a Reconciler that has observed nothing.
+// New returns a Reconciler without observations.
 func New(p Parts) *Reconciler {
 	r := &Reconciler{
 		Parts:    p,
@@ -75,23 +75,23 @@ func New(p Parts) *Reconciler {
 		observer: observer{cloud: p.Cloud, every: p.DriftInterval},
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 	}
-	r.Unconfirmed = r.doubts.about
+	r.Unconfirmed = r.doubts.isUnconfirmed
 	if !p.ReadOnly {
 		r.looked = p.Targets.Recheck
 	}
 	return r
 }
 
-// AwaitedGroups returns for how many target groups each load balancer waits.
+// AwaitedGroups returns the number of target groups that each load balancer waits for.
 func (r *Reconciler) AwaitedGroups() map[lb.Key]int { return r.awaited.get() }
 
-// OldestChange returns how old the oldest change is that the cloud does not have yet.
+// OldestChange returns the age of the oldest change that the cloud does not have yet.
 func (r *Reconciler) OldestChange() time.Duration { return r.backlog.Oldest() }
 
-// ReconcileOne has a load balancer reconciled.
+// ReconcileOne enqueues a load balancer.
 func (r *Reconciler) ReconcileOne(ctx context.Context, key lb.Key) { r.Awaken(ctx, []lb.Key{key}) }
 
-// Awaken has load balancers reconciled.
+// Awaken enqueues load balancers.
 func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 	for _, key := range keys {
 		select {
@@ -102,7 +102,7 @@ func (r *Reconciler) Awaken(ctx context.Context, keys []lb.Key) {
 	}
 }
 
-// keep writes a record, cut to the size that the API server takes.
+// keep writes a record, cut to the size limit of the API server.
 func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record) error {
 	lost, err := next.Trim(v1alpha1.MaxSize)
 	if len(lost) > 0 {
@@ -112,9 +112,9 @@ func (r *Reconciler) keep(ctx context.Context, key lb.Key, next *records.Record)
 	return errors.Join(err, r.Memories.Save(ctx, key, records.CopyOf(next)))
 }
 
-// lookAfter has Ingresses reconciled that no load balancer may have, so that their owners are told
-// why.
-func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
+// enqueueUnassigned enqueues Ingresses that may have no load balancer, so that events report the
+// reason.
+func (r *Reconciler) enqueueUnassigned(ctx context.Context, ingresses []string) {
 	for _, i := range ingresses {
 		who := cluster.RefFrom(cluster.KindIngress, i)
 		name := types.NamespacedName{Namespace: who.Namespace, Name: who.Name}
@@ -126,9 +126,9 @@ func (r *Reconciler) lookAfter(ctx context.Context, ingresses []string) {
 	}
 }
 
-// SetRegistered has a load balancer reconciled of which a target group has got its first targets,
+// SetRegistered enqueues a load balancer after one of its target groups has got its first targets,
 // or lost its last.
 func (r *Reconciler) SetRegistered(ctx context.Context, key lb.Key, group lb.GroupID, some bool) {
-	r.tell(key, group, some)
+	r.noteTargets(key, group, some)
 	r.Awaken(ctx, []lb.Key{key})
 }

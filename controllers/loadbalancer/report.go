@@ -21,14 +21,14 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file reports what came of a reconcile, releases Ingresses, and says when to reconcile again.
-// It writes only what has changed.
+// This file reports the outcome of a reconcile, releases Ingresses, and decides when to reconcile
+// again. It writes only changes.
 
 // report reports an outcome.
 func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	logPlan(ctx, o)
-	r.account(o)
+	r.measure(o)
 	r.warmups.add(o.Observed, o.Run.Pending, o.Err == nil, time.Now())
 	if r.ReadOnly {
 		return r.preview(ctx, o)
@@ -57,7 +57,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if len(free) > 0 && len(o.Snapshot.LeftOut) > 0 {
 		ended = append(ended, key) // there is room for other Ingresses
 	}
-	wait = queue.Sooner(wait, r.sooner(o, &next, waitsNow))
+	wait = queue.Sooner(wait, r.nextDue(o, &next, waitsNow))
 	if o.Finished(&next) && err == nil {
 		err := r.finish(ctx, o, free)
 		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
@@ -71,25 +71,25 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	if err = errors.Join(err, forgotten); forgotten == nil {
 		err = errors.Join(err, r.removeFinalizers(ctx, o, free))
 	}
-	r.Awaken(ctx, ended) // only now, for they read this record
-	r.lookAfter(ctx, rejected)
+	r.Awaken(ctx, ended) // after the write, for they read this record
+	r.enqueueUnassigned(ctx, rejected)
 	if err != nil || o.Err != nil && len(rejected) == 0 && !unconfirmed {
 		return reconcile.Result{RequeueAfter: wait}, errors.Join(o.Err, err)
 	}
-	return reconcile.Result{RequeueAfter: r.after(o, &next, rejected, wait)}, nil
+	return reconcile.Result{RequeueAfter: r.requeueAfter(o, &next, rejected, wait)}, nil
 }
 
-// sooner returns when something of a load balancer is due before it is looked at for drift; 0 for
-// never.
-func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record,
+// nextDue returns when a load balancer has to be reconciled before its next check for drift; 0 for
+// not at all.
+func (r *Reconciler) nextDue(o outcome.Outcome, next *records.Record,
 	waits []reasonToWait) time.Duration {
-	wait := queue.Sooner(o.UntilLetGo(next, time.Now()), outcome.UntilFree(next, time.Now()))
-	wait = queue.Sooner(wait, outcome.UntilVanishedGo(next, r.Grace, time.Now()))
+	wait := queue.Sooner(o.UntilDeparted(next, time.Now()), outcome.UntilFree(next, time.Now()))
+	wait = queue.Sooner(wait, outcome.UntilVanishedEnd(next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
 	if o.Unread || o.Expectations.Set.Unread != "" {
 		wait = queue.Sooner(wait, cluster.RetryUnread)
 	}
-	if left := r.lost(o.Snapshot, time.Now()); left > 0 {
+	if left := r.lostRecordWait(o.Snapshot, time.Now()); left > 0 {
 		wait = queue.Sooner(wait, max(left, queue.AfterConflict))
 	}
 	if o.Dispute != nil {
@@ -98,17 +98,17 @@ func (r *Reconciler) sooner(o outcome.Outcome, next *records.Record,
 	if slices.ContainsFunc(waits, func(w reasonToWait) bool {
 		return w.reason == v1alpha1.ReasonRateLimited
 	}) {
-		wait = queue.Sooner(wait, untilSeenOver)
+		wait = queue.Sooner(wait, waitCheckInterval)
 	}
 	return wait
 }
 
-// finish forgets a load balancer that is gone, with its record, and releases its Ingresses.
+// finish drops a deleted load balancer and its record, and releases its Ingresses.
 func (r *Reconciler) finish(
 	ctx context.Context, o outcome.Outcome, free map[string]*networkingv1.Ingress,
 ) error {
 	key := o.Snapshot.Key
-	r.gone(key)
+	r.drop(key)
 	r.Disputes.Forget(key)
 	r.writes.forget(key)
 	r.Events.Forget(key)
@@ -123,8 +123,8 @@ func (r *Reconciler) finish(
 	return r.removeFinalizers(ctx, o, free)
 }
 
-// after returns when to reconcile a load balancer again whose outcome is reported.
-func (r *Reconciler) after(
+// requeueAfter returns when to reconcile a load balancer again after its report.
+func (r *Reconciler) requeueAfter(
 	o outcome.Outcome, next *records.Record, rejected []string, wait time.Duration,
 ) time.Duration {
 	switch {
@@ -138,19 +138,19 @@ func (r *Reconciler) after(
 	return queue.Sooner(wait, r.again(o.Snapshot.Key)) // to find drift
 }
 
-// account counts the plan, and measures how long the change took if the cloud has it. The time that
-// a plan is withheld does not count.
-func (r *Reconciler) account(o outcome.Outcome) {
+// measure counts the plan, and measures how long the change took if the cloud has it. The time
+// while a plan is withheld does not count.
+func (r *Reconciler) measure(o outcome.Outcome) {
 	key := o.Snapshot.Key
 	r.awaited.set(key, o.Run.Pending)
 	if !o.Plan.Empty() {
 		r.Metrics.Plans.WithLabelValues(resultOf(o)).Inc()
-		r.backlog.Worked(key)
+		r.backlog.NoteWork(key)
 	}
 	if o.Withheld == "" && !(o.Served() && o.Observed.Active == o.Observed.Exists) {
 		return
 	}
-	if took, worked := r.backlog.Met(key); worked && o.Withheld == "" {
+	if took, worked := r.backlog.End(key); worked && o.Withheld == "" {
 		r.Metrics.Took(queue.BalancersLoop)(took)
 	}
 }
@@ -160,12 +160,12 @@ func (r *Reconciler) reportUnreadableCloud(ctx context.Context, snap *gather.Sna
 	failure error) (reconcile.Result, error) {
 	next := snap.Record
 	if ctx.Err() != nil || len(snap.Members) == 0 && len(next.Memory.Members) == 0 {
-		return reconcile.Result{}, failure // it was cancelled, or there is no Ingress to report to
+		return reconcile.Result{}, failure // it was cancelled, or no Ingress exists
 	}
 	next.Conditions = slices.Clone(next.Conditions)
 	next.LastError = printable.Shorten(failure.Error())
 	outcome.SetConditions(&next, outcome.ConditionsAfter(failure), time.Now())
-	setWaiting(&next, r.waitsBlindly(snap, failure, time.Now()), time.Now())
+	setWaiting(&next, r.waitsUnobserved(snap, failure, time.Now()), time.Now())
 	return reconcile.Result{}, errors.Join(failure, r.keep(ctx, snap.Key, &next))
 }
 
@@ -183,7 +183,7 @@ func logPlan(ctx context.Context, o outcome.Outcome) {
 	}
 }
 
-// resultOf returns what came of a plan, as the metric says it.
+// resultOf returns the result of a plan, as the metric names it.
 func resultOf(o outcome.Outcome) string {
 	if o.Withheld != "" {
 		return "withheld"
@@ -196,8 +196,8 @@ func resultOf(o outcome.Outcome) string {
 	return metrics.ResultOf(o.Err)
 }
 
-// preview reports what would be done, where this operator only plans. Its reports are beside the
-// records of an operator that carries plans out: those say what has happened, and here nothing has.
+// preview reports a plan of an operator that only plans. Its reports are apart from the records of
+// an operator that carries plans out.
 func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.Result, error) {
 	key := o.Snapshot.Key
 	r.forget(key) // another operator may change the cloud

@@ -95,7 +95,7 @@ func TestWhenTheNextReconcileIs(t *testing.T) {
 		"settings are unread":      {change: func(o *outcome.Outcome) { o.Observed.Unread = []string{"denied"} }, least: untilReread, most: untilReread, anyway: true},
 		"the record was lost":      {change: func(o *outcome.Outcome) { o.Snapshot.Record.Memory.LostAt = &now }, least: 50 * time.Minute, most: time.Hour, anyway: true},
 		"another writer undoes it": {change: func(o *outcome.Outcome) { o.Dispute = &disputes.Dispute{Until: time.Now().Add(time.Hour)} }, least: 50 * time.Minute, most: time.Hour, anyway: true},
-		"calls wait":               {change: func(*outcome.Outcome) {}, rate: true, least: untilSeenOver, most: untilSeenOver, anyway: true},
+		"calls wait":               {change: func(*outcome.Outcome) {}, rate: true, least: waitCheckInterval, most: waitCheckInterval, anyway: true},
 		"an Ingress has vanished": {change: func(o *outcome.Outcome) {
 			o.Snapshot.Record.Memory.Members = member(v1alpha1.MemberMemory{VanishedAt: &now})
 		}, least: 50 * time.Minute, most: time.Hour, anyway: true},
@@ -179,9 +179,9 @@ func TestWhatIsForgottenOfALoadBalancer(t *testing.T) {
 			})
 			_, err := b.report(t.Context(), o)
 			left := map[string]bool{
-				"the record": slices.Contains(b.Memories.Keys(), named), "the observation": b.has(named) != nil, "what was written": b.writes.of[named] != nil,
+				"the record": slices.Contains(b.Memories.Keys(), named), "the observation": b.lastObserved(named) != nil, "what was written": b.writes.byKey[named] != nil,
 				"the expected groups": b.Targets.Compiled(named, cluster.Ref{Kind: cluster.KindService}), "its rules": b.Reconciler.rules.views[named].seen != nil,
-				"a wait": !b.Waits.Since(named, v1alpha1.ReasonQueued).IsZero(), "a doubt": b.doubts.about(named), "when it was written": !b.quiet[named].IsZero(),
+				"a wait": !b.Waits.Since(named, v1alpha1.ReasonQueued).IsZero(), "a doubt": b.doubts.isUnconfirmed(named), "when it was written": !b.quiet[named].IsZero(),
 			}
 			left["a dispute"], left["what it serves"] = b.Disputes.FirstToEnd(named, time.Now()) != nil, b.serves(named, table)
 			for what, is := range left {
@@ -327,10 +327,10 @@ func TestTheResultsOfPlans(t *testing.T) {
 			o.Withheld, o.Err, o.Plan.Steps = c.withheld, c.err, []plan.Planned{{Step: plan.CreateTargetGroup{}}}
 			o.Run.Pending = []plan.Step{plan.AwaitTargets{Group: "web"}}
 		})
-		b.backlog.Heard(benchKey)
+		b.backlog.NoteChange(benchKey)
 		b.backlog.Begin(benchKey)
-		b.backlog.Worked(benchKey) // by a plan before
-		b.account(o)
+		b.backlog.NoteWork(benchKey) // by a plan before
+		b.measure(o)
 		var counted, took dto.Metric
 		if err := b.Metrics.Plans.WithLabelValues(c.want).Write(&counted); err != nil || counted.Counter.GetValue() != 1 || resultOf(o) != c.want {
 			t.Errorf("%s: %v plans are counted as %s, and the result is %s, error %v", name, counted.Counter.GetValue(), c.want, resultOf(o), err)
@@ -342,7 +342,7 @@ func TestTheResultsOfPlans(t *testing.T) {
 			t.Errorf("%s: awaited are %v", name, b.AwaitedGroups())
 		}
 		o.Plan.Steps = nil
-		if b.account(o); b.Metrics.Plans.WithLabelValues(c.want).Write(&counted) != nil || counted.Counter.GetValue() != 1 {
+		if b.measure(o); b.Metrics.Plans.WithLabelValues(c.want).Write(&counted) != nil || counted.Counter.GetValue() != 1 {
 			t.Errorf("%s: a plan without steps is counted", name)
 		}
 	}
@@ -433,8 +433,8 @@ func TestWhatAReportTellsOthers(t *testing.T) {
 	b.observer.keep(benchKey, o.Observed)
 	b.Waits.Set(benchKey, v1alpha1.ReasonRateLimited, time.Now().Add(-time.Minute))
 	_, _ = b.report(t.Context(), o)
-	if b.warmups.of[group] == nil || b.has(benchKey) == nil {
-		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.of, b.has(benchKey))
+	if b.warmups.byGroup[group] == nil || b.lastObserved(benchKey) == nil {
+		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.byGroup, b.lastObserved(benchKey))
 	}
 	if _, exists := b.Targets.TargetsOf(group); !exists {
 		t.Error("the target group is not known")
@@ -445,8 +445,8 @@ func TestWhatAReportTellsOthers(t *testing.T) {
 	}
 	o.Err, o.Withheld, o.Run.Pending = nil, v1alpha1.ReasonUnconfirmed, nil
 	_, _ = b.report(t.Context(), o)
-	if b.warmups.of[group] != nil || b.has(benchKey) != nil {
-		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.of, b.has(benchKey))
+	if b.warmups.byGroup[group] != nil || b.lastObserved(benchKey) != nil {
+		t.Errorf("what is waited for is %v, and the observation is %v", b.warmups.byGroup, b.lastObserved(benchKey))
 	}
 }
 
@@ -530,8 +530,8 @@ func TestThePreviewOfAPlan(t *testing.T) {
 			if released := len(b.Directory.MembersOf(benchKey)) == 0; released != c.released || (len(o.Snapshot.Departed) == 0) != (c.released || !c.departed) {
 				t.Errorf("it is let go of: %t, departed are %v", released, o.Snapshot.Departed)
 			}
-			if left := slices.Contains(b.Memories.Keys(), benchKey); left != (c.left || c.failing) || b.has(benchKey) != nil || len(b.ingress().Finalizers) == 0 {
-				t.Errorf("the report is left: %t, the observation %v", left, b.has(benchKey))
+			if left := slices.Contains(b.Memories.Keys(), benchKey); left != (c.left || c.failing) || b.lastObserved(benchKey) != nil || len(b.ingress().Finalizers) == 0 {
+				t.Errorf("the report is left: %t, the observation %v", left, b.lastObserved(benchKey))
 			}
 		})
 	}

@@ -16,17 +16,17 @@ import (
 
 // This file finds steps that another writer has undone since they were carried out.
 
-// writes holds when each step of a load balancer was carried out first, of the steps that an
-// observation may not find yet. A step that is carried out once more, because an observation did
-// not find it, keeps its time.
+// writes holds the steps of each load balancer that an observation may not find yet, with the time
+// when they were first carried out. A step that is repeated, because an observation did not find
+// it, keeps its time.
 type writes struct {
-	mu sync.Mutex
-	of map[lb.Key]map[string]time.Time
+	mu    sync.Mutex
+	byKey map[lb.Key]map[string]time.Time
 }
 
-// undoneSince returns the steps of a plan that would not be needed if the cloud had what it had
-// before the last observation: another writer has undone them, or the observation does not find
-// them yet. It returns none where nothing was observed anew.
+// undoneSince returns the steps of a plan that the state before the last observation would not
+// need: another writer has undone them, or the observation does not find them yet. It returns none
+// without a new observation.
 func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 	if before == nil || before == o.Observed || o.Plan.Empty() {
 		return nil
@@ -38,9 +38,8 @@ func undoneSince(before *lb.Observed, o outcome.Outcome) []string {
 	})
 }
 
-// judgeDispute returns the dispute about a load balancer, of which an observation has found some
-// steps undone; nil if there is none. An observation counts if there was one before it to compare
-// it with.
+// judgeDispute returns the dispute about a load balancer after an observation has found steps
+// undone; nil if there is none. The observation counts only if it was compared with an earlier one.
 func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key,
 	undone []string) *disputes.Dispute {
 	now := time.Now()
@@ -53,19 +52,19 @@ func (w *writes) judgeDispute(d *disputes.Disputes, compared bool, key lb.Key,
 	return d.FirstToEnd(key, now)
 }
 
-// add records the steps that were carried out, some of them once more.
+// add records the steps that were carried out. The steps in again were repeated.
 func (w *writes) add(key lb.Key, steps, again []string, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of = map[lb.Key]map[string]time.Time{}
+	if w.byKey == nil {
+		w.byKey = map[lb.Key]map[string]time.Time{}
 	}
-	if w.of[key] == nil {
-		w.of[key] = map[string]time.Time{}
+	if w.byKey[key] == nil {
+		w.byKey[key] = map[string]time.Time{}
 	}
 	for _, s := range steps {
-		if _, known := w.of[key][s]; !known || !slices.Contains(again, s) {
-			w.of[key][s] = now
+		if _, known := w.byKey[key][s]; !known || !slices.Contains(again, s) {
+			w.byKey[key][s] = now
 		}
 	}
 }
@@ -74,21 +73,21 @@ func (w *writes) add(key lb.Key, steps, again []string, now time.Time) {
 func (w *writes) forget(key lb.Key) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	delete(w.of, key)
+	delete(w.byKey, key)
 }
 
-// findable returns those of some steps that an observation would find if they were not undone, and
-// forgets the writes that were found.
+// findable returns the steps that an observation would find if they were not undone, and drops the
+// writes that were found.
 func (w *writes) findable(key lb.Key, undone []string, now time.Time) []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	recent := func(s string) bool { return now.Sub(w.of[key][s]) < providers.ReadLag }
+	recent := func(s string) bool { return now.Sub(w.byKey[key][s]) < providers.ReadLag }
 	certain := slices.DeleteFunc(slices.Clone(undone), recent)
-	maps.DeleteFunc(w.of[key], func(s string, _ time.Time) bool {
+	maps.DeleteFunc(w.byKey[key], func(s string, _ time.Time) bool {
 		return !recent(s) && !slices.Contains(undone, s)
 	})
-	if len(w.of[key]) == 0 {
-		delete(w.of, key)
+	if len(w.byKey[key]) == 0 {
+		delete(w.byKey, key)
 	}
 	return certain
 }

@@ -135,9 +135,9 @@ func TestALateReadIsNoDispute(t *testing.T) {
 	b.settle()
 	for range 4 {
 		b.undo()
-		written := maps.Clone(b.writes.of[benchKey])
+		written := maps.Clone(b.writes.byKey[benchKey])
 		b.later()
-		b.writes.of = map[lb.Key]map[string]time.Time{benchKey: written}
+		b.writes.byKey = map[lb.Key]map[string]time.Time{benchKey: written}
 		b.reconciles()
 		b.says(v1alpha1.ConditionDegraded, v1alpha1.ReasonAsExpected)
 	}
@@ -182,14 +182,14 @@ func TestFromWhenAStepIsCertainToBeUndone(t *testing.T) {
 					d.findable(benchKey, found, began.Add(at))
 				}
 			}
-			if got := d.findable(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.of[benchKey]) != c.kept {
-				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.of[benchKey]), c.kept)
+			if got := d.findable(benchKey, []string{rule}, began.Add(c.at)); !slices.Equal(got, c.want) || len(d.byKey[benchKey]) != c.kept {
+				t.Errorf("certain to be undone is %q, want %q; %d writes are kept, want %d", got, c.want, len(d.byKey[benchKey]), c.kept)
 			}
-			if _, kept := d.of[benchKey]; kept != (c.kept > 0) {
-				t.Errorf("of the load balancer is kept %v", d.of)
+			if _, kept := d.byKey[benchKey]; kept != (c.kept > 0) {
+				t.Errorf("of the load balancer is kept %v", d.byKey)
 			}
 			d.forget(benchKey)
-			if len(d.of) > 0 {
+			if len(d.byKey) > 0 {
 				t.Error("what is gone is kept")
 			}
 		})
@@ -276,7 +276,7 @@ func (b *bench) later() {
 	s.until, s.early = time.Time{}, false
 	b.kept[benchKey] = s
 	b.quiet[benchKey] = time.Time{}
-	clear(b.writes.of)
+	clear(b.writes.byKey)
 }
 
 func (b *bench) reconciles() {

@@ -23,24 +23,22 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file reports what load balancers wait for: in the condition Waiting, once a wait is long.
+// This file reports long waits of load balancers in the condition Waiting.
 
-// untilSeenOver is when to look again whether the calls for the targets of a load balancer still
-// wait.
-const untilSeenOver = 10 * time.Second
+// waitCheckInterval is the time until the next check whether calls for targets still wait.
+const waitCheckInterval = 10 * time.Second
 
-// A reasonToWait is why a load balancer waits, and since when. Its text stays the same for as long
-// as the wait lasts.
+// A reasonToWait has the reason of a wait, and its begin. Its text does not change during the wait.
 type reasonToWait struct {
 	reason, text string
 	since        time.Time
 }
 
-// reportingWait calls do for a load balancer. If its calls wait for the cloud's rate for long, that
-// is reported meanwhile.
+// reportingWait calls do for a load balancer, and reports meanwhile if its calls wait long for the
+// cloud's rate.
 func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot,
 	text func(now time.Time) string, do func()) {
-	end := r.tellOfWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
+	end := r.reportWaits(ctx, g.Key, v1alpha1.ReasonRateLimited, text)
 	defer func() {
 		if told := end(); told != nil {
 			g.Record.Conditions = slices.Clone(g.Record.Conditions)
@@ -50,11 +48,11 @@ func (r *Reconciler) reportingWait(ctx context.Context, g *gather.Snapshot,
 	do()
 }
 
-// Queued reports that other load balancers are reconciled first, once a load balancer has waited
-// for long. The function that it returns is called when its turn has come.
+// Queued reports that other load balancers are reconciled first, after a load balancer has waited
+// long. The function that it returns is called when the load balancer gets its turn.
 func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	begun := r.Waits.Begin(key, v1alpha1.ReasonQueued)
-	end := r.tellOfWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string {
+	end := r.reportWaits(ctx, key, v1alpha1.ReasonQueued, func(time.Time) string {
 		return "other load balancers are worked on"
 	})
 	return func() {
@@ -63,9 +61,9 @@ func (r *Reconciler) Queued(ctx context.Context, key lb.Key) (over func()) {
 	}
 }
 
-// tellOfWaits reports, once, that a load balancer has waited for long. The function that it returns
-// ends that, and returns the condition that was written; nil if none was.
-func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
+// reportWaits reports once that a load balancer has waited long. The function that it returns ends
+// the report, and returns the condition that was written; nil if none was.
+func (r *Reconciler) reportWaits(ctx context.Context, key lb.Key, reason string,
 	text func(now time.Time) string) (end func() *metav1.Condition) {
 	over, told := make(chan struct{}), make(chan *metav1.Condition, 1)
 	go func() {
@@ -91,8 +89,8 @@ func (r *Reconciler) tellOfWaits(ctx context.Context, key lb.Key, reason string,
 	}
 }
 
-// writeWaiting writes into the record of a load balancer that it waits, and returns the condition;
-// nil if there is no record, or it could not be written.
+// writeWaiting writes the condition Waiting into the record of a load balancer, and returns it; nil
+// if there is no record, or the write failed.
 func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key,
 	why reasonToWait) *metav1.Condition {
 	before := r.Memories.Get(key)
@@ -102,7 +100,7 @@ func (r *Reconciler) writeWaiting(ctx context.Context, key lb.Key,
 	next := *before.DeepCopy()
 	setWaiting(&next, []reasonToWait{why}, time.Now())
 	if err := r.keep(ctx, key, &next); err != nil {
-		log.FromContext(ctx).V(1).Info("a wait could not be told", "error", err)
+		log.FromContext(ctx).V(1).Info("a wait could not be reported", "error", err)
 		return nil
 	}
 	return meta.FindStatusCondition(next.Conditions, v1alpha1.ConditionWaiting)
@@ -145,17 +143,17 @@ func putCondition(r *records.Record, c metav1.Condition) {
 	r.Conditions = append(r.Conditions, c)
 }
 
-// waitsFor returns what a load balancer waits for after a reconcile, and stores it.
+// waitsFor stores and returns the waits of a load balancer after a reconcile.
 func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record,
 	now time.Time) []reasonToWait {
 	key := o.Snapshot.Key
 	texts := map[string]string{
-		v1alpha1.ReasonTargetHealth: o.AwaitedTargets(r.warmups.first(key)),
+		v1alpha1.ReasonTargetHealth: o.AwaitedTargets(r.warmups.firstWait(key)),
 		v1alpha1.ReasonCloud:        o.AwaitedCloud(),
 		v1alpha1.ReasonQuota:        o.AwaitedQuota(next),
-		v1alpha1.ReasonThrottled:    throttled(o.Err),
+		v1alpha1.ReasonThrottled:    throttledMessage(o.Err),
 	}
-	out := r.held(o.Snapshot, texts, now)
+	out := r.storeWaits(o.Snapshot, texts, now)
 	if r.Waits.UnderWay(key, v1alpha1.ReasonRateLimited) || o.Err != nil {
 		if since := r.Waits.Since(key, v1alpha1.ReasonRateLimited); !since.IsZero() {
 			out = append(out, reasonToWait{v1alpha1.ReasonRateLimited, waitsForRate, since})
@@ -164,19 +162,22 @@ func (r *Reconciler) waitsFor(o outcome.Outcome, next *records.Record,
 	return out
 }
 
-// waitsBlindly returns what a load balancer waits for of which the cloud could not be read.
-func (r *Reconciler) waitsBlindly(g *gather.Snapshot, failure error, now time.Time) []reasonToWait {
-	texts := map[string]string{v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttled(failure)}
+// waitsUnobserved returns the waits of a load balancer that could not be observed.
+func (r *Reconciler) waitsUnobserved(
+	g *gather.Snapshot, failure error, now time.Time,
+) []reasonToWait {
+	texts := map[string]string{
+		v1alpha1.ReasonCloud: "", v1alpha1.ReasonThrottled: throttledMessage(failure),
+	}
 	if queue.OnlyPending(failure) {
-		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to say what there is: it is "+
+		texts[v1alpha1.ReasonCloud] = fmt.Sprintf("the cloud is not ready to list its resources: it is "+
 			"asked again every %s", queue.LongestPending)
 	}
-	return r.held(g, texts, now)
+	return r.storeWaits(g, texts, now)
 }
 
-// held stores the waits that last from one reconcile to the next, by reason, and ends those without
-// a text.
-func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string,
+// storeWaits stores the waits between two reconciles, by reason, and ends those without a text.
+func (r *Reconciler) storeWaits(g *gather.Snapshot, texts map[string]string,
 	now time.Time) []reasonToWait {
 	var out []reasonToWait
 	for reason, text := range texts {
@@ -189,8 +190,8 @@ func (r *Reconciler) held(g *gather.Snapshot, texts map[string]string,
 	return out
 }
 
-// throttled says that the cloud refuses calls for their rate; "" if it does not.
-func throttled(err error) string {
+// throttledMessage returns a message if the cloud refuses calls for their rate; "" if not.
+func throttledMessage(err error) string {
 	if !errors.Is(err, providers.ErrThrottled) {
 		return ""
 	}
@@ -198,8 +199,7 @@ func throttled(err error) string {
 		"%s at the latest", queue.LastRetry)
 }
 
-// sinceFor returns since when there is a wait: as this process knows, or as the process before it
-// wrote.
+// sinceFor returns when a wait began, as known to this process or written by the last one.
 func sinceFor(r *records.Record, reason string, known time.Time, waits bool,
 	now time.Time) time.Time {
 	said := meta.FindStatusCondition(r.Conditions, v1alpha1.ConditionWaiting)
@@ -214,14 +214,15 @@ func sinceFor(r *records.Record, reason string, known time.Time, waits bool,
 	return now
 }
 
-// waitsForRate is the text where calls wait for the cloud's rate.
+// waitsForRate is the text for calls that wait for the cloud's rate.
 const waitsForRate = "calls wait for the rate at which the cloud may be asked"
 
-// atAll returns the text where calls wait that belong to no plan.
-func atAll(time.Time) string { return waitsForRate }
+// rateMessage returns the text for waiting calls that belong to no plan.
+func rateMessage(time.Time) string { return waitsForRate }
 
-// untilDone says when a plan is about done that waits for the cloud's rate, at its present pace.
-func untilDone(began, now time.Time, done, steps int) string {
+// doneMessage returns the text for a plan that waits for the cloud's rate, with the time when it is
+// done at its present pace.
+func doneMessage(began, now time.Time, done, steps int) string {
 	if done == 0 {
 		return waitsForRate
 	}

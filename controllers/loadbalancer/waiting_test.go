@@ -66,7 +66,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	for range steps {
 		o.Plan.Steps = append(o.Plan.Steps, plan.Planned{Step: plan.CreateTargetGroup{}})
 	}
-	r.carryOut(r.Waits.OfCalls(t.Context(), key), &o)
+	r.carryOut(r.Waits.WithCalls(t.Context(), key), &o)
 	if o.Err != nil {
 		t.Fatal(o.Err)
 	}
@@ -128,7 +128,7 @@ func TestTheConditionChangesOnlyWithWhatIsWaitedFor(t *testing.T) {
 		if _, longest := r.Waits.Longest(); longest[v1alpha1.ReasonTargetHealth] != time.Minute {
 			t.Errorf("the longest waits are %v", longest)
 		}
-		r.Waits, r.warmups.of = &waits.Waits{}, nil // another process goes on
+		r.Waits, r.warmups.byGroup = &waits.Waits{}, nil // another process goes on
 		for range 60 {
 			reconcile(providers.ErrPending, plan.DeleteTargetGroup{Group: "shop/web:80"})
 			time.Sleep(time.Second)
@@ -199,7 +199,7 @@ func TestWorkThatWaitsForATurnHasNoSlot(t *testing.T) {
 				took = time.Since(began)
 				return nil
 			}
-			ctx = r.Waits.OfCalls(ctx, lb.Key(key))
+			ctx = r.Waits.WithCalls(ctx, lb.Key(key))
 			for range 100 {
 				if err := turns.Wait(ctx); err != nil {
 					return err
@@ -278,7 +278,7 @@ func TestNothingIsSentForGoodWhenTheOperatorEnds(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), reportFor)
 		defer cancel()
 		r.Awaken(ctx, []lb.Key{"a", "b"})
-		r.lookAfter(ctx, []string{"shop/a"})
+		r.enqueueUnassigned(ctx, []string{"shop/a"})
 		if took := time.Since(began); took > 0 {
 			t.Errorf("it takes %s", took)
 		}

@@ -19,41 +19,41 @@ import (
 )
 
 // This file ends waits for target groups: a plan waits until they are healthy, but no longer than
-// the class says.
+// the limit of the class.
 
-// absentTimeout is how long a plan waits for a target group that cannot become healthy, for there
-// is no Service or no endpoint. It leaves time to apply objects that belong together.
+// absentTimeout is how long a plan waits for a target group without a Service or endpoints, which
+// cannot become healthy. It leaves time to apply objects that belong together.
 const absentTimeout = 30 * time.Second
 
-// mostBetween is how much of the time between two plans that wait counts as waiting. If more has
-// passed, the load balancer was paused, its plans failed, or this process stood still.
+// mostBetween is how much of the time between two waiting plans counts as a wait. If more has
+// passed, the load balancer was paused, its plans failed, or this process was stopped.
 const mostBetween = 30 * time.Second
 
-// warmups holds for how long plans have waited for target groups.
+// warmups holds how long plans have waited for target groups.
 type warmups struct {
-	mu sync.Mutex
-	of map[lb.GroupKey]*await
+	mu      sync.Mutex
+	byGroup map[lb.GroupKey]*await
 }
 
-// An await is how long plans have waited for a target group.
+// An await has the time that plans have waited for a target group.
 type await struct {
 	waited time.Duration
 	last   time.Time // when waited was last updated
-	lost   bool      // the wait is over, and the group takes over as it is
+	lost   bool      // the wait is over, and the group takes over unhealthy
 }
 
-// add adds to the waits of the groups that a plan waits for. The wait for a group begins anew after
-// it was healthy or gone, or after a plan was done.
+// add adds time to the waits of the groups that a plan waits for. The wait for a group starts again
+// after the group was healthy or deleted, or after a plan was done.
 func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.of == nil {
-		w.of = map[lb.GroupKey]*await{}
+	if w.byGroup == nil {
+		w.byGroup = map[lb.GroupKey]*await{}
 	}
-	for k, a := range w.of {
+	for k, a := range w.byGroup {
 		group := seen.TargetGroup(k.ID)
 		if k.Key == seen.Key && (done || group == nil || group.Ready && !a.lost) {
-			delete(w.of, k)
+			delete(w.byGroup, k)
 		}
 	}
 	for _, s := range pending {
@@ -62,23 +62,23 @@ func (w *warmups) add(seen *lb.Observed, pending []plan.Step, done bool, now tim
 			continue
 		}
 		k := lb.GroupKey{Key: seen.Key, ID: step.Group}
-		a := w.of[k]
+		a := w.byGroup[k]
 		if a == nil {
 			a = &await{last: now}
-			w.of[k] = a
+			w.byGroup[k] = a
 		}
 		a.waited += min(now.Sub(a.last), mostBetween)
 		a.last = now
 	}
 }
 
-// first returns since when plans have waited for a group of a load balancer, without the time that
+// firstWait returns when plans began to wait for a group of a load balancer, without the time that
 // does not count.
-func (w *warmups) first(key lb.Key) time.Time {
+func (w *warmups) firstWait(key lb.Key) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var out time.Time
-	for k, a := range w.of {
+	for k, a := range w.byGroup {
 		if since := a.last.Add(-a.waited); k.Key == key && (out.IsZero() || since.Before(out)) {
 			out = since
 		}
@@ -86,11 +86,11 @@ func (w *warmups) first(key lb.Key) time.Time {
 	return out
 }
 
-// over reports whether plans have waited long enough for a group.
-func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
+// isOver reports whether plans have waited long enough for a group.
+func (w *warmups) isOver(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	a := w.of[k]
+	a := w.byGroup[k]
 	if a == nil || !a.lost && a.waited+min(now.Sub(a.last), mostBetween) < limit {
 		return false
 	}
@@ -98,25 +98,25 @@ func (w *warmups) over(k lb.GroupKey, limit time.Duration, now time.Time) bool {
 	return true
 }
 
-// assumeWarm has plans take target groups for healthy for which they have waited long enough.
+// assumeWarm marks target groups as healthy after plans have waited long enough for them.
 func (w *warmups) assumeWarm(ctx context.Context, g *gather.Snapshot, seen *lb.Observed) {
 	limit := g.WarmTimeout()
 	for _, group := range seen.TargetGroups {
 		limit := limit
-		if !expects(g, group.TargetGroup) {
+		if !mayBecomeHealthy(g, group.TargetGroup) {
 			limit = min(limit, absentTimeout)
 		}
-		if !group.Ready && w.over(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
-			log.FromContext(ctx).Info("a target group takes over without a healthy target, for it was "+
-				"waited for long enough", "group", group.ID)
+		if !group.Ready && w.isOver(lb.GroupKey{Key: g.Key, ID: group.ID}, limit, time.Now()) {
+			log.FromContext(ctx).Info("a target group takes over without a healthy target, since the "+
+				"wait for it is over", "group", group.ID)
 			plan.AwaitTargets{Group: group.ID}.Do(seen, plan.Result{})
 		}
 	}
 }
 
-// expects reports whether a target group may become healthy: its Service has the port, and has
-// endpoints or a selector.
-func expects(g *gather.Snapshot, group lb.TargetGroup) bool {
+// mayBecomeHealthy reports whether a target group may become healthy: its Service has the port, and
+// has endpoints or a selector.
+func mayBecomeHealthy(g *gather.Snapshot, group lb.TargetGroup) bool {
 	return slices.ContainsFunc(g.Services, func(s *corev1.Service) bool {
 		return s.Namespace+"/"+s.Name == group.Service && slices.ContainsFunc(s.Spec.Ports,
 			func(p corev1.ServicePort) bool {
@@ -136,10 +136,10 @@ func objectsOf(g *gather.Snapshot, s *corev1.Service) endpoints.Objects {
 	return now
 }
 
-// awaited holds for how many target groups the plan of each load balancer waits.
+// awaited holds the number of target groups that the plan of each load balancer waits for.
 type awaited struct {
-	mu sync.Mutex
-	of map[lb.Key]int
+	mu    sync.Mutex
+	byKey map[lb.Key]int
 }
 
 // set stores how many of the pending steps wait for target groups.
@@ -152,16 +152,16 @@ func (a *awaited) set(key lb.Key, pending []plan.Step) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.of == nil {
-		a.of = map[lb.Key]int{}
+	if a.byKey == nil {
+		a.byKey = map[lb.Key]int{}
 	}
-	if a.of[key] = n; n == 0 {
-		delete(a.of, key)
+	if a.byKey[key] = n; n == 0 {
+		delete(a.byKey, key)
 	}
 }
 
 func (a *awaited) get() map[lb.Key]int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return maps.Clone(a.of)
+	return maps.Clone(a.byKey)
 }

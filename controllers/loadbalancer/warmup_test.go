@@ -40,7 +40,7 @@ func TestTargetsAreExpectedOfTheirOwnService(t *testing.T) {
 		service, port string
 		want          bool
 	}{{"shop/api", "80", true}, {"shop/api", "http", true}, {"shop/api", "81", false}, {"office/web", "80", true}, {"shop/web", "80", false}, {"shop/none", "80", false}} {
-		if got := expects(g, lb.TargetGroup{Service: c.service, Port: routing.ServicePort(c.port)}); got != c.want {
+		if got := mayBecomeHealthy(g, lb.TargetGroup{Service: c.service, Port: routing.ServicePort(c.port)}); got != c.want {
 			t.Errorf("of %s:%s targets are expected: %t, want %t", c.service, c.port, got, c.want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestALoadBalancerHasWaitedSinceItsFirstGroup(t *testing.T) {
 	}
 	for range 50 { // groups are in no order
 		for key, want := range map[lb.Key]time.Time{"other": began, "k": began.Add(time.Minute), "none": {}} {
-			if got := w.first(key); !got.Equal(want) {
+			if got := w.firstWait(key); !got.Equal(want) {
 				t.Errorf("%s has waited since %s, want %s", key, got, want)
 			}
 		}

@@ -54,7 +54,7 @@ func TestAServiceThatIsMissingIsNotWaitedForLong(t *testing.T) {
 		"it lacks the port, so that no pod can listen on it":   {services: service(corev1.ServicePort{Port: 81}), port: "80", waited: absentTimeout, over: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &Reconciler{warmups: warmups{of: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
+			r := &Reconciler{warmups: warmups{byGroup: map[lb.GroupKey]*await{{Key: key, ID: group}: {waited: c.waited, last: time.Now()}}}}
 			seen := &lb.Observed{Key: key, TargetGroups: []lb.ObservedTargetGroup{{TargetGroup: lb.TargetGroup{ID: group, Service: "shop/web", Port: c.port}}}}
 			snap := &gather.Snapshot{Snapshot: snapshots.Snapshot{Key: key, Objects: objects.Objects{Services: c.services, EndpointSlices: c.slices}}}
 			r.warmups.assumeWarm(t.Context(), snap, seen)
@@ -81,7 +81,7 @@ func TestWaitsEnd(t *testing.T) {
 	over := func(when string, now time.Time, want map[lb.GroupKey]bool) {
 		t.Helper()
 		for k, want := range want {
-			if got := w.over(k, time.Minute, now); got != want {
+			if got := w.isOver(k, time.Minute, now); got != want {
 				t.Errorf("%s: the wait for %s is over: %v, want %v", when, k.ID, got, want)
 			}
 		}
@@ -112,14 +112,14 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	w.add(cold, pending, false, at)
 	at = at.Add(10 * time.Minute) // nobody was at work, or the plans failed before they came to the group
 	w.add(cold, pending, false, at)
-	if w.over(web, time.Minute, at) {
+	if w.isOver(web, time.Minute, at) {
 		t.Error("ten minutes of pause are counted")
 	}
 	for range 3 {
 		at = at.Add(10 * time.Second)
 		w.add(cold, pending, false, at)
 	}
-	if !w.over(web, time.Minute, at) {
+	if !w.isOver(web, time.Minute, at) {
 		t.Error("a minute of waiting is not counted")
 	}
 
@@ -128,7 +128,7 @@ func TestPatienceCountsOnlyWaiting(t *testing.T) {
 	w.add(cold, pending, false, at.Add(29*time.Second))
 	w.add(warm, nil, false, at.Add(30*time.Second)) // it is healthy, and another step fails
 	w.add(cold, pending, false, at.Add(40*time.Second))
-	if w.over(web, 30*time.Second, at.Add(50*time.Second)) {
+	if w.isOver(web, 30*time.Second, at.Add(50*time.Second)) {
 		t.Error("what was waited for before the group was healthy is counted once more")
 	}
 }
@@ -146,11 +146,11 @@ func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 
 	var w warmups
 	w.add(cold, pending, false, at)
-	if !w.over(web, 20*time.Second, at.Add(20*time.Second)) {
+	if !w.isOver(web, 20*time.Second, at.Add(20*time.Second)) {
 		t.Error("it is not over after its limit")
 	}
 	w.add(warm, nil, false, at.Add(21*time.Second))
-	if !w.over(web, time.Hour, at.Add(22*time.Second)) {
+	if !w.isOver(web, time.Hour, at.Add(22*time.Second)) {
 		t.Error("a group that took over is waited for again")
 	}
 
@@ -158,13 +158,13 @@ func TestAGroupThatTookOverIsNotWaitedForAgain(t *testing.T) {
 	w.add(cold, pending, false, at)
 	w.add(&lb.Observed{Key: "a"}, nil, false, at.Add(20*time.Second))
 	w.add(cold, pending, false, at.Add(25*time.Second))
-	if w.over(web, 30*time.Second, at.Add(40*time.Second)) {
+	if w.isOver(web, 30*time.Second, at.Add(40*time.Second)) {
 		t.Error("the time before the group was gone is counted")
 	}
 
 	w = warmups{}
 	w.add(cold, []plan.Step{plan.CreateRule{}}, false, at)
-	if since := w.first("a"); !since.IsZero() {
+	if since := w.firstWait("a"); !since.IsZero() {
 		t.Errorf("a rule that waits is counted as a group, since %s", since)
 	}
 }

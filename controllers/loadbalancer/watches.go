@@ -21,17 +21,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file turns a change of an object into the keys of the load balancers that depend on it. A
-// change of anything else enqueues nothing.
+// This file turns a change of an object into the keys of the load balancers that depend on it.
 
-// changedIngress reports whether a change of an Ingress needs a reconcile: it asks for something
-// else, or another writer has changed what this operator has written.
+// changedIngress reports whether a change of an Ingress needs a reconcile: a field that is read has
+// changed, or another writer has changed the writes of this operator.
 func (r *Reconciler) changedIngress(before, after client.Object) bool {
 	return cluster.ChangedIngress(before, after) ||
 		r.Ingresses.ChangedByOthers(after.(*networkingv1.Ingress))
 }
 
-// Sources are the watches of the reconciler.
+// Sources returns the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 	all := []source.TypedSource[lb.Key]{
 		queue.Watch(from, &networkingv1.Ingress{}, r.changedIngress, queue.Recording(&r.backlog, r.onIngress)),
@@ -48,23 +47,23 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
 		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
 		queue.Watch(from, &corev1.Service{}, cluster.ChangedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
-		queue.Watch(from, records.Metadata(), queue.ChangedAtAll,
+		queue.Watch(from, records.Metadata(), queue.ChangedVersion,
 			queue.Recording(&r.backlog, r.onReport)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),
 		source.TypedFunc[lb.Key](r.enqueueRemembered),
 	}
 	if r.ReadOnly {
-		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedAtAll, r.onWorker))
+		all = append(all, queue.Watch(from, &v1alpha1.LoadBalancer{}, queue.ChangedVersion, r.onWorker))
 	}
 	if r.Secrets.Mode != cluster.SecretsNone {
-		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedAtAll,
+		all = append(all, queue.Watch(from, cluster.SecretMetadata(), queue.ChangedVersion,
 			queue.Recording(&r.backlog, onNamed[*metav1.PartialObjectMetadata](r, cluster.KindSecret))))
 	}
 	return all
 }
 
-// enqueueRemembered enqueues every load balancer that has a record: its Ingresses may be gone
-// since. Records that cannot be read are read again; a source that fails would end the operator.
+// enqueueRemembered enqueues every load balancer that has a record: its Ingresses may have been
+// deleted. A failed read of records is repeated, since a source that fails would end the operator.
 func (r *Reconciler) enqueueRemembered(ctx context.Context, q queue.Queue[lb.Key]) error {
 	go func() {
 		for wait := queue.FirstRetry; ; wait = min(2*wait, queue.LastRetry) {
@@ -125,8 +124,8 @@ func (r *Reconciler) onParameters(ctx context.Context, kind string, o client.Obj
 	return r.onClasses(ctx, changed, names)
 }
 
-// onClasses returns the load balancers that a change of classes, or of an object to which they
-// refer, concerns. One may be there more than once: a queue has each once.
+// onClasses returns the load balancers that depend on classes, or on an object to which these
+// refer. It may return a key twice, which a queue has once.
 func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names []string) []lb.Key {
 	among := func(k lb.Key) bool { return slices.Contains(names, k.Class()) }
 	affected, err := r.placer.Affected(ctx, changed, names)
@@ -142,7 +141,7 @@ func (r *Reconciler) onClasses(ctx context.Context, changed cluster.Ref, names [
 		}
 	}
 	for _, k := range r.Memories.Keys() {
-		// Where it has no members, its class decides whether it stays.
+		// Without members the class decides whether it is kept.
 		if among(k) && len(r.Directory.MembersOf(k)) == 0 {
 			keys = append(keys, k)
 		}
@@ -170,8 +169,8 @@ func onNamed[T client.Object](r *Reconciler, kind string) func(context.Context, 
 	}
 }
 
-// onWorker returns the load balancer of a record that an operator that carries plans out has
-// changed: here it is planned with that.
+// onWorker returns the load balancer of a record that the operator that carries plans out has
+// changed: an operator that only plans reads it.
 func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []lb.Key {
 	if records.IsPlanned(o) || o.Labels[records.ScopeLabel] != r.Scope {
 		return nil
@@ -181,7 +180,7 @@ func (r *Reconciler) onWorker(ctx context.Context, o *v1alpha1.LoadBalancer) []l
 	if err != nil {
 		return nil // the cache stops
 	}
-	var known v1alpha1.Memory // empty, where the record was deleted
+	var known v1alpha1.Memory // empty if the record was deleted
 	if now != nil {
 		records.Expand(ctx, now)
 		known = now.Status.Memory

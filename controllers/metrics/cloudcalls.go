@@ -11,7 +11,7 @@ import (
 
 // This file counts and times the calls of a provider.
 
-// Metered counts and times the calls of a provider.
+// Metered returns a provider whose calls are counted and timed.
 func Metered(p providers.Provider, m *Recorder) providers.Provider {
 	return providers.Intercept(p, m.meter)
 }

@@ -11,10 +11,10 @@ import (
 
 // This file counts the objects that the operator reads from its caches: its work grows with them.
 
-// Reads counts objects that are read, and is scraped with the operator's metrics.
+// Reads counts the objects that are read. It is scraped with the operator's metrics.
 type Reads struct{ objects atomic.Int64 }
 
-// Total returns how many objects have been read.
+// Total returns the number of objects that were read.
 func (r *Reads) Total() int64 { return r.objects.Load() }
 
 // NewClient makes the client of a manager, which counts the objects that are read with it.

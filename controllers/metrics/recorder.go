@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// This file holds the counters of one operator, and has its gauges counted when they are scraped.
+// This file holds the counters of one operator, and counts its gauges when they are scraped.
 
-// Recorder is the metrics of one operator.
+// A Recorder has the metrics of one operator.
 type Recorder struct {
 	Compiles  prometheus.Histogram
 	steps     *prometheus.CounterVec
@@ -96,14 +96,14 @@ type exposition struct {
 	to      prometheus.Registerer
 }
 
-// NewExposition returns a runnable that has metrics scraped for as long as the operator runs, as
-// the leader or not.
+// NewExposition returns a runnable that exposes metrics while the operator runs, also without the
+// lease.
 func NewExposition(m *Recorder, to prometheus.Registerer) manager.Runnable {
 	return exposition{m, to}
 }
 
-// Start registers the metrics until the context ends. Of two operators in one process, as tests
-// have them, only the first one's are seen.
+// Start registers the metrics until the context ends. Of two operators in one process, which only
+// tests have, the first one's are registered.
 func (e exposition) Start(ctx context.Context) error {
 	err := e.to.Register(e.metrics)
 	if taken := (prometheus.AlreadyRegisteredError{}); errors.As(err, &taken) {

@@ -4,7 +4,7 @@ import "github.com/prometheus/client_golang/prometheus"
 
 // This file counts the requests of providers to the APIs of clouds, which limit their rate.
 
-// Requests counts the requests of a provider, and is scraped with the operator's metrics.
+// Requests counts the requests of a provider. It is scraped with the operator's metrics.
 type Requests struct{ counter *prometheus.CounterVec }
 
 // NewRequests makes a counter.

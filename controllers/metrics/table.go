@@ -1,5 +1,5 @@
-// Package metrics is what Prometheus scrapes: a table of metrics, the counters of one operator, and
-// a provider whose calls are counted and timed.
+// Package metrics has the metrics for Prometheus: a table of metrics, the counters of one operator,
+// and a provider whose calls are counted and timed.
 package metrics
 
 import (
@@ -75,13 +75,13 @@ var (
 		"Ingresses of a load balancer that another controller works on, where there are any."}
 	VanishedGauge = Metric{"fairlead_vanished_ingresses", "gauge",
 		[]string{"load_balancer", "confirmation"},
-		"Ingresses of a load balancer that are gone without having been let go of, and are served on, " +
+		"Ingresses of a load balancer that were removed without the operator, and are still served, " +
 			"where there are any."}
 	ServedGauge = Metric{"fairlead_ingresses", "gauge", []string{"served"},
 		"Ingresses that have a load balancer, by whether all that they ask for has been served at some " +
 			"time."}
 	UnclassedGauge = Metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
-		"Ingresses that name no class and are therefore nobody's, where there are any and they are not " +
+		"Ingresses that name no class and are not served, where there are any and they are not " +
 			"adopted."}
 	UnclassedSinceGauge = Metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge",
 		[]string{"ingress_namespace"},
@@ -105,7 +105,7 @@ var (
 		"Those of the orphans that are not collected, by what keeps them, where there are any."}
 )
 
-// table is all metrics, in the order of the reference.
+// table has all metrics, in the order of the reference.
 var table = []Metric{
 	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds,
 	oldestCall, build, cloudRequests, objectsRead, LoadBalancersGauge, DegradedGauge, RulesGauge,
@@ -116,8 +116,8 @@ var table = []Metric{
 
 // meanings explain the labels of metrics.
 var meanings = map[string]string{
-	"by": "what shows it: `class`, if it names a class of another controller and is not let go of " +
-		"yet, or `status`, if somebody else has written where it is reached",
+	"by": "the sign: `class`, if it names a class of another controller and is still served, or " +
+		"`status`, if another controller has written an address into its status",
 	"call": "a method of the provider: `Lookup`, `Observe`, `Active`, `Apply`, `Targets`, " +
 		"`SetTargets` or `List`",
 	"class":     "the name of a class",

@@ -10,8 +10,8 @@ import (
 // A Map has a set of elements for each of its keys. No set is empty.
 type Map[A, B comparable] map[A]set[B]
 
-// few is how many elements a set has at most without a map. Most sets have one: a map of one
-// element takes 350 bytes, whatever the element is.
+// few is the most elements of a set without a map. Most sets have one element, and a map of one
+// takes 350 bytes.
 const few = 8
 
 // A set has its elements in the slice, or more than few of them in the map.
@@ -46,7 +46,7 @@ func (m Map[A, B]) Remove(a A, b B) {
 	s := m[a]
 	delete(s.table, b)
 	if i := slices.Index(s.list, b); i >= 0 {
-		s.list = slices.Delete(slices.Clone(s.list), i, i+1) // an All under way has the old one
+		s.list = slices.Delete(slices.Clone(s.list), i, i+1) // an iteration under way has the old one
 		m[a] = s
 	}
 	if len(s.list)+len(s.table) == 0 {
@@ -54,7 +54,7 @@ func (m Map[A, B]) Remove(a A, b B) {
 	}
 }
 
-// Len returns how many elements the set of a key has.
+// Len returns the number of elements in the set of a key.
 func (m Map[A, B]) Len(a A) int { return len(m[a].list) + len(m[a].table) }
 
 // All returns the elements of a key's set, in any order.

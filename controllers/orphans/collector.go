@@ -1,6 +1,6 @@
-// Package orphans collects load balancers of which there is no Ingress and no record: a crash or a
-// lost record left them behind. A load balancer is an orphan once two passes have found it, and its
-// class can be used: where the class is missing, its Ingresses may only have become unreadable.
+// Package orphans collects load balancers without an Ingress and a record, after a crash or the
+// loss of a record. Two passes have to find the orphan, and its class has to exist: without the
+// class its Ingresses may only have become unreadable.
 package orphans
 
 import (
@@ -24,18 +24,17 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// A Collector finds orphans, and has those collected that two passes have found. It runs while this
-// replica is the leader.
+// A Collector collects the orphans that two passes have found. It runs while this replica is the
+// leader.
 type Collector struct {
 	*gather.Gatherer
 	Cloud     providers.Provider
 	Sightings *Sightings
-	// Every is how much time is between two passes.
-	Every time.Duration
-	// Count is called with how many orphans there are, and how many of them are kept, by what keeps
-	// them.
+	// Interval is the time between two passes.
+	Interval time.Duration
+	// Count is called with the number of orphans, and the number of kept ones by reason.
 	Count func(orphans int, kept map[string]int)
-	// Reconcile has load balancers reconciled: one without members is deleted.
+	// Reconcile enqueues load balancers: one without members is deleted.
 	Reconcile func(context.Context, []lb.Key)
 }
 
@@ -45,18 +44,18 @@ const (
 	heldByClass   = "class"
 )
 
-// found are the load balancers of a pass that have no Ingress and no record.
+// found holds the load balancers of a pass that have no Ingress and no record.
 type found struct {
-	loose []lb.Key            // those to collect, if the pass before found them too
-	held  map[string][]lb.Key // the others, by what keeps them from being collected
-	lost  []string            // the Ingresses that keep them
-	// unlisted is why load balancers of some providers could not be listed.
+	collectable []lb.Key            // to be collected, if the last pass found them too
+	kept        map[string][]lb.Key // kept ones, by reason
+	lost        []string            // the Ingresses for which they are kept
+	// unlisted is the error of providers whose load balancers could not be listed.
 	unlisted error
 }
 
 // Start makes passes until the context ends.
 func (c *Collector) Start(ctx context.Context) error {
-	tick := time.NewTicker(c.Every)
+	tick := time.NewTicker(c.Interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -70,8 +69,8 @@ func (c *Collector) Start(ctx context.Context) error {
 	}
 }
 
-// pass makes one pass, and has those orphans collected that the pass before it has found too. The
-// leader before this one may have made that.
+// pass makes one pass, and enqueues the orphans that the last pass, maybe of another leader, has
+// found too.
 func (c *Collector) pass(ctx context.Context) error {
 	now, err := c.find(ctx)
 	if err != nil {
@@ -79,7 +78,7 @@ func (c *Collector) pass(ctx context.Context) error {
 	}
 	c.Count(now.total())
 	now.log(ctx)
-	twice, err := c.Sightings.replace(ctx, now.loose)
+	twice, err := c.Sightings.replace(ctx, now.collectable)
 	if err != nil {
 		return err
 	}
@@ -87,28 +86,28 @@ func (c *Collector) pass(ctx context.Context) error {
 	return now.unlisted
 }
 
-// total returns how many orphans there are, and how many of them are kept, by what keeps them.
+// total returns the number of orphans, and the number of kept ones by reason.
 func (f found) total() (all int, kept map[string]int) {
-	all, kept = len(f.loose), map[string]int{}
-	for by, keys := range f.held {
+	all, kept = len(f.collectable), map[string]int{}
+	for by, keys := range f.kept {
 		all += len(keys)
 		kept[by] = len(keys)
 	}
 	return all, kept
 }
 
-// log says what keeps orphans from being collected.
+// log logs the reasons for which orphans are kept.
 func (f found) log(ctx context.Context) {
 	l := log.FromContext(ctx)
 	const most = 10
 	few := func(keys []lb.Key) []lb.Key { return keys[:min(most, len(keys))] }
-	if keys := f.held[heldByIngress]; len(keys) > 0 {
+	if keys := f.kept[heldByIngress]; len(keys) > 0 {
 		l.Info("orphans are not collected: Ingresses with the finalizer "+v1alpha1.IngressFinalizer+
 			" belong to no load balancer, and may be served by one of these; "+
 			"the events of the Ingresses say what is wrong with them, and deleting them lets the orphans go",
 			"orphans", few(keys), "count", len(keys), "ingresses", f.lost[:min(most, len(f.lost))])
 	}
-	if keys := f.held[heldByClass]; len(keys) > 0 {
+	if keys := f.kept[heldByClass]; len(keys) > 0 {
 		l.Info("orphans are not collected: their IngressClass is missing or names another controller; "+
 			"with the class back they are collected",
 			"orphans", few(keys), "count", len(keys))
@@ -133,11 +132,11 @@ func (c *Collector) find(ctx context.Context) (out found, err error) {
 	for _, class := range objects.IngressClasses {
 		usable[class.Name] = class.Spec.Controller == classes.Controller
 	}
-	if out.lost, err = c.lost(ctx); err != nil {
+	if out.lost, err = c.lostIngresses(ctx); err != nil {
 		return out, err
 	}
 	remembered := c.Memories.Keys()
-	out.held = map[string][]lb.Key{}
+	out.kept = map[string][]lb.Key{}
 	for _, k := range keys {
 		class, rest, _ := strings.Cut(string(k), "/")
 		namespace, _, _ := strings.Cut(rest, "/")
@@ -145,20 +144,20 @@ func (c *Collector) find(ctx context.Context) (out found, err error) {
 		switch {
 		case elsewhere || slices.Contains(remembered, k) || len(c.Directory.MembersOf(k)) > 0:
 		case !usable[class]:
-			out.held[heldByClass] = append(out.held[heldByClass], k)
+			out.kept[heldByClass] = append(out.kept[heldByClass], k)
 		case len(out.lost) > 0:
-			out.held[heldByIngress] = append(out.held[heldByIngress], k)
+			out.kept[heldByIngress] = append(out.kept[heldByIngress], k)
 		default:
-			out.loose = append(out.loose, k)
+			out.collectable = append(out.collectable, k)
 		}
 	}
 	return out, nil
 }
 
-// lost returns the Ingresses with the finalizer that belong to no load balancer: each is refused,
-// and no record has an accepted version of it. The load balancer that serves it looks like an
+// lostIngresses returns the Ingresses with the finalizer that belong to no load balancer: they are
+// refused, and no record has an accepted version. A load balancer that serves one looks like an
 // orphan.
-func (c *Collector) lost(ctx context.Context) (names []string, err error) {
+func (c *Collector) lostIngresses(ctx context.Context) (names []string, err error) {
 	var list networkingv1.IngressList
 	if err := c.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing Ingresses: %w", err)

@@ -21,7 +21,7 @@ import (
 // annotation, which says what the object is for.
 const orphanMark = v1alpha1.Group + "/orphan"
 
-// Sightings are the orphans that the last pass has found.
+// Sightings holds the orphans that the last pass has found.
 type Sightings struct {
 	reader client.Reader
 	writer client.Writer
@@ -30,13 +30,13 @@ type Sightings struct {
 	known map[lb.Key]*v1alpha1.LoadBalancer // nil before they are read
 }
 
-// NewSightings returns those that are stored for an operator of a namespace, or of all.
+// NewSightings returns the stored sightings of an operator of a namespace, or of all.
 func NewSightings(reader client.Reader, writer client.Writer, scope string) *Sightings {
 	return &Sightings{reader: reader, writer: writer, scope: scope}
 }
 
-// replace stores the orphans that a pass has found, in place of those of the pass before it, and
-// returns those that both have found.
+// replace stores the orphans of a pass in place of those of the last pass, and returns the orphans
+// that both have found.
 func (s *Sightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key, err error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (s *Sightings) replace(ctx context.Context, found []lb.Key) (twice []lb.Key
 	return twice, nil
 }
 
-// read reads the sightings of the leader before this one, once.
+// read reads the sightings of the last leader, once.
 func (s *Sightings) read(ctx context.Context) error {
 	if s.known != nil {
 		return nil

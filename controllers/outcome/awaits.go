@@ -13,10 +13,10 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file says what a load balancer waits for after a reconcile.
+// This file describes the waits of a load balancer after a reconcile.
 
-// AwaitedTargets says for which target groups the plan waits, and until when at the latest; "" for
-// none.
+// AwaitedTargets describes the target groups that the plan waits for, with the latest end of the
+// wait; "" for none.
 func (o Outcome) AwaitedTargets(since time.Time) string {
 	var groups []string
 	for _, s := range o.Run.Pending {
@@ -37,7 +37,7 @@ func (o Outcome) AwaitedTargets(since time.Time) string {
 		"%s at the latest", strings.Join(groups, ", "), more, latest)
 }
 
-// AwaitedCloud says for what the cloud is not ready; "" for nothing.
+// AwaitedCloud describes the step that the cloud is not ready for; "" for none.
 func (o Outcome) AwaitedCloud() string {
 	for _, s := range o.Run.Pending {
 		if _, await := s.(plan.AwaitTargets); !await {
@@ -52,13 +52,14 @@ func (o Outcome) AwaitedCloud() string {
 	return ""
 }
 
-// AwaitedQuota says that a quota is used up; "" if none is.
+// AwaitedQuota returns a message if a quota is used up; "" if none is.
 func (o Outcome) AwaitedQuota(next *records.Record) string {
 	full := slices.ContainsFunc(o.Diagnostics(), func(d diag.Diagnostic) bool {
 		return d.Reason == diag.QuotaExceeded
 	})
 	for _, m := range next.Memory.Members {
-		full = full || slices.ContainsFunc(o.lasting(m.Rejections), func(x v1alpha1.Rejection) bool {
+		lasting := o.lastingRejections(m.Rejections)
+		full = full || slices.ContainsFunc(lasting, func(x v1alpha1.Rejection) bool {
 			return x.Until != nil
 		})
 	}

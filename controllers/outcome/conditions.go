@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file says what the conditions of a LoadBalancer are.
+// This file makes the conditions of a LoadBalancer.
 
 // conditions returns the conditions Accepted, Programmed and Degraded.
 func (o Outcome) conditions() []metav1.Condition {
@@ -27,7 +27,7 @@ func (o Outcome) conditions() []metav1.Condition {
 	}
 	rest := ConditionsAfter(o.Err)
 	if lost := o.Snapshot.ClassLost; lost != "" {
-		lost += "; what is served is frozen until the class is back"
+		lost += "; the load balancer is not changed until the class is back"
 		accepted = Condition(v1alpha1.ConditionAccepted, false, v1alpha1.ReasonClassMissing, lost)
 		if rest[1].Status == metav1.ConditionFalse {
 			rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonClassMissing, lost)
@@ -87,7 +87,7 @@ func Condition(kind string, holds bool, reason, message string) metav1.Condition
 	}
 }
 
-// reasonOf returns the reason for the worst of several errors.
+// reasonOf returns the reason of the worst error.
 func reasonOf(err error) string {
 	worst := v1alpha1.ReasonPending
 	for _, e := range queue.JoinedErrors(err) {

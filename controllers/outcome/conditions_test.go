@@ -87,8 +87,8 @@ func TestWithheldPlansSayForWhatTheyWait(t *testing.T) {
 	for withheld, want := range map[string]string{
 		v1alpha1.ReasonReadOnly:     "0 to create, 0 to change, 1 to delete: this operator only plans",
 		v1alpha1.ReasonRecordLost:   "0 to create, 0 to change, 1 to delete: the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, or until the annotation fairlead.dev/confirm-vanished=2026-01-01T12:00:00Z, or a later time that is over, confirms it",
-		v1alpha1.ReasonVanished:     "0 to create, 0 to change, 1 to delete: an Ingress has vanished of which no version is remembered that could be served on",
-		v1alpha1.ReasonPaused:       "0 to create, 0 to change, 1 to delete: the flag says that nothing is to be changed",
+		v1alpha1.ReasonVanished:     "0 to create, 0 to change, 1 to delete: an Ingress has vanished, and the record has no version of it to serve",
+		v1alpha1.ReasonPaused:       "0 to create, 0 to change, 1 to delete: the flag pauses the load balancer",
 		v1alpha1.ReasonExpectations: "0 to create, 0 to change, 1 to delete: expectations of ConfigMap ops/rules: it is gone",
 		v1alpha1.ReasonPlanUnproven: "0 to create, 0 to change, 1 to delete: the plan is not proven: ",
 		"AnotherReason":             "0 to create, 0 to change, 1 to delete: so much would be deleted that a second reading has to confirm it",
@@ -158,7 +158,7 @@ func TestTheConditionAcceptedSaysWhy(t *testing.T) {
 	}
 	o.Snapshot.ClassLost = "the class is gone"
 	for i, kind := range []string{"Accepted", "", "Degraded"} {
-		if got := o.conditions()[i]; kind != "" && got.Message != "the class is gone; what is served is frozen until the class is back" {
+		if got := o.conditions()[i]; kind != "" && got.Message != "the class is gone; the load balancer is not changed until the class is back" {
 			t.Errorf("%s: %q", kind, got.Message)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 
 // This file collects the diagnostics of a load balancer.
 
-// Diagnostics returns those of the compiler, of the plan and of the cloud.
+// Diagnostics returns the diagnostics of the compiler, of the plan and of the cloud.
 func (o Outcome) Diagnostics() []diag.Diagnostic {
-	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unrelieved(), o.unparked(),
-		o.Expectations.Diagnostics(), o.Proof.Diagnostics())
+	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unavoidableRejections(),
+		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.Diagnostics())
 }
 
-// Protected returns why a load balancer stays for which no Ingress asks any more; nil if it does
-// not.
+// Protected returns the diagnostic of a load balancer that is kept without an Ingress; nil if there
+// is none.
 func (o Outcome) Protected() *diag.Diagnostic {
 	at := slices.IndexFunc(o.Plan.Diagnostics, func(d diag.Diagnostic) bool {
 		return d.Reason == diag.Protected
@@ -28,7 +28,7 @@ func (o Outcome) Protected() *diag.Diagnostic {
 	return &o.Plan.Diagnostics[at]
 }
 
-// LacksCloudObjects reports whether the cloud lacks something that it may have soon.
+// LacksCloudObjects reports whether the cloud lacks an object that it may have soon.
 func (o Outcome) LacksCloudObjects() bool {
 	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing,

@@ -17,10 +17,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file records what the next compilation needs to know.
+// This file records the facts that the next compilation needs.
 
-// Learn records what the next compilation needs to know. It drops rejections by a cloud with other
-// capabilities, so that these are tried again.
+// Learn records the facts that the next compilation needs. It drops rejections by a cloud with
+// other capabilities, so that these are tried again.
 func (o Outcome) Learn(next *records.Record, now time.Time) {
 	for i := range next.Memory.Members {
 		m := &next.Memory.Members[i]
@@ -40,7 +40,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	o.learnCloudCertificates(&next.Memory)
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
-	refused, ended := o.refused(), o.ended()
+	refused, ended := o.refusedMembers(), o.endedMembers()
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
 			continue
@@ -48,23 +48,23 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 		known := records.MemberOf(next, m.Owner.String()) // addFinalizers has added it
 		o.learnRejections(m, known, now)
 		if served {
-			// those that have ended were tried again, with success
-			known.Rejections = o.lasting(known.Rejections)
+			// rejections that have ended were tried again, with success
+			known.Rejections = o.lastingRejections(known.Rejections)
 		}
 		switch {
 		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members,
 			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
 		case !o.Observed.Exists && o.Complete():
-			known.Served = false // there is no load balancer for it
+			known.Served = false // it has no load balancer
 		case served && !refused[m.Source()]:
 			learnVersion(m, known, now)
 		}
 	}
 }
 
-// learnCertificates records which certificates of Secrets the cloud has, even where not all of the
-// plan was done.
+// learnCertificates records which certificates of Secrets the cloud has, even after a part of the
+// plan.
 func (o Outcome) learnCertificates(known *v1alpha1.Memory) {
 	held := model.Held(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Certificates)
 	known.Certificates = nil
@@ -84,7 +84,7 @@ func (o Outcome) learnCloudCertificates(known *v1alpha1.Memory) {
 	}
 }
 
-// learnClients records with which clients of Secrets the cloud has users sign in.
+// learnClients records the clients of Secrets that the cloud uses for sign-in.
 func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	held := model.Clients(o.Built.LoadBalancer, o.Observed, o.Snapshot.Memory.Clients)
 	known.Clients = nil
@@ -93,7 +93,7 @@ func (o Outcome) learnClients(known *v1alpha1.Memory) {
 	}
 }
 
-// learnVersion records that the present version of a member is served.
+// learnVersion records that the current version of a member is served.
 func learnVersion(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	known.Served = true
 	version := memory.Accept(m.Ingress)
@@ -109,8 +109,8 @@ func learnVersion(m members.Member, known *v1alpha1.MemberMemory, now time.Time)
 	}
 }
 
-// refused returns the members of which the present version was left out.
-func (o Outcome) refused() map[diag.Source]bool {
+// refusedMembers returns the members whose current version was left out.
+func (o Outcome) refusedMembers() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.QuotaExceeded && d.Severity != diag.Error {
@@ -126,8 +126,8 @@ func (o Outcome) refused() map[diag.Source]bool {
 	return out
 }
 
-// ended returns the members of which the class does not permit any more what was served.
-func (o Outcome) ended() map[diag.Source]bool {
+// endedMembers returns the members whose served settings the class does not permit any more.
+func (o Outcome) endedMembers() map[diag.Source]bool {
 	out := map[diag.Source]bool{}
 	for _, d := range o.Built.Diagnostics {
 		if d.Reason == diag.ConsentWithdrawn && d.Severity == diag.Error {

@@ -86,7 +86,7 @@ func TestUntilLetGo(t *testing.T) {
 	} {
 		o := outcomeOf(graceful)
 		o.Snapshot.Members = c.members
-		if got := o.UntilLetGo(recordOf(c.known...), noon); got != c.want {
+		if got := o.UntilDeparted(recordOf(c.known...), noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}
 	}
@@ -108,7 +108,7 @@ func TestUntilVanishedGo(t *testing.T) {
 		"the first of two":          {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, false)}, 7 * time.Minute},
 		"the one that is confirmed": {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, true)}, 9 * time.Minute},
 	} {
-		if got := UntilVanishedGo(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
+		if got := UntilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package outcome holds what came of a reconcile, and turns it into records, conditions and the
-// status of Ingresses. Its functions call nothing.
+// Package outcome holds the result of a reconcile, and turns it into records, conditions and the
+// status of Ingresses. Its functions make no calls.
 package outcome
 
 import (
@@ -18,9 +18,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file holds what came of a reconcile, as far as it went.
+// This file has the result of a reconcile.
 
-// An Outcome is what came of a reconcile, as far as it went.
+// An Outcome is the result of a reconcile. After an error, later fields are empty.
 type Outcome struct {
 	Snapshot     *gather.Snapshot
 	Capabilities lb.Capabilities
@@ -37,24 +37,24 @@ type Outcome struct {
 	Proof proofs.Judgement
 	// Dispute is a change that another writer undoes; nil if there is none.
 	Dispute *disputes.Dispute
-	// Unread says that some facts could not be read, and that the last known ones were used.
+	// Unread is set if facts could not be read, and the last known ones were used.
 	Unread bool
 	Run    providers.Outcome
 	Err    error // of the run
 }
 
-// Complete reports whether the cloud has all that was accepted, and nothing else.
+// Complete reports whether the cloud has exactly the accepted load balancer.
 func (o Outcome) Complete() bool { return o.Err == nil && o.Withheld == "" }
 
-// Served reports whether the cloud has all that was accepted. It may still have resources that are
-// not used any more: some clouds take a minute to release them.
+// Served reports whether the cloud has all of the accepted load balancer. It may still have unused
+// resources, which some clouds take a minute to release.
 func (o Outcome) Served() bool {
 	return o.Complete() || o.Withheld == "" && queue.OnlyPending(o.Err) &&
-		tidies(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
+		onlyDeletesUnused(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
-// tidies reports whether a plan only deletes resources that are not used any more.
-func tidies(p plan.Plan) bool {
+// onlyDeletesUnused reports whether a plan only deletes resources that are not used any more.
+func onlyDeletesUnused(p plan.Plan) bool {
 	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
 		switch s.Step.(type) {
 		case plan.DeleteTargetGroup, plan.DeleteCertificate, plan.DeleteFirewall:
@@ -65,8 +65,7 @@ func tidies(p plan.Plan) bool {
 	})
 }
 
-// Groups returns the target groups that there are going to be. A plan that is withheld changes
-// none.
+// Groups returns the target groups after the plan. A withheld plan changes none.
 func (o Outcome) Groups() []lb.TargetGroup {
 	if o.Withheld == "" {
 		return o.Built.LoadBalancer.TargetGroups
@@ -78,7 +77,7 @@ func (o Outcome) Groups() []lb.TargetGroup {
 	return out
 }
 
-// Finished reports whether nothing is left of a load balancer, in the record or in the cloud.
+// Finished reports whether a load balancer is deleted, in the record and in the cloud.
 func (o Outcome) Finished(next *records.Record) bool {
 	return o.Complete() && len(o.Snapshot.Members) == 0 && len(o.Snapshot.Departed) == 0 &&
 		len(next.Memory.Members) == 0 && len(next.Memory.Hosts) == 0 &&
@@ -86,8 +85,8 @@ func (o Outcome) Finished(next *records.Record) bool {
 		o.Observed.Firewall == ""
 }
 
-// PlanUnlessRetained returns a plan, or an empty one for a load balancer that stays as it is though
-// no Ingress asks for it.
+// PlanUnlessRetained returns a plan, or an empty one for a load balancer that is kept without an
+// Ingress.
 func PlanUnlessRetained(g *gather.Snapshot, p plan.Plan) plan.Plan {
 	if g.Retained() {
 		return plan.Plan{Key: p.Key}

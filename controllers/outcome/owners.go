@@ -51,7 +51,7 @@ func (o Outcome) learnOwners(known *v1alpha1.Memory, now time.Time) {
 	})
 }
 
-// UntilFree returns how long it is until the next reservation ends; zero if there is none.
+// UntilFree returns the time until the next reservation ends; zero if there is none.
 func UntilFree(r *records.Record, now time.Time) time.Duration {
 	var wait time.Duration
 	for _, h := range r.Memory.Hosts {

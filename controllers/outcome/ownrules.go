@@ -9,8 +9,7 @@ import (
 
 // This file finds the rules of a load balancer that this operator has made.
 
-// OwnRules returns the digests of the rules that exist, or were about to be made, without foreign
-// ones.
+// OwnRules returns the digests of the rules that exist or are wanted, without foreign ones.
 func OwnRules(seen *lb.Observed, want lb.LoadBalancer, foreign []planner.ForeignRule) []string {
 	var out []string
 	add := func(port int32, r lb.Rule) {

@@ -12,10 +12,10 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file makes the record of a reconcile. It is a function of the outcome, the record before and
-// the time: it calls nothing, and equal outcomes lead to an equal record.
+// This file makes the record of a reconcile from the outcome, the last record and the time. Equal
+// outcomes lead to an equal record.
 
-// Record returns the report of a reconcile, with the memory of the record before.
+// Record returns the report of a reconcile, with the memory of the last record.
 func (o Outcome) Record(now time.Time) records.Record {
 	next := *o.Snapshot.Record.DeepCopy()
 	next.Members = o.Snapshot.MemberNames()
@@ -50,8 +50,8 @@ func addressOf(a lb.Address) string {
 	return a.Hostname
 }
 
-// lastPlan returns the plan that was carried out or withheld; the one before if it had no steps, or
-// if it went as that one did.
+// lastPlan returns the plan that was carried out or withheld; the last one if the plan had no steps
+// or the same result.
 func (o Outcome) lastPlan(now time.Time) *v1alpha1.PlanStatus {
 	before := o.Snapshot.Record.LastPlan
 	if o.Plan.Empty() {

@@ -25,38 +25,40 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file handles steps that the cloud rejected. What can be left out is recorded as refused: a
-// version of an Ingress, or the certificate of a Secret. The next compilation leaves it out. What
-// cannot be left out, because all members need it or because it is served, is reported to the
-// Ingresses that ask for it, and tried again. A refusal for want of room ends after a while.
+// This file handles steps that the cloud rejected. If possible, a version of an Ingress, or the
+// certificate of a Secret, is recorded as refused, and the next compilation leaves it out.
+// Otherwise, because all members need the step or its object is served, the rejection is reported
+// to the Ingresses that ask for it, and the step is tried again. A refusal for lack of room ends
+// after a while.
 
-// A refusal is a rejected step, as it is reported to one of the members that ask for it.
+// A refusal is a rejected step in the form that is reported to a member that asks for it.
 type refusal struct {
 	source  diag.Source
 	message string
-	// of is what is refused, as in v1alpha1.Rejection; "" where leaving it out would not help.
-	of string
-	// passes says that others can make room.
-	passes bool
+	// version is the refused version, as in v1alpha1.Rejection; "" if leaving it out would not help.
+	version string
+	// temporary is set if other members can make room.
+	temporary bool
 }
 
-// refusals returns what was rejected because of a member.
+// refusals returns the steps that were rejected because of a member.
 func (o Outcome) refusals(m members.Member) []refusal {
 	var out []refusal
 	for _, r := range o.Run.Rejections {
-		if source, asks := behind(r, m); asks {
+		if source, asks := requestedAt(r, m); asks {
 			out = append(out, refusal{
-				source: source, message: o.asBefore(m, source, printable.Shorten(r.Err.Error())),
-				of:     o.refusable(r.Step, m),
-				passes: errors.Is(r.Err, providers.ErrNoRoom),
+				source: source, message: o.reportedMessage(m, source, printable.Shorten(r.Err.Error())),
+				version:   o.refusableVersion(r.Step, m),
+				temporary: errors.Is(r.Err, providers.ErrNoRoom),
 			})
 		}
 	}
 	return out
 }
 
-// behind reports whether a member asks for a rejected step, and where.
-func behind(r providers.Rejection, m members.Member) (diag.Source, bool) {
+// requestedAt returns the place where a member asks for a rejected step, and reports whether it
+// does.
+func requestedAt(r providers.Rejection, m members.Member) (diag.Source, bool) {
 	switch r.Step.(type) {
 	case plan.CreateLoadBalancer, plan.ModifyLoadBalancer: // all members need it
 		return m.Source(), true
@@ -77,9 +79,9 @@ func behind(r providers.Rejection, m members.Member) (diag.Source, bool) {
 	}
 }
 
-// refusable returns what of a member the next compilation leaves out, so that the step is not asked
-// for again; "" where that would not help, or would end what is served.
-func (o Outcome) refusable(s plan.Step, m members.Member) string {
+// refusableVersion returns the version of a member that the next compilation leaves out to avoid
+// the step; "" if this would not help, or would remove served routes.
+func (o Outcome) refusableVersion(s plan.Step, m members.Member) string {
 	switch s := s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule,
 		plan.ModifyRule:
@@ -87,19 +89,20 @@ func (o Outcome) refusable(s plan.Step, m members.Member) string {
 	case plan.ImportCertificate:
 		known := o.Snapshot.Memory.Members[m.Owner.String()]
 		switch accepted := known.LastAccepted; {
-		case !known.Served || !secured(o.Observed, m, s.Certificate) || o.succeeds(s.Certificate, m):
+		case !known.Served || !isSecured(o.Observed, m, s.Certificate) ||
+			o.hasLastCertificate(s.Certificate, m):
 			return string(s.Certificate.ID)
 		case accepted != nil && !equality.Semantic.DeepEqual(*accepted, memory.Accept(m.Ingress)):
 			return memory.Version(m.Ingress)
 		}
-	default: // all members need it, or it takes something away
+	default: // all members need it, or it removes something
 	}
 	return ""
 }
 
-// succeeds reports whether the load balancer has the certificate that a member's Secret held before
-// this one.
-func (o Outcome) succeeds(next lb.Certificate, m members.Member) bool {
+// hasLastCertificate reports whether the load balancer has the last certificate of a member's
+// Secret.
+func (o Outcome) hasLastCertificate(next lb.Certificate, m members.Member) bool {
 	return slices.ContainsFunc(m.Spec.TLS, func(t networkingv1.IngressTLS) bool {
 		secret := m.Namespace + "/" + t.SecretName
 		return slices.Contains(next.Secrets, secret) &&
@@ -107,8 +110,8 @@ func (o Outcome) succeeds(next lb.Certificate, m members.Member) bool {
 	})
 }
 
-// secured reports whether a member may be served over HTTPS with another certificate.
-func secured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
+// isSecured reports whether a member may be served over HTTPS with another certificate.
+func isSecured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
 	hosts := slices.Clone(next.Hosts)
 	for _, r := range m.Spec.Rules {
 		hosts = append(hosts, r.Host)
@@ -132,9 +135,9 @@ func secured(seen *lb.Observed, m members.Member, next lb.Certificate) bool {
 	return false
 }
 
-// asBefore returns a message as it was reported before, if it was: each answer has another request
-// ID.
-func (o Outcome) asBefore(m members.Member, source diag.Source, message string) string {
+// reportedMessage returns the reported message of the same failure, if there is one: each answer
+// has another request ID.
+func (o Outcome) reportedMessage(m members.Member, source diag.Source, message string) string {
 	if known := records.MemberOf(&o.Snapshot.Record, m.Owner.String()); known != nil {
 		for _, r := range known.Rejections {
 			if queue.SameFailure(r.Message, message) {
@@ -151,8 +154,8 @@ func (o Outcome) asBefore(m members.Member, source diag.Source, message string) 
 	return message
 }
 
-// unrelieved returns the rejections for which nothing is left out.
-func (o Outcome) unrelieved() []diag.Diagnostic {
+// unavoidableRejections returns the rejections that no omission can avoid.
+func (o Outcome) unavoidableRejections() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
@@ -162,7 +165,7 @@ func (o Outcome) unrelieved() []diag.Diagnostic {
 			d := diag.Diagnostic{
 				Severity: diag.Error, Reason: diag.Rejected, Source: r.source, Message: r.message,
 			}
-			if r.of == "" && !slices.Contains(out, d) {
+			if r.version == "" && !slices.Contains(out, d) {
 				out = append(out, d)
 			}
 		}
@@ -170,9 +173,9 @@ func (o Outcome) unrelieved() []diag.Diagnostic {
 	return out
 }
 
-// unparked returns the parking rules that were refused. The plan went on without them. No object
-// asked for such a rule, so none is refused for it.
-func (o Outcome) unparked() []diag.Diagnostic {
+// refusedParkingRules returns the parking rules that were refused. The plan continued without them.
+// No object asks for such a rule, so none is refused for it.
+func (o Outcome) refusedParkingRules() []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, r := range o.Run.Unparked {
 		for _, source := range r.Origin {
@@ -189,24 +192,24 @@ func (o Outcome) unparked() []diag.Diagnostic {
 	return out
 }
 
-// learnRejections records what of a member was refused. A refusal that is repeated keeps its words.
+// learnRejections records the refused versions of a member. A repeated refusal keeps its message.
 func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory, now time.Time) {
 	// the author has seen more than five messages, and one for each certificate
 	most := 5 + len(m.Spec.TLS)
 	for _, r := range o.refusals(m) {
 		at := slices.IndexFunc(known.Rejections, func(k v1alpha1.Rejection) bool {
-			return k.Version == r.of
+			return k.Version == r.version
 		})
-		if r.of == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.Snapshot.ReadAt) {
+		if r.version == "" || at >= 0 && !records.HasEnded(known.Rejections[at], o.Snapshot.ReadAt) {
 			continue
 		}
 		if at >= 0 {
 			known.Rejections = slices.Delete(known.Rejections, at, at+1)
 		}
 		fresh := v1alpha1.Rejection{
-			Version: r.of, Message: r.message, Capabilities: digestOf(o.Capabilities),
+			Version: r.version, Message: r.message, Capabilities: digestOf(o.Capabilities),
 		}
-		if r.passes {
+		if r.temporary {
 			fresh.Until = &metav1.Time{Time: now.Add(queue.AfterRejected).Truncate(time.Second)}
 		}
 		known.Rejections = append(known.Rejections, fresh)
@@ -214,23 +217,23 @@ func (o Outcome) learnRejections(m members.Member, known *v1alpha1.MemberMemory,
 	}
 }
 
-// lasting returns the rejections that had not ended when the snapshot was read.
-func (o Outcome) lasting(all []v1alpha1.Rejection) []v1alpha1.Rejection {
+// lastingRejections returns the rejections that had not ended when the snapshot was read.
+func (o Outcome) lastingRejections(all []v1alpha1.Rejection) []v1alpha1.Rejection {
 	return slices.DeleteFunc(slices.Clone(all), func(r v1alpha1.Rejection) bool {
 		return records.HasEnded(r, o.Snapshot.ReadAt)
 	})
 }
 
-// Rejected returns the members of which other things are refused than before. The next compilation
-// follows at once, and leaves these out.
+// Rejected returns the members with new refusals. The next compilation follows at once, and leaves
+// the refused versions out.
 func (o Outcome) Rejected(next *records.Record) []string {
 	var out []string
 	for _, m := range next.Memory.Members {
 		var before []v1alpha1.Rejection
 		if known := records.MemberOf(&o.Snapshot.Record, m.Ingress); known != nil {
-			before = o.lasting(known.Rejections)
+			before = o.lastingRejections(known.Rejections)
 		}
-		if !equality.Semantic.DeepEqual(before, o.lasting(m.Rejections)) {
+		if !equality.Semantic.DeepEqual(before, o.lastingRejections(m.Rejections)) {
 			out = append(out, m.Ingress)
 		}
 	}
@@ -245,7 +248,7 @@ func (o Outcome) KeepPreviousDiagnostics(next *records.Record) {
 		before.OmittedDiagnostics
 }
 
-// UntilTried returns how long it is until something that was rejected is tried again.
+// UntilTried returns the time until a rejected step is tried again.
 func UntilTried(r *records.Record, now time.Time) time.Duration {
 	wait := queue.AfterRejected
 	for _, m := range r.Memory.Members {
@@ -258,7 +261,7 @@ func UntilTried(r *records.Record, now time.Time) time.Duration {
 	return wait
 }
 
-// digestOf returns a digest of what a cloud can do.
+// digestOf returns a digest of the capabilities of a cloud.
 func digestOf(c lb.Capabilities) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%+v", c))
 	return hex.EncodeToString(sum[:8])

@@ -42,7 +42,7 @@ func TestRejectedStepsAreToldToThoseBehindThem(t *testing.T) {
 	} {
 		r := providers.Rejection{Step: c.step, Origin: c.origin}
 		for m, want := range map[*members.Member]string{&a: c.a, &b: c.b} {
-			source, asks := behind(r, *m)
+			source, asks := requestedAt(r, *m)
 			if asks != (want != "") || asks && source.String() != want {
 				t.Errorf("%s: %s is told at %q, %t; want %q", name, m.Owner, source, asks, want)
 			}
@@ -93,7 +93,7 @@ func TestWhatIsRefused(t *testing.T) {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Observed = &c.seen
 		o.Snapshot.Memory = memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": c.met}, Certificates: c.held}
-		if got := o.refusable(c.step, m); got != c.want {
+		if got := o.refusableVersion(c.step, m); got != c.want {
 			t.Errorf("%s: %q is refused, want %q", name, got, c.want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestMembersThatMayBeServedWithAnotherCertificate(t *testing.T) {
 		if !c.lacks {
 			seen.Certificates = []lb.ObservedCertificate{{Certificate: lb.Certificate{ID: "old", Hosts: c.shown}}}
 		}
-		if got := secured(&seen, m, lb.Certificate{}); got != c.served {
+		if got := isSecured(&seen, m, lb.Certificate{}); got != c.served {
 			t.Errorf("%s: served is %t", name, got)
 		}
 	}
@@ -155,7 +155,7 @@ func TestARepeatedAnswerKeepsItsWords(t *testing.T) {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Snapshot.Record = *recordOf(c.record)
 		o.Snapshot.Record.Diagnostics = []v1alpha1.Diagnostic{c.report}
-		if got := o.asBefore(m, m.Source(), again); got != c.want {
+		if got := o.reportedMessage(m, m.Source(), again); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -17,18 +17,18 @@ import (
 
 // This file makes the status of Ingresses.
 
-// A Reach is where the members of a load balancer are reached.
+// A Reach has the address and the ports of the members of a load balancer.
 type Reach struct {
 	address lb.Address
-	// ports are those on which a route, a default backend or a host of an owner is served.
+	// ports are the ports with a route, a default backend or a host of an owner.
 	ports map[routing.Owner][]int32
-	// answers are the owners of which a route or a default backend is served.
+	// answers are the owners with a served route or default backend.
 	answers map[routing.Owner]bool
-	// problems are the diagnostics about Ingresses that keep something from being served.
+	// problems are the diagnostics about parts of Ingresses that are not served.
 	problems map[diag.Source][]diag.Diagnostic
 }
 
-// NewReach returns where the members of a table are reached, on those of its ports that are open.
+// NewReach returns the reach of the members of a table, on the open ports.
 func NewReach(address lb.Address, table *precedence.Table, open func(port int32) bool,
 	found []diag.Diagnostic) Reach {
 	out := Reach{
@@ -62,10 +62,10 @@ func NewReach(address lb.Address, table *precedence.Table, open func(port int32)
 	return out
 }
 
-// Serves reports whether anything of a member is served. A member of which nothing is served has no
-// address in its status: external-dns would publish it, and Argo CD reports an Ingress with an
+// Serves reports whether a member has a served route or default backend. A member without one has
+// no address in its status: external-dns would publish it, and Argo CD reports an Ingress with an
 // address as healthy (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/, Ingress).
-// Events and the LoadBalancer say why it is not served.
+// Events and the LoadBalancer have the reason.
 func (r Reach) Serves(m members.Member) bool {
 	asksOnlyForNames := m.Spec.DefaultBackend == nil &&
 		!slices.ContainsFunc(m.Spec.Rules, func(rule networkingv1.IngressRule) bool {
@@ -74,9 +74,8 @@ func (r Reach) Serves(m members.Member) bool {
 	return len(r.ports[m.Owner]) > 0 && (r.answers[m.Owner] || asksOnlyForNames)
 }
 
-// StatusOf returns the status of a member of which something is served: the address, and its ports
-// with what keeps something from being served there. It lists ports that the member asks for and
-// does not have, with the reason.
+// StatusOf returns the status of a served member: the address, and its ports with their problems.
+// It includes ports that the member asks for and does not have, with the reason.
 func (r Reach) StatusOf(m members.Member) []networkingv1.IngressLoadBalancerIngress {
 	problems := map[int32]diag.Diagnostic{}
 	for _, d := range r.problems[m.Source()] {
@@ -85,7 +84,7 @@ func (r Reach) StatusOf(m members.Member) []networkingv1.IngressLoadBalancerIngr
 			ports = m.AskedPorts()
 		}
 		for _, port := range ports {
-			if before, found := problems[port]; !found || worse(d, before) {
+			if before, found := problems[port]; !found || takesPrecedence(d, before) {
 				problems[port] = d
 			}
 		}
@@ -117,9 +116,9 @@ func (r Reach) StatusOf(m members.Member) []networkingv1.IngressLoadBalancerIngr
 // (k8s.io/api/networking/v1, IngressPortStatus).
 func errorOf(r diag.Reason) string { return v1alpha1.Group + "/" + string(r) }
 
-// worse reports whether a port is to show one diagnostic rather than one that comes before it: an
-// error before a warning, and one about some ports before one about all.
-func worse(d, before diag.Diagnostic) bool {
+// takesPrecedence reports whether a port shows a diagnostic rather than an earlier one: an error
+// before a warning, and one about some ports before one about all.
+func takesPrecedence(d, before diag.Diagnostic) bool {
 	if d.Severity != before.Severity {
 		return d.Severity == diag.Error
 	}

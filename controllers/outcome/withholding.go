@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/controllers/gather"
 )
 
-// This file says for what a plan waits that is not carried out.
+// This file describes why a plan is withheld.
 
-// withholding says for what a plan waits that is not carried out.
+// withholding describes why a plan is withheld.
 func (o Outcome) withholding() string {
 	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:
@@ -20,19 +20,19 @@ func (o Outcome) withholding() string {
 	case v1alpha1.ReasonDisputed:
 		return o.Dispute.String()
 	case v1alpha1.ReasonVanished:
-		return "an Ingress has vanished of which no version is remembered that could be served on"
+		return "an Ingress has vanished, and the record has no version of it to serve"
 	case v1alpha1.ReasonExpectation, v1alpha1.ReasonExpectations:
 		return o.Expectations.Message()
 	case v1alpha1.ReasonPlanUnproven:
 		return o.Proof.Message()
 	case v1alpha1.ReasonPaused:
-		return o.Snapshot.PausedBy + " says that nothing is to be changed"
+		return o.Snapshot.PausedBy + " pauses the load balancer"
 	default:
 		return "so much would be deleted that a second reading has to confirm it"
 	}
 }
 
-// lossMessage says that nothing is changed, and until when.
+// lossMessage describes the loss of a record, and until when the load balancer is not changed.
 func lossMessage(g *gather.Snapshot) string {
 	at := g.Record.Memory.LostAt.UTC().Format(time.RFC3339)
 	return fmt.Sprintf("the LoadBalancer was gone while the load balancer existed, and a pause with "+

@@ -1,5 +1,5 @@
-// Package podcache has the form of Pods in the cache. There are many Pods, and a corev1.Pod takes
-// more than a kilobyte however few of its fields are set.
+// Package podcache has a small form of Pods for the cache. There are many Pods, and a corev1.Pod
+// takes more than a kilobyte even with few fields.
 package podcache
 
 import (
@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/endpoints"
 )
 
-// A cachedPod is a Pod in the cache: what is read of it. A cache copies the objects that it is
-// asked for, and the copy of a cachedPod is a Pod.
+// A cachedPod has the fields of a Pod that are read. A cache returns copies, and the copy of a
+// cachedPod is a Pod.
 type cachedPod struct {
 	metav1.ObjectMeta
 	addresses []corev1.PodIP
@@ -21,18 +21,18 @@ type cachedPod struct {
 	gated     *gatedFields // nil for a Pod without our readiness gate
 }
 
-// gatedFields are those that only Pods with our readiness gate need.
+// gatedFields has the fields that only Pods with our readiness gate need.
 type gatedFields struct {
 	gates      []corev1.PodReadinessGate
 	conditions []corev1.PodCondition
 }
 
-// Transform keeps of a Pod with our readiness gate what is read, and of any other the name and the
-// addresses.
+// Transform keeps the fields of a Pod that are read: without our readiness gate only the name and
+// the addresses.
 func Transform(o any) (any, error) {
 	p, ok := o.(*corev1.Pod)
 	if !ok {
-		return o, nil // the mark of one that was deleted, or one that is slim
+		return o, nil // the mark of a deleted Pod, or a cachedPod
 	}
 	slim := &cachedPod{
 		ObjectMeta: metav1.ObjectMeta{

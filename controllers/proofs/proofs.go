@@ -1,5 +1,5 @@
-// Package proofs says what becomes of a plan that is not proven: its steps are carried out one
-// after the other, if that is proven, or the plan is withheld, unless the class says otherwise.
+// Package proofs handles plans that are not proven: their steps are carried out one after the
+// other, if this is proven; otherwise the plan is withheld, unless the class permits it.
 package proofs
 
 import (
@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// The ways in which a plan is carried out, as the metric has them.
+// These are the ways to carry out a plan, as the metric names them.
 const (
 	Proven     = "proven"
 	Serialised = "serialised" // not proven, but its steps one after the other are
@@ -24,11 +24,11 @@ const (
 	Unproven   = "unproven"   // withheld
 )
 
-// A Judgement is what is known of a plan.
+// A Judgement has the verdict on a plan.
 type Judgement struct {
 	Way     string // one of those above; "" for an empty plan
 	verdict proof.Verdict
-	plan    plan.Plan // for which that is the verdict
+	plan    plan.Plan // of the verdict
 	want    lb.LoadBalancer
 }
 
@@ -56,7 +56,7 @@ func Judge(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect,
 	return p, j
 }
 
-// Reason is the reason for which the plan is withheld; "" if it is not.
+// Reason returns the reason for which the plan is withheld; "" if it is not.
 func (j Judgement) Reason() string {
 	if j.Way == Unproven {
 		return v1alpha1.ReasonPlanUnproven
@@ -64,7 +64,7 @@ func (j Judgement) Reason() string {
 	return ""
 }
 
-// Message says what is wrong with the plan, and how to see it.
+// Message describes the fault of the plan, and how to see it.
 func (j Judgement) Message() string {
 	said := "the plan is not proven: " + j.verdict.Why
 	if r := j.verdict.Request; r != nil {
@@ -73,7 +73,7 @@ func (j Judgement) Message() string {
 	return printable.Line(said)
 }
 
-// Witness is a request that would get a wrong answer, as a command; "" if there is none.
+// Witness returns the command for a request that would get a wrong answer; "" if there is none.
 func (j Judgement) Witness() string {
 	if j.verdict.Request == nil {
 		return ""
@@ -81,7 +81,7 @@ func (j Judgement) Witness() string {
 	return compare.Written(SchemeOf(j.want, *j.verdict.Request), *j.verdict.Request).Curl()
 }
 
-// SchemeOf is the scheme of requests to a port.
+// SchemeOf returns the scheme of requests to a port.
 func SchemeOf(want lb.LoadBalancer, r routing.Request) string {
 	if slices.ContainsFunc(want.Listeners, func(l lb.Listener) bool {
 		return l.Port == r.Port && l.Protocol == routing.HTTPS
@@ -91,7 +91,7 @@ func SchemeOf(want lb.LoadBalancer, r routing.Request) string {
 	return "http"
 }
 
-// Steps are the steps of the plan, with their dependencies, for the log.
+// Steps returns the steps of the plan, with their dependencies, for the log.
 func (j Judgement) Steps() []map[string]any {
 	var out []map[string]any
 	for i, s := range j.plan.Steps {
@@ -101,18 +101,19 @@ func (j Judgement) Steps() []map[string]any {
 	return out
 }
 
-// Done are the steps after which the plan fails, for the log.
+// Done returns the steps after which the plan fails, for the log.
 func (j Judgement) Done() []int { return j.verdict.Done }
 
-// Diagnostics tell those that asked for the step after which the plan fails, or the load balancer.
+// Diagnostics returns a diagnostic for the Ingresses that ask for the failing step, or for the load
+// balancer.
 func (j Judgement) Diagnostics() []diag.Diagnostic {
 	if j.Way != Unproven && j.Way != Accepted {
 		return nil
 	}
 	said := diag.Diagnostic{Severity: diag.Warning, Reason: diag.PlanUnproven,
-		Source: plan.SourceOf(j.plan.Key), Message: "nothing is changed: " + j.Message()}
+		Source: plan.SourceOf(j.plan.Key), Message: "the plan is not carried out: " + j.Message()}
 	if j.Way == Accepted {
-		said.Message = "it is changed because the class says so, although " + j.Message()
+		said.Message = "the plan is carried out because the class permits it, although " + j.Message()
 	}
 	out := []diag.Diagnostic{said}
 	if done := j.verdict.Done; len(done) > 0 {

@@ -10,22 +10,22 @@ import (
 
 // This file measures how long changes of objects take until the cloud has them.
 
-// Backlog holds the changes that a watch has delivered and that the cloud does not have yet. Of
+// A Backlog holds the changes that a watch has delivered and that the cloud does not have yet. Of
 // several changes of one key the first one counts.
 type Backlog[K comparable] struct {
 	mu    sync.Mutex
-	heard map[K]time.Time // those with which no reconcile has begun
-	open  map[K]*unmet    // those with which a reconcile has begun
+	heard map[K]time.Time     // changes before their reconcile
+	open  map[K]*backlogEntry // changes in a reconcile, or after one that failed
 }
 
-// An unmet change is one that the cloud does not have yet.
-type unmet struct {
+// An backlogEntry change is one that the cloud does not have yet.
+type backlogEntry struct {
 	since  time.Time
-	worked bool // something was changed in the cloud for it
+	worked bool // the cloud was changed for it
 }
 
-// Heard records that an object of a key changed.
-func (b *Backlog[K]) Heard(k K) {
+// NoteChange records that an object of a key changed.
+func (b *Backlog[K]) NoteChange(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.heard == nil {
@@ -36,7 +36,7 @@ func (b *Backlog[K]) Heard(k K) {
 	}
 }
 
-// Begin records that a reconcile begins: it reads the changes that were delivered before.
+// Begin records that a reconcile begins. It reads the changes that were delivered before.
 func (b *Backlog[K]) Begin(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -46,15 +46,15 @@ func (b *Backlog[K]) Begin(k K) {
 	}
 	delete(b.heard, k)
 	if b.open == nil {
-		b.open = map[K]*unmet{}
+		b.open = map[K]*backlogEntry{}
 	}
 	if b.open[k] == nil {
-		b.open[k] = &unmet{since: heard}
+		b.open[k] = &backlogEntry{since: heard}
 	}
 }
 
-// Worked records that a reconcile changes the cloud.
-func (b *Backlog[K]) Worked(k K) {
+// NoteWork records that a reconcile changes the cloud.
+func (b *Backlog[K]) NoteWork(k K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if u := b.open[k]; u != nil {
@@ -62,9 +62,9 @@ func (b *Backlog[K]) Worked(k K) {
 	}
 }
 
-// Met records that the cloud has the changes with which a reconcile began. It returns how long that
-// took, or false where nothing had to be changed.
-func (b *Backlog[K]) Met(k K) (took time.Duration, worked bool) {
+// End records that the cloud has the changes of a reconcile. It returns their duration, or false if
+// the cloud did not have to be changed.
+func (b *Backlog[K]) End(k K) (took time.Duration, worked bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	u := b.open[k]
@@ -95,7 +95,7 @@ func Recording[T client.Object, K comparable](b *Backlog[K],
 	return func(ctx context.Context, o T) []K {
 		keys := leadsTo(ctx, o)
 		for _, k := range keys {
-			b.Heard(k)
+			b.NoteChange(k)
 		}
 		return keys
 	}

@@ -25,25 +25,25 @@ func TestAChangeTakesUntilTheCloudHasIt(t *testing.T) {
 			}
 		}
 		age("before any change", 0)
-		b.Heard("shop")
+		b.NoteChange("shop")
 		time.Sleep(time.Second)
-		b.Heard("shop")
-		b.Heard("blog")
+		b.NoteChange("shop")
+		b.NoteChange("blog")
 		age("when one has come again", time.Second)
 		b.Begin("shop")
 		time.Sleep(time.Second)
 		age("while it is reconciled", 2*time.Second)
-		b.Worked("shop")
-		if took, worked := b.Met("shop"); took != 2*time.Second || !worked {
+		b.NoteWork("shop")
+		if took, worked := b.End("shop"); took != 2*time.Second || !worked {
 			t.Errorf("the change took %s, worked: %v", took, worked)
 		}
 		age("with another one left", time.Second)
-		if _, worked := b.Met("shop"); worked {
+		if _, worked := b.End("shop"); worked {
 			t.Error("a change is met twice")
 		}
 		b.Begin("blog")
-		b.Worked("blog")
-		if took, worked := b.Met("blog"); took != time.Second || !worked {
+		b.NoteWork("blog")
+		if took, worked := b.End("blog"); took != time.Second || !worked {
 			t.Errorf("the other change took %s, worked: %v", took, worked)
 		}
 		age("in the end", 0)
@@ -54,12 +54,12 @@ func TestAChangeTakesUntilTheCloudHasIt(t *testing.T) {
 func TestAChangeDuringAReconcileIsLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Backlog[string]
-		b.Heard("shop")
+		b.NoteChange("shop")
 		b.Begin("shop")
 		time.Sleep(time.Minute)
-		b.Heard("shop")
-		b.Worked("shop")
-		if took, worked := b.Met("shop"); took != time.Minute || !worked {
+		b.NoteChange("shop")
+		b.NoteWork("shop")
+		if took, worked := b.End("shop"); took != time.Minute || !worked {
 			t.Errorf("the first change took %s, worked: %v", took, worked)
 		}
 		time.Sleep(time.Second)
@@ -73,15 +73,15 @@ func TestAChangeDuringAReconcileIsLeft(t *testing.T) {
 func TestAChangeIsOpenUntilItIsMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b Backlog[string]
-		b.Heard("shop")
+		b.NoteChange("shop")
 		b.Begin("shop")
-		b.Worked("shop")
+		b.NoteWork("shop")
 		time.Sleep(time.Minute) // the reconcile has failed
-		b.Heard("shop")
+		b.NoteChange("shop")
 		b.Begin("shop")
 		b.Begin("shop") // a retry brings nothing new
 		time.Sleep(time.Minute)
-		if took, worked := b.Met("shop"); took != 2*time.Minute || !worked {
+		if took, worked := b.End("shop"); took != 2*time.Minute || !worked {
 			t.Errorf("the change took %s, worked: %v", took, worked)
 		}
 	})
@@ -90,13 +90,13 @@ func TestAChangeIsOpenUntilItIsMet(t *testing.T) {
 // A change for which nothing is done in the cloud takes no time.
 func TestAChangeWithoutWorkIsNotMeasured(t *testing.T) {
 	var b Backlog[string]
-	b.Worked("shop") // without a change
-	if _, worked := b.Met("shop"); worked {
+	b.NoteWork("shop") // without a change
+	if _, worked := b.End("shop"); worked {
 		t.Error("what was not heard is met")
 	}
-	b.Heard("shop")
+	b.NoteChange("shop")
 	b.Begin("shop")
-	if took, worked := b.Met("shop"); took != 0 || worked {
+	if took, worked := b.End("shop"); took != 0 || worked {
 		t.Errorf("a change without work took %s, worked: %v", took, worked)
 	}
 }
@@ -113,8 +113,8 @@ func TestTheKeysOfAnObjectAreRecorded(t *testing.T) {
 		time.Sleep(time.Second)
 		for _, key := range got {
 			b.Begin(key)
-			b.Worked(key)
-			if took, worked := b.Met(key); took != time.Second || !worked {
+			b.NoteWork(key)
+			if took, worked := b.End(key); took != time.Second || !worked {
 				t.Errorf("the change of %s took %s, worked: %v", key, took, worked)
 			}
 		}

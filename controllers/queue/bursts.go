@@ -7,25 +7,24 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// This file reconciles changes that come together at once. People apply and delete whole
-// directories, one object after the other, and where each step is a call that is limited, many
-// small plans cost more than one large one: rules are deleted one by one whose load balancer goes a
-// moment later.
+// This file reconciles changes that arrive together in one reconcile. People apply and delete whole
+// directories, one object after the other. With a rate limit many small plans cost more than one
+// large one: they delete the rules of a load balancer that is deleted a moment later.
 
-// longestBurst is after how many times the pause a burst is over at the latest.
+// longestBurst is the limit of a burst, in pauses.
 const longestBurst = 10
 
-// A burstQueue holds a key back until its burst is over: until no change of it has come for a
-// pause. Retries do not wait.
+// A burstQueue delays a key until its burst is over: until no change of it has arrived for a pause.
+// Retries do not wait.
 type burstQueue[K comparable] struct {
 	Queue[K]
-	pause time.Duration // without anything new, after which a burst is over
+	pause time.Duration // without a change, after which a burst is over
 
 	mu     sync.Mutex
 	bursts map[K]*burst
 }
 
-// A burst is the changes of one key that come together.
+// A burst has the changes of one key that arrive together.
 type burst struct {
 	ends  time.Time // at the latest
 	timer *time.Timer
@@ -54,7 +53,7 @@ func (q *burstQueue[K]) Add(k K) {
 	q.bursts[k] = b
 }
 
-// end ends a burst, unless it has ended: one more may have come while its timer went off.
+// end ends a burst, unless it has ended: a change may have arrived while its timer fired.
 func (q *burstQueue[K]) end(k K, b *burst) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

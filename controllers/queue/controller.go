@@ -1,5 +1,5 @@
-// Package queue runs reconcilers: it watches kinds of objects, gathers changes that come together,
-// limits how much is worked on at a time and for how long, and retries.
+// Package queue runs reconcilers: it watches kinds of objects, gathers changes that arrive
+// together, limits the number and the duration of reconciles, and retries.
 package queue
 
 import (
@@ -19,7 +19,7 @@ import (
 
 // This file turns a reconciler into a controller of the manager.
 
-// The names of the controllers of which the backlog is measured.
+// These are the names of the controllers whose backlog is measured.
 const (
 	BalancersLoop = "loadbalancers"
 	TargetsLoop   = "targets"
@@ -31,10 +31,10 @@ type Controller[K comparable] struct {
 	Parallel   int
 	Reconciler reconcile.TypedReconciler[K]
 	Sources    []source.TypedSource[K]
-	About      func(K) []any // what every log line about a thing says of it
-	// Gather is for how long a key waits for more changes; zero for none.
+	About      func(K) []any // the values of a key in log lines
+	// Gather is how long a key waits for more changes; zero for not at all.
 	Gather   time.Duration
-	Caches   *cluster.CatchUp                               // what it waits for before it begins
+	Caches   *cluster.CatchUp                               // awaited before it begins
 	Liveness *Liveness                                      // of its reconciles
 	Queued   func(ctx context.Context, key K) (over func()) // see bounded
 }

@@ -66,7 +66,7 @@ func controllerOf(from cache.Cache, gather time.Duration, did func(key string)) 
 				q.Add("first")
 				return nil
 			}),
-			Watch(from, &corev1.Service{}, ChangedAtAll, func(_ context.Context, s *corev1.Service) []string { return []string{s.Name} }),
+			Watch(from, &corev1.Service{}, ChangedVersion, func(_ context.Context, s *corev1.Service) []string { return []string{s.Name} }),
 		},
 		About:    func(key string) []any { return []any{"service", key} },
 		Caches:   cluster.NewCatchUp(&informertest.FakeInformers{}, empty{}, "", clientgoscheme.Scheme, logr.Discard()),

@@ -7,8 +7,8 @@ import (
 	"github.com/go-logr/logr"
 )
 
-// This file has a failure logged once. A key that fails again in the same way is tried again, and
-// logged when it succeeds.
+// This file logs a failure once. A key that fails again in the same way is tried again, and logged
+// when it succeeds.
 
 // failures holds the last error of each key.
 type failures[K comparable] struct {
@@ -16,8 +16,8 @@ type failures[K comparable] struct {
 	last map[K]string
 }
 
-// news reports whether a key fails in another way than the last time.
-func (f *failures[K]) news(key K, err error) bool {
+// isNew reports whether a failure of a key differs from its last one.
+func (f *failures[K]) isNew(key K, err error) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.last == nil {
@@ -28,8 +28,8 @@ func (f *failures[K]) news(key K, err error) bool {
 	return !known || !SameFailure(before, err.Error())
 }
 
-// over removes the error of a key, and reports whether it had one.
-func (f *failures[K]) over(key K) bool {
+// remove removes the error of a key, and reports whether it had one.
+func (f *failures[K]) remove(key K) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, failed := f.last[key]
@@ -37,13 +37,13 @@ func (f *failures[K]) over(key K) bool {
 	return failed
 }
 
-// varies matches the words of an error that differ from one attempt to the next: times, ports, IDs
-// of requests.
-var varies = regexp.MustCompile(`\S*\d\S*`)
+// varyingWords matches the words of an error that differ from one attempt to the next: times,
+// ports, IDs of requests.
+var varyingWords = regexp.MustCompile(`\S*\d\S*`)
 
 // SameFailure reports whether two texts are the same error of two attempts.
 func SameFailure(a, b string) bool {
-	return varies.ReplaceAllString(a, "") == varies.ReplaceAllString(b, "")
+	return varyingWords.ReplaceAllString(a, "") == varyingWords.ReplaceAllString(b, "")
 }
 
 // A quietSink leaves out the line that controller-runtime logs for each error that a reconciler
@@ -51,7 +51,7 @@ func SameFailure(a, b string) bool {
 type quietSink struct{ logr.LogSink }
 
 func quiet(l logr.Logger) logr.Logger {
-	if l.GetSink() == nil { // it says nothing at all
+	if l.GetSink() == nil { // it logs nothing
 		return l
 	}
 	return l.WithSink(quietSink{l.GetSink()})

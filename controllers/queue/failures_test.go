@@ -40,21 +40,21 @@ func TestAFailureIsNewsOnce(t *testing.T) {
 		{"shop", "boom at 10:03", true},
 		{"shop", "boom at 10:04", false},
 	} {
-		if got := f.news(c.key, errors.New(c.text)); got != c.news {
+		if got := f.isNew(c.key, errors.New(c.text)); got != c.news {
 			t.Errorf("failure %d of %s is news: %v, want %v", i, c.key, got, c.news)
 		}
 	}
-	if !f.over("shop") || f.over("shop") || f.over("other") {
+	if !f.remove("shop") || f.remove("shop") || f.remove("other") {
 		t.Error("the failure of a key is not over once")
 	}
-	if !f.news("shop", errors.New("boom at 10:05")) {
+	if !f.isNew("shop", errors.New("boom at 10:05")) {
 		t.Error("after it is over the same failure is no news")
 	}
-	if f.news("blog", errors.New("boom at 10:06")) {
+	if f.isNew("blog", errors.New("boom at 10:06")) {
 		t.Error("the failure of another key is over, too")
 	}
 	var empty failures[string]
-	if !empty.news("shop", errors.New("")) {
+	if !empty.isNew("shop", errors.New("")) {
 		t.Error("a failure without a text is no news")
 	}
 }
@@ -65,11 +65,11 @@ func TestTheErrorOfAReconcilerIsNotLoggedTwice(t *testing.T) {
 	l := quiet(funcr.New(func(prefix, args string) { logged = append(logged, prefix+" "+args) }, funcr.Options{}))
 	l = l.WithName("targets").WithValues("key", "shop")
 	l.Error(errors.New("boom"), "Reconciler error")
-	l.Error(errors.New("boom"), "not all could be done")
-	l.Info("what could not be done is done")
+	l.Error(errors.New("boom"), "reconcile failed")
+	l.Info("reconciled after a failure")
 	want := []string{
-		`targets "msg"="not all could be done" "error"="boom" "key"="shop"`,
-		`targets "level"=0 "msg"="what could not be done is done" "key"="shop"`,
+		`targets "msg"="reconcile failed" "error"="boom" "key"="shop"`,
+		`targets "level"=0 "msg"="reconciled after a failure" "key"="shop"`,
 	}
 	if !slices.Equal(logged, want) {
 		t.Errorf("the log has\n%q, want\n%q", logged, want)

@@ -11,16 +11,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// This file ends reconciles that take too long, and has the liveness probe fail where one does not
-// end.
+// This file ends reconciles that take too long. The liveness probe fails if one does not end.
 
-// stuckAfter is how much longer than its limit a reconcile may take: a step that is under way is
-// finished, and its result is written.
+// stuckAfter is how much longer than its limit a reconcile may take, to finish a step and write its
+// result.
 const stuckAfter = 3 * time.Minute
 
-// errLong ends a reconcile that has reached its limit. The next one goes on at once: a plan of
+// errLong ends a reconcile that has reached its limit. The next one continues at once: a plan of
 // thousands of steps takes several reconciles.
-var errLong = errors.New("the reconcile took its time, and goes on in the next one")
+var errLong = errors.New("the reconcile has reached its time limit, and the next one continues")
 
 // Liveness holds the reconciles that are under way.
 type Liveness struct {
@@ -30,7 +29,7 @@ type Liveness struct {
 	since map[*string]time.Time // by a name
 }
 
-// NewLiveness makes one with a limit for each reconcile.
+// NewLiveness returns a Liveness with a limit for each reconcile.
 func NewLiveness(limit time.Duration) *Liveness { return &Liveness{limit: limit} }
 
 // begin adds a reconcile. The function that it returns removes it.
@@ -48,7 +47,7 @@ func (p *Liveness) begin(about string) func() {
 	}
 }
 
-// Check is a liveness check: it fails where a reconcile does not end.
+// Check is a liveness check: it fails if a reconcile does not end.
 func (p *Liveness) Check(*http.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +70,7 @@ type bounded[K comparable] struct {
 	queued func(ctx context.Context, key K) (over func())
 }
 
-// NewBounded makes a reconciler of one that works on so many keys at a time. Queued may be nil.
+// NewBounded returns a reconciler that works on at most most keys at a time. Queued may be nil.
 func NewBounded[K comparable](r reconcile.TypedReconciler[K], most int, l *Liveness, name string,
 	queued func(context.Context, K) func()) reconcile.TypedReconciler[K] {
 	return bounded[K]{r, &slots{limit: most}, l, name, queued}

@@ -20,16 +20,16 @@ import (
 
 const (
 	// An unknown error is retried with backoff. An API server or a cloud that was down for minutes is
-	// tried again within lastRetry.
+	// tried again within LastRetry.
 	FirstRetry = 50 * time.Millisecond
 	LastRetry  = time.Minute
 
 	AfterConflict = 100 * time.Millisecond // the cache will have caught up
 	AfterPending  = time.Second
-	afterDisputed = 10 * time.Second // another writer has changed it again
-	AfterDenied   = time.Minute      // until a person has mended the credentials
-	AfterCrowded  = time.Minute      // targets may have left
-	AfterRejected = 10 * time.Minute // a limit may have been raised
+	afterDisputed = 10 * time.Second // after a change by another writer
+	AfterDenied   = time.Minute      // for a person to correct the credentials
+	AfterCrowded  = time.Minute      // for targets to leave
+	AfterRejected = 10 * time.Minute // for a limit to be raised
 )
 
 // A patient reconciler chooses when a key is reconciled again by its error, and logs the error
@@ -45,32 +45,31 @@ func (p *patient[K]) Reconcile(ctx context.Context, key K) (reconcile.Result, er
 	due := result.RequeueAfter
 	l := log.FromContext(ctx)
 	if err == nil {
-		if p.failures.over(key) {
-			l.Info("what could not be done is done")
+		if p.failures.remove(key) {
+			l.Info("reconciled after a failure")
 		}
 		result.RequeueAfter = p.pending.wait(key, result.RequeueAfter)
 		return result, nil
 	}
-	result, retried := comeBack(err)
+	result, retried := resultFor(err)
 	if retried == nil {
 		result.RequeueAfter = Sooner(result.RequeueAfter, due)
 	}
 	again := result.RequeueAfter.String()
 	if retried != nil {
-		again = "soon, and then ever less often, until it is every " + LastRetry.String()
+		again = "soon, with backoff up to " + LastRetry.String()
 	}
 	early := retried == nil && result.RequeueAfter <= AfterPending
 	result.RequeueAfter = p.pending.wait(key, result.RequeueAfter)
-	if !early && p.failures.news(key, err) {
-		l.Error(err, "not all could be done", "again", again)
+	if !early && p.failures.isNew(key, err) {
+		l.Error(err, "reconcile failed", "again", again)
 	} else {
-		l.V(1).Info("not all could be done yet", "why", err.Error(), "again", again)
+		l.V(1).Info("reconcile not finished", "why", err.Error(), "again", again)
 	}
 	return result, retried
 }
 
-// pending counts how often in a row a key had to wait for the cloud, or for a cache that was
-// behind.
+// pending counts how often in a row a key had to wait for the cloud, or for a cache.
 type pending[K comparable] struct {
 	mu    sync.Mutex
 	times map[K]int
@@ -83,10 +82,10 @@ const (
 	LongestPending = 10 * time.Second
 )
 
-// wait is how long to wait after so long was asked for: a wait for the cloud, or for a cache to
-// catch up, grows; any other one ends the row. A cache whose watch has broken lags for half a
-// minute and more. Waits that are longer than the first ones differ by up to a fifth, so that those
-// of many load balancers do not end at once.
+// wait returns how long to wait. Waits in a row for the cloud, or for a cache, grow from the asked
+// time; any other wait ends the row. A cache whose watch has broken lags for half a minute and
+// more. Longer waits differ by up to a fifth, so that those of many load balancers do not end at
+// once.
 func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,17 +105,17 @@ func (p *pending[K]) wait(key K, asked time.Duration) time.Duration {
 	return wait - rand.N(wait/5) //nolint:gosec // nothing is guarded by it
 }
 
-// ErrDisputed says that another writer has changed a status again.
-var ErrDisputed = errors.New("somebody else has changed it again")
+// ErrDisputed is the error for a status that another writer has changed again.
+var ErrDisputed = errors.New("another writer has changed it again")
 
-// ErrCrowded says that a load balancer has no room for targets.
+// ErrCrowded is the error for a load balancer without room for targets.
 var ErrCrowded = errors.New("there are more targets than the cloud takes")
 
-// comeBack returns the result for an error, or the error if it is to be retried with backoff.
-func comeBack(err error) (reconcile.Result, error) {
+// resultFor returns the result for an error, or the error if it is to be retried with backoff.
+func resultFor(err error) (reconcile.Result, error) {
 	wait, retry := time.Duration(0), false
 	for _, e := range JoinedErrors(err) {
-		after := cmp.Or(askedFor(e), RetryDelay(e))
+		after := cmp.Or(requestedDelay(e), RetryDelay(e))
 		retry = retry || after == 0
 		wait = Sooner(wait, after)
 	}
@@ -126,21 +125,21 @@ func comeBack(err error) (reconcile.Result, error) {
 	return reconcile.Result{RequeueAfter: wait}, nil
 }
 
-// Sooner returns the shorter of two times to wait, of which 0 is none.
+// Sooner returns the shorter of two waits; 0 is no wait.
 func Sooner(a, b time.Duration) time.Duration {
 	return min(cmp.Or(a, b), cmp.Or(b, a))
 }
 
-// OnlyPending reports whether every error is one of waiting for the cloud. What was observed is
-// still true then.
+// OnlyPending reports whether every error is a wait for the cloud. The observation is then still
+// valid.
 func OnlyPending(err error) bool {
 	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool {
 		return !errors.Is(e, providers.ErrPending)
 	})
 }
 
-// askedFor returns how long a provider asks to wait after an error; zero if it does not.
-func askedFor(err error) time.Duration {
+// requestedDelay returns how long a provider asks to wait after an error; zero if it does not.
+func requestedDelay(err error) time.Duration {
 	if later, known := errors.AsType[*providers.Later](err); known {
 		return later.In
 	}

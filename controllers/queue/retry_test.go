@@ -83,7 +83,7 @@ func TestComeBack(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			result, err := comeBack(c.err)
+			result, err := resultFor(c.err)
 			if result.RequeueAfter != c.wait || (err != nil) != c.retry {
 				t.Errorf("comeBack = %v, %v; want %v, retry %v: %s", result, err, c.wait, c.retry, c.reason)
 			}
@@ -157,9 +157,9 @@ func TestWhenAReconcileComesBackAndWhatIsLogged(t *testing.T) {
 		{"it is refused again", providers.ErrDenied, 0, AfterDenied, false, ""},
 		{"it is refused, and something is due sooner", providers.ErrDenied, time.Second * 5, 5 * time.Second, false, ""},
 		{"it is refused, and something is due later", providers.ErrDenied, time.Hour, AfterDenied, false, ""},
-		{"it fails in another way", boom, 5 * time.Second, 0, true, `"again"="soon, and then ever less often, until it is every 1m0s"`},
+		{"it fails in another way", boom, 5 * time.Second, 0, true, `"again"="soon, with backoff up to 1m0s"`},
 		{"it fails in this way again", boom, 0, 0, true, ""},
-		{"it is done", nil, 0, 0, false, "what could not be done is done"},
+		{"it is done", nil, 0, 0, false, "reconciled after a failure"},
 		{"it is still done", nil, 0, 0, false, ""},
 	} {
 		logged = nil

@@ -9,14 +9,14 @@ import (
 )
 
 // This file limits how many keys are worked on at a time, and measures the calls of the cloud. A
-// key that waits for a slow call does not count: where a cloud does not answer for some load
-// balancers, the others are reconciled all the same.
+// key that waits for a slow call does not count: if a cloud does not answer for some load
+// balancers, the others are still reconciled.
 
 const (
 	// a call that takes longer frees the slot of the work that waits for it
 	slowCall    = 5 * time.Second
 	tellOfCall  = 30 * time.Second // a call that takes longer is logged
-	mostWaiting = 16               // how much work may wait for slow calls, in each loop
+	mostWaiting = 16               // how many reconciles may wait for slow calls, in each loop
 )
 
 // slots limits how many keys are worked on at a time.
@@ -25,12 +25,12 @@ type slots struct {
 
 	mu      sync.Mutex
 	busy    int             // slots that are taken
-	waiting int             // of them, those of work that waits for slow calls
+	waiting int             // taken slots whose work waits for slow calls
 	queue   []chan struct{} // of keys that wait for a slot
 }
 
-// acquire takes a slot as soon as there is one. Where there is none at once it calls waits, and
-// when the wait is over the function that waits returned.
+// acquire takes a slot. If it has to wait for one, it calls waits before, and the function that
+// waits returned after the wait.
 func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {
 	s.mu.Lock()
 	turn := make(chan struct{})
@@ -55,7 +55,7 @@ func (s *slots) acquire(ctx context.Context, waits func() (over func())) error {
 				return context.Cause(ctx)
 			}
 		}
-		return nil // it had its turn at the same moment
+		return nil // it got the slot at the same moment
 	}
 }
 
@@ -69,7 +69,7 @@ func (s *slots) change(busy, waiting int) {
 	s.grant()
 }
 
-// grant gives free slots away in the order in which they were asked for. The caller holds the lock.
+// grant grants free slots in the order of the requests. The caller holds the lock.
 func (s *slots) grant() {
 	for len(s.queue) > 0 && s.busy-min(s.waiting, mostWaiting) < s.limit {
 		s.busy++
@@ -78,7 +78,7 @@ func (s *slots) grant() {
 	}
 }
 
-// Work is one reconcile that has a slot.
+// A Work is one reconcile that has a slot.
 type Work struct {
 	slots *slots
 
@@ -88,13 +88,13 @@ type Work struct {
 
 type WorkKey struct{}
 
-// withWork has the calls that are made for a context count as those of one reconcile.
+// withWork returns a context whose calls count as those of one reconcile.
 func withWork(ctx context.Context, s *slots) context.Context {
 	return context.WithValue(ctx, WorkKey{}, &Work{slots: s})
 }
 
-// Slower notes that one call more, or less, takes long.
-func (w *Work) Slower(by int) {
+// AddSlow changes the number of slow calls.
+func (w *Work) AddSlow(by int) {
 	if w == nil {
 		return
 	}
@@ -116,7 +116,7 @@ type Calls struct {
 	since map[*call]time.Time
 }
 
-// A call of the cloud.
+// A call is a call of the cloud.
 type call struct {
 	mu          sync.Mutex
 	ended, slow bool
@@ -137,7 +137,7 @@ func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
 		defer one.mu.Unlock()
 		if !one.ended {
 			one.slow = true
-			w.Slower(1)
+			w.AddSlow(1)
 		}
 	})
 	told := time.AfterFunc(tellOfCall, func() {
@@ -154,7 +154,7 @@ func (c *Calls) Begin(ctx context.Context, name string, about ...any) func() {
 		defer one.mu.Unlock()
 		one.ended = true
 		if one.slow {
-			w.Slower(-1)
+			w.AddSlow(-1)
 		}
 	}
 }

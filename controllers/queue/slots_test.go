@@ -122,7 +122,7 @@ func TestAReconcileThatDoesNotEndFailsTheLivenessProbe(t *testing.T) {
 			t.Errorf("4 minutes after its time: %v", err)
 		}
 		close(ends)
-		if result, err := comeBack(<-ended); err != nil || result.RequeueAfter != AfterConflict {
+		if result, err := resultFor(<-ended); err != nil || result.RequeueAfter != AfterConflict {
 			t.Errorf("it comes back %v, %v", result, err)
 		}
 		if err := p.Check(nil); err != nil {

@@ -15,20 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// This file watches kinds of objects, and enqueues what a change of an object leads to.
+// This file watches kinds of objects, and enqueues the keys that depend on a changed object.
 
-// Queue holds the keys that wait to be reconciled.
+// A Queue holds the keys that wait to be reconciled.
 type Queue[K comparable] = workqueue.TypedRateLimitingInterface[K]
 
-// A watched kind has the leader reconcile. The other replicas keep it in their caches, so that one
-// that takes over can begin at once.
+// A watched kind triggers reconciles of the leader. The other replicas keep it in their caches, so
+// that a new leader can begin at once.
 type watched[K comparable] struct {
 	source.TypedSyncingSource[K]
 	kind client.Object
 	from cache.Cache
 }
 
-// fill begins to fill the cache.
+// fill starts to fill the cache.
 func (w watched[K]) fill(ctx context.Context) error {
 	_, err := w.from.GetInformer(ctx, w.kind, cache.BlockUntilSynced(false))
 	if meta.IsNoMatchError(err) {
@@ -70,7 +70,7 @@ func EnqueueItself[K comparable](_ context.Context, e event.TypedGenericEvent[K]
 	q.Add(e.Object)
 }
 
-func ChangedAtAll(before, after client.Object) bool {
+func ChangedVersion(before, after client.Object) bool {
 	return before.GetResourceVersion() != after.GetResourceVersion()
 }
 

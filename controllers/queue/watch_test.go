@@ -38,7 +38,7 @@ func TestAChangeEnqueuesItsKeys(t *testing.T) {
 		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]())
 		defer q.ShutDown()
 		from := &informertest.FakeInformers{}
-		w := Watch(from, &corev1.Service{}, ChangedAtAll, func(_ context.Context, s *corev1.Service) []string {
+		w := Watch(from, &corev1.Service{}, ChangedVersion, func(_ context.Context, s *corev1.Service) []string {
 			return []string{s.Name, s.Name + "@" + s.ResourceVersion}
 		})
 		if err := w.Start(t.Context(), q); err != nil {
@@ -97,7 +97,7 @@ func TestWhichChangesMatter(t *testing.T) {
 		for what, f := range map[string]struct {
 			of   func(before, after client.Object) bool
 			want bool
-		}{"at all": {ChangedAtAll, c.atAll}, "its spec": {ChangedSpec, c.spec}, "its labels": {ChangedLabels, c.labelled}} {
+		}{"at all": {ChangedVersion, c.atAll}, "its spec": {ChangedSpec, c.spec}, "its labels": {ChangedLabels, c.labelled}} {
 			if got := f.of(before, after); got != f.want {
 				t.Errorf("%s: it has changed %s: %v, want %v", name, what, got, f.want)
 			}

@@ -12,14 +12,14 @@ import (
 
 // This file keeps the answers of the cloud about the health of targets for a while.
 
-// inquiries are the answers of the cloud about the targets of groups. Pods that wait for the same
+// inquiries holds the answers of the cloud about the targets of groups. Pods that wait for the same
 // group share an answer.
 type inquiries struct {
 	mu      sync.Mutex
 	byGroup map[lb.GroupKey]*inquiry
 }
 
-// An inquiry is one answer, which is used for a while.
+// An inquiry has one answer, which is used for a while.
 type inquiry struct {
 	mu   sync.Mutex
 	at   time.Time
@@ -27,13 +27,13 @@ type inquiry struct {
 	err  error
 }
 
-// answer asks the cloud about a group, or returns the last answer if that is recent.
+// answer asks the cloud about a group, or returns the last answer if it is recent.
 func (i *inquiries) answer(ctx context.Context, cloud providers.Provider,
 	k lb.GroupKey) ([]lb.TargetHealth, error) {
 	q := i.inquiryOf(k)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if time.Since(q.at) >= soonest {
+	if time.Since(q.at) >= minRecheck {
 		q.said, q.err = cloud.Targets(ctx, k.Key, k.ID)
 		q.at = time.Now()
 	}
@@ -60,5 +60,5 @@ func (q *inquiry) isOld() bool {
 		return false
 	}
 	defer q.mu.Unlock()
-	return time.Since(q.at) > latest
+	return time.Since(q.at) > maxRecheck
 }

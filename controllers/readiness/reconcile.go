@@ -31,11 +31,11 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file opens the readiness gates of Pods: a Pod that declares the gate is ready once the load
-// balancers that have it for a target find it healthy. The reconciler of targets has registered it
-// before. The cloud is asked only while a Pod waits. See docs/decisions/0008.
+// This file opens the readiness gates of Pods: a Pod that declares the gate becomes ready when the
+// load balancers that have it as a target find it healthy. The reconciler of targets has registered
+// it before. The cloud is asked only while a Pod waits. See docs/decisions/0008.
 
-// A Reconciler reconciles one Pod at a time, for as long as the Pod waits.
+// A Reconciler reconciles one Pod at a time, while the Pod waits.
 type Reconciler struct {
 	*gather.Gatherer
 	Events    *events.Recorder
@@ -44,12 +44,12 @@ type Reconciler struct {
 	Cloud     providers.Provider
 	Limit     time.Duration // how long a Pod waits at most
 	inquiries inquiries
-	// since is when this replica began to lead: a Pod that waited before waits anew.
+	// since is when this replica began to lead. The waits of all Pods begin there.
 	since time.Time
 }
 
-// Reconcile writes into the condition of a Pod what it waits for, until its gate is open. An open
-// gate stays open: health is up to the load balancer from then on.
+// Reconcile writes the condition of a Pod until its gate is open. An open gate stays open: then the
+// load balancer checks the health.
 func (g *Reconciler) Reconcile(ctx context.Context,
 	name types.NamespacedName) (reconcile.Result, error) {
 	pod, err := cluster.Get[corev1.Pod](ctx, g.Cache,
@@ -59,7 +59,7 @@ func (g *Reconciler) Reconcile(ctx context.Context,
 	}
 	v, failure := g.check(ctx, pod)
 	verdict := v.verdict()
-	if v.news(pod, verdict) {
+	if v.needsWrite(pod, verdict) {
 		if err := g.writeCondition(ctx, pod, verdict); err != nil {
 			return reconcile.Result{}, err
 		}
@@ -72,7 +72,7 @@ func (g *Reconciler) Reconcile(ctx context.Context,
 	case failure != nil:
 		return reconcile.Result{}, failure
 	}
-	return reconcile.Result{RequeueAfter: v.again()}, nil
+	return reconcile.Result{RequeueAfter: v.recheckAfter()}, nil
 }
 
 // atGate reports whether a Pod would be ready if its gate were open.
@@ -80,8 +80,7 @@ func atGate(pod *corev1.Pod) bool {
 	return endpoints.WaitsForGate(pod) && !endpoints.GateIsOpen(pod)
 }
 
-// check finds out how healthy a Pod is as a target of each group that has it, or is going to have
-// it. The error says what could not be found out.
+// check reads the health of a Pod as a target of each group that has it, or is going to have it.
 func (g *Reconciler) check(ctx context.Context, pod *corev1.Pod) (visit, error) {
 	since := endpoints.WaitsForGateSince(pod)
 	if since.Before(g.since) {
@@ -111,7 +110,7 @@ func (g *Reconciler) check(ctx context.Context, pod *corev1.Pod) (visit, error) 
 	return v, errors.Join(errs...)
 }
 
-// isCompiled reports whether all load balancers were compiled whose Ingresses name one of some
+// isCompiled reports whether all load balancers were compiled whose Ingresses name one of the
 // Services.
 func (g *Reconciler) isCompiled(ctx context.Context, namespace string,
 	services []cluster.Ref) (bool, error) {
@@ -170,7 +169,7 @@ func (g *Reconciler) healthOf(ctx context.Context, pod *corev1.Pod, k lb.GroupKe
 	}
 	said, err := g.inquiries.answer(ctx, g.Cloud, k)
 	if err != nil {
-		return stateUnknown, fmt.Errorf("asking how the targets of %s are: %w", k, err)
+		return stateUnknown, fmt.Errorf("reading the health of the targets of %s: %w", k, err)
 	}
 	state := stateOf(pod, said)
 	if state == stateUnregistered {
@@ -190,7 +189,7 @@ func (g *Reconciler) writeCondition(
 	if err != nil {
 		return fmt.Errorf("writing the condition of Pod %s/%s: %w", pod.Namespace, pod.Name, err)
 	}
-	to := &metav1.PartialObjectMetadata{} // the answer has the metadata alone
+	to := &metav1.PartialObjectMetadata{} // the answer has only the metadata
 	to.Namespace, to.Name = pod.Namespace, pod.Name
 	to.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(cluster.KindPod))
 	if err := g.Writer.Status().Patch(ctx, to,
@@ -200,7 +199,7 @@ func (g *Reconciler) writeCondition(
 	return nil
 }
 
-// Sources are the watches of the reconciler.
+// Sources returns the watches of the reconciler.
 func (g *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		source.TypedFunc[types.NamespacedName](func(context.Context,

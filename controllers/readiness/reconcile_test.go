@@ -179,7 +179,7 @@ func TestAGateOpensOnceThePodIsHealthy(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t, interceptor.Funcs{}, named(byBackend)...)
 			c.does("at first", time.Second, "")
-			time.Sleep(unremarkable)
+			time.Sleep(reportDelay)
 			c.does("it is not compiled", time.Second, "False Waiting: which load balancers have it for a target is not known yet")
 			c.expect(c.key)
 			c.does("the group is missing", time.Second, "False Waiting: shop/web:80 of fairlead/shop/web/internal: the target group is yet to be made")
@@ -211,7 +211,7 @@ func TestAGateOfAPodThatIsNotServedOpens(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := newTrial(t, interceptor.Funcs{}, ingresses...)
 			c.does("at first", time.Second, "")
-			time.Sleep(unclaimed)
+			time.Sleep(unclaimedDelay)
 			c.does("after some seconds", 0, "True NotServed: ")
 		})
 	}
@@ -225,7 +225,7 @@ func TestAnAnswerIsShared(t *testing.T) {
 		c.track()
 		c.register()
 		c.cloud.reads = 0
-		for _, wait := range []time.Duration{0, soonest - time.Millisecond, time.Millisecond} {
+		for _, wait := range []time.Duration{0, minRecheck - time.Millisecond, time.Millisecond} {
 			time.Sleep(wait)
 			c.does("it waits", time.Second, "")
 		}
@@ -248,7 +248,7 @@ func TestADeregisteredTargetIsLookedForAgain(t *testing.T) {
 			t.Error("a target that is there is read again")
 		}
 		c.cloud.has = nil
-		time.Sleep(unremarkable)
+		time.Sleep(reportDelay)
 		c.does("it is deregistered", time.Second, "False Waiting: shop/web:80 of fairlead/shop/web/internal: not registered yet")
 		if c.register(); c.cloud.reads != reads+2 || len(c.cloud.has) != 1 {
 			t.Errorf("the targets are %v, after %d reads", c.cloud.has, c.cloud.reads-reads)
@@ -298,9 +298,9 @@ func TestACloudThatDoesNotAnswer(t *testing.T) {
 		c.track()
 		c.register()
 		c.cloud.fails = errors.New("connection refused")
-		time.Sleep(unremarkable)
+		time.Sleep(reportDelay)
 		_, err := c.Reconcile(t.Context(), types.NamespacedName{Namespace: "shop", Name: "web-1"})
-		if !errors.Is(err, c.cloud.fails) || !strings.Contains(err.Error(), "asking how the targets of ") {
+		if !errors.Is(err, c.cloud.fails) || !strings.Contains(err.Error(), "reading the health of the targets of ") {
 			t.Errorf("the error is %v", err)
 		}
 		if got := c.says(); got != "False Waiting: shop/web:80 of fairlead/shop/web/internal: the cloud does not say" {
@@ -443,10 +443,10 @@ func TestOldAnswersAreDropped(t *testing.T) {
 		}
 		of("asked").mu.Lock()
 		defer of("asked").mu.Unlock()
-		time.Sleep(latest)
+		time.Sleep(maxRecheck)
 		of("another").at = time.Now()
 		if len(i.byGroup) != 4 {
-			t.Errorf("after %s there are %d answers", latest, len(i.byGroup))
+			t.Errorf("after %s there are %d answers", maxRecheck, len(i.byGroup))
 		}
 		of("new").at = time.Now()
 		time.Sleep(time.Millisecond)

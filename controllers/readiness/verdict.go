@@ -14,12 +14,12 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file decides whether the gate of a Pod opens. It is a function of the health of the Pod's
-// targets and of the time: it calls nothing.
+// This file decides whether the gate of a Pod opens, from the health of the Pod's targets and the
+// time.
 
-// A visit is what was found out about a Pod that waits.
+// A visit has the facts about a waiting Pod.
 type visit struct {
-	// settled says that the findings are about all target groups that the Pod is going to be in.
+	// settled is set if the findings include all target groups that the Pod is going to be in.
 	settled  bool
 	findings []finding
 	// waited is how long the Pod has waited, and limit how long it waits at most.
@@ -44,17 +44,17 @@ const (
 const healthy = string(lb.HealthHealthy)
 
 const (
-	// unclaimed is how long a Pod has to be in no target group before the gate opens: the caches may
-	// lack objects that were created together with the Pod.
-	unclaimed = 3 * time.Second
-	// unremarkable is how long a Pod waits before that is written into its condition.
-	unremarkable = 5 * time.Second
+	// unclaimedDelay is how long a Pod without a target group waits before the gate opens: the caches
+	// may lack objects that were created together with the Pod.
+	unclaimedDelay = 3 * time.Second
+	// reportDelay is how long a Pod waits before its condition is written.
+	reportDelay = 5 * time.Second
 	// A Pod that waits is reconciled again after a time between these two, which grows.
-	soonest, latest = time.Second, 15 * time.Second
+	minRecheck, maxRecheck = time.Second, 15 * time.Second
 )
 
 // verdict returns the condition of the Pod's gate. The gate opens when the Pod is healthy, when no
-// load balancer has it for a target, or when the time is over.
+// load balancer has it as a target, or at the timeout.
 func (v visit) verdict() corev1.PodCondition {
 	waiting := v.waiting()
 	switch {
@@ -69,14 +69,14 @@ func (v visit) verdict() corev1.PodCondition {
 	return gate(false, v1alpha1.ReasonWaiting, waiting)
 }
 
-// waiting says what the Pod waits for; "" for nothing.
+// waiting describes the wait of the Pod; "" if it does not wait.
 func (v visit) waiting() string {
 	for _, f := range v.findings {
 		if f.state != healthy {
 			return fmt.Sprintf("%s of %s: %s", f.group.ID, f.group.Key, f.state)
 		}
 	}
-	if !v.settled || len(v.findings) == 0 && v.waited < unclaimed {
+	if !v.settled || len(v.findings) == 0 && v.waited < unclaimedDelay {
 		return "which load balancers have it for a target is not known yet"
 	}
 	return ""
@@ -90,19 +90,19 @@ func (v visit) groups() string {
 	return strings.Join(out, ", ")
 }
 
-// again returns when to reconcile a Pod again that waits.
-func (v visit) again() time.Duration {
-	return min(max(v.waited/5, soonest), latest, max(v.limit-v.waited, soonest))
+// recheckAfter returns when to reconcile a waiting Pod again.
+func (v visit) recheckAfter() time.Duration {
+	return min(max(v.waited/5, minRecheck), maxRecheck, max(v.limit-v.waited, minRecheck))
 }
 
-// news reports whether a verdict is to be written. A gate that is open stays open.
-func (v visit) news(pod *corev1.Pod, verdict corev1.PodCondition) bool {
+// needsWrite reports whether a verdict is to be written. A gate that is open stays open.
+func (v visit) needsWrite(pod *corev1.Pod, verdict corev1.PodCondition) bool {
 	said := endpoints.GateCondition(pod)
 	if said != nil && said.Status == verdict.Status {
 		return said.Status == corev1.ConditionFalse && (said.Reason != verdict.Reason ||
 			said.Message != verdict.Message)
 	}
-	return verdict.Status == corev1.ConditionTrue || said == nil && v.waited >= unremarkable
+	return verdict.Status == corev1.ConditionTrue || said == nil && v.waited >= reportDelay
 }
 
 func gate(open bool, reason, message string) corev1.PodCondition {

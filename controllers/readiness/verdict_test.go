@@ -36,7 +36,7 @@ func TestVerdictsOnPodsThatWait(t *testing.T) {
 		"the group is yet to be made":            {true, in(stateMissing), time.Minute, waiting, "shop/web:80 of a: the target group is yet to be made"},
 		"healthy, but there may be more groups":  {false, in(healthy), time.Minute, waiting, "which load balancers have it for a target is not known yet"},
 		"nobody's":                               {true, nil, 4 * time.Second, v1alpha1.ReasonNotServed, "no load balancer has it for a target"},
-		"nobody's, at the limit":                 {true, nil, unclaimed, v1alpha1.ReasonNotServed, "no load balancer has it for a target"},
+		"nobody's, at the limit":                 {true, nil, unclaimedDelay, v1alpha1.ReasonNotServed, "no load balancer has it for a target"},
 		"nobody's yet":                           {true, nil, 2 * time.Second, waiting, "which load balancers have it for a target is not known yet"},
 		"nobody's, as far as is known":           {false, nil, time.Minute, waiting, "which load balancers have it for a target is not known yet"},
 		"for too long: unhealthy":                {true, in("unhealthy"), 10 * time.Minute, v1alpha1.ReasonTimedOut, "it has waited for 10m0s: shop/web:80 of a: unhealthy"},
@@ -78,7 +78,7 @@ func TestAVerdictIsWrittenOnce(t *testing.T) {
 		"never shut after it was opened": {said(open), shut, time.Minute, false},
 	}
 	for name, c := range cases {
-		if got := (visit{waited: c.waited}).news(c.pod, c.verdict); got != c.want {
+		if got := (visit{waited: c.waited}).needsWrite(c.pod, c.verdict); got != c.want {
 			t.Errorf("%s: it is written: %v, want %v", name, got, c.want)
 		}
 	}
@@ -89,7 +89,7 @@ func TestAPodIsVisitedLessOftenTheLongerItWaits(t *testing.T) {
 		0: time.Second, 4 * time.Second: time.Second, 20 * time.Second: 4 * time.Second, 5 * time.Minute: 15 * time.Second,
 		10*time.Minute - 3*time.Second: 3 * time.Second, 10 * time.Minute: time.Second,
 	} {
-		if got := (visit{waited: waited, limit: 10 * time.Minute}).again(); got != want {
+		if got := (visit{waited: waited, limit: 10 * time.Minute}).recheckAfter(); got != want {
 			t.Errorf("after %s it is visited in %s, want %s", waited, got, want)
 		}
 	}
@@ -146,7 +146,7 @@ func TestNewsOfAGate(t *testing.T) {
 		if c.said != nil {
 			pod.Status.Conditions = []corev1.PodCondition{*c.said}
 		}
-		if got := (visit{}).news(pod, c.verdict); got != c.want {
+		if got := (visit{}).needsWrite(pod, c.verdict); got != c.want {
 			t.Errorf("%s: it is news: %t", name, got)
 		}
 	}

@@ -1,5 +1,5 @@
-// Package records keeps a record of each load balancer: the report on it, and what is remembered
-// from one reconcile to the next. A LoadBalancer object holds it beyond the life of a process.
+// Package records keeps a record of each load balancer: the report on it, and the memory from one
+// reconcile to the next. It is stored in a LoadBalancer object.
 package records
 
 import (
@@ -21,49 +21,48 @@ import (
 	"fairlead.dev/fairlead/model/memory"
 )
 
-// This file holds the records of all load balancers. A record is never the truth about the cloud:
-// where one is lost, the last accepted versions are lost, rejections until the cloud repeats them,
-// and that an event was sent before.
+// This file holds the records of all load balancers. A record is never the truth about the cloud.
+// With a record the last accepted versions are lost, the rejections until the cloud repeats them,
+// and the list of sent events.
 
-// Record is the report on a load balancer, with what is remembered of it.
+// A Record is the report on a load balancer, with its memory.
 type Record = v1alpha1.LoadBalancerStatus
 
-// Keeper keeps records beyond the life of a process.
+// A Keeper stores records beyond the life of a process.
 type Keeper interface {
 	Load(ctx context.Context) (map[lb.Key]Record, error)
 	Save(ctx context.Context, key lb.Key, r Record) error
 	Drop(ctx context.Context, key lb.Key) error
-	// Claim is the first write of a plan. It fails where another operator works on the load balancer.
+	// Claim is the first write of a plan. It fails if another operator works on the load balancer.
 	Claim(ctx context.Context, key lb.Key) error
 	// Overtaken reports whether another operator has claimed a load balancer since this one did.
 	Overtaken(ctx context.Context, key lb.Key) (bool, error)
-	// Missing reports, once, whether a record that was written is found to be gone, or one that is
-	// blank was never claimed.
+	// Missing reports once that a written record was deleted, or that a blank one was never claimed.
 	Missing(key lb.Key, blank bool) bool
 	// KeyOfChanged returns the key of a record that another writer has changed; false for any other
 	// object.
 	KeyOfChanged(o client.Object) (lb.Key, bool)
 }
 
-// Cache holds all records. They are read when they are first needed, after this replica has the
-// lease: so it reads what the leader before it has written.
+// A Cache holds all records. They are first read after this replica has the lease, so that it reads
+// the writes of the last leader.
 type Cache struct {
 	Keeper  Keeper
-	follows bool          // another operator writes what is remembered
-	reading chan struct{} // holds one thing while the records are read
+	follows bool          // another operator writes the memory
+	reading chan struct{} // has an element while the records are read
 
 	mu      sync.Mutex
 	records map[lb.Key]Record              // nil before they are read
-	parsed  map[lb.Key]memory.LoadBalancer // what the compiler reads of them
+	parsed  map[lb.Key]memory.LoadBalancer // their parts for the compiler
 	holders multimap.Map[string, lb.Key]
 }
 
-// NewCache keeps records. With follows, another operator writes what is remembered.
+// NewCache returns a cache of records. With follows, another operator writes the memory.
 func NewCache(k Keeper, follows bool) *Cache {
 	return &Cache{Keeper: k, follows: follows, reading: make(chan struct{}, 1)}
 }
 
-// Ready reads the records, once. Callers wait for that as long as their contexts last.
+// Ready reads the records once. Callers wait until their contexts end.
 func (m *Cache) Ready(ctx context.Context) error {
 	select {
 	case m.reading <- struct{}{}:
@@ -101,14 +100,15 @@ func (m *Cache) Get(key lb.Key) Record {
 	return m.records[key]
 }
 
-// Memory returns what the compiler reads of a record at a time. The caller must not change it.
+// Memory returns the part of a record that the compiler reads at a time. The caller must not change
+// it.
 func (m *Cache) Memory(key lb.Key, now time.Time) memory.LoadBalancer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.read(key, now)
 }
 
-// read parses a record again where a part of it ends at a time.
+// read parses a record again if a part of it has ended by a time.
 func (m *Cache) read(key lb.Key, now time.Time) memory.LoadBalancer {
 	r := m.records[key]
 	ends := func(r v1alpha1.Rejection) bool { return r.Until != nil }
@@ -130,7 +130,7 @@ func (m *Cache) Keys() []lb.Key {
 	return slices.Sorted(maps.Keys(m.records))
 }
 
-// SameName returns the other load balancers that are to have the name of one.
+// SameName returns the other load balancers with the name of a load balancer.
 func (m *Cache) SameName(key lb.Key) []lb.Key {
 	return slices.DeleteFunc(m.Keys(), func(k lb.Key) bool {
 		return k == key || k.Name() == "" || k.Name() != key.Name()
@@ -151,9 +151,8 @@ func (m *Cache) Holding(member string) []lb.Key {
 	return slices.Sorted(m.holders.All(member))
 }
 
-// About returns what the compiler needs to know about some Ingresses: every Memory that has one of
-// them, without its other Ingresses.
-func (m *Cache) About(members []string, now time.Time) map[lb.Key]memory.LoadBalancer {
+// MemoriesOf returns every Memory that has one of the Ingresses, without its other Ingresses.
+func (m *Cache) MemoriesOf(members []string, now time.Time) map[lb.Key]memory.LoadBalancer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	known, out := map[lb.Key]memory.LoadBalancer{}, map[lb.Key]memory.LoadBalancer{}
@@ -171,7 +170,7 @@ func (m *Cache) About(members []string, now time.Time) map[lb.Key]memory.LoadBal
 	return out
 }
 
-// AddPinned adds the parameters with which a class is remembered, if it is.
+// AddPinned adds the recorded parameters of a class, if there are any.
 func (m *Cache) AddPinned(class string, to map[lb.Key]memory.LoadBalancer) {
 	if class == "" {
 		return
@@ -199,7 +198,7 @@ func (m *Cache) Save(ctx context.Context, key lb.Key, r Record) error {
 	return nil
 }
 
-// Follow stores what another operator remembers of a load balancer, and reports whether that is
+// Follow stores the memory of another operator about a load balancer, and reports whether it is
 // new.
 func (m *Cache) Follow(key lb.Key, known v1alpha1.Memory) bool {
 	m.mu.Lock()
@@ -236,9 +235,8 @@ func (m *Cache) put(key lb.Key, r Record) {
 	}
 }
 
-// Remembered returns what the operator of a namespace, or of all, remembers of its load balancers:
-// with it the command line compiles as the operator does. A cluster without our CRDs has no
-// records.
+// Remembered returns the memory of the operator of a namespace, or of all, so that the command line
+// compiles as the operator does. A cluster without our CRDs has no records.
 func Remembered(ctx context.Context, cluster client.Reader,
 	namespace string) (map[lb.Key]memory.LoadBalancer, error) {
 	records, err := NewStore(cluster, nil, namespace).Load(ctx)
@@ -255,7 +253,8 @@ func Remembered(ctx context.Context, cluster client.Reader,
 	return out, nil
 }
 
-// MemoryOf returns the part of a record that the compiler reads, without what had ended by a time.
+// MemoryOf returns the part of a record that the compiler reads, without entries that had ended by
+// a time.
 func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 	out := memory.LoadBalancer{
 		Class: r.Memory.Class, Members: map[string]memory.Member{},
@@ -279,7 +278,7 @@ func MemoryOf(r Record, now time.Time) memory.LoadBalancer {
 		if v := m.LastAccepted; v != nil {
 			known.LastAccepted = &memory.Accepted{Annotations: v.Annotations, Spec: v.Spec}
 			if known.Created = v.Created.Time; known.Created.IsZero() {
-				// an earlier version has not written when it was made, which was before
+				// an earlier version has not written when it was created, which was before
 				known.Created = v.At.Time
 			}
 		}
@@ -313,7 +312,7 @@ func AddressesOf(r *Record) []string {
 	return append([]string{r.Address}, r.IPs...)
 }
 
-// MemberOf returns what a record has of an Ingress; nil for nothing.
+// MemberOf returns the entry of a record for an Ingress; nil if there is none.
 func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 	at, found := slices.BinarySearchFunc(r.Memory.Members, member,
 		func(m v1alpha1.MemberMemory, member string) int {
@@ -325,14 +324,15 @@ func MemberOf(r *Record, member string) *v1alpha1.MemberMemory {
 	return &r.Memory.Members[at]
 }
 
-// SortMembers makes the members of a record ready to be searched, as those of every record are.
+// SortMembers sorts the members of a record for searches.
 func SortMembers(r *Record) {
 	slices.SortFunc(r.Memory.Members, func(a, b v1alpha1.MemberMemory) int {
 		return cmp.Compare(a.Ingress, b.Ingress)
 	})
 }
 
-// HasRejections reports whether a record has something that the cloud may take once it can do more.
+// HasRejections reports whether a record has rejections that other capabilities of the cloud may
+// end.
 func HasRejections(r *Record) bool {
 	return slices.ContainsFunc(r.Memory.Members, func(m v1alpha1.MemberMemory) bool {
 		return len(m.Rejections) > 0

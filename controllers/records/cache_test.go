@@ -232,7 +232,7 @@ func TestWhatTheCompilerReads(t *testing.T) {
 		t.Error("a record in which nothing ends is read again")
 	}
 	delete(first.Members, "shop/new")
-	about := c.About([]string{"shop/web", "shop/old", "shop/none"}, noon)
+	about := c.MemoriesOf([]string{"shop/web", "shop/old", "shop/none"}, noon)
 	wantAbout := map[lb.Key]memory.LoadBalancer{
 		webKey: {Class: want.Class, Hosts: want.Hosts, Members: want.Members}, apiKey: {Hosts: map[routing.Host]string{}, Members: map[string]memory.Member{"shop/web": {}}},
 	}

@@ -4,8 +4,8 @@ import "slices"
 
 // This file copies records.
 
-// CopyOf returns a copy of a record. Last accepted versions, which are most of a large record, are
-// shared: they are replaced, and never written to.
+// CopyOf returns a copy of a record. It shares the last accepted versions, which are most of a
+// large record: they are replaced, and never written to.
 func CopyOf(r *Record) Record {
 	without := *r
 	without.Memory.Members = slices.Clone(r.Memory.Members)

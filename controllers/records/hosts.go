@@ -9,7 +9,7 @@ import (
 
 // This file reads the owners of hosts in a record.
 
-// AnyHost is how a record writes routing.Any.
+// AnyHost is the form of routing.Any in a record.
 const AnyHost = "*"
 
 // ownersOf returns the owners that a record has, without the reservations that had ended by a time.
@@ -35,7 +35,7 @@ func yieldingOf(known []v1alpha1.HostOwner) map[routing.Host]bool {
 	return out
 }
 
-// HostOf is the host of an entry.
+// HostOf returns the host of an entry.
 func HostOf(h v1alpha1.HostOwner) routing.Host {
 	if h.Host == AnyHost {
 		return routing.Any

@@ -13,9 +13,9 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 )
 
-// This file makes patches of records. Most writes change few fields of a record, and what is
-// remembered of the members is most of it: client.MergeFrom marshals all of it twice, and parses it
-// again, to find out that it is as before.
+// This file makes patches of records without client.MergeFrom, which marshals a whole record twice
+// and parses it again. Most writes change few fields, and the memory of the members is most of a
+// record.
 
 // mergePatch returns a JSON merge patch (RFC 7386) that replaces the status of an object. The API
 // server refuses it if the object has another version by then.
@@ -58,7 +58,7 @@ func changedFields(before, now reflect.Value) (map[string]any, error) {
 	return out, nil
 }
 
-// tagOf returns the name of a field in JSON, and whether JSON leaves it out where it is empty.
+// tagOf returns the name of a field in JSON, and reports whether JSON leaves it out if it is empty.
 func tagOf(f reflect.StructField) (name string, omitted bool) {
 	name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 	return name, options == "omitempty" || options == "omitzero"
@@ -70,7 +70,7 @@ func isEmpty(v reflect.Value) bool {
 }
 
 // changedValue returns a value as a merge patch of the value before. The patch of an object has
-// only what differs: a merge patch keeps all fields that it does not name.
+// only the fields that differ: a merge patch keeps all others.
 func changedValue(before, now any) (json.RawMessage, error) {
 	was, err := json.Marshal(before)
 	if err != nil {

@@ -10,22 +10,22 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file keeps the reports of an operator that only plans, beside the records of the one that
-// carries plans out: these are a memory of what has happened, and here nothing has.
+// This file keeps the reports of an operator that only plans, apart from the records of the one
+// that carries plans out: only those are a memory of changes.
 
 // plannedLabel marks the reports of an operator that only plans.
 const plannedLabel = v1alpha1.Group + "/read-only"
 
 func IsPlanned(o client.Object) bool { return o.GetLabels()[plannedLabel] != "" }
 
-// A preview is a Keeper of the reports of an operator that only plans. It loads what the operator
-// that carries plans out remembers.
+// A preview is a Keeper of the reports of an operator that only plans. It loads the records of the
+// operator that carries plans out.
 type preview struct {
 	*Store
 	memory *Store
 }
 
-// NewPlannedStore makes a Keeper of the reports of an operator that only plans.
+// NewPlannedStore returns a Keeper of the reports of an operator that only plans.
 func NewPlannedStore(reader client.Reader, writer client.Client, scope string) Keeper {
 	p := preview{NewStore(reader, writer, scope), NewStore(reader, writer, scope)}
 	p.planned = true
@@ -54,28 +54,28 @@ func (p preview) Save(ctx context.Context, key lb.Key, r Record) error {
 	return p.Store.Save(ctx, key, r)
 }
 
-// Sweeper deletes the reports of an operator that only planned: this one carries the plans out.
+// A Sweeper deletes the reports of an operator that only planned, since this one carries plans out.
 type Sweeper struct {
 	reader client.Reader
 	writer client.Writer
 	scope  string
 }
 
-// NewSweeper makes a Sweeper.
+// NewSweeper returns a Sweeper.
 func NewSweeper(reader client.Reader, writer client.Writer, scope string) *Sweeper {
 	return &Sweeper{reader, writer, scope}
 }
 
-// Start deletes them once.
+// Start deletes the reports once.
 func (s *Sweeper) Start(ctx context.Context) error {
 	var list v1alpha1.LoadBalancerList
 	if err := s.reader.List(ctx, &list,
 		client.MatchingLabels{ScopeLabel: s.scope, plannedLabel: "true"}); err != nil {
-		return fmt.Errorf("listing what was only planned: %w", err)
+		return fmt.Errorf("listing the reports of plans: %w", err)
 	}
 	for i := range list.Items {
 		if err := s.writer.Delete(ctx, &list.Items[i]); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("deleting what was only planned: %w", err)
+			return fmt.Errorf("deleting the reports of plans: %w", err)
 		}
 	}
 	return nil

@@ -18,9 +18,9 @@ import (
 )
 
 // This file keeps records in LoadBalancer objects, one for each load balancer. Other writers may
-// set the annotation that pauses; anything else that they change or delete is written again.
+// set the annotation that pauses; all their other changes and deletions are reverted.
 
-// Metadata returns an empty LoadBalancer, of which the metadata alone is read.
+// Metadata returns an empty LoadBalancer for reads of the metadata alone.
 func Metadata() *metav1.PartialObjectMetadata {
 	o := &metav1.PartialObjectMetadata{}
 	o.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.KindLoadBalancer))
@@ -31,28 +31,27 @@ func Metadata() *metav1.PartialObjectMetadata {
 // one namespace would take the load balancers of another namespace for its own, without Ingresses.
 const ScopeLabel = v1alpha1.Group + "/scope"
 
-// Store is a Keeper that writes to the API server. It remembers what it wrote last, so that it
-// reads a record again only after another writer has changed it.
+// A Store is a Keeper that writes to the API server. It remembers its last writes, so that it reads
+// a record again only after another writer has changed it.
 type Store struct {
 	reader client.Reader
 	Writer client.Client
-	scope  string // the namespace that the operator looks after, or "" for all
-	// planned says that the records are those of an operator that only plans.
+	scope  string // the namespace that the operator is limited to; "" for all
+	// planned is set for the records of an operator that only plans.
 	planned bool
-	// term names this operator for as long as it has the lease; noTerm where there is no election.
+	// term names this operator while it has the lease; noTerm without election.
 	term string
-	// may returns why this operator may not write now: another may have the lease. It is nil where
-	// there is no election.
-	may func() error
+	// checkLease returns an error if another operator may have the lease; nil without election.
+	checkLease func() error
 
 	mu      sync.Mutex
 	written map[string]*v1alpha1.LoadBalancer // by name
-	doubted map[string]bool                   // names of those that another writer has changed
-	claimed map[string]bool                   // names of those that had this term
-	gone    map[string]bool                   // names of those that were found to be deleted
+	doubted map[string]bool                   // names of objects that another writer has changed
+	claimed map[string]bool                   // names of objects that had this term
+	gone    map[string]bool                   // names of deleted objects
 }
 
-// NewStore makes a Store of an operator without elections.
+// NewStore returns a Store of an operator without election.
 func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
 	return &Store{
 		reader: reader, Writer: writer, scope: scope, term: noTerm,
@@ -61,9 +60,9 @@ func NewStore(reader client.Reader, writer client.Client, scope string) *Store {
 	}
 }
 
-// InTerm has the archive write in the term of a leader, and only while may returns no error.
-func (a *Store) InTerm(term string, may func() error) *Store {
-	a.term, a.may = cmp.Or(term, noTerm), may
+// InTerm makes the Store write in the term of a leader, and only while may returns no error.
+func (a *Store) InTerm(term string, checkLease func() error) *Store {
+	a.term, a.checkLease = cmp.Or(term, noTerm), checkLease
 	return a
 }
 
@@ -84,14 +83,15 @@ func (a *Store) Load(ctx context.Context) (map[lb.Key]Record, error) {
 }
 
 func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
-	if err := a.leads(key); err != nil {
+	if err := a.checkLeads(key); err != nil {
 		return err
 	}
 	stored, err := a.stored(ctx, key)
 	if err == nil {
 		r.Term = a.termOf(stored)
 	}
-	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) || onlyGains(&stored.Status, r) {
+	if err != nil || equality.Semantic.DeepEqual(stored.Status, r) ||
+		onlyGainsCertificates(&stored.Status, r) {
 		return err
 	}
 	if err := a.replace(ctx, stored, r); err != nil {
@@ -100,8 +100,8 @@ func (a *Store) Save(ctx context.Context, key lb.Key, r Record) error {
 	return nil
 }
 
-// replace replaces the status of an object. It fails where another writer has changed the object:
-// that may be an operator that has the lease now. The record is kept as it is, not as a copy.
+// replace replaces the status of an object. It fails if another writer has changed the object: it
+// may be an operator that has the lease now. The record is kept without a copy.
 func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Record) error {
 	to := *stored
 	to.Status = r
@@ -109,7 +109,7 @@ func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Re
 	if err != nil {
 		return err
 	}
-	answer := Metadata() // all that it has is known but its version
+	answer := Metadata() // only its version is unknown
 	answer.Name = stored.Name
 	if err := a.Writer.Status().Patch(ctx, answer,
 		client.RawPatch(types.MergePatchType, text)); err != nil {
@@ -121,27 +121,27 @@ func (a *Store) replace(ctx context.Context, stored *v1alpha1.LoadBalancer, r Re
 	return nil
 }
 
-// leads returns an error where another operator may have the lease by now. That one may have
-// deleted the record, which must not be made again.
-func (a *Store) leads(key lb.Key) error {
-	if a.may == nil {
+// checkLeads returns an error if another operator may have the lease. It may have deleted the
+// record, which must not be created again.
+func (a *Store) checkLeads(key lb.Key) error {
+	if a.checkLease == nil {
 		return nil
 	}
-	if err := a.may(); err != nil {
+	if err := a.checkLease(); err != nil {
 		return fmt.Errorf("writing the LoadBalancer of %s: %w", key, err)
 	}
 	return nil
 }
 
-// noTerm is the term of an operator without elections. It is written once: a record with a term is
-// of a load balancer that a plan has begun to make.
+// noTerm is the term of an operator without election. It is written once: a record with a term
+// belongs to a load balancer whose first plan has begun.
 const noTerm = "none"
 
-// Claim writes this term into the record of a load balancer, before a plan of it begins. Where
-// another operator has written there since, the API server refuses the write, and the plan does not
-// begin. Where the term is there already, the write changes nothing, and is refused all the same.
+// Claim writes this term into the record of a load balancer, before a plan of it begins. If another
+// operator has written the record since, the API server refuses the write, also if the record has
+// this term already, and the plan does not begin.
 func (a *Store) Claim(ctx context.Context, key lb.Key) error {
-	if err := a.leads(key); err != nil {
+	if err := a.checkLeads(key); err != nil {
 		return err
 	}
 	stored, err := a.stored(ctx, key)
@@ -159,8 +159,7 @@ func (a *Store) Claim(ctx context.Context, key lb.Key) error {
 	return nil
 }
 
-// Overtaken reports whether another operator has begun a plan of a load balancer since this one
-// did.
+// Overtaken reports whether another operator has begun a later plan of a load balancer.
 func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
@@ -179,10 +178,10 @@ func (a *Store) Overtaken(ctx context.Context, key lb.Key) (bool, error) {
 	return taken, nil
 }
 
-// onlyGains reports whether a record differs only in the certificates that the cloud has of
-// Secrets, and has none yet: an earlier version of Fairlead has written it. So that an upgrade does
-// not write every record, they are written with the next change.
-func onlyGains(before *Record, now Record) bool {
+// onlyGainsCertificates reports whether a record gains only the certificates of Secrets that the
+// cloud has: an earlier version of Fairlead has written it. They are written with the next change,
+// so that an upgrade does not write every record.
+func onlyGainsCertificates(before *Record, now Record) bool {
 	if len(before.Memory.Certificates) > 0 {
 		return false
 	}
@@ -190,8 +189,7 @@ func onlyGains(before *Record, now Record) bool {
 	return equality.Semantic.DeepEqual(*before, now)
 }
 
-// stored returns the object of a key as the API server has it. It creates the object if there is
-// none.
+// stored returns the object of a key in the API server, and creates it if it is missing.
 func (a *Store) stored(ctx context.Context, key lb.Key) (*v1alpha1.LoadBalancer, error) {
 	name := a.name(key)
 	stored, doubted := a.last(name)
@@ -224,7 +222,7 @@ func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, 
 	stored := &v1alpha1.LoadBalancer{}
 	err := a.reader.Get(ctx, client.ObjectKey{Name: name}, stored)
 	if apierrors.IsNotFound(err) {
-		a.miss(name)
+		a.noteMissing(name)
 		return nil, nil
 	}
 	if err != nil {
@@ -236,7 +234,7 @@ func (a *Store) read(ctx context.Context, name string) (*v1alpha1.LoadBalancer, 
 }
 
 func (a *Store) Drop(ctx context.Context, key lb.Key) error {
-	if err := a.leads(key); err != nil {
+	if err := a.checkLeads(key); err != nil {
 		return err
 	}
 	name := a.name(key)
@@ -251,8 +249,8 @@ func (a *Store) Drop(ctx context.Context, key lb.Key) error {
 	return nil
 }
 
-// KeyOfChanged returns the key of an object that another writer has changed; false if none has, or
-// it is not ours.
+// KeyOfChanged returns the key of an object of ours that another writer has changed; false for any
+// other.
 func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,8 +262,8 @@ func (a *Store) KeyOfChanged(o client.Object) (lb.Key, bool) {
 	return lb.Key(stored.Spec.Key), true
 }
 
-// Expand makes a record that was read ready for use. Another writer may have changed the order of
-// its members.
+// Expand prepares a record for use after a read. Another writer may have changed the order of its
+// members.
 func Expand(ctx context.Context, o *v1alpha1.LoadBalancer) {
 	SortMembers(&o.Status)
 	if err := o.Status.Memory.Expand(); err != nil {
@@ -288,8 +286,7 @@ func (a *Store) last(name string) (stored *v1alpha1.LoadBalancer, doubted bool) 
 	return a.written[name], a.doubted[name]
 }
 
-// remember stores what the API server has, without the fields that say which writer has written
-// what.
+// remember stores an object of the API server, without managedFields.
 func (a *Store) remember(o *v1alpha1.LoadBalancer) {
 	o.ManagedFields = nil
 	a.mu.Lock()
@@ -304,8 +301,8 @@ func (a *Store) doubt(name string) {
 	a.doubted[name] = true
 }
 
-// termOf returns the term in an object, which only a claim changes. An object that is written anew
-// gets the term back.
+// termOf returns the term in an object, which only a claim changes. An object that is created again
+// gets its last term.
 func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -315,8 +312,8 @@ func (a *Store) termOf(stored *v1alpha1.LoadBalancer) string {
 	return stored.Status.Term
 }
 
-// miss records that an object that was written does not exist.
-func (a *Store) miss(name string) {
+// noteMissing records that an object that was written does not exist.
+func (a *Store) noteMissing(name string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.gone[name] = a.written[name] != nil
@@ -324,8 +321,7 @@ func (a *Store) miss(name string) {
 	delete(a.doubted, name)
 }
 
-// Missing reports, once, whether an object that was written was found to be deleted, or one that is
-// blank was not claimed.
+// Missing reports once that a written object was deleted, or that a blank one was not claimed.
 func (a *Store) Missing(key lb.Key, blank bool) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -17,9 +17,9 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file holds the target groups that exist, and what is known of their targets.
+// This file holds the existing target groups, and their targets.
 
-// The terms of a load balancer's groups are shared by all of them, and never written to.
+// terms has the settings that all groups of a load balancer share. It is never written to.
 type terms struct {
 	class v1alpha1.LoadBalancerClassSpec
 	caps  lb.Capabilities
@@ -29,45 +29,45 @@ type terms struct {
 type tracked struct {
 	*terms
 	backend routing.Backend
-	// members are the targets that were set last, and known says whether they are known.
+	// members are the last targets that were set; known is set if they are known.
 	members []lb.Target
 	known   bool
-	// doubted says that another writer may have changed the targets since they were set.
+	// doubted is set if another writer may have changed the targets.
 	doubted bool
 	set     time.Time
-	// left says which endpoints are left out of the targets, and why.
-	left string
-	// waiting is since when there has been a change that can wait.
+	// leftOut names the endpoints that are left out of the targets, with the reason.
+	leftOut string
+	// waiting is when the first change that can wait was found.
 	waiting time.Time
-	// crowded says that there are more targets than the cloud takes, or targets on more ports than the
+	// crowded is set if there are more targets than the cloud takes, or targets on more ports than the
 	// namespace may have.
 	crowded bool
 }
 
-// A wanted group is what is read of a target group that a load balancer is going to have.
+// A wanted group is a target group that a load balancer is going to have.
 type wanted struct {
 	service cluster.Ref
 	onNodes bool // its targets are Nodes
 }
 
-// An expectation is what the last compilation of a load balancer leads to.
+// An expectation has the groups that the last compilation of a load balancer leads to.
 type expectation struct {
-	from   []cluster.Ref // of which it was compiled
+	from   []cluster.Ref // the compiled objects
 	groups map[lb.GroupID]wanted
 	// checked are the ports of its health checks, by namespace.
 	checked map[string]map[int32]bool
 }
 
-// A Book holds the target groups of all load balancers, as the plans that made them left them.
+// A Book holds the target groups of all load balancers, as the last plans left them.
 type Book struct {
 	mu     sync.Mutex
 	groups map[lb.Key]map[lb.GroupID]*tracked
 	// tallies count the targets of each load balancer.
-	tallies map[lb.Key]*tally
-	by      multimap.Map[cluster.Ref, lb.GroupKey] // by Service
-	wanted  map[lb.Key]expectation
-	wake    chan event.TypedGenericEvent[lb.GroupKey]
-	ended   <-chan struct{} // closed when the operator ends, and nothing reads wake any more
+	tallies   map[lb.Key]*tally
+	byService multimap.Map[cluster.Ref, lb.GroupKey] // by Service
+	wanted    map[lb.Key]expectation
+	wake      chan event.TypedGenericEvent[lb.GroupKey]
+	ended     <-chan struct{} // closed when the operator ends, and wake has no reader any more
 	// instances is closed once a group has Nodes for targets.
 	instances chan struct{}
 	needed    sync.Once
@@ -79,7 +79,7 @@ func NewBook(ended <-chan struct{}) *Book {
 		ended:     ended,
 		groups:    map[lb.Key]map[lb.GroupID]*tracked{},
 		tallies:   map[lb.Key]*tally{},
-		by:        multimap.Map[cluster.Ref, lb.GroupKey]{},
+		byService: multimap.Map[cluster.Ref, lb.GroupKey]{},
 		wanted:    map[lb.Key]expectation{},
 		wake:      make(chan event.TypedGenericEvent[lb.GroupKey], 1024),
 		instances: make(chan struct{}),
@@ -116,7 +116,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 				ID: g.ID, Service: g.Service, Port: g.Port, TargetType: g.TargetType, Family: g.Family,
 			}
 		})
-		b.by.Add(cluster.RefFrom(cluster.KindService, g.Service), k)
+		b.byService.Add(cluster.RefFrom(cluster.KindService, g.Service), k)
 		if g.TargetType == v1alpha1.TargetTypeInstance {
 			b.needed.Do(func() { close(b.instances) })
 		}
@@ -125,7 +125,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 		if !there[id] {
 			b.update(key, t, func(t *tracked) { t.members = nil })
 			delete(b.groups[key], id)
-			b.by.Remove(cluster.RefFrom(cluster.KindService, t.backend.Service),
+			b.byService.Remove(cluster.RefFrom(cluster.KindService, t.backend.Service),
 				lb.GroupKey{Key: key, ID: id})
 		}
 	}
@@ -137,7 +137,7 @@ func (b *Book) Track(ctx context.Context, key lb.Key, class v1alpha1.LoadBalance
 	b.awaken(ctx, fresh...)
 }
 
-// awaken has target groups reconciled.
+// awaken enqueues target groups.
 func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	for _, k := range groups {
 		select {
@@ -150,8 +150,8 @@ func (b *Book) awaken(ctx context.Context, groups ...lb.GroupKey) {
 	}
 }
 
-// Recheck has the targets of a load balancer's groups compared with those that the cloud has, after
-// the load balancer was observed anew.
+// Recheck enqueues the groups of a load balancer for a comparison with the cloud, after a new
+// observation.
 func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.mu.Lock()
 	var doubted []lb.GroupKey
@@ -165,9 +165,9 @@ func (b *Book) Recheck(ctx context.Context, key lb.Key) {
 	b.awaken(ctx, doubted...)
 }
 
-// RecheckOne has the targets of one group compared with those that the cloud has.
+// RecheckOne enqueues one group for a comparison with the cloud.
 func (b *Book) RecheckOne(ctx context.Context, k lb.GroupKey) {
-	b.note(k, func(t *tracked) { t.known = false })
+	b.change(k, func(t *tracked) { t.known = false })
 	b.awaken(ctx, k)
 }
 
@@ -184,7 +184,7 @@ func (b *Book) Expect(key lb.Key, from []cluster.Ref, groups []lb.TargetGroup) {
 	b.wanted[key] = next
 }
 
-// Forget forgets a load balancer that does not exist any more.
+// Forget drops a deleted load balancer.
 func (b *Book) Forget(key lb.Key) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -212,8 +212,8 @@ func (b *Book) Expected(key lb.Key, service cluster.Ref) []lb.GroupID {
 	return out
 }
 
-// leaves reports whether a group exists that its load balancer is not going to have.
-func (b *Book) leaves(k lb.GroupKey) bool {
+// isLeaving reports whether a group exists that its load balancer is not going to have.
+func (b *Book) isLeaving(k lb.GroupKey) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	next, known := b.wanted[k.Key]
@@ -221,11 +221,11 @@ func (b *Book) leaves(k lb.GroupKey) bool {
 	return known && !wanted
 }
 
-// of returns the target groups of a Service.
-func (b *Book) of(service cluster.Ref) []lb.GroupKey {
+// groupsOf returns the target groups of a Service.
+func (b *Book) groupsOf(service cluster.Ref) []lb.GroupKey {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(b.by.All(service))
+	return slices.Collect(b.byService.All(service))
 }
 
 // onInstances returns the target groups that have Nodes for targets.
@@ -243,8 +243,8 @@ func (b *Book) onInstances() []lb.GroupKey {
 	return out
 }
 
-// look returns a copy of what is known of a group.
-func (b *Book) look(k lb.GroupKey) (tracked, bool) {
+// groupCopy returns a copy of a group.
+func (b *Book) groupCopy(k lb.GroupKey) (tracked, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := b.group(k)
@@ -257,14 +257,14 @@ func (b *Book) look(k lb.GroupKey) (tracked, bool) {
 // group returns a group; nil if it does not exist. The caller has the lock.
 func (b *Book) group(k lb.GroupKey) *tracked { return b.groups[k.Key][k.ID] }
 
-// TargetsOf returns the targets of a group, as far as they are known, and whether the group exists.
+// TargetsOf returns the known targets of a group, and reports whether the group exists.
 func (b *Book) TargetsOf(k lb.GroupKey) (targets []lb.Target, exists bool) {
-	t, exists := b.look(k)
+	t, exists := b.groupCopy(k)
 	return t.members, exists
 }
 
-// note changes what is known of a group.
-func (b *Book) note(k lb.GroupKey, change func(*tracked)) {
+// change changes a group.
+func (b *Book) change(k lb.GroupKey, change func(*tracked)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if t := b.group(k); t != nil {

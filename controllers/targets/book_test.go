@@ -92,12 +92,12 @@ func TestGroupsAreReconciledWhenTheyAreNew(t *testing.T) {
 		if got := woken(b); got != c.woken {
 			t.Errorf("%s: %q are reconciled, want %q", c.what, got, c.woken)
 		}
-		if got := named(b.of(serviceOf("web"))); got != c.there {
+		if got := named(b.groupsOf(serviceOf("web"))); got != c.there {
 			t.Errorf("%s: the groups of the Service are %q, want %q", c.what, got, c.there)
 		}
 		for _, id := range []lb.GroupID{"a", "b"} {
 			k := lb.GroupKey{Key: key, ID: id}
-			known, exists := b.look(k)
+			known, exists := b.groupCopy(k)
 			if _, has := b.TargetsOf(k); has != exists || exists != strings.Contains(c.there, string(id)) {
 				t.Errorf("%s: %s exists: %v", c.what, id, exists)
 			}
@@ -106,8 +106,8 @@ func TestGroupsAreReconciledWhenTheyAreNew(t *testing.T) {
 			}
 		}
 	}
-	if len(b.groups)+len(b.tallies)+len(b.by) > 0 {
-		t.Errorf("of a load balancer without groups there are %v, %v, %v", b.groups, b.tallies, b.by)
+	if len(b.groups)+len(b.tallies)+len(b.byService) > 0 {
+		t.Errorf("of a load balancer without groups there are %v, %v, %v", b.groups, b.tallies, b.byService)
 	}
 }
 
@@ -139,7 +139,7 @@ func TestNodesAreNeededForGroupsOfInstances(t *testing.T) {
 func TestGroupsThatAreGoingToBe(t *testing.T) {
 	b := NewBook(t.Context().Done())
 	k := lb.GroupKey{Key: key, ID: "a"}
-	if b.Compiled(key, serviceOf("web")) || b.leaves(k) {
+	if b.Compiled(key, serviceOf("web")) || b.isLeaving(k) {
 		t.Error("something is known before it was compiled")
 	}
 	b.Expect(key, []cluster.Ref{serviceOf("web")}, []lb.TargetGroup{
@@ -151,11 +151,11 @@ func TestGroupsThatAreGoingToBe(t *testing.T) {
 	if got := b.Expected(key, serviceOf("web")); !slices.Equal(got, []lb.GroupID{"a"}) {
 		t.Errorf("of the Pods of the Service there are going to be the groups %q", got)
 	}
-	if b.leaves(k) || !b.leaves(lb.GroupKey{Key: key, ID: "d"}) || b.leaves(lb.GroupKey{Key: "another", ID: "a"}) {
+	if b.isLeaving(k) || !b.isLeaving(lb.GroupKey{Key: key, ID: "d"}) || b.isLeaving(lb.GroupKey{Key: "another", ID: "a"}) {
 		t.Error("the wrong groups are going to leave")
 	}
 	b.Forget(key)
-	if b.Compiled(key, serviceOf("web")) || len(b.Expected(key, serviceOf("web"))) > 0 || b.leaves(lb.GroupKey{Key: key, ID: "d"}) {
+	if b.Compiled(key, serviceOf("web")) || len(b.Expected(key, serviceOf("web"))) > 0 || b.isLeaving(lb.GroupKey{Key: key, ID: "d"}) {
 		t.Error("something is known after it was forgotten")
 	}
 }
@@ -168,11 +168,11 @@ func TestTargetsAreReadAgain(t *testing.T) {
 			b := NewBook(t.Context().Done())
 			b.Track(t.Context(), key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, observed(groupOf("a", "web", ""), groupOf("b", "web", "")))
 			k := lb.GroupKey{Key: key, ID: "a"}
-			b.note(k, func(known *tracked) { known.known, known.set = true, time.Now() })
+			b.change(k, func(known *tracked) { known.known, known.set = true, time.Now() })
 			woken(b)
 			time.Sleep(age)
 			b.Recheck(t.Context(), key)
-			if got, _ := b.look(k); got.known || got.doubted != doubted {
+			if got, _ := b.groupCopy(k); got.known || got.doubted != doubted {
 				t.Errorf("after %s they are known: %v, doubted: %v", age, got.known, got.doubted)
 			}
 			if got := woken(b); got != "a" {
@@ -183,12 +183,12 @@ func TestTargetsAreReadAgain(t *testing.T) {
 	b := NewBook(t.Context().Done())
 	b.Track(t.Context(), key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, observed(groupOf("a", "web", ""), groupOf("b", "web", "")))
 	for _, id := range []lb.GroupID{"a", "b"} {
-		b.note(lb.GroupKey{Key: key, ID: id}, func(known *tracked) { known.known = true })
+		b.change(lb.GroupKey{Key: key, ID: id}, func(known *tracked) { known.known = true })
 	}
 	woken(b)
 	b.RecheckOne(t.Context(), lb.GroupKey{Key: key, ID: "a"})
-	one, _ := b.look(lb.GroupKey{Key: key, ID: "a"})
-	two, _ := b.look(lb.GroupKey{Key: key, ID: "b"})
+	one, _ := b.groupCopy(lb.GroupKey{Key: key, ID: "a"})
+	two, _ := b.groupCopy(lb.GroupKey{Key: key, ID: "b"})
 	if got := woken(b); one.known || !two.known || got != "a" {
 		t.Errorf("the one is known: %v, the other: %v, and %q are reconciled", one.known, two.known, got)
 	}

@@ -14,8 +14,8 @@ import (
 
 // This file decides when the targets of a group change.
 
-// staying adds those of the present targets whose Pods the cache may not have yet.
-func staying(found endpoints.Found, have []lb.Target) []lb.Target {
+// addStaying adds the present targets whose Pods the cache may not have yet.
+func addStaying(found endpoints.Found, have []lb.Target) []lb.Target {
 	want := found.Targets
 	for _, t := range found.Awaited {
 		if slices.Contains(have, t) && !slices.Contains(want, t) {
@@ -25,15 +25,16 @@ func staying(found endpoints.Found, have []lb.Target) []lb.Target {
 	return want
 }
 
-// whenLess reconciles a group again that has too many targets: other groups may have fewer by then.
-func whenLess(crowded bool) reconcile.Result {
+// retryCrowded returns the retry of a group that has too many targets: other groups may have fewer
+// then.
+func retryCrowded(crowded bool) reconcile.Result {
 	if crowded {
 		return reconcile.Result{RequeueAfter: queue.AfterCrowded}
 	}
 	return reconcile.Result{}
 }
 
-// An outlook is how the targets of a Service are about to change.
+// An outlook is the expected change of the targets of a Service.
 type outlook int
 
 const (
@@ -43,17 +44,17 @@ const (
 	deserted                // none are left: the Service does not exist, or has no endpoints
 )
 
-// How long changes wait. Additions wait for more of them, for the Pods of a Deployment come in a
-// burst. The removal of the last targets waits for the Ingresses that lead there: these often go
-// together with the Service, and then the target group is deleted as a whole.
+// These are the waits of changes. Additions wait for more of them, since the Pods of a Deployment
+// arrive in a burst. The removal of the last targets waits for the Ingresses of the Service: these
+// are often deleted with it, and then the target group is deleted as a whole.
 const (
 	gather   = time.Second
 	mourning = 5 * time.Second
 )
 
-// due reports whether the targets of a group are to change, and how long that can wait. The last
-// addition of a burst does not wait: once all Pods are ready, all of them are registered.
-func due(have, want []lb.Target, next outlook, waiting,
+// dueIn reports whether the targets of a group have to change, and how long the change can wait.
+// The last addition of a burst does not wait: when all Pods are ready, all are registered.
+func dueIn(have, want []lb.Target, next outlook, waiting,
 	now time.Time) (wait time.Duration, change bool) {
 	missing := func(from, in []lb.Target) bool {
 		return slices.ContainsFunc(from, func(t lb.Target) bool { return !slices.Contains(in, t) })

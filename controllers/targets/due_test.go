@@ -41,7 +41,7 @@ func TestDue(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			wait, change := due(c.have, c.want, c.next, c.waiting, at)
+			wait, change := dueIn(c.have, c.want, c.next, c.waiting, at)
 			if wait != c.wait || change != c.change {
 				t.Errorf("due = %v, %v; want %v, %v: %s", wait, change, c.wait, c.change, c.reason)
 			}
@@ -58,7 +58,7 @@ func TestRegisteredTargetsStayUntilTheirPodsAreSeen(t *testing.T) {
 		"all are registered":    {[]lb.Target{a, b, c}, []lb.Target{a, b, c}},
 		"others are registered": {[]lb.Target{a, {Address: "d"}}, []lb.Target{a, b}},
 	} {
-		if got := staying(found, want.have); !slices.Equal(got, want.want) {
+		if got := addStaying(found, want.have); !slices.Equal(got, want.want) {
 			t.Errorf("%s: the targets are %v, want %v", name, got, want.want)
 		}
 	}
@@ -69,10 +69,10 @@ func TestRegisteredTargetsStayUntilTheirPodsAreSeen(t *testing.T) {
 
 // A group with too many targets is tried again.
 func TestACrowdedGroupIsTriedAgain(t *testing.T) {
-	if got := whenLess(true).RequeueAfter; got != queue.AfterCrowded {
+	if got := retryCrowded(true).RequeueAfter; got != queue.AfterCrowded {
 		t.Errorf("it comes back in %s", got)
 	}
-	if got := whenLess(false).RequeueAfter; got != 0 {
+	if got := retryCrowded(false).RequeueAfter; got != 0 {
 		t.Errorf("one with room comes back in %s", got)
 	}
 }

@@ -26,7 +26,7 @@ import (
 // This file reconciles target groups. Their targets come and go without a plan for the load
 // balancer, and do so while a configuration is broken.
 
-// A Reconciler makes the targets of a group those that its Service has.
+// A Reconciler registers the endpoints of a Service as the targets of its group.
 type Reconciler struct {
 	Cache    client.Reader
 	Pods     cluster.PodReader
@@ -34,14 +34,14 @@ type Reconciler struct {
 	Book     *Book
 	Disputes *disputes.Disputes
 	Waiting  *waits.Waits
-	// Backlog is the changes that the cloud does not have yet.
+	// Backlog has the changes that the cloud does not have yet.
 	Backlog *queue.Backlog[lb.GroupKey]
 	// ObserveTook observes how long a change took.
 	ObserveTook func(time.Duration)
 	// SetRegistered is called when a target group gets its first targets, or loses its last.
 	SetRegistered func(ctx context.Context, key lb.Key, group lb.GroupID, some bool)
-	// ReconcileLater has a load balancer reconciled, for there is something to report: its targets
-	// are disputed, there are more than the cloud takes, or no longer, or calls wait for long.
+	// ReconcileLater enqueues a load balancer for a report: its targets are disputed, are too many for
+	// the cloud, or no longer are, or calls wait long.
 	ReconcileLater func(ctx context.Context, key lb.Key)
 }
 
@@ -49,10 +49,10 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
 	r.Backlog.Begin(k)
 	result, err := r.update(ctx, k)
-	if t, _ := r.Book.look(k); err != nil || !t.waiting.IsZero() {
+	if t, _ := r.Book.groupCopy(k); err != nil || !t.waiting.IsZero() {
 		return result, err
 	}
-	if took, worked := r.Backlog.Met(k); worked {
+	if took, worked := r.Backlog.End(k); worked {
 		r.ObserveTook(took)
 	}
 	return result, nil
@@ -61,20 +61,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, k lb.GroupKey) (reconcile.Re
 // update reconciles one target group. Additions wait while more are coming. Removals do not wait,
 // unless they are the last targets. The provider adds before it removes.
 func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Result, error) {
-	t, ok := r.Book.look(k)
+	t, ok := r.Book.groupCopy(k)
 	if !ok {
-		return reconcile.Result{}, nil // it was deleted meanwhile
+		return reconcile.Result{}, nil // it was deleted
 	}
-	ctx = r.Waiting.OfCalls(ctx, k.Key)
+	ctx = r.Waiting.WithCalls(ctx, k.Key)
 	found, outlook, err := r.want(ctx, t)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if found.Left != t.left {
-		r.Book.note(k, func(known *tracked) { known.left = found.Left })
+	if found.Left != t.leftOut {
+		r.Book.change(k, func(known *tracked) { known.leftOut = found.Left })
 		r.ReconcileLater(ctx, k.Key)
 	}
-	if outlook == deserted && r.Book.leaves(k) {
+	if outlook == deserted && r.Book.isLeaving(k) {
 		// the group is deleted as a whole, unless it is wanted again
 		return reconcile.Result{RequeueAfter: mourning}, nil
 	}
@@ -84,25 +84,25 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 			return reconcile.Result{RequeueAfter: left}, err
 		}
 	}
-	want := staying(found, t.members)
-	within := backends.WithinPorts(want, t.members, r.Book.portsBeside(k))
-	fits := t.caps.ChooseTargets(within, t.members, r.Book.elsewhere(k))
+	want := addStaying(found, t.members)
+	within := backends.WithinPorts(want, t.members, r.Book.otherPorts(k))
+	fits := t.caps.ChooseTargets(within, t.members, r.Book.otherTargets(k))
 	crowded := len(fits) < len(want)
 	if want = fits; crowded != t.crowded {
-		r.Book.note(k, func(known *tracked) { known.crowded = crowded })
+		r.Book.change(k, func(known *tracked) { known.crowded = crowded })
 		r.ReconcileLater(ctx, k.Key)
 	}
-	later := whenLess(crowded)
+	later := retryCrowded(crowded)
 	if found.Doubted {
 		later = reconcile.Result{RequeueAfter: cluster.Lag}
 	}
-	wait, change := due(t.members, want, outlook, t.waiting, time.Now())
+	wait, change := dueIn(t.members, want, outlook, t.waiting, time.Now())
 	switch {
 	case !change:
-		r.Book.note(k, func(known *tracked) { known.waiting = time.Time{} })
+		r.Book.change(k, func(known *tracked) { known.waiting = time.Time{} })
 		return later, nil
 	case wait > 0:
-		r.Book.note(k, func(known *tracked) {
+		r.Book.change(k, func(known *tracked) {
 			if known.waiting.IsZero() {
 				known.waiting = time.Now()
 			}
@@ -118,19 +118,19 @@ func (r *Reconciler) update(ctx context.Context, k lb.GroupKey) (reconcile.Resul
 	return later, nil
 }
 
-// readMembers reads the members of a group from the cloud, and returns for how long they stay as
-// another writer has made them.
+// readMembers reads the members of a group from the cloud, and returns how long the changes of
+// another writer are left in place.
 func (r *Reconciler) readMembers(ctx context.Context, k lb.GroupKey, t *tracked,
 	found endpoints.Found) (time.Duration, error) {
 	present, err := r.present(ctx, k)
 	if err != nil {
 		return 0, err
 	}
-	if left := r.leave(ctx, k, *t, present, staying(found, t.members)); left > 0 {
+	if left := r.leaveFor(ctx, k, *t, present, addStaying(found, t.members)); left > 0 {
 		return left, nil
 	}
 	t.members = present
-	r.Book.note(k, func(known *tracked) {
+	r.Book.change(k, func(known *tracked) {
 		known.members, known.known, known.doubted = present, true, false
 	})
 	return 0, nil
@@ -139,23 +139,23 @@ func (r *Reconciler) readMembers(ctx context.Context, k lb.GroupKey, t *tracked,
 // set makes targets the members of a group.
 func (r *Reconciler) set(ctx context.Context, k lb.GroupKey, members, want []lb.Target) error {
 	if err := r.Cloud.SetTargets(ctx, k.Key, k.ID, want); err != nil {
-		r.Book.note(k, func(known *tracked) { known.known = false })
+		r.Book.change(k, func(known *tracked) { known.known = false })
 		if errors.Is(err, providers.ErrNoRoom) {
 			err = fmt.Errorf("%w: %w", queue.ErrCrowded, err)
 		}
 		return fmt.Errorf("setting the targets of %s in %s: %w", k.ID, k.Key, err)
 	}
-	r.Book.note(k, func(known *tracked) {
+	r.Book.change(k, func(known *tracked) {
 		known.members, known.known, known.waiting, known.set = want, true, time.Time{}, time.Now()
 	})
-	r.Backlog.Worked(k)
+	r.Backlog.NoteWork(k)
 	if (len(members) == 0) != (len(want) == 0) {
 		r.SetRegistered(ctx, k.Key, k.ID, len(want) > 0)
 	}
 	return nil
 }
 
-// want returns the targets that the Service of a group has now, and how they are about to change.
+// want returns the current targets of the Service of a group, and their outlook.
 func (r *Reconciler) want(ctx context.Context,
 	t tracked) (found endpoints.Found, next outlook, err error) {
 	at := cluster.RefFrom(cluster.KindService, t.backend.Service)
@@ -204,10 +204,9 @@ func (r *Reconciler) present(ctx context.Context, k lb.GroupKey) ([]lb.Target, e
 	return out, nil
 }
 
-// leave returns for how long the targets of a group stay as another writer has made them: present,
-// in place of those that were set. Targets that the Service newly has are registered all the same,
-// as under a pause.
-func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, present,
+// leaveFor returns how long the present targets of a group, which another writer has set, are left
+// in place. New targets of the Service are still registered, as under a pause.
+func (r *Reconciler) leaveFor(ctx context.Context, k lb.GroupKey, t tracked, present,
 	want []lb.Target) time.Duration {
 	now := time.Now()
 	if t.doubted && r.Disputes.TimeLeft(k, now) == 0 {
@@ -218,7 +217,7 @@ func (r *Reconciler) leave(ctx context.Context, k lb.GroupKey, t tracked, presen
 		if r.Disputes.Add(k, undone, now) {
 			r.ReconcileLater(ctx, k.Key)
 		}
-		r.Book.note(k, func(known *tracked) { known.doubted = false }) // once
+		r.Book.change(k, func(known *tracked) { known.doubted = false }) // once
 	}
 	if !sameTargets(t.members, want) {
 		return 0

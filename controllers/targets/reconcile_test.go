@@ -23,8 +23,8 @@ func TestMembersThatAreUndoneTwiceAreLeft(t *testing.T) {
 		r.Book.groups[k.Key] = map[lb.GroupID]*tracked{k.ID: &group}
 		r.Book.wake = make(chan event.TypedGenericEvent[lb.GroupKey], 1)
 		r.Book.Recheck(t.Context(), k.Key)
-		now, _ := r.Book.look(k)
-		left := r.leave(t.Context(), k, now, present, want)
+		now, _ := r.Book.groupCopy(k)
+		left := r.leaveFor(t.Context(), k, now, present, want)
 		group.known = true
 		return left
 	}

@@ -12,10 +12,10 @@ import (
 // A tally counts the targets of all groups of one load balancer.
 type tally struct {
 	targets int
-	ports   map[string]map[int32]int // by namespace and port: how many targets there are
+	ports   map[string]map[int32]int // the number of targets by namespace and port
 }
 
-// add adds the targets of a group n times; -1 takes them away.
+// add adds the targets of a group n times; -1 removes them.
 func (y *tally) add(t *tracked, n int) {
 	y.targets += n * len(t.members)
 	namespace := namespaceOf(t.backend.Service)
@@ -46,8 +46,8 @@ func (b *Book) update(key lb.Key, t *tracked, change func(*tracked)) {
 	y.add(t, 1)
 }
 
-// elsewhere returns how many targets the other groups of a load balancer have, as far as is known.
-func (b *Book) elsewhere(k lb.GroupKey) int {
+// otherTargets returns the number of known targets of the other groups of a load balancer.
+func (b *Book) otherTargets(k lb.GroupKey) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	y := b.tallies[k.Key]
@@ -60,9 +60,9 @@ func (b *Book) elsewhere(k lb.GroupKey) int {
 	return y.targets
 }
 
-// portsBeside returns the ports of targets and of health checks of the load balancer's other groups
+// otherPorts returns the ports of targets and of health checks of the load balancer's other groups
 // that belong to the same namespace.
-func (b *Book) portsBeside(k lb.GroupKey) map[int32]bool {
+func (b *Book) otherPorts(k lb.GroupKey) map[int32]bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := map[int32]bool{}
@@ -94,7 +94,7 @@ func checkedPorts(groups []lb.TargetGroup) map[string]map[int32]bool {
 	for _, g := range groups {
 		port, err := strconv.ParseInt(g.Health.Port, 10, 32)
 		if err != nil {
-			continue // it is that of the targets
+			continue // it is the port of the targets
 		}
 		namespace := namespaceOf(g.Service)
 		if out[namespace] == nil {

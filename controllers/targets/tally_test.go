@@ -45,7 +45,7 @@ func TestTalliesAreThoseOfLookingAtAllGroups(t *testing.T) {
 			delete(asked, key)
 		default:
 			k := lb.GroupKey{Key: key, ID: lb.GroupID(strconv.Itoa(r.IntN(6)))}
-			b.note(k, func(known *tracked) { known.members = randomTargets(r) })
+			b.change(k, func(known *tracked) { known.members = randomTargets(r) })
 		}
 		for _, key := range keys {
 			for id := range 7 { // the last never exists
@@ -69,7 +69,7 @@ func TestPortsWithoutTargetsAreForgotten(t *testing.T) {
 	b := NewBook(t.Context().Done())
 	b.Track(t.Context(), key, v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, observed(groupOf("a", "web", "")))
 	for _, ports := range [][]int32{{80, 81}, {81}, {}} {
-		b.note(lb.GroupKey{Key: key, ID: "a"}, func(known *tracked) {
+		b.change(lb.GroupKey{Key: key, ID: "a"}, func(known *tracked) {
 			known.members = nil
 			for _, port := range ports {
 				known.members = append(known.members, lb.Target{Address: "10.0.0.1", Port: port})
@@ -104,10 +104,10 @@ func check(t *testing.T, b *Book, asked []lb.TargetGroup, k lb.GroupKey) {
 			ports[int32(port)] = true
 		}
 	}
-	if got := b.elsewhere(k); got != targets {
+	if got := b.otherTargets(k); got != targets {
 		t.Errorf("%s: %d targets elsewhere, want %d", k, got, targets)
 	}
-	if got := b.portsBeside(k); !maps.Equal(got, ports) {
+	if got := b.otherPorts(k); !maps.Equal(got, ports) {
 		t.Errorf("%s: ports %v beside, want %v", k, got, ports)
 	}
 }
@@ -146,11 +146,11 @@ func BenchmarkPortsBeside(bench *testing.B) {
 			}
 			b.Track(bench.Context(), "a", v1alpha1.LoadBalancerClassSpec{}, lb.Capabilities{}, groups)
 			for _, g := range groups {
-				b.note(lb.GroupKey{Key: "a", ID: g.ID}, func(t *tracked) { t.members = []lb.Target{{Port: 8080}} })
+				b.change(lb.GroupKey{Key: "a", ID: g.ID}, func(t *tracked) { t.members = []lb.Target{{Port: 8080}} })
 			}
 			for bench.Loop() {
 				for _, g := range groups {
-					b.portsBeside(lb.GroupKey{Key: "a", ID: g.ID})
+					b.otherPorts(lb.GroupKey{Key: "a", ID: g.ID})
 				}
 			}
 		})

@@ -173,7 +173,7 @@ func TestTheFirstTargetsAreRegistered(t *testing.T) {
 		c.pods([]int{1, 2}, nil)
 		c.does("before the group exists", 0)
 		c.track(lb.Capabilities{}, v1alpha1.TargetTypeIP)
-		c.Backlog.Heard(group)
+		c.Backlog.NoteChange(group)
 		time.Sleep(time.Second)
 		c.does("at first", 0, "10.0.0.1", "10.0.0.2")
 		for range 2 {
@@ -189,7 +189,7 @@ func TestTheFirstTargetsAreRegistered(t *testing.T) {
 		if want := []lb.Target{{Address: "10.0.0.1", Port: 8080}, {Address: "10.0.0.2", Port: 8080}}; !exists || !slices.Equal(targets, want) {
 			t.Errorf("known are %v", targets)
 		}
-		if now, _ := c.Book.look(group); !now.set.Equal(time.Now()) {
+		if now, _ := c.Book.groupCopy(group); !now.set.Equal(time.Now()) {
 			t.Errorf("they were set at %s", now.set)
 		}
 	})
@@ -217,7 +217,7 @@ func TestTargetsThatAreThereAreNotWritten(t *testing.T) {
 func TestAdditionsAreGathered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := first(t)
-		c.Backlog.Heard(group)
+		c.Backlog.NoteChange(group)
 		c.pods([]int{1, 2}, []int{3})
 		c.does("one is added", gather, "10.0.0.1")
 		time.Sleep(300 * time.Millisecond)
@@ -412,7 +412,7 @@ func TestAWriteThatFails(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			c := first(t)
 			c.pods([]int{1, 2}, nil)
-			c.Backlog.Heard(group)
+			c.Backlog.NoteChange(group)
 			c.cloud.fails = fails
 			_, err := c.Reconcile(t.Context(), group)
 			if !errors.Is(err, fails) || errors.Is(err, queue.ErrCrowded) != errors.Is(fails, providers.ErrNoRoom) || !strings.Contains(err.Error(), "setting the targets of shop/web:80 in "+string(key)) {
@@ -467,7 +467,7 @@ func TestTargetsThatAreUndoneTwiceAreNotWritten(t *testing.T) {
 		if err != nil || result.RequeueAfter != 10*time.Minute || c.cloud.has[0].Address != "10.9.9.9" || c.later != 1 {
 			t.Errorf("undone twice, it comes back in %s, %v, with %v, reported %d times", result.RequeueAfter, err, c.cloud.has, c.later)
 		}
-		if now, _ := c.Book.look(group); now.doubted {
+		if now, _ := c.Book.groupCopy(group); now.doubted {
 			t.Error("one look counts more than once")
 		}
 		time.Sleep(time.Minute)

@@ -19,19 +19,19 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file turns a change of an object into the target groups whose targets it decides.
+// This file turns a change of an object into the target groups that depend on it.
 
-// Sources are the watches of the reconciler.
+// Sources returns the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey] {
 	return []source.TypedSource[lb.GroupKey]{
-		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedAtAll,
+		queue.Watch(from, &discoveryv1.EndpointSlice{}, queue.ChangedVersion,
 			queue.Recording(r.Backlog, func(_ context.Context, s *discoveryv1.EndpointSlice) []lb.GroupKey {
-				return r.Book.of(cluster.RefTo(cluster.KindService, s.Namespace,
+				return r.Book.groupsOf(cluster.RefTo(cluster.KindService, s.Namespace,
 					s.Labels[discoveryv1.LabelServiceName]))
 			})),
 		queue.Watch(from, &corev1.Service{}, cluster.ChangedServiceSpec,
 			queue.Recording(r.Backlog, func(_ context.Context, s *corev1.Service) []lb.GroupKey {
-				return r.Book.of(cluster.RefOf(cluster.KindService, s))
+				return r.Book.groupsOf(cluster.RefOf(cluster.KindService, s))
 			})),
 		r.watchNodes(from),
 		r.watchPods(from),
@@ -40,8 +40,8 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.GroupKey]
 	}
 }
 
-// watchPods watches Pods. Its address, its readiness gate or its end decides whether a Pod is a
-// target, and changes no EndpointSlice.
+// watchPods watches Pods: a new address, an open readiness gate or the end of a Pod changes the
+// targets, and no EndpointSlice.
 func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	return queue.Watch[client.Object](from, &corev1.Pod{}, func(before, after client.Object) bool {
 		was, is := podcache.Pod(before), podcache.Pod(after)
@@ -55,13 +55,13 @@ func (r *Reconciler) watchPods(from cache.Cache) source.TypedSource[lb.GroupKey]
 		}
 		var out []lb.GroupKey
 		for s := range services {
-			out = append(out, r.Book.of(s)...)
+			out = append(out, r.Book.groupsOf(s)...)
 		}
 		return out
 	}))
 }
 
-// watchNodes watches Nodes, from when a target group has Nodes for targets.
+// watchNodes watches Nodes as soon as a target group has Nodes as targets.
 func (r *Reconciler) watchNodes(from cache.Cache) source.TypedSource[lb.GroupKey] {
 	nodes := queue.Watch(from, &corev1.Node{}, cluster.ChangedAddresses,
 		queue.Recording(r.Backlog, func(context.Context, *corev1.Node) []lb.GroupKey {

@@ -1,5 +1,5 @@
-// Package unassigned reconciles Ingresses of no load balancer: it sends events that say why, and
-// removes finalizers that an operator before this one has left.
+// Package unassigned reconciles Ingresses without a load balancer: it sends events with the reason,
+// and removes finalizers that an earlier operator has left.
 package unassigned
 
 import (
@@ -32,7 +32,7 @@ type Reconciler struct {
 	*gather.Placer
 	Events    *events.Recorder
 	Ingresses *ingresses.Writer
-	// Queue has Ingresses that may belong to no load balancer from now on.
+	// Queue has Ingresses that may have lost their load balancer.
 	Queue chan event.TypedGenericEvent[types.NamespacedName]
 
 	mu       sync.Mutex
@@ -48,23 +48,23 @@ func (r *Reconciler) Reconcile(ctx context.Context,
 		return reconcile.Result{}, err
 	}
 	if ing == nil {
-		r.newOf(name, nil)
+		r.newDiagnostics(name, nil)
 		return reconcile.Result{}, nil
 	}
 	place, err := r.PlaceOf(ctx, ing)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	news := slices.DeleteFunc(r.newOf(name, place.Diagnostics), func(d diag.Diagnostic) bool {
+	news := slices.DeleteFunc(r.newDiagnostics(name, place.Diagnostics), func(d diag.Diagnostic) bool {
 		return r.Events.SentBefore(ctx, ing, d)
 	})
 	for _, d := range news {
 		if err := r.Events.Send(ctx, events.FromDiagnostic(ing, d)); err != nil {
-			r.newOf(name, nil) // to be said once that is possible
+			r.newDiagnostics(name, nil) // to be reported as soon as possible
 			return reconcile.Result{}, err
 		}
 	}
-	// While its class is missing, the cloud may have something of it.
+	// Without its class, the cloud may still have resources of it.
 	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Diagnostics,
 		func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if len(place.Keys) > 0 || len(r.Directory.DependentsOf(ref)) > 0 || frozen {
@@ -73,8 +73,10 @@ func (r *Reconciler) Reconcile(ctx context.Context,
 	return reconcile.Result{}, r.Ingresses.RemoveFinalizer(ctx, ing)
 }
 
-// newOf returns the diagnostics that were not there the last time.
-func (r *Reconciler) newOf(name types.NamespacedName, found []diag.Diagnostic) []diag.Diagnostic {
+// newDiagnostics returns the diagnostics that the last reconcile did not have.
+func (r *Reconciler) newDiagnostics(
+	name types.NamespacedName, found []diag.Diagnostic,
+) []diag.Diagnostic {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known := r.reported[name]
@@ -89,7 +91,7 @@ func (r *Reconciler) newOf(name types.NamespacedName, found []diag.Diagnostic) [
 	})
 }
 
-// Sources are the watches that wake the reconciler.
+// Sources returns the watches of the reconciler.
 func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[types.NamespacedName] {
 	return []source.TypedSource[types.NamespacedName]{
 		queue.Watch(from, &networkingv1.Ingress{}, cluster.ChangedIngress,
@@ -126,14 +128,14 @@ func onParameters[T client.Object](r *Reconciler,
 	}
 }
 
-// affected returns the Ingresses that a change of classes, or of an object to which they refer, can
-// place otherwise.
+// affected returns the Ingresses whose load balancers can change with classes, or with an object to
+// which these refer.
 func (r *Reconciler) affected(ctx context.Context, changed cluster.Ref,
 	classes []string) []types.NamespacedName {
 	return namesOf(r.Affected(ctx, changed, classes))
 }
 
-// namesOf returns the names of Ingresses; none where the cache is being stopped.
+// namesOf returns the names of Ingresses; none if the cache is being stopped.
 func namesOf(found []*networkingv1.Ingress, _ error) []types.NamespacedName {
 	var out []types.NamespacedName
 	for _, ing := range found {

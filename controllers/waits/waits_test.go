@@ -205,7 +205,7 @@ type waiter struct {
 }
 
 func (r waiter) Reconcile(ctx context.Context, key lb.Key) (reconcile.Result, error) {
-	asker := providers.AskerOf(r.waits.OfCalls(ctx, key))
+	asker := providers.AskerOf(r.waits.WithCalls(ctx, key))
 	over := asker.Waits()
 	time.Sleep(r.long[key])
 	over()
