@@ -15,23 +15,23 @@ import (
 
 // This file decides an expectation.
 
-// A Verdict says whether an expectation holds.
+// A Verdict is whether an expectation holds.
 type Verdict string
 
-// The verdicts. Undecided is that of an expectation for which the budget does not suffice: it is
-// never taken for one that holds.
+// The verdicts. Undecided is for an expectation that exceeds the budget: it never counts as one
+// that holds.
 const (
 	Holds     Verdict = "holds"
 	Violated  Verdict = "violated"
 	Undecided Verdict = "undecided"
 )
 
-// A Result is what is found out about an expectation.
+// A Result is the result of checking an expectation.
 type Result struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	File        string `json:"file,omitempty"`
-	// Line is that of the text with the expectation.
+	// Line is the line of the expectation in its text.
 	Line    int     `json:"line"`
 	Verdict Verdict `json:"verdict"`
 	// Applies is false for an expectation that holds because no load balancer gets such requests.
@@ -40,28 +40,27 @@ type Result struct {
 	Undecided  []compare.Undecided `json:"undecided"`
 }
 
-// A Violation is a class of requests that are not answered as they must be.
+// A Violation is a class of requests whose answers violate the expectation.
 type Violation struct {
-	LoadBalancer routing.Key `json:"loadBalancer"` // empty where no load balancer gets the requests
+	LoadBalancer routing.Key `json:"loadBalancer"` // empty if no load balancer gets the requests
 	Port         int32       `json:"port"`
 	Scheme       string      `json:"scheme"`
-	// Host is a host, a wildcard, or empty for all hosts that nothing names. "**.example.com" stands
-	// for all names below a domain.
+	// Host is a host, a wildcard, or empty for all hosts without a name in tables. "**.example.com"
+	// matches all names below a domain.
 	Host Host `json:"host"`
 	// Request is a shortest request of the class.
 	Request compare.Request `json:"request"`
 	Curl    string          `json:"curl"`
 	Answer  compare.Answer  `json:"answer"`
-	// Place is the file and the line of the Ingress that answers, where they are known.
+	// Place is the file and the line of the answering Ingress, if they are known.
 	Place string `json:"place,omitempty"`
-	// Source is the field of the Ingress that answers; zero where none does.
+	// Source is the field of the answering Ingress; zero if none answers.
 	Source diag.Source `json:"-"`
-	// Problems say what of the answer is not as it must be.
+	// Problems has the ways in which the answer violates the expectation.
 	Problems []string `json:"problems"`
 }
 
-// Check decides an expectation about load balancers, which are all that there are, within a budget
-// of steps.
+// Check decides an expectation about all load balancers, within a budget of steps.
 func Check(e Expectation, tables []*precedence.Table, steps int) Result {
 	c := newChecker(e, steps)
 	for _, t := range tables {
@@ -73,17 +72,17 @@ func Check(e Expectation, tables []*precedence.Table, steps int) Result {
 	return c.result()
 }
 
-// CheckOne decides an expectation about one load balancer of several. That some load balancer gets
-// the requests is not asked for.
+// CheckOne decides an expectation about one of several load balancers. It does not check whether
+// any load balancer gets the requests.
 func CheckOne(e Expectation, table *precedence.Table, steps int) Result {
 	c := newChecker(e, steps)
 	c.check(table)
 	return c.result()
 }
 
-// CheckChange decides an expectation about a load balancer that is to change. Violated are requests
-// that are to be answered as they must not, and that are not answered so now. A load balancer that
-// is nil now answers nothing.
+// CheckChange decides an expectation about a change of a load balancer. A violation is a request
+// whose next answer violates it, and whose present answer does not. If now is nil, there are no
+// present answers.
 func CheckChange(e Expectation, now, next *precedence.Table, steps int) Result {
 	c := newChecker(e, steps)
 	c.former = now
@@ -91,12 +90,12 @@ func CheckChange(e Expectation, now, next *precedence.Table, steps int) Result {
 	return c.result()
 }
 
-// A checker collects a Result.
+// A checker builds a Result.
 type checker struct {
 	must          Must
 	parts, except []part
 	finder        *requests.Finder
-	former        *precedence.Table // requests that it answers as they must not are left out
+	former        *precedence.Table // requests that already violate the expectation there are left out
 	Result
 }
 
@@ -122,7 +121,7 @@ func (c *checker) result() Result {
 	return c.Result
 }
 
-// check looks at a load balancer: at each class of hosts on each port.
+// check checks each class of hosts on each port of a load balancer.
 func (c *checker) check(t *precedence.Table) {
 	if t == nil {
 		return
@@ -144,7 +143,7 @@ func (c *checker) check(t *precedence.Table) {
 	}
 }
 
-// hosts are those that the expectation names.
+// hosts returns the hosts that the expectation names.
 func (c *checker) hosts() *hostNames {
 	out := newHostNames()
 	for _, p := range slices.Concat(c.parts, c.except) {
@@ -153,7 +152,7 @@ func (c *checker) hosts() *hostNames {
 	return out
 }
 
-// addNames adds the hosts that a table tells apart.
+// addNames adds the hosts that a table distinguishes.
 func (c *checker) addNames(to *hostNames, t *precedence.Table, port int32) {
 	to.addTable(t, port)
 	if c.must.Certificate != nil {
@@ -161,32 +160,33 @@ func (c *checker) addNames(to *hostNames, t *precedence.Table, port int32) {
 	}
 }
 
-// checkClass looks at what can answer requests for a class of hosts. Candidates with the same
+// checkClass checks the possible answers to requests for a class of hosts. Candidates with the same
 // exceptions are searched together.
 func (c *checker) checkClass(at place, class hostClass) {
-	next, former := c.judge(at), c.formerly(at)
+	next, former := c.judge(at), c.judgeFormer(at)
 	if former != nil && next.equal(*former) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(next.groups)) {
 		found, why := c.search(next, former, key)
 		if why != "" {
-			c.undecided(at, class, why)
+			c.addUndecided(at, class, why)
 		}
 		for _, f := range found {
-			c.violated(at, class, next.candidates[f.First], f.Request)
+			c.addViolation(at, class, next.candidates[f.First], f.Request)
 		}
 	}
 }
 
-// concerns reports whether requests with an answer can be in the set. Its parts have the same
-// answerers.
+// concerns reports whether requests with an answer can be in the set. All parts of the set have the
+// same answerers.
 func (c *checker) concerns(a answer) bool {
 	some := c.parts[0].answeredBy
 	return some.empty() || a.answered() && some.has(a)
 }
 
-// exceptions are those that are for requests with an answer. The key is equal for the same ones.
+// exceptions returns the exceptions that apply to requests with an answer, and a key that is equal
+// for equal ones.
 func (c *checker) exceptions(a answer) (key string, out []part) {
 	key = "with"
 	for i, p := range c.except {
@@ -197,13 +197,13 @@ func (c *checker) exceptions(a answer) (key string, out []part) {
 	return key, out
 }
 
-func (c *checker) undecided(at place, class hostClass, why string) {
+func (c *checker) addUndecided(at place, class hostClass, why string) {
 	c.Undecided = append(c.Undecided, compare.Undecided{
 		LoadBalancer: at.table.Key, Port: at.listener.Port, Host: routing.Host(class.host), Why: why})
 }
 
-// violated adds a violation, if the specification confirms it.
-func (c *checker) violated(
+// addViolation adds a violation, if Table.Match confirms it.
+func (c *checker) addViolation(
 	at place, class hostClass, candidate compare.Candidate, r routing.Request,
 ) {
 	r.Port, r.Host, r.Method = at.listener.Port, at.host, cmp.Or(r.Method, "GET")
@@ -216,7 +216,7 @@ func (c *checker) violated(
 	}
 	v.Curl = v.Request.Curl()
 	if len(v.Problems) == 0 || outcome.Route != candidate.Route || !c.contains(a, r) {
-		c.undecided(at, class,
+		c.addUndecided(at, class,
 			"a defect of Fairlead: the specification confirms no violation by "+v.Curl)
 		return
 	}
@@ -231,5 +231,5 @@ func (c *checker) contains(a answer, r routing.Request) bool {
 		return p.at(a.place) && slices.ContainsFunc(p.paths, matches) && p.when.Hold(r)
 	}
 	return c.concerns(a) && slices.ContainsFunc(c.parts, has) && !slices.ContainsFunc(except, has) &&
-		connecting(a.listener).Hold(r)
+		clientsCondition(a.listener).Hold(r)
 }

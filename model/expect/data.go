@@ -11,7 +11,7 @@ import (
 
 // This file reads the expectations of a ConfigMap.
 
-// ReadData reads the expectations of the data of a ConfigMap. Each value is a text with some.
+// ReadData reads the expectations of the data of a ConfigMap. Each value is a text of expectations.
 func ReadData(data map[string]string) ([]Expectation, error) {
 	if len(data) == 0 {
 		return nil, errors.New("its data has no key")

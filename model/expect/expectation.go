@@ -2,19 +2,19 @@ package expect
 
 import "fairlead.dev/fairlead/model/routing"
 
-// This file has expectations, as they are read from YAML.
+// This file has the types of expectations.
 
-// An Expectation says what must be true of each request of a set.
+// An Expectation has a set of requests, and the conditions for their answers.
 type Expectation struct {
 	Name        string
 	Description string
-	Line        int // in the text that it was read from
+	Line        int // in its text
 	Requests    Requests
-	Except      []Requests // are not in the set
+	Except      []Requests // not in the set
 	Must        Must
 }
 
-// Requests is a set of requests: those that each field which is set has a value for.
+// Requests is a set of requests: those that match a value of each field that is set.
 type Requests struct {
 	URLs          []URL
 	Schemes       []string // http, https
@@ -29,7 +29,7 @@ type Requests struct {
 	AnsweredBy    Answerers
 }
 
-// A URL is what stands in a request for it.
+// A URL has the parts of a URL that appear in a request.
 type URL struct {
 	Text   string
 	Scheme string
@@ -39,8 +39,7 @@ type URL struct {
 	Query  routing.Conditions
 }
 
-// A Path is a set of paths. Decoded stands for all spellings that a Service may take for one of
-// them.
+// A Path is a set of paths. Decoded adds all spellings that a Service may read as one of them.
 type Path struct {
 	routing.Path
 	Decoded bool
@@ -51,11 +50,12 @@ type LoadBalancers struct {
 	Classes []string
 	Schemes []string // internal, internet-facing
 	Keys    []string
-	// OfHost leaves those on which an Ingress names the host of the request, or a wildcard for it.
+	// OfHost limits the set to those on which an Ingress names the host of the request, or a wildcard
+	// for it.
 	OfHost bool
 }
 
-// Answerers is a set of what can answer: Ingresses and Services. Names are globs.
+// Answerers is a set of answering Ingresses and Services. Names are globs.
 type Answerers struct {
 	Namespaces []string // of the Ingress
 	Ingresses  []string // namespace/name
@@ -66,7 +66,7 @@ func (a Answerers) empty() bool {
 	return len(a.Namespaces)+len(a.Ingresses)+len(a.Services) == 0
 }
 
-// Must has the conditions that each request has to fulfil. A field that is not set has none.
+// A Must has the conditions for answers. A field that is not set has none.
 type Must struct {
 	Answered  *bool // by an Ingress
 	Forwarded *bool // to a Service
@@ -78,13 +78,13 @@ type Must struct {
 	Statuses   []int32
 
 	LoadBalancerSchemes []string // internal, internet-facing
-	InboundWithin       []string // ranges of addresses, and names of lists of them
+	InboundWithin       []string // address ranges and prefix lists
 	WebACL              *bool
 	Certificate         *bool    // is for the host
 	TLSPolicies         []string // globs
 }
 
-// A Redirect is what a redirect must be.
+// A Redirect has the required parts of a redirect.
 type Redirect struct {
 	Schemes  []string
 	Statuses []int32

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file divides host names into classes that neither a table nor an expectation tells apart.
+// This file divides host names into classes that neither a table nor an expectation distinguishes.
 
 // A Host is a set of host names: a name, "*.example.com" for one label in place of the star, as in
 // an Ingress, "**.example.com" for one or more, and "*" for all.
@@ -29,17 +29,17 @@ func (h Host) has(name string) bool {
 	return h == anyHost || routing.Host(h).Covers(routing.Host(name))
 }
 
-// A hostClass is host names, and one of them.
+// A hostClass is a set of host names, and one of them.
 type hostClass struct {
-	host Host // "" for those that nothing names
+	host Host // "" for names that no table or expectation has
 	name string
 }
 
-// hostNames are the hosts that tables and expectations name.
+// hostNames has the hosts that tables and expectations name.
 type hostNames struct {
 	exact map[string]bool
-	below map[string]bool // domains: names with one label more
-	under map[string]bool // domains: names with more labels than one more
+	below map[string]bool // domains: names with one more label
+	under map[string]bool // domains: names with several more labels
 }
 
 func newHostNames() *hostNames {
@@ -85,28 +85,28 @@ func (n *hostNames) addHost(h routing.Host) {
 	}
 }
 
-// classes are all host names, as classes of which each has a name.
+// classes divides all host names into classes with at least one name.
 func (n *hostNames) classes() []hostClass {
 	var out []hostClass
 	for _, name := range slices.Sorted(maps.Keys(n.exact)) {
 		out = append(out, hostClass{Host(name), name})
 	}
 	for _, domain := range slices.Sorted(maps.Keys(n.below)) {
-		out = append(out, hostClass{Host("*." + domain), n.free("", "."+domain)})
+		out = append(out, hostClass{Host("*." + domain), n.unusedName("", "."+domain)})
 	}
 	for _, domain := range slices.Sorted(maps.Keys(n.under)) {
-		out = append(out, hostClass{Host(oneMore + domain), n.free("any.", "."+domain)})
+		out = append(out, hostClass{Host(oneMore + domain), n.unusedName("any.", "."+domain)})
 	}
 	domain := "example"
 	for n.below[domain] {
 		domain += "s"
 	}
-	return append(out, hostClass{"", n.free("", "."+domain)})
+	return append(out, hostClass{"", n.unusedName("", "."+domain)})
 }
 
-// free is a name of a class: front, one label and domain. No host is the name. Where front is a
-// label, no wildcard stands for the name either.
-func (n *hostNames) free(front, domain string) string {
+// unusedName returns a name of a class: front, one label and domain. It is not a host of the
+// tables. If front is a label, no wildcard covers it either.
+func (n *hostNames) unusedName(front, domain string) string {
 	for label := "any"; ; label += "y" {
 		name := front + label + domain
 		if !n.exact[name] && (front == "" || !n.below[label+domain]) {

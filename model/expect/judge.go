@@ -9,24 +9,25 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file judges what can answer requests at a place, and searches those that it answers as they
-// must not be.
+// This file finds the candidates for answers at a place that violate the expectation, and their
+// requests.
 
-// The answers of the list of what can answer.
+// The answers of the list of candidates.
 const (
 	right = "as it must be"
 	wrong = "not as it must be"
 )
 
-func wrongInSet(answer, set string) bool { return answer == wrong && set == inSet }
+func isWrongInSet(answer, set string) bool { return answer == wrong && set == inSet }
 
-// A judgement is what can answer requests at a place, in order, and which of it is wrong.
+// A judgement has the candidates for answers at a place, in order, and which violate the
+// expectation.
 type judgement struct {
 	at         place
 	candidates []compare.Candidate
 	list       []requests.Entry
-	keys       []string          // of each candidate that is wrong, its group; "" for others
-	groups     map[string][]part // the exceptions for requests that candidates of a group answer
+	keys       []string          // the group of each wrong candidate; "" for others
+	groups     map[string][]part // the exceptions for requests to candidates of a group
 }
 
 func (c *checker) judge(at place) judgement {
@@ -44,8 +45,8 @@ func (c *checker) judge(at place) judgement {
 	return out
 }
 
-// formerly judges what answers the same requests now; nil where nothing does.
-func (c *checker) formerly(at place) *judgement {
+// judgeFormer returns the judgement of the present answers at the place; nil without any.
+func (c *checker) judgeFormer(at place) *judgement {
 	if c.former == nil {
 		return nil
 	}
@@ -60,7 +61,7 @@ func (c *checker) formerly(at place) *judgement {
 	return &out
 }
 
-// equal reports whether two places have the same judgement, of the same clients.
+// equal reports whether two places have the same judgement and the same clients.
 func (j judgement) equal(o judgement) bool {
 	if !slices.Equal(j.keys, o.keys) || !slices.Equal(j.at.listener.Inbound, o.at.listener.Inbound) ||
 		schemeOf(j.at.table) != schemeOf(o.at.table) || names(j.at.table, j.at.host) != names(
@@ -72,7 +73,7 @@ func (j judgement) equal(o judgement) bool {
 	})
 }
 
-// answers is the list, with a group as what is wrong.
+// answers returns the list of candidates, with those of a group as wrong.
 func (j judgement) answers(key string) []requests.Entry {
 	out := slices.Clone(j.list)
 	for i := range out {
@@ -83,12 +84,12 @@ func (j judgement) answers(key string) []requests.Entry {
 	return out
 }
 
-// search finds requests of the set that candidates of a group answer, and that are not answered as
-// they must not be already.
+// search finds requests of the set that candidates of a group answer, and whose present answers do
+// not violate the expectation.
 func (c *checker) search(next judgement, former *judgement, key string) ([]requests.Among, string) {
 	answers, set := next.answers(key), entries(c.parts, next.groups[key], next.at)
 	if former == nil || len(former.groups) == 0 {
-		pairs, undecided := c.finder.Find(answers, set, wrongInSet)
+		pairs, undecided := c.finder.Find(answers, set, isWrongInSet)
 		var out []requests.Among
 		for _, p := range pairs {
 			out = append(out, requests.Among{First: p.First, Request: p.Request})
@@ -101,7 +102,7 @@ func (c *checker) search(next judgement, former *judgement, key string) ([]reque
 	}
 	return c.finder.FindAmong(lists, func(answers []string) bool {
 		for i := 0; i < len(answers); i += 2 {
-			if wrongInSet(answers[i], answers[i+1]) != (i == 0) {
+			if isWrongInSet(answers[i], answers[i+1]) != (i == 0) {
 				return false
 			}
 		}

@@ -10,14 +10,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says which answers are as they must be.
+// This file checks answers.
 
-// An answer is what is done with requests that arrive at a place.
+// An answer is the answer to requests at a place.
 type answer struct {
 	place
 	action routing.Action // on the listener
-	asked  routing.Action // as the Ingress asks for it, on any listener
-	owner  routing.Owner  // zero where no Ingress answers
+	asked  routing.Action // of the Ingress, for any listener
+	owner  routing.Owner  // zero if no Ingress answers
 }
 
 func answerOf(at place, c compare.Candidate) answer {
@@ -28,7 +28,8 @@ func (a answer) answered() bool { return a.owner.Name != "" }
 
 func (a answer) forwarded() bool { return len(a.action.Forward) > 0 }
 
-// has reports whether an answer is by one of some answerers, or forwards some requests to one.
+// has reports whether an answer is by one of the Ingresses, or forwards requests to one of the
+// Services.
 func (a Answerers) has(given answer) bool {
 	named := func(b service) bool { return b.matchesOne(a.Services) }
 	return matchesOne(a.Namespaces, given.owner.Namespace) &&
@@ -36,7 +37,7 @@ func (a Answerers) has(given answer) bool {
 		(len(a.Services) == 0 || slices.ContainsFunc(given.services(), named))
 }
 
-// onlyTo reports whether an answer forwards all requests to Services with some names.
+// onlyTo reports whether an answer forwards all requests to Services whose names match.
 func (a answer) onlyTo(globs []string) bool {
 	other := func(b service) bool { return !b.matchesOne(globs) }
 	return a.forwarded() && !slices.ContainsFunc(a.services(), other)
@@ -52,8 +53,8 @@ func (s service) matchesOne(globs []string) bool {
 	})
 }
 
-// services are those that an action forwards requests to, those with weight 0 too: sticky clients
-// may still be with them.
+// services returns the Services of an answer, also those with weight 0: sticky clients may still
+// use them.
 func (a answer) services() []service {
 	var out []service
 	for _, w := range a.action.Forward {
@@ -67,7 +68,7 @@ func (a answer) services() []service {
 	return out
 }
 
-// problems lists how an answer violates the expectation, in words.
+// problems describes how an answer violates the expectation.
 func (m Must) problems(a answer) []string {
 	var out []string
 	add := func(wrong bool, format string, args ...any) {
@@ -76,7 +77,7 @@ func (m Must) problems(a answer) []string {
 		}
 	}
 	if m.Answered != nil {
-		add(*m.Answered != a.answered(), "must %sbe answered by an Ingress", unless(*m.Answered))
+		add(*m.Answered != a.answered(), "must %sbe answered by an Ingress", notIf(*m.Answered))
 	}
 	add(len(m.Statuses) > 0 && !slices.Contains(m.Statuses, a.status()),
 		"must get one of the statuses %v from the load balancer", m.Statuses)
@@ -84,7 +85,7 @@ func (m Must) problems(a answer) []string {
 		return out
 	}
 	if m.Forwarded != nil {
-		add(*m.Forwarded != a.forwarded(), "must %sbe forwarded to a Service", unless(*m.Forwarded))
+		add(*m.Forwarded != a.forwarded(), "must %sbe forwarded to a Service", notIf(*m.Forwarded))
 	}
 	by := func(what string, globs []string, holds bool) {
 		add(len(globs) > 0 && !holds, "must be answered by %s %s only", what, list(globs))
@@ -106,14 +107,14 @@ func (m Must) unprotected(a answer) []string {
 	var out []string
 	signsIn := compare.SignsIn(a.asked)
 	if m.SignIn != nil && *m.SignIn != signsIn {
-		out = append(out, fmt.Sprintf("must %sbe signed in", unless(*m.SignIn)))
+		out = append(out, fmt.Sprintf("must %sbe signed in", notIf(*m.SignIn)))
 	}
 	if len(m.SignInWith) > 0 && (!signsIn || !slices.Contains(m.SignInWith, a.asked.Auth.Kind)) {
 		out = append(out, "must be signed in with "+list(m.SignInWith))
 	}
 	if verified := a.scheme() == "https" && a.listener.Mutual.Verifies(); m.MutualTLS != nil &&
 		*m.MutualTLS != verified {
-		out = append(out, fmt.Sprintf("must %scome over mutual TLS", unless(*m.MutualTLS)))
+		out = append(out, fmt.Sprintf("must %scome over mutual TLS", notIf(*m.MutualTLS)))
 	}
 	return out
 }
@@ -121,21 +122,21 @@ func (m Must) unprotected(a answer) []string {
 // exposed lists the settings of the load balancer and its listener that violate the expectation.
 func (m Must) exposed(a answer) []string {
 	var out []string
-	if !contains(m.LoadBalancerSchemes, schemeOf(a.table)) {
+	if !isAnyOf(m.LoadBalancerSchemes, schemeOf(a.table)) {
 		out = append(out, "must be answered by a load balancer that is "+list(m.LoadBalancerSchemes))
 	}
 	if len(m.InboundWithin) > 0 && !compare.Within(a.listener.Inbound, m.InboundWithin) {
 		out = append(out, "must come from "+list(m.InboundWithin))
 	}
 	if m.WebACL != nil && *m.WebACL != a.table.Protection.Guarded() {
-		out = append(out, fmt.Sprintf("must %spass a web ACL", unless(*m.WebACL)))
+		out = append(out, fmt.Sprintf("must %spass a web ACL", notIf(*m.WebACL)))
 	}
 	if a.scheme() != "https" {
 		return out
 	}
 	if m.Certificate != nil && *m.Certificate != compare.Certified(a.table, a.listener, a.host) {
 		const what = "must %sbe shown a certificate for the host"
-		out = append(out, fmt.Sprintf(what, unless(*m.Certificate)))
+		out = append(out, fmt.Sprintf(what, notIf(*m.Certificate)))
 	}
 	if !matchesOne(m.TLSPolicies, a.listener.TLSPolicy) {
 		out = append(out, "must be answered under the TLS policy "+list(m.TLSPolicies))
@@ -143,7 +144,7 @@ func (m Must) exposed(a answer) []string {
 	return out
 }
 
-// status returns the status that the load balancer answers itself; 0 where a Service answers.
+// status returns the status of an answer of the load balancer itself; 0 if a Service answers.
 func (a answer) status() int32 {
 	switch {
 	case a.action.Fixed != nil:
@@ -154,7 +155,7 @@ func (a answer) status() int32 {
 	return 0
 }
 
-// has reports whether an answer is such a redirect.
+// has reports whether an answer is a matching redirect.
 func (r Redirect) has(a answer) bool {
 	to := a.action.Redirect
 	if to == nil {
@@ -164,10 +165,10 @@ func (r Redirect) has(a answer) bool {
 	if scheme == "" || scheme == "#{protocol}" {
 		scheme = a.scheme()
 	}
-	return contains(r.Schemes, scheme) && contains(r.Statuses, int32(to.Status))
+	return isAnyOf(r.Schemes, scheme) && isAnyOf(r.Statuses, int32(to.Status))
 }
 
-// String is the redirect in words that follow "redirected".
+// String describes the redirect, to follow "redirected".
 func (r Redirect) String() string {
 	out := ""
 	if len(r.Schemes) > 0 {
@@ -179,7 +180,7 @@ func (r Redirect) String() string {
 	return out
 }
 
-func unless(must bool) string {
+func notIf(must bool) string {
 	if must {
 		return ""
 	}

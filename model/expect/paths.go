@@ -10,13 +10,13 @@ import (
 
 // This file has the spellings of a path.
 //
-// Load balancers compare paths byte by byte: "The comparison is case sensitive", and nothing is
-// said to be decoded or resolved
+// Load balancers compare paths byte by byte: "The comparison is case sensitive", and no decoding is
+// documented
 // (docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html).
-// Many Services decode percent-encoding, join slashes, ignore case and resolve dot
-// segments (RFC 3986, sections 2.1, 5.2.4 and 6.2.2) before they look at a path.
+// Many Services decode percent-encoding, join slashes, ignore case and resolve dot segments (RFC
+// 3986, sections 2.1, 5.2.4 and 6.2.2) before they look at a path.
 
-// pattern is the set of paths as routing has it.
+// pattern returns the set of paths as a routing.Path.
 func (p Path) pattern() routing.Path {
 	if !p.Decoded {
 		return p.Path
@@ -29,7 +29,7 @@ func (p Path) pattern() routing.Path {
 			b.WriteString(slash + between)
 		}
 		for _, c := range []byte(segment) {
-			b.WriteString(spelt(c))
+			b.WriteString(spellings(c))
 		}
 	}
 	switch {
@@ -46,13 +46,13 @@ func (p Path) pattern() routing.Path {
 const (
 	slash = `(/|%2[fF])`
 	dot   = `(\.|%2[eE])`
-	// between is what may stand behind a slash without leading elsewhere. Segments that ".." takes
-	// back are left out: with them every path below a prefix would be a spelling of every path.
+	// between matches text after a slash that does not change the path. Segments that ".." removes are
+	// left out: with them every path below a prefix would be a spelling of every path.
 	between = "(" + slash + "|" + dot + slash + ")*"
 )
 
-// spelt is a character of a path in either case, and encoded.
-func spelt(c byte) string {
+// spellings returns an expression for a character in either case, and encoded.
+func spellings(c byte) string {
 	lower, upper := strings.ToLower(string(rune(c))), strings.ToUpper(string(rune(c)))
 	out := []string{regexp.QuoteMeta(lower), encoded(lower[0])}
 	if lower != upper {
@@ -61,7 +61,7 @@ func spelt(c byte) string {
 	return "(" + strings.Join(out, "|") + ")"
 }
 
-// encoded is a character in percent-encoding, whose digits have either case.
+// encoded returns an expression for a percent-encoded character, with digits in either case.
 func encoded(c byte) string {
 	hex := fmt.Sprintf("%02x", c)
 	return "%" + hex[:1] + "[" + hex[1:] + strings.ToUpper(hex[1:]) + "]"

@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file finds requests that no load balancer gets, and sets without requests.
+// This file finds requests without a load balancer, and sets without requests.
 
-// checkReached finds the requests of a set that must be answered, and that no load balancer gets.
+// checkReached finds requests that must be answered and that no load balancer gets.
 func (c *checker) checkReached(tables []*precedence.Table) {
 	hosts := c.hosts()
 	for _, t := range tables {
@@ -26,15 +26,15 @@ func (c *checker) checkReached(tables []*precedence.Table) {
 	}
 	for _, class := range hosts.classes() {
 		for _, p := range c.parts {
-			if p.hasHost(class.name) && p.answeredBy.empty() && !p.arrives(tables, class.name) {
-				c.unreached(p, class)
+			if p.hasHost(class.name) && p.answeredBy.empty() && !p.reachesAny(tables, class.name) {
+				c.addUnreached(p, class)
 			}
 		}
 	}
 }
 
-// arrives reports whether some load balancer gets requests of a part for a host.
-func (p part) arrives(tables []*precedence.Table, host string) bool {
+// reachesAny reports whether any load balancer gets requests of a part for a host.
+func (p part) reachesAny(tables []*precedence.Table, host string) bool {
 	return slices.ContainsFunc(tables, func(t *precedence.Table) bool {
 		return t != nil && slices.ContainsFunc(t.Listeners, func(l routing.Listener) bool {
 			return p.at(place{t, &l, host})
@@ -42,12 +42,12 @@ func (p part) arrives(tables []*precedence.Table, host string) bool {
 	})
 }
 
-// unreached adds a violation by requests of a part that no load balancer gets.
-func (c *checker) unreached(p part, class hostClass) {
-	at := p.anywhere(class.name)
+// addUnreached adds a violation by requests of a part that no load balancer gets.
+func (c *checker) addUnreached(p part, class hostClass) {
+	at := p.placeFor(class.name)
 	found, why := find(c.finder, []part{p}, c.except, at)
 	if why != "" {
-		c.undecided(at, class, why)
+		c.addUndecided(at, class, why)
 	}
 	if found == nil {
 		return
@@ -62,8 +62,8 @@ func (c *checker) unreached(p part, class hostClass) {
 	c.Violations = append(c.Violations, v)
 }
 
-// anywhere is a place for requests of a part, on a load balancer that does not exist.
-func (p part) anywhere(host string) place {
+// placeFor returns a place for requests of a part, on a load balancer that does not exist.
+func (p part) placeFor(host string) place {
 	l := routing.Listener{Protocol: routing.HTTPS, Port: 443}
 	if len(p.schemes) > 0 {
 		l.Protocol = routing.Protocol(strings.ToUpper(p.schemes[0]))
@@ -77,7 +77,7 @@ func (p part) anywhere(host string) place {
 	return place{precedence.New(routing.Config{Listeners: []routing.Listener{l}}), &l, host}
 }
 
-// find returns a request that arrives at a place, of some parts and of none of others.
+// find returns a request at a place that is in parts, and in none of the others.
 func find(
 	finder *requests.Finder, parts, except []part, at place,
 ) (found *routing.Request, undecided string) {
@@ -89,7 +89,7 @@ func find(
 	}
 	without := slices.DeleteFunc(slices.Clone(except), some)
 	pairs, undecided := finder.Find([]requests.Entry{{Paths: requests.Anything, Answer: wrong}},
-		entries(set, without, at), wrongInSet)
+		entries(set, without, at), isWrongInSet)
 	if len(pairs) == 0 {
 		return nil, undecided
 	}
@@ -98,16 +98,15 @@ func find(
 	return &r, undecided
 }
 
-// Empty reports whether no request is in the set of an expectation, whatever load balancers there
-// are.
+// Empty reports whether the set of an expectation has no request, for any load balancers.
 func Empty(e Expectation, steps int) bool {
 	c := newChecker(e, steps)
 	hosts := c.hosts()
 	for _, class := range hosts.classes() {
 		for _, at := range c.places(class.name) {
 			parts := slices.DeleteFunc(slices.Clone(c.parts), func(p part) bool {
-				return !p.hasHost(class.name) || !contains(p.schemes, at.scheme()) ||
-					!contains(p.ports, at.listener.Port)
+				return !p.hasHost(class.name) || !isAnyOf(p.schemes, at.scheme()) ||
+					!isAnyOf(p.ports, at.listener.Port)
 			})
 			if len(parts) == 0 {
 				continue
@@ -120,7 +119,7 @@ func Empty(e Expectation, steps int) bool {
 	return true
 }
 
-// places are one for each scheme and port that the expectation tells apart.
+// places returns a place for each scheme and port that the expectation distinguishes.
 func (c *checker) places(host string) []place {
 	const other = 65535
 	ports := []int32{80, 443, other}

@@ -17,7 +17,7 @@ import (
 
 // This file reads expectations from YAML.
 
-// An Error says what of a text is not an expectation, and where.
+// An Error is an error in a text of expectations.
 type Error struct {
 	Line  int
 	Text  string
@@ -26,7 +26,7 @@ type Error struct {
 
 func (e Error) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Message()) }
 
-// Message is the error without its line.
+// Message returns the error without its line.
 func (e Error) Message() string {
 	if e.Field == "" {
 		return e.Text
@@ -34,16 +34,16 @@ func (e Error) Message() string {
 	return e.Field + ": " + e.Text
 }
 
-// fail is an error in a line.
-func fail(line int, format string, args ...any) error {
+// errorAt returns an error in a line.
+func errorAt(line int, format string, args ...any) error {
 	return Error{Line: line, Text: fmt.Sprintf(format, args...)}
 }
 
-// lineIn is how errors of plainyaml name a line.
+// lineIn matches the line in errors of plainyaml.
 var lineIn = regexp.MustCompile(`\bline (\d+): `)
 
-// located is an error of plainyaml with its line.
-func located(err error) error {
+// withLine returns an error of plainyaml as an Error with its line.
+func withLine(err error) error {
 	text, line := err.Error(), 1
 	if found := lineIn.FindStringSubmatchIndex(text); found != nil {
 		if n, err := strconv.Atoi(text[found[2]:found[3]]); err == nil {
@@ -53,27 +53,26 @@ func located(err error) error {
 	return Error{Line: line, Text: text}
 }
 
-// mostExpectations is how many a text may have.
+// mostExpectations is the most expectations of a text.
 const mostExpectations = 1000
 
-// StepsToRead is the budget for finding out whether the set of an expectation has a request.
+// StepsToRead is the budget for deciding whether the set of an expectation has a request.
 const StepsToRead = 1_000_000
 
-// Read reads expectations. One about a set that has no request is an error. All errors are of type
-// Error.
+// Read reads expectations. One about an empty set is an error. All errors are of type Error.
 func Read(text string) ([]Expectation, error) {
 	root, err := plainyaml.Read(text)
 	if err != nil {
-		return nil, located(err)
+		return nil, withLine(err)
 	}
 	var out []Expectation
 	err = fields(root, reader{
-		"expectations": each(func(n *yaml.Node) error {
+		"expectations": readList(func(n *yaml.Node) error {
 			e, err := readExpectation(n)
 			out = append(out, e)
 			return err
 		}),
-		"urls": each(func(n *yaml.Node) error {
+		"urls": readList(func(n *yaml.Node) error {
 			e, err := readURL(n)
 			out = append(out, e)
 			return err
@@ -83,24 +82,24 @@ func Read(text string) ([]Expectation, error) {
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, fail(root.Line, "there is no expectation")
+		return nil, errorAt(root.Line, "there is no expectation")
 	}
 	if len(out) > mostExpectations {
-		return nil, fail(root.Line, "there are more than %d expectations", mostExpectations)
+		return nil, errorAt(root.Line, "there are more than %d expectations", mostExpectations)
 	}
 	return out, checkAll(out)
 }
 
-// checkAll refuses names that are used twice, and sets without requests.
+// checkAll refuses duplicate names, and sets without requests.
 func checkAll(all []Expectation) error {
 	lines := map[string]int{}
 	for _, e := range all {
 		if before, used := lines[e.Name]; used {
-			return fail(e.Line, "name %s is used in line %d", diag.Quote(e.Name), before)
+			return errorAt(e.Line, "name %s is used in line %d", diag.Quote(e.Name), before)
 		}
 		lines[e.Name] = e.Line
 		if Empty(e, StepsToRead) {
-			return fail(e.Line, "expectation %s is about nothing: no request is in its set",
+			return errorAt(e.Line, "expectation %s is about nothing: no request is in its set",
 				diag.Quote(e.Name))
 		}
 	}
@@ -114,7 +113,7 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 		"name":        text(&e.Name),
 		"description": text(&e.Description),
 		"requests":    func(n *yaml.Node) error { return readRequests(n, &e.Requests) },
-		"except": each(func(n *yaml.Node) error {
+		"except": readList(func(n *yaml.Node) error {
 			e.Except = append(e.Except, Requests{})
 			return readRequests(n, &e.Except[len(e.Except)-1])
 		}),
@@ -124,14 +123,14 @@ func readExpectation(n *yaml.Node) (Expectation, error) {
 	case err != nil:
 		return e, err
 	case e.Name == "":
-		return e, fail(n.Line, "an expectation needs a name")
+		return e, errorAt(n.Line, "an expectation needs a name")
 	case !must:
-		return e, fail(n.Line, "expectation %s says nothing: it has no field must", diag.Quote(e.Name))
+		return e, errorAt(n.Line, "expectation %s says nothing: it has no field must", diag.Quote(e.Name))
 	}
 	return e, nil
 }
 
-// readURL reads the expectation that a URL is answered by Services.
+// readURL reads the expectation that Services answer a URL.
 func readURL(n *yaml.Node) (Expectation, error) {
 	yes := true
 	e := Expectation{Line: n.Line, Must: Must{Answered: &yes}}
@@ -139,16 +138,16 @@ func readURL(n *yaml.Node) (Expectation, error) {
 		"url": func(n *yaml.Node) error {
 			u, err := urlOf(n.Value)
 			e.Name, e.Requests.URLs = n.Value, []URL{u}
-			return at(n, err)
+			return errorIn(n, err)
 		},
 		"services": texts(&e.Must.Services, serviceName),
 		"service": func(n *yaml.Node) error {
 			e.Must.Services = append(e.Must.Services, n.Value)
-			return at(n, serviceName(n.Value))
+			return errorIn(n, serviceName(n.Value))
 		},
 	})
 	if err == nil && (e.Name == "" || len(e.Must.Services) == 0) {
-		err = fail(n.Line, "a URL needs the fields url and service")
+		err = errorAt(n.Line, "a URL needs the fields url and service")
 	}
 	return e, err
 }
@@ -156,19 +155,19 @@ func readURL(n *yaml.Node) (Expectation, error) {
 // readRequests reads a set of requests.
 func readRequests(n *yaml.Node, r *Requests) error {
 	err := fields(n, reader{
-		"urls": each(func(n *yaml.Node) error {
+		"urls": readList(func(n *yaml.Node) error {
 			u, err := urlOf(n.Value)
 			r.URLs = append(r.URLs, u)
-			return at(n, err)
+			return errorIn(n, err)
 		}),
 		"schemes": texts(&r.Schemes, oneOf("http", "https")),
 		"ports":   numbers(&r.Ports, 1, 65535),
-		"hosts": each(func(n *yaml.Node) error {
+		"hosts": readList(func(n *yaml.Node) error {
 			h := Host(strings.ToLower(n.Value))
 			r.Hosts = append(r.Hosts, h)
-			return at(n, h.check())
+			return errorIn(n, h.check())
 		}),
-		"paths": each(func(n *yaml.Node) error {
+		"paths": readList(func(n *yaml.Node) error {
 			p, err := readPath(n)
 			r.Paths = append(r.Paths, p)
 			return err
@@ -179,9 +178,9 @@ func readRequests(n *yaml.Node, r *Requests) error {
 		"sources": texts(&r.Sources, addressRange),
 		"loadBalancers": func(n *yaml.Node) error {
 			return fields(n, reader{
-				"classes": texts(&r.LoadBalancers.Classes, filled),
+				"classes": texts(&r.LoadBalancers.Classes, checkNotEmpty),
 				"schemes": texts(&r.LoadBalancers.Schemes, oneOf("internal", "internet-facing")),
-				"keys":    texts(&r.LoadBalancers.Keys, filled),
+				"keys":    texts(&r.LoadBalancers.Keys, checkNotEmpty),
 				"ofHost":  boolean(&r.LoadBalancers.OfHost),
 			})
 		},
@@ -189,7 +188,7 @@ func readRequests(n *yaml.Node, r *Requests) error {
 	})
 	if err == nil && len(r.URLs) > 0 &&
 		len(r.Schemes)+len(r.Ports)+len(r.Hosts)+len(r.Paths)+len(r.Query) > 0 {
-		err = fail(n.Line,
+		err = errorAt(n.Line,
 			"urls stand for schemes, ports, hosts, paths and query, which must not be set too")
 	}
 	return err
@@ -197,7 +196,7 @@ func readRequests(n *yaml.Node, r *Requests) error {
 
 func (a *Answerers) reader() reader {
 	return reader{
-		"namespaces": texts(&a.Namespaces, filled),
+		"namespaces": texts(&a.Namespaces, checkNotEmpty),
 		"ingresses":  texts(&a.Ingresses, namespacedName),
 		"services":   texts(&a.Services, serviceName),
 	}
@@ -210,7 +209,7 @@ func readPath(n *yaml.Node) (p Path, err error) {
 		return func(n *yaml.Node) error {
 			kinds++
 			p.Path = routing.NewPath(kind, n.Value)
-			return at(n, checkPath(p.Path))
+			return errorIn(n, checkPath(p.Path))
 		}
 	}
 	err = fields(n, reader{
@@ -220,14 +219,14 @@ func readPath(n *yaml.Node) (p Path, err error) {
 	switch {
 	case err != nil:
 	case kinds != 1:
-		err = fail(n.Line, "a path needs one of the fields exact, prefix, glob and regex")
+		err = errorAt(n.Line, "a path needs one of the fields exact, prefix, glob and regex")
 	case p.Decoded && p.Type != routing.Exact && p.Type != routing.Prefix:
-		err = fail(n.Line, "decoded is for the fields exact and prefix")
+		err = errorAt(n.Line, "decoded is for the fields exact and prefix")
 	}
 	return p, err
 }
 
-// readMust reads what must be true.
+// readMust reads the conditions for answers.
 func readMust(n *yaml.Node, m *Must) error {
 	fieldsOf := m.Answerers.reader()
 	for name, read := range (reader{
@@ -248,7 +247,7 @@ func readMust(n *yaml.Node, m *Must) error {
 		"inboundWithin":       texts(&m.InboundWithin, rangeOrList),
 		"webACL":              optional(&m.WebACL),
 		"certificate":         optional(&m.Certificate),
-		"tlsPolicies":         texts(&m.TLSPolicies, filled),
+		"tlsPolicies":         texts(&m.TLSPolicies, checkNotEmpty),
 	}) {
 		fieldsOf[name] = read
 	}
@@ -256,7 +255,7 @@ func readMust(n *yaml.Node, m *Must) error {
 		return err
 	}
 	if len(n.Content) == 0 {
-		return fail(n.Line, "it says nothing")
+		return errorAt(n.Line, "it says nothing")
 	}
 	return nil
 }
@@ -267,22 +266,22 @@ type reader map[string]func(*yaml.Node) error
 // fields reads the fields of a mapping.
 func fields(n *yaml.Node, r reader) error {
 	if n.Kind != yaml.MappingNode {
-		return fail(n.Line, "it is not a mapping")
+		return errorAt(n.Line, "it is not a mapping")
 	}
 	for pair := range slices.Chunk(n.Content, 2) {
 		read, known := r[pair[0].Value]
 		if !known {
-			return fail(pair[0].Line, "there is no field %s", diag.Quote(pair[0].Value))
+			return errorAt(pair[0].Line, "there is no field %s", diag.Quote(pair[0].Value))
 		}
 		if err := read(pair[1]); err != nil {
-			return at(pair[0], err, pair[0].Value)
+			return errorIn(pair[0], err, pair[0].Value)
 		}
 	}
 	return nil
 }
 
-// at is an error with the line of a node, unless it has one, in the field of a name.
-func at(n *yaml.Node, err error, name ...string) error {
+// errorIn returns an error with the line of a node, unless it has one, in the field of a name.
+func errorIn(n *yaml.Node, err error, name ...string) error {
 	if err == nil {
 		return nil
 	}
@@ -297,14 +296,14 @@ func at(n *yaml.Node, err error, name ...string) error {
 	return out
 }
 
-// each reads the items of a list, of which there has to be one.
-func each(read func(*yaml.Node) error) func(*yaml.Node) error {
+// readList reads the items of a list that is not empty.
+func readList(read func(*yaml.Node) error) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		switch {
 		case n.Kind != yaml.SequenceNode:
-			return fail(n.Line, "it is not a list")
+			return errorAt(n.Line, "it is not a list")
 		case len(n.Content) == 0:
-			return fail(n.Line, "it is an empty list")
+			return errorAt(n.Line, "it is an empty list")
 		}
 		for _, item := range n.Content {
 			if err := read(item); err != nil {
@@ -318,24 +317,24 @@ func each(read func(*yaml.Node) error) func(*yaml.Node) error {
 func text(to *string) func(*yaml.Node) error {
 	return func(n *yaml.Node) (err error) {
 		*to, err = plainyaml.Text(n)
-		return at(n, err)
+		return errorIn(n, err)
 	}
 }
 
 // texts reads a list of texts that pass a check.
 func texts(to *[]string, check func(string) error) func(*yaml.Node) error {
-	return each(func(n *yaml.Node) error {
+	return readList(func(n *yaml.Node) error {
 		value, err := plainyaml.Text(n)
 		*to = append(*to, value)
-		return at(n, errors.Join(err, check(value)))
+		return errorIn(n, errors.Join(err, check(value)))
 	})
 }
 
 func numbers(to *[]int32, least, most int64) func(*yaml.Node) error {
-	return each(func(n *yaml.Node) error {
+	return readList(func(n *yaml.Node) error {
 		value, err := strconv.ParseInt(n.Value, 10, 32)
 		if err != nil || value < least || value > most {
-			return fail(n.Line, "%s is not a number from %d to %d", diag.Quote(n.Value), least, most)
+			return errorAt(n.Line, "%s is not a number from %d to %d", diag.Quote(n.Value), least, most)
 		}
 		*to = append(*to, int32(value))
 		return nil
@@ -345,7 +344,7 @@ func numbers(to *[]int32, least, most int64) func(*yaml.Node) error {
 func boolean(to *bool) func(*yaml.Node) error {
 	return func(n *yaml.Node) error {
 		if n.Value != "true" && n.Value != "false" {
-			return fail(n.Line, "%s is neither true nor false", diag.Quote(n.Value))
+			return errorAt(n.Line, "%s is neither true nor false", diag.Quote(n.Value))
 		}
 		*to = n.Value == "true"
 		return nil
@@ -364,14 +363,14 @@ func entriesOf(to *map[string][]string, check func(string) error) func(*yaml.Nod
 	return func(n *yaml.Node) error {
 		values, err := plainyaml.Entries(n)
 		if err != nil {
-			return at(n, err)
+			return errorIn(n, err)
 		}
 		for name, globs := range values {
 			if err := check(name); err != nil {
-				return at(n, err)
+				return errorIn(n, err)
 			}
 			if len(globs) == 0 {
-				return fail(n.Line, "%s has no value", diag.Quote(name))
+				return errorAt(n.Line, "%s has no value", diag.Quote(name))
 			}
 		}
 		*to = values

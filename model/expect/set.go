@@ -14,7 +14,7 @@ import (
 
 // This file turns a set of requests into entries of a list.
 
-// A part is a part of a set of requests: what one URL stands for, or all.
+// A part is a part of a set of requests: the requests for one URL, or all.
 type part struct {
 	schemes    []string
 	ports      []int32
@@ -25,7 +25,7 @@ type part struct {
 	answeredBy Answerers
 }
 
-// parts are the parts of a set.
+// parts returns the parts of a set.
 func (r Requests) parts() []part {
 	whole := part{
 		schemes: r.Schemes, ports: r.Ports, hosts: r.Hosts, paths: requests.Anything,
@@ -51,7 +51,7 @@ func (r Requests) parts() []part {
 	return out
 }
 
-// conditions are those of a set besides host and path, in their order.
+// conditions returns the conditions of a set besides host and path, in canonical order.
 func (r Requests) conditions() routing.Conditions {
 	var out routing.Conditions
 	add := func(field, name string, values []string) {
@@ -71,7 +71,7 @@ func (r Requests) conditions() routing.Conditions {
 	return out
 }
 
-// A place is where a request arrives: at a listener of a load balancer, with a host.
+// A place is a listener of a load balancer, with a host of requests.
 type place struct {
 	table    *precedence.Table
 	listener *routing.Listener
@@ -80,9 +80,9 @@ type place struct {
 
 func (p place) scheme() string { return strings.ToLower(string(p.listener.Protocol)) }
 
-// at reports whether some requests of a part arrive at a place.
+// at reports whether requests of a part arrive at a place.
 func (p part) at(where place) bool {
-	return contains(p.schemes, where.scheme()) && contains(p.ports, where.listener.Port) &&
+	return isAnyOf(p.schemes, where.scheme()) && isAnyOf(p.ports, where.listener.Port) &&
 		p.hasHost(where.host) && p.balancers.has(where.table, where.host)
 }
 
@@ -91,14 +91,14 @@ func (p part) hasHost(name string) bool {
 		slices.ContainsFunc(p.hosts, func(h Host) bool { return h.has(name) })
 }
 
-// contains reports whether a value is one of some; none stand for all.
-func contains[T comparable](some []T, value T) bool {
+// isAnyOf reports whether a value is in a list; an empty list has all values.
+func isAnyOf[T comparable](some []T, value T) bool {
 	return len(some) == 0 || slices.Contains(some, value)
 }
 
-// has reports whether a load balancer, which gets a request for a host, is in the set.
+// has reports whether a load balancer is in the set, for requests for a host.
 func (l LoadBalancers) has(t *precedence.Table, host string) bool {
-	return matchesOne(l.Classes, t.Key.Class()) && contains(l.Schemes, schemeOf(t)) &&
+	return matchesOne(l.Classes, t.Key.Class()) && isAnyOf(l.Schemes, schemeOf(t)) &&
 		matchesOne(l.Keys, string(t.Key)) && (!l.OfHost || names(t, host))
 }
 
@@ -106,7 +106,7 @@ func (l LoadBalancers) all() bool {
 	return len(l.Classes)+len(l.Schemes)+len(l.Keys) == 0 && !l.OfHost
 }
 
-// schemeOf is the scheme of a load balancer.
+// schemeOf returns the scheme of a load balancer.
 func schemeOf(t *precedence.Table) string { return cmp.Or(t.Settings.Scheme, t.Key.Scheme()) }
 
 // names reports whether an Ingress on a load balancer names a host, or a wildcard for it.
@@ -118,19 +118,20 @@ func names(t *precedence.Table, host string) bool {
 	})
 }
 
-// matchesOne reports whether a text matches one of some globs; none stand for all.
+// matchesOne reports whether a text matches a glob of a list; an empty list matches all.
 func matchesOne(globs []string, text string) bool {
 	return len(globs) == 0 ||
 		slices.ContainsFunc(globs, func(g string) bool { return routing.GlobMatch(g, text) })
 }
 
-// The answers of the list that is a set of requests.
+// The answers of the list for a set of requests.
 const (
 	inSet  = "in the set"
 	outSet = "not in the set"
 )
 
-// entries are a set of requests at a place: parts of the set, without the requests of other parts.
+// entries returns a list for a set of requests at a place: the requests of parts, without those of
+// other parts.
 func entries(parts, without []part, where place) []requests.Entry {
 	var out []requests.Entry
 	for _, p := range without {
@@ -138,7 +139,7 @@ func entries(parts, without []part, where place) []requests.Entry {
 			out = append(out, requests.Entry{Paths: p.paths, When: p.when, Answer: outSet})
 		}
 	}
-	connect := connecting(where.listener)
+	connect := clientsCondition(where.listener)
 	for _, p := range parts {
 		if p.at(where) {
 			when := slices.Concat(p.when, connect)
@@ -148,9 +149,9 @@ func entries(parts, without []part, where place) []requests.Entry {
 	return append(out, requests.Entry{Paths: requests.Anything, Answer: outSet})
 }
 
-// connecting is the condition of the clients that may connect to a listener. Of a list of
-// addresses that the cloud keeps under a name it is not known which it has: all may be in it.
-func connecting(l *routing.Listener) routing.Conditions {
+// clientsCondition returns the condition on the clients that may connect to a listener. The
+// contents of a prefix list are not known, so it may admit all clients.
+func clientsCondition(l *routing.Listener) routing.Conditions {
 	if len(l.Inbound) == 0 {
 		return nil
 	}

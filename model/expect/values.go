@@ -18,7 +18,7 @@ import (
 
 // This file checks the values of fields.
 
-func filled(value string) error {
+func checkNotEmpty(value string) error {
 	if value == "" {
 		return errors.New("it is empty")
 	}
@@ -34,7 +34,7 @@ func oneOf(values ...string) func(string) error {
 	}
 }
 
-// hostForm is how a host is written: labels, with a wildcard in front or not.
+// hostForm matches hosts: labels, with or without a wildcard in front.
 var hostForm = regexp.MustCompile(`^(\*|(\*\*?\.)?` + label + `(\.` + label + `)*)$`)
 
 const label = `[a-z0-9_]([-a-z0-9_]*[a-z0-9_])?`
@@ -47,7 +47,7 @@ func (h Host) check() error {
 	return nil
 }
 
-// token is how names of headers and methods are written (RFC 9110, section 5.6.2).
+// token matches names of headers and methods (RFC 9110, section 5.6.2).
 var token = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 func method(value string) error {
@@ -67,7 +67,7 @@ func header(name string) error {
 	return nil
 }
 
-func parameter(name string) error { return filled(name) }
+func parameter(name string) error { return checkNotEmpty(name) }
 
 func addressRange(value string) error {
 	p, err := netip.ParsePrefix(value)
@@ -116,7 +116,7 @@ func checkPath(p routing.Path) error {
 	rest := requests.Entry{Paths: requests.Anything, Answer: outSet}
 	found, undecided := requests.NewFinder(StepsToRead).Find(
 		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}},
-		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest}, wrongInSet)
+		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest}, isWrongInSet)
 	if len(found) == 0 && undecided == "" {
 		return fmt.Errorf(
 			"no request has a path like %s: paths begin with \"/\", and end before \"?\" and \"#\"",
@@ -125,7 +125,7 @@ func checkPath(p routing.Path) error {
 	return nil
 }
 
-// urlOf reads a URL. It stands for the requests for it, with any further query parameters.
+// urlOf reads a URL. It matches requests with any further query parameters.
 func urlOf(text string) (URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -164,5 +164,5 @@ func urlOf(text string) (URL, error) {
 	return out, checkPath(out.Path)
 }
 
-// literal is a text as a glob. A star, which a glob reads otherwise, is any one character.
+// literal returns a text as a glob. A star becomes "?", any one character.
 func literal(text string) string { return strings.ReplaceAll(text, "*", "?") }
