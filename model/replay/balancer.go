@@ -8,43 +8,42 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file holds load balancers, and finds that of a line.
+// This file has the load balancers, and finds the one of a line.
 
 // A Balancer is a load balancer whose lines are replayed.
 type Balancer struct {
 	Table *precedence.Table
-	// After is the table once a change is made; nil if the load balancer is gone then.
+	// After is the table after a change; nil if the load balancer does not exist then.
 	After *precedence.Table
-	// Observed is the load balancer in the cloud. Priorities and target groups of what does not exist
-	// there yet are not known.
+	// Observed is the load balancer in the cloud. Priorities and target groups that do not exist there
+	// yet are not known.
 	Observed *lb.Observed
-	// Told says that Observed is said to be in the cloud, even if it is of a plan that makes a new
-	// load balancer: it gets the priorities of that plan, and may have got others since.
+	// Told: Observed counts as being in the cloud, even if it is from a plan that creates a load
+	// balancer: it got the priorities of that plan, which may have changed since.
 	Told    bool
 	Dialect lb.Dialect
-	// Foreign are the priorities of rules, by port, that Fairlead did not create and that the class
-	// keeps.
+	// Foreign has the priorities of foreign rules that the class keeps, by port.
 	Foreign map[int32][]int
-	// Names are names of the load balancer in logs, besides those in its key and in the cloud.
+	// Names has further names of the load balancer in logs, besides those in its key and in the cloud.
 	Names []string
 }
 
-// A Setup is what lines are replayed against.
+// A Setup has the load balancers that lines are replayed against.
 type Setup struct {
 	Balancers []Balancer
-	Change    bool // there is a change, whose effect is asked for
+	Change    bool // the effect of a change is computed
 }
 
-// A balancer is one with what was found out about it.
+// A balancer is a Balancer with cached results.
 type balancer struct {
 	key       lb.Key
 	table     *table
 	after     *table
-	planned   bool                  // its rules are those of a plan
+	planned   bool                  // its rules are from a plan
 	listeners map[int32]*listener   // nil: rules are not known
 	groups    map[string]lb.GroupID // by ARN
 	complete  bool                  // the ARNs of all target groups are known
-	hosts     map[string]*host      // by what lines say
+	hosts     map[string]*host      // by host and port in lines
 }
 
 func newBalancer(setup *Balancer) *balancer {
@@ -62,7 +61,7 @@ func newBalancer(setup *Balancer) *balancer {
 	for i := range o.Listeners {
 		if b.planned || exists(&o.Listeners[i]) {
 			b.listeners[o.Listeners[i].Port] = newListener(&o.Listeners[i], setup.Dialect)
-			b.listeners[o.Listeners[i].Port].foreign(setup.Foreign[o.Listeners[i].Port])
+			b.listeners[o.Listeners[i].Port].markForeign(setup.Foreign[o.Listeners[i].Port])
 		}
 	}
 	for _, g := range o.TargetGroups {
@@ -75,19 +74,19 @@ func newBalancer(setup *Balancer) *balancer {
 	return b
 }
 
-// exists reports whether a listener is in the cloud with all its rules. A plan gives rules that do
-// not exist yet other priorities than they may get.
+// exists reports whether a listener is in the cloud with all its rules. New rules may get other
+// priorities than in the plan.
 func exists(l *lb.ObservedListener) bool {
 	planned := func(r lb.ObservedRule) bool { return r.Handle == "" }
 	return l.Handle != "" && !slices.ContainsFunc(l.Rules, planned)
 }
 
-// handleMark stands before the name in the ARN of a load balancer
+// handleMark precedes the name in the ARN of a load balancer
 // (arn:aws:elasticloadbalancing:region:account:loadbalancer/app/name/id).
 const handleMark = ":loadbalancer/"
 
-// answersTo reports whether a load balancer is the one of a name in logs: app/name/id.
-func (s *Balancer) answersTo(name string) bool {
+// hasName reports whether a load balancer has a name in logs: app/name/id.
+func (s *Balancer) hasName(name string) bool {
 	if s.Observed != nil {
 		if _, id, found := strings.Cut(s.Observed.Handle, handleMark); found {
 			return id == name
@@ -102,7 +101,7 @@ func (s *Balancer) answersTo(name string) bool {
 	return s.Table.Key.Name() != "" && s.Table.Key.Name() == short
 }
 
-// shortName is the name that a load balancer was given.
+// shortName returns the name of a load balancer without type and ID.
 func shortName(name string) string {
 	if parts := strings.Split(name, "/"); len(parts) == 3 {
 		return parts[1]
@@ -110,21 +109,21 @@ func shortName(name string) string {
 	return name
 }
 
-// known reports whether it is known which name the load balancer has in logs.
-func (s *Balancer) known() bool {
+// hasKnownName reports whether the name of the load balancer in logs is known.
+func (s *Balancer) hasKnownName() bool {
 	return len(s.Names) > 0 || s.Table.Key.Name() != "" ||
 		s.Observed != nil && strings.Contains(s.Observed.Handle, handleMark)
 }
 
-// find returns the place of the load balancer of a name, or -1. If there is only one, and its name
-// is not known, all lines are taken for its.
-func (s *Setup) find(name string) int {
+// balancerNamed returns the index of the load balancer with a name, or -1. If there is only one,
+// and its name is not known, all lines count as its.
+func (s *Setup) balancerNamed(name string) int {
 	for i := range s.Balancers {
-		if s.Balancers[i].answersTo(name) {
+		if s.Balancers[i].hasName(name) {
 			return i
 		}
 	}
-	if len(s.Balancers) == 1 && !s.Balancers[0].known() {
+	if len(s.Balancers) == 1 && !s.Balancers[0].hasKnownName() {
 		return 0
 	}
 	return -1

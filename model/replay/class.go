@@ -11,14 +11,14 @@ import (
 
 // This file finds the routes of a host that may answer a request.
 
-// A class is the hosts of a port that one host of the table decides about, and what can answer
-// there, in order. The last candidate answers everything.
+// A class has the hosts of a port that one level of the table decides, with the candidates for
+// answers, in order. The last candidate matches all requests.
 type class struct {
 	answers  []*answer
 	when     []routing.Conditions
 	exact    map[string][]int32 // candidates by path
 	prefix   map[string][]int32
-	patterns []pattern // of the other candidates
+	patterns []pattern // paths of the other candidates
 	parts    parts
 }
 
@@ -87,8 +87,7 @@ func (c *class) index(candidate int32, p routing.Path) {
 	}
 }
 
-// answerOf returns the answer of a candidate. It is the same one wherever the candidate answers on
-// a port.
+// answerOf returns the answer of a candidate. A candidate has one answer for each port.
 func (t *table) answerOf(c compare.Candidate, port int32) *answer {
 	key := answerKey{port, c.Route, c.Default}
 	if t.answers[key] == nil {
@@ -109,24 +108,24 @@ type answerKey struct {
 	backend *routing.Default
 }
 
-// A possible answer, and the conditions that have to hold for it and may not.
+// A possible is an answer, with the undecided conditions that have to hold for it.
 type possible struct {
 	*answer
 	unknown routing.Conditions
 }
 
-// A match is a candidate that may answer a request, and which of its conditions may hold or not.
+// A match is a candidate that may answer a request, with its undecided conditions.
 type match struct {
 	candidate int32
 	unknown   uint32 // a bit for each condition; the last bit is for all further ones
 }
 
-// find adds the candidates that may answer a request, in order: up to the first that answers for
-// certain, if those before it do not.
-func (c *class) find(out []match, a *asked, path string) []match {
+// find adds the candidates that may answer a request, in order, up to the first without undecided
+// conditions.
+func (c *class) find(out []match, a *loggedRequest, path string) []match {
 	var few [8]int32
 	for _, i := range c.matching(path, few[:0]) {
-		unknown, may := a.unknown(c.when[i])
+		unknown, may := a.undecidedBits(c.when[i])
 		if !may {
 			continue
 		}
@@ -153,7 +152,7 @@ func (c *class) possible(found []match) []possible {
 	return out
 }
 
-// matching returns the candidates with a path that stands for the path of a request, in order.
+// matching returns the candidates whose path matches the path of a request, in order.
 func (c *class) matching(path string, found []int32) []int32 {
 	found = append(found, c.exact[path]...)
 	for ancestor := range routing.Ancestors(path) {
@@ -168,7 +167,7 @@ func (c *class) matching(path string, found []int32) []int32 {
 	return slices.Compact(found)
 }
 
-// A table is a routing table, with what was found out about it.
+// A table is a routing table with cached results.
 type table struct {
 	*precedence.Table
 	classes map[classKey]*class
@@ -179,7 +178,7 @@ func newTable(t *precedence.Table) *table {
 	return &table{t, map[classKey]*class{}, map[answerKey]*answer{}}
 }
 
-// protocol returns that of a port.
+// protocol returns the protocol of a port.
 func (t *table) protocol(port int32) routing.Protocol {
 	for _, l := range t.Listeners {
 		if l.Port == port {
@@ -189,8 +188,8 @@ func (t *table) protocol(port int32) routing.Protocol {
 	return ""
 }
 
-// portFor returns the port on which a request arrived: that of its URL or, if nothing listens
-// there, the only one that speaks the protocol. It is 0 if there is none.
+// portFor returns the port on which a request arrived: that of its URL or, if there is no such
+// listener, the only one with the protocol. It is 0 if there is none.
 func (t *table) portFor(port int32, protocol routing.Protocol) int32 {
 	if t.protocol(port) == protocol {
 		return port

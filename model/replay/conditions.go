@@ -8,9 +8,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file decides conditions, as far as lines say whether they hold.
+// This file decides conditions, if the log lines have the data.
 
-// A truth says whether a condition holds.
+// A truth is whether a condition holds.
 type truth uint8
 
 const (
@@ -19,19 +19,19 @@ const (
 	yes
 )
 
-// asked has the parts of a request in a line besides its host and its path.
-type asked struct {
+// A loggedRequest has the parts of a request in a line besides its host and its path.
+type loggedRequest struct {
 	method string
 	query  string
 	agent  string // the header User-Agent; empty if it is not known
 	source netip.Addr
 }
 
-// parts are the parts of a request, besides host and path, that some conditions look at.
+// parts has the parts of a request, besides host and path, that conditions look at.
 type parts struct{ method, query, agent, source bool }
 
-// userAgent is the header that lines have. A longer one than longestAgent is cut off: "If the
-// string is longer than 8 KB, it is truncated."
+// userAgent is the header that lines have. One longer than longestAgent is cut off: "If the string
+// is longer than 8 KB, it is truncated."
 const (
 	userAgent    = "User-Agent"
 	longestAgent = 8 << 10
@@ -54,7 +54,7 @@ func (p *parts) add(when routing.Conditions) {
 }
 
 // holds decides a condition.
-func (a *asked) holds(c routing.Condition) truth {
+func (a *loggedRequest) holds(c routing.Condition) truth {
 	one := routing.Conditions{c}
 	switch c.Field {
 	case "method":
@@ -76,7 +76,7 @@ func (a *asked) holds(c routing.Condition) truth {
 
 // queryHolds decides a condition on the query. Whether a load balancer decodes parameters before
 // it compares them is not documented: where this makes a difference, either is possible.
-func (a *asked) queryHolds(one routing.Conditions) truth {
+func (a *loggedRequest) queryHolds(one routing.Conditions) truth {
 	sent := map[string][]string{}
 	for part := range strings.SplitSeq(a.query, "&") {
 		name, value, _ := strings.Cut(part, "=")
@@ -92,11 +92,11 @@ func (a *asked) queryHolds(one routing.Conditions) truth {
 	return out
 }
 
-// lastBit is the bit for all conditions that have no bit of their own.
+// lastBit is the bit for all further conditions.
 const lastBit = 31
 
-// unknown returns a bit for each condition that may hold or not, and false if one does not hold.
-func (a *asked) unknown(when routing.Conditions) (uint32, bool) {
+// undecidedBits returns a bit for each undecided condition, and false if one does not hold.
+func (a *loggedRequest) undecidedBits(when routing.Conditions) (uint32, bool) {
 	out := uint32(0)
 	for i := range when {
 		switch a.holds(when[i]) {

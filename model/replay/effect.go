@@ -6,9 +6,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file says what a change does to a request.
+// This file finds the effect of a change on a request.
 
-// An effect says whether the answer to a request changes.
+// An effect is whether the answer to a request changes.
 type effect uint8
 
 const (
@@ -20,11 +20,11 @@ const (
 // facts are conclusions from the logged answer about conditions that lines do not have.
 type facts struct {
 	hold []string // keys of conditions that hold
-	fail []string // and of those that do not
+	fail []string // keys of conditions that do not hold
 }
 
-// factsOf returns what follows from the answer that a request got, the only one that agrees with
-// its line: its conditions hold, and of each possible answer before it some condition does not.
+// factsOf returns the conclusions from the answer got, the only one that agrees with the line: its
+// conditions hold, and for each possible answer before it, a condition does not hold.
 func factsOf(before []possible, got possible) facts {
 	var out facts
 	key := func(c routing.Condition) string { return routing.Conditions{c}.Key() }
@@ -48,7 +48,7 @@ func factsOf(before []possible, got possible) facts {
 	return out
 }
 
-// narrow returns the possible answers that the facts leave, in order.
+// narrow returns the possible answers that agree with the facts, in order.
 func (f facts) narrow(all []possible) []possible {
 	var out []possible
 	for _, p := range all {
@@ -72,8 +72,8 @@ func (f facts) narrow(all []possible) []possible {
 	return out
 }
 
-// effectOn says what a change does to the requests of a line, from the answers that agree with it.
-// Before and after are the answers that are possible.
+// effectOn returns the effect of a change on the requests of a line, from the answers that agree
+// with it. Before and after are the possible answers.
 func (p *prediction) effectOn(v verdict) (e effect, before, after []possible) {
 	if len(p.readings) == 1 && v.wrong == "" && len(v.answers) == 1 {
 		got := v.answers[0]
@@ -86,7 +86,7 @@ func (p *prediction) effectOn(v verdict) (e effect, before, after []possible) {
 			return !slices.ContainsFunc(v.answers, func(a possible) bool { return a.answer == b.answer })
 		})
 		if len(kept) == 0 {
-			continue // this is not how the path is read
+			continue // the path is read in another way
 		}
 		if one := effectOf(kept, r.after); len(before) == 0 {
 			e = one
@@ -98,7 +98,7 @@ func (p *prediction) effectOn(v verdict) (e effect, before, after []possible) {
 	return e, before, after
 }
 
-// effectOf compares the answers that a request may get before and after a change.
+// effectOf returns the effect from the answers that a request may get before and after a change.
 func effectOf(before, after []possible) effect {
 	if equal(before, after) {
 		return same

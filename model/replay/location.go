@@ -12,9 +12,9 @@ import (
 // This file compares the URL of a redirect with the one that was logged.
 // AWS does not document whether #{host} is in lower case.
 
-// elsewhere returns the places of the possible answers that redirect to another URL than the line
-// says.
-func (h *host) elsewhere(p *prediction, l *accesslog.Line) uint64 {
+// otherLocations returns the bits of the possible answers that redirect to another URL than the
+// line has.
+func (h *host) otherLocations(p *prediction, l *accesslog.Line) uint64 {
 	logged := l.Text(accesslog.RedirectURL)
 	if logged == "" {
 		return 0
@@ -42,8 +42,8 @@ func (h *host) elsewhere(p *prediction, l *accesslog.Line) uint64 {
 	return out
 }
 
-// locations are where a redirect may send a request: #{port} may be the port in its URL or that of
-// the listener.
+// locations returns the possible URLs of a redirect: #{port} may be the port in the request's URL
+// or that of the listener.
 func locations(to routing.Redirect, request accesslog.Request, port int32) []string {
 	var out []string
 	for _, from := range []int32{request.Port, port} {

@@ -7,10 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/accesslog"
 )
 
-// This file says what a line counts for.
+// This file finds what a line counts for.
 
-// An outcome is what lines count for that have the same prediction and say the same of their
-// answers.
+// An outcome has the counts of lines with the same prediction and equal logged answers.
 type outcome struct {
 	said    logged
 	paths   []*pathCount
@@ -20,7 +19,7 @@ type outcome struct {
 	altered *group // nil if a change alters nothing
 }
 
-// mostOutcomes is how many outcomes a prediction remembers.
+// mostOutcomes is the most outcomes that a prediction caches.
 const mostOutcomes = 64
 
 // outcomeOf returns the outcome of a line.
@@ -34,13 +33,13 @@ func (r *Replayer) outcomeOf(b *balancer, h *host, p *prediction, l *accesslog.L
 			arn = nil
 		}
 	case "redirect":
-		said.status, said.elsewhere = l.StatusCode(accesslog.Status), h.elsewhere(p, l)
+		said.status, said.elsewhere = l.StatusCode(accesslog.Status), h.otherLocations(p, l)
 	case "fixed":
 		said.status = l.StatusCode(accesslog.Status)
 	}
 	for i := range p.outcomes {
 		o := &p.outcomes[i]
-		if o.said.group == string(arn) && o.said.sameBut(said) {
+		if o.said.group == string(arn) && o.said.equalExceptGroup(said) {
 			return o
 		}
 	}
@@ -52,8 +51,8 @@ func (r *Replayer) outcomeOf(b *balancer, h *host, p *prediction, l *accesslog.L
 	return &p.outcomes[len(p.outcomes)-1]
 }
 
-// sameBut reports whether two lines say the same of their answers, apart from the target group.
-func (s logged) sameBut(o logged) bool {
+// equalExceptGroup reports whether two logged answers are equal, apart from the target group.
+func (s logged) equalExceptGroup(o logged) bool {
 	o.group = s.group
 	return s == o
 }
@@ -72,7 +71,7 @@ func (r *Replayer) newOutcome(b *balancer, h *host, p *prediction, said logged) 
 			o.paths = append(o.paths, r.pathOf(b, a.answer))
 		}
 	}
-	if !r.setup.Change || v.foreign { // the change leaves foreign rules where they are
+	if !r.setup.Change || v.foreign { // the change keeps foreign rules
 		return o
 	}
 	var before, after []possible
@@ -84,7 +83,7 @@ func (r *Replayer) newOutcome(b *balancer, h *host, p *prediction, said logged) 
 	return o
 }
 
-// nameOf is equal for equal groups, also of several Replayers.
+// nameOf returns equal names for equal groups, also of several Replayers.
 func nameOf(b *balancer, h *host, before, after []possible, more string) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s %d %s", b.key, h.port, more)

@@ -13,32 +13,32 @@ import (
 
 // This file predicts the answers to a request.
 
-// A prediction is what may answer a request.
+// A prediction has the possible answers to a request.
 type prediction struct {
 	before     []possible
-	readings   []reading // of its path
+	readings   []reading // one for each reading of its path
 	listener   *listener // nil if its rules are not known
 	priorities []int     // that may be logged, ascending
 	outcomes   []outcome // of the lines so far
 }
 
-// A reading is what may answer if the path is read in one way.
+// A reading has the possible answers for one reading of the path.
 type reading struct{ before, after []possible }
 
-// A host is what is known about requests for a host at a port.
+// A host caches predictions of requests for a host at a port.
 type host struct {
 	port        int32 // of the listener; 0 if there is none
 	class       *class
-	after       *class // nil if there is no such load balancer or port after the change
+	after       *class // nil without the load balancer or the port after the change
 	listener    *listener
 	rules       []int32
 	parts       parts
-	predictions map[string]*prediction // by what matches
-	known       map[string]*prediction // by request, if it takes long to find what matches
+	predictions map[string]*prediction // by matches
+	known       map[string]*prediction // by request, if finding matches is slow
 }
 
-// gone is the answer where a load balancer or a port is no more.
-var gone = []possible{{answer: &answer{key: "gone", action: lb.Action{Kind: "no listener"}}}}
+// noListener is the answer of a deleted load balancer or port.
+var noListener = []possible{{answer: &answer{key: "gone", action: lb.Action{Kind: "no listener"}}}}
 
 func (b *balancer) newHost(r accesslog.Request) *host {
 	protocol := routing.HTTP
@@ -55,20 +55,20 @@ func (b *balancer) newHost(r accesslog.Request) *host {
 	h.parts = h.class.parts
 	if b.after != nil && b.after.protocol(h.port) == protocol {
 		h.after = b.after.classOf(h.port, name)
-		h.parts = h.parts.or(h.after.parts)
+		h.parts = h.parts.union(h.after.parts)
 	}
 	if l := b.listeners[h.port]; l != nil {
 		h.listener, h.rules = l, l.forHost(name)
-		h.parts = h.parts.or(l.parts)
+		h.parts = h.parts.union(l.parts)
 	}
 	return h
 }
 
-func (p parts) or(o parts) parts {
+func (p parts) union(o parts) parts {
 	return parts{p.method || o.method, p.query || o.query, p.agent || o.agent, p.source || o.source}
 }
 
-// keyOf appends what the prediction of a request depends on.
+// keyOf appends the parts that the prediction of a request depends on.
 func (p parts) keyOf(key []byte, r accesslog.Request, l *accesslog.Line) []byte {
 	key = append(key, r.Path...)
 	add := func(part []byte) {
@@ -90,9 +90,9 @@ func (p parts) keyOf(key []byte, r accesslog.Request, l *accesslog.Line) []byte 
 	return key
 }
 
-// askedBy returns what a line has of a request, as far as conditions look at it.
-func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) asked {
-	a := asked{method: r.Method}
+// askedBy returns the parts of a request in a line that conditions look at.
+func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) loggedRequest {
+	a := loggedRequest{method: r.Method}
 	if p.query {
 		a.query = string(r.Query)
 	}
@@ -107,14 +107,14 @@ func (p parts) askedBy(r accesslog.Request, l *accesslog.Line) asked {
 	return a
 }
 
-// found are the matches of a request for each reading of its path.
+// found has the matches of a request for each reading of its path.
 type found struct {
 	before, after []match
 	rules         []int32
 }
 
-// find looks for what matches.
-func (h *host) find(out *found, a *asked, path string) {
+// find finds the matches of a path.
+func (h *host) find(out *found, a *loggedRequest, path string) {
 	out.before = h.class.find(out.before[:0], a, path)
 	if out.after = out.after[:0]; h.after != nil {
 		out.after = h.after.find(out.after, a, path)
@@ -124,7 +124,7 @@ func (h *host) find(out *found, a *asked, path string) {
 	}
 }
 
-// keyOf appends a key that is equal for equal findings only.
+// keyOf appends a key that is equal only for equal matches.
 func (f *found) keyOf(key []byte) []byte {
 	order := binary.BigEndian
 	for _, matches := range [][]match{f.before, f.after} {
@@ -140,13 +140,13 @@ func (f *found) keyOf(key []byte) []byte {
 	return key
 }
 
-// predict returns what may answer a request whose path can be read in these ways.
-func (h *host) predict(a *asked, paths []string) *prediction {
+// predict returns the prediction for a request whose path has these readings.
+func (h *host) predict(a *loggedRequest, paths []string) *prediction {
 	p := &prediction{listener: h.listener}
 	var f found
 	for _, path := range paths {
 		h.find(&f, a, path)
-		one := reading{h.class.possible(f.before), gone}
+		one := reading{h.class.possible(f.before), noListener}
 		if h.after != nil {
 			one.after = h.after.possible(f.after)
 		}
@@ -161,13 +161,13 @@ func (h *host) predict(a *asked, paths []string) *prediction {
 	return p
 }
 
-// costly reports whether it takes long to find what matches a path, so that it is remembered.
-func (h *host) costly() bool {
+// isCostly reports whether finding the matches of a path is slow, so that they are cached.
+func (h *host) isCostly() bool {
 	return h.listener != nil || len(h.class.patterns) > 0 ||
 		h.after != nil && len(h.after.patterns) > 0
 }
 
-// union adds answers that are not there yet.
+// union adds answers that are missing in a list.
 func union(all, more []possible) []possible {
 	for _, p := range more {
 		if !slices.ContainsFunc(all, func(o possible) bool { return o.answer == p.answer }) {

@@ -383,7 +383,7 @@ func TestLinesFindTheirLoadBalancer(t *testing.T) {
 		{one, "app/any/1", 0}, {told, "app/x/9", 0}, {told, "app/y/9", -1}, {there, "app/x/1", 0}, {there, "app/x/2", -1},
 		{two, "app/mine/7", 0}, {two, "app/y/2", 1}, {two, "app/y/3", -1}, {two, "app/web/3", -1},
 	} {
-		if got := c.setup.find(c.name); got != c.want {
+		if got := c.setup.balancerNamed(c.name); got != c.want {
 			t.Errorf("%s is %d, want %d", c.name, got, c.want)
 		}
 	}

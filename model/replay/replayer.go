@@ -11,8 +11,8 @@ import (
 
 // This file replays lines.
 
-// A Replayer replays lines, one at a time. Several of one Setup may work at the same time, each for
-// other lines; Merge adds up what they found.
+// A Replayer replays lines, one at a time. Several of one Setup may work in parallel on different
+// lines; Merge adds up their results.
 type Replayer struct {
 	setup     *Setup
 	balancers []*balancer
@@ -25,7 +25,7 @@ type Replayer struct {
 	lines    int64
 	unrouted int64            // no rule decided
 	unplaced int64            // no listener is known for their port
-	others   map[string]int64 // of load balancers that are not known, by name
+	others   map[string]int64 // lines of unknown load balancers, by name
 	either   int64
 	perhaps  int64 // lines whose answer a change may alter
 	changed  int64
@@ -34,10 +34,10 @@ type Replayer struct {
 	effects  groups
 	byKey    map[lb.Key]int64
 	foreign  map[lb.Key]int64 // lines that a foreign rule answered
-	untimely int64            // before or after the time that is asked for
+	untimely int64            // lines outside of the wanted time
 }
 
-// The bounds of what a Replayer remembers. Beyond them it forgets, and finds out again.
+// The limits of a Replayer's caches. Beyond them they are emptied.
 const (
 	mostKept  = 100_000 // hosts and predictions
 	mostNames = 1_000   // names of load balancers
@@ -107,13 +107,13 @@ func (r *Replayer) count(o *outcome, l *accesslog.Line, at Place) {
 			continue
 		}
 		g.lines++
-		if g.examples.wants(at) {
+		if g.examples.hasRoomFor(at) {
 			g.examples.add(example{at, requestIn(l), locationIn(l)})
 		}
 	}
 }
 
-// requestIn is the request of a line, for people.
+// requestIn returns the request of a line, for people.
 func requestIn(l *accesslog.Line) string {
 	text := accesslog.Unescape(l.Raw(accesslog.RequestLine))
 	if at := bytes.LastIndexByte(text, ' '); at > 0 {
@@ -122,25 +122,25 @@ func requestIn(l *accesslog.Line) string {
 	return string(text[:min(len(text), mostText)])
 }
 
-// locationIn is where the redirect of a line leads to, for people; empty without one.
+// locationIn returns the location of the redirect of a line, for people; empty without one.
 func locationIn(l *accesslog.Line) string {
 	text := l.Text(accesslog.RedirectURL)
 	return text[:min(len(text), mostText)]
 }
 
-// Untimely counts a line that is left out for its time.
+// Untimely counts a line outside of the wanted time.
 func (r *Replayer) Untimely() { r.untimely++ }
 
-// mostText is how many bytes of the request and of the location are kept of an example.
+// mostText is the most bytes of the request and of the location in an example.
 const mostText = 1 << 10
 
-// balancerOf returns the load balancer of a line, or nil if it is none of those of the Setup.
+// balancerOf returns the load balancer of a line, or nil if it is not in the Setup.
 func (r *Replayer) balancerOf(l *accesslog.Line) *balancer {
 	raw := l.Raw(accesslog.LoadBalancer)
 	at, known := r.names[string(raw)]
 	if !known {
 		name := string(raw)
-		at = r.setup.find(name)
+		at = r.setup.balancerNamed(name)
 		if len(r.names) < mostNames {
 			r.names[name] = at
 		}
@@ -156,7 +156,7 @@ func (r *Replayer) balancerOf(l *accesslog.Line) *balancer {
 	return nil
 }
 
-// hostOf returns what is known about the host and the port of a request.
+// hostOf returns the cache for the host and the port of a request.
 func (r *Replayer) hostOf(b *balancer, request accesslog.Request) *host {
 	r.key = append(r.key[:0], request.Scheme...)
 	r.key = binary.BigEndian.AppendUint32(r.key, uint32(request.Port))
@@ -170,7 +170,7 @@ func (r *Replayer) hostOf(b *balancer, request accesslog.Request) *host {
 	return h
 }
 
-// remember makes room for one more of what is remembered.
+// remember makes room for one more cached result.
 func (r *Replayer) remember() {
 	if r.kept++; r.kept <= mostKept {
 		return
@@ -188,11 +188,11 @@ func (r *Replayer) remember() {
 	r.kept = hosts + 1
 }
 
-// predictionOf returns what may answer a request.
+// predictionOf returns the prediction for a request.
 func (r *Replayer) predictionOf(
 	h *host, request accesslog.Request, l *accesslog.Line,
 ) *prediction {
-	if !h.costly() {
+	if !h.isCostly() {
 		return r.find(h, request, l)
 	}
 	r.key = h.parts.keyOf(r.key[:0], request, l)
@@ -206,8 +206,7 @@ func (r *Replayer) predictionOf(
 	return p
 }
 
-// find finds what may answer a request. There is one prediction for all requests that the same
-// matches.
+// find finds the prediction for a request. Requests with the same matches share one.
 func (r *Replayer) find(h *host, request accesslog.Request, l *accesslog.Line) *prediction {
 	a := h.parts.askedBy(request, l)
 	paths := urls.Readings(r.readings[:0], string(request.Path))

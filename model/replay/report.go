@@ -10,13 +10,13 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file adds up what Replayers found.
+// This file adds up the results of Replayers.
 
-// A Report is what came of the lines. It is JSON that replay prints: keys may be added, and none
-// may change. Lists are never null.
+// A Report has the results for all lines. Replay prints it as JSON: keys may be added, and none may
+// change. Lists are never null.
 type Report struct {
 	LoadBalancers []LoadBalancer `json:"loadBalancers"`
-	// Others are the load balancers in the lines that are none of those above.
+	// Others has further load balancers in the lines.
 	Others        []Other        `json:"others"`
 	Paths         []Path         `json:"paths"`
 	Disagreements []Disagreement `json:"disagreements"`
@@ -25,16 +25,15 @@ type Report struct {
 	Summary Summary `json:"summary"`
 }
 
-// A LoadBalancer is one whose lines were compared.
+// A LoadBalancer is a load balancer whose lines were compared.
 type LoadBalancer struct {
 	Key   lb.Key `json:"key"`
 	Lines int64  `json:"lines"`
-	// Priorities says that the priorities of its rules are known, so that those in the lines were
-	// compared.
+	// Priorities: the priorities of its rules are known, so those in the lines were compared.
 	Priorities bool `json:"priorities"`
-	// Planned says that these are those of a plan that makes the load balancer.
+	// Planned: these priorities are from a plan that creates the load balancer.
 	Planned bool `json:"planned"`
-	// Foreign are the lines that a rule answered which Fairlead did not create and the class keeps.
+	// Foreign counts the lines that a foreign rule answered.
 	Foreign int64 `json:"foreign"`
 }
 
@@ -44,7 +43,7 @@ type Other struct {
 	Lines int64  `json:"lines"`
 }
 
-// An Answer is what an Ingress path asks for. Without an Ingress, it is the 404 of the load
+// An Answer is the action of an Ingress path. Without an Ingress, it is the 404 of the load
 // balancer.
 type Answer struct {
 	Ingress string       `json:"ingress"`
@@ -60,21 +59,21 @@ type Path struct {
 	Port         int32  `json:"port"`
 	Answer
 	Requests int64 `json:"requests"`
-	// Possible are further requests that it or another path answered: lines do not have the headers
-	// that decide.
+	// Possible counts further requests that this or another path answered: lines do not have the
+	// headers that decide.
 	Possible int64 `json:"possible"`
 	Errors
 }
 
-// A Disagreement is lines with an answer that is not possible.
+// A Disagreement has lines with an impossible answer.
 type Disagreement struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
 	Port         int32  `json:"port"`
-	// Kind is rule, if another rule decided than those that may, answer, if the load balancer did
-	// something else than the Ingress paths ask for, or location, if it redirected to another URL.
+	// Kind is rule if an impossible rule decided, answer if the action is not that of the Ingress
+	// paths, or location if the redirect has another URL.
 	Kind   string `json:"kind"`
 	Logged Logged `json:"logged"`
-	// Priorities are those that may be logged; empty if they are not known.
+	// Priorities has the possible priorities; empty if they are not known.
 	Priorities []int     `json:"priorities"`
 	Expected   []Answer  `json:"expected"`
 	Lines      int64     `json:"lines"`
@@ -95,21 +94,21 @@ type Example struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`
 	Request string `json:"request"`
-	// Location is where the redirect that was logged leads to.
+	// Location is the location of the logged redirect.
 	Location string `json:"location,omitempty"`
 }
 
-// A Change is what a change does to the requests in the lines.
+// A Change is the effect of a change on the requests in the lines.
 type Change struct {
-	// Requests are those whose answers before and after the change are compared.
+	// Requests counts the requests whose answers before and after the change are compared.
 	Requests int64 `json:"requests"`
 	Changed  int64 `json:"changed"`
-	// Possible are requests whose answer may change: lines do not have the headers that decide.
+	// Possible counts requests whose answer may change: lines do not have the headers that decide.
 	Possible int64        `json:"possible"`
 	Top      []Alteration `json:"top"` // those with the most requests first
 }
 
-// An Alteration is requests whose answers a change alters in the same way.
+// An Alteration has requests whose answers a change alters in the same way.
 type Alteration struct {
 	LoadBalancer lb.Key    `json:"loadBalancer"`
 	Port         int32     `json:"port"`
@@ -124,24 +123,25 @@ type Alteration struct {
 type Summary struct {
 	Lines    int64 `json:"lines"`
 	Compared int64 `json:"compared"`
-	// Either are lines that one of several paths answered: lines do not have the headers that decide.
+	// Either counts lines that one of several paths answered: lines do not have the headers that
+	// decide.
 	Either        int64 `json:"either"`
 	Disagreements int64 `json:"disagreements"` // lines
-	// NotDecided are lines of requests that no rule decided, such as those that are not HTTP.
+	// NotDecided counts lines of requests that no rule decided, such as those that are not HTTP.
 	NotDecided int64 `json:"notDecided"`
-	// Others are lines of load balancers that are not known.
+	// Others counts lines of unknown load balancers.
 	Others int64 `json:"others"`
-	// NoListener are lines of a port that the configuration does not have.
+	// NoListener counts lines of a port that the configuration does not have.
 	NoListener int64 `json:"noListener"`
-	// Foreign are lines that a rule answered which Fairlead did not create and the class keeps.
+	// Foreign counts lines that a foreign rule answered.
 	Foreign int64 `json:"foreign"`
-	// Untimely are lines before --since, or at or after --until. They are not among the lines.
+	// Untimely counts lines before --since, or at or after --until. Lines does not include them.
 	Untimely int64 `json:"untimely"`
-	// Undescribed are lines of disagreements and changes beyond those that are kept.
+	// Undescribed counts lines of disagreements and changes beyond the limit.
 	Undescribed int64 `json:"undescribed"`
 }
 
-// Merge adds up what Replayers of one Setup found. Lines stand in files of these names.
+// Merge adds up the results of Replayers of one Setup. Lines are in files of these names.
 func Merge(setup *Setup, all []*Replayer, files []string) Report {
 	sum := New(setup)
 	for _, r := range all {
@@ -260,7 +260,7 @@ func shown(all []possible) []Answer {
 func (a *answer) shown() Answer {
 	out := Answer{Host: a.host, Action: a.action.String()}
 	switch {
-	case a == gone[0].answer:
+	case a == noListener[0].answer:
 		out.Action = "no listener"
 	case a.Owner.Name != "":
 		out.Ingress = a.Owner.String()

@@ -11,8 +11,8 @@ import (
 
 // This file finds the rules of a listener that may answer a request.
 
-// A listener is one whose rules are known, by priority. The last one is its default action, whose
-// priority in logs is 0.
+// A listener has known rules, by priority. The last one is its default action, whose priority in
+// logs is 0.
 type listener struct {
 	port  int32
 	rules []rule
@@ -22,21 +22,21 @@ type listener struct {
 type rule struct {
 	priority int
 	action   lb.Action
-	hosts    []*lb.Matcher // each of one condition on the host
-	paths    []pathValues  // likewise, on the path
+	hosts    []*lb.Matcher // one for each condition on the host
+	paths    []pathValues  // one for each condition on the path
 	when     routing.Conditions
 	foreign  bool // Fairlead did not create it
 	unclear  bool // there is a condition that lines cannot decide
 }
 
-// pathValues are those of a condition on the path, of which one has to match. lb.Matcher says the
-// same, and takes longer.
+// pathValues has the values of a condition on the path, of which one has to match. It is a faster
+// lb.Matcher.
 type pathValues struct {
 	globs   []pathGlob
 	regexes []*regexp.Regexp
 }
 
-// A pathGlob is a value, with the text before its first wildcard.
+// A pathGlob is a value with the text before its first wildcard.
 type pathGlob struct{ text, glob string }
 
 func pathValuesOf(c lb.Condition) pathValues {
@@ -94,15 +94,15 @@ func newListener(o *lb.ObservedListener, d lb.Dialect) *listener {
 	return l
 }
 
-// foreign notes which rules Fairlead did not create.
-func (l *listener) foreign(priorities []int) {
+// markForeign marks the foreign rules.
+func (l *listener) markForeign(priorities []int) {
 	for i := range l.rules {
 		l.rules[i].foreign = slices.Contains(priorities, l.rules[i].priority)
 	}
 }
 
-// forHost returns the rules whose conditions on the host hold, by their place. The host is compared
-// in lower case and without its port. The rules of Fairlead are equal for other readings.
+// forHost returns the indices of the rules whose conditions on the host hold. The host is compared
+// in lower case and without its port. Fairlead's rules are right for other readings, too.
 func (l *listener) forHost(host string) []int32 {
 	var out []int32
 	r := routing.Request{Port: l.port, Host: strings.ToLower(host)}
@@ -111,22 +111,22 @@ func (l *listener) forHost(host string) []int32 {
 		return at == 0
 	}
 	for i := range l.rules {
-		if all(l.rules[i].hosts, matches) {
+		if holdsForAll(l.rules[i].hosts, matches) {
 			out = append(out, int32(i))
 		}
 	}
 	return out
 }
 
-// possible adds the places of the rules that may answer a request, of those for its host.
-func (l *listener) possible(out []int32, a *asked, path string, forHost []int32) []int32 {
+// possible adds the indices of the rules for the host that may answer a request.
+func (l *listener) possible(out []int32, a *loggedRequest, path string, forHost []int32) []int32 {
 	matches := func(v pathValues) bool { return v.match(path) }
 	for _, i := range forHost {
 		r := &l.rules[i]
-		if !all(r.paths, matches) {
+		if !holdsForAll(r.paths, matches) {
 			continue
 		}
-		unknown, may := a.unknown(r.when)
+		unknown, may := a.undecidedBits(r.when)
 		if !may {
 			continue
 		}
@@ -138,7 +138,7 @@ func (l *listener) possible(out []int32, a *asked, path string, forHost []int32)
 	return out
 }
 
-func all[C any](conditions []C, holds func(C) bool) bool {
+func holdsForAll[C any](conditions []C, holds func(C) bool) bool {
 	return !slices.ContainsFunc(conditions, func(c C) bool { return !holds(c) })
 }
 

@@ -4,33 +4,33 @@ import "fairlead.dev/fairlead/model/lb"
 
 // This file counts lines.
 
-// A Place is where a line stands: the place of its file in a list, and its number.
+// A Place is the place of a line: the index of its file, and its number.
 type Place struct{ File, Line int }
 
 func (p Place) before(o Place) bool {
 	return p.File < o.File || p.File == o.File && p.Line < o.Line
 }
 
-// An example is a line that shows something.
+// An example is a line for a report.
 type example struct {
 	Place
 	request  string
 	location string // of a redirect
 }
 
-// mostExamples is how many examples are kept of each kind: the first ones.
+// mostExamples is the most examples of each kind. The first ones are kept.
 const mostExamples = 3
 
 // examples are in order.
 type examples []example
 
-// wants reports whether a line at a place is one of the first.
-func (e examples) wants(at Place) bool {
+// hasRoomFor reports whether a line at a place is among the first.
+func (e examples) hasRoomFor(at Place) bool {
 	return len(e) < mostExamples || at.before(e[len(e)-1].Place)
 }
 
 func (e *examples) add(one example) {
-	if !e.wants(one.Place) {
+	if !e.hasRoomFor(one.Place) {
 		return
 	}
 	i := len(*e)
@@ -41,7 +41,7 @@ func (e *examples) add(one example) {
 	*e = (*e)[:min(len(*e), mostExamples)]
 }
 
-// Errors counts errors: those that clients got, and those of them that targets gave.
+// Errors counts the errors that clients got, and those of them from targets.
 type Errors struct {
 	Client4xx int64 `json:"client4xx"`
 	Client5xx int64 `json:"client5xx"`
@@ -71,7 +71,7 @@ func (e *Errors) add(o Errors) {
 	e.Target5xx += o.Target5xx
 }
 
-// A pathCount counts the lines that one Ingress path answered, and those that it may have answered.
+// A pathCount counts the lines that an Ingress path answered, and those that it may have answered.
 type pathCount struct {
 	key      lb.Key
 	answer   *answer
@@ -90,7 +90,7 @@ func keyOfAnswer(key lb.Key, a *answer) pathKey {
 	return pathKey{key, answerKey{a.port, a.Route, a.Default}}
 }
 
-// A group is lines of which the same is to be said.
+// A group has lines with the same result.
 type group struct {
 	key      lb.Key
 	port     int32
@@ -109,17 +109,17 @@ type group struct {
 	before []possible // the answers that the lines may have got
 }
 
-// mostGroups is the number of groups of each kind that a Replayer keeps. Lines of further ones are
-// counted, and not described.
+// mostGroups is the most groups of each kind of a Replayer. Lines of further groups are only
+// counted.
 const mostGroups = 10_000
 
-// groups are by what is said of their lines.
+// groups has groups by name.
 type groups struct {
 	known map[string]*group
 	rest  group // all others
 }
 
-// of returns a group. It makes a new one if there is room.
+// of returns a group by name. It makes a new one if there is room.
 func (g *groups) of(name string, begin func() *group) *group {
 	if found := g.known[name]; found != nil {
 		return found

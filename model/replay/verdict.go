@@ -7,37 +7,37 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file compares the answers that a request may get with the one that was logged.
+// This file compares the possible answers to a request with the logged one.
 
-// logged is the answer in a line.
+// A logged is the answer in a line.
 type logged struct {
 	priority      int
-	final         string // the kind of the last action; empty if the request did not get that far
+	final         string // the kind of the last action; empty if there was none
 	authenticated bool
 	status        int    // of a redirect or a fixed response
-	elsewhere     uint64 // the places of the possible answers that redirect to another URL
+	elsewhere     uint64 // the bits of the possible answers that redirect to another URL
 	group         string // the ARN of the target group that it was forwarded to
 }
 
 // Errors in lines.
 const (
-	// WrongRule: another rule decided than those that may answer.
+	// WrongRule: an impossible rule decided.
 	WrongRule = "rule"
-	// WrongAnswer: what was done is not what the Ingress paths that may answer ask for.
+	// WrongAnswer: the action is not that of a possible Ingress path.
 	WrongAnswer = "answer"
-	// WrongLocation: the redirect led to another URL than the Ingress paths that may answer ask for.
+	// WrongLocation: the redirect is not to the URL of a possible Ingress path.
 	WrongLocation = "location"
 )
 
-// A verdict is what became of a line.
+// A verdict is the result for a line.
 type verdict struct {
-	wrong    string     // empty if nothing is
-	answers  []possible // those that agree with the line; all that may answer if none does
-	expected []int      // priorities that may be logged; nil if they are not known
+	wrong    string     // the error; empty for none
+	answers  []possible // the answers that agree with the line; all possible ones if none does
+	expected []int      // possible priorities; nil if they are not known
 	foreign  bool       // a foreign rule answered, and no Ingress path
 }
 
-// judge compares a line with the rules and the answers that are possible.
+// judge compares a line with the possible rules and answers.
 func (b *balancer) judge(p *prediction, said logged) verdict {
 	out := verdict{expected: p.priorities}
 	var decided *rule
@@ -57,7 +57,7 @@ func (b *balancer) judge(p *prediction, said logged) verdict {
 	elsewhere := false
 	for i, may := range p.before {
 		switch {
-		case !b.agrees(may.action, said) || decided != nil && !alike(may.action, decided.action):
+		case !b.agrees(may.action, said) || decided != nil && !sameKind(may.action, decided.action):
 		case said.elsewhere&placeOf(i) != 0:
 			elsewhere = true
 		default:
@@ -74,11 +74,11 @@ func (b *balancer) judge(p *prediction, said logged) verdict {
 	return out
 }
 
-// placeOf returns the bit of a possible answer; 0 for those beyond the first 64. The locations of
-// these are not compared.
+// placeOf returns the bit of a possible answer; 0 after the first 64, whose locations are not
+// compared.
 func placeOf(i int) uint64 { return 1 << i }
 
-// agrees reports whether an action may be the one that was logged.
+// agrees reports whether an action may be the logged one.
 func (b *balancer) agrees(a lb.Action, said logged) bool {
 	if said.authenticated && a.Auth == nil {
 		return false
@@ -98,7 +98,7 @@ func (b *balancer) agrees(a lb.Action, said logged) bool {
 	return b.isAmong(said.group, a)
 }
 
-// isAmong reports whether a target group may be one that an action forwards to.
+// isAmong reports whether an action may forward to a target group.
 func (b *balancer) isAmong(arn string, a lb.Action) bool {
 	if arn == "" || b.groups == nil {
 		return true
@@ -110,9 +110,9 @@ func (b *balancer) isAmong(arn string, a lb.Action) bool {
 	return slices.Contains(a.Groups(), id)
 }
 
-// alike reports whether a rule does what an answer asks for. Weights and stickiness may have been
-// another when the line was written.
-func alike(a, b lb.Action) bool {
+// sameKind reports whether two actions are equal apart from weights and stickiness, which may have
+// changed since the line was written.
+func sameKind(a, b lb.Action) bool {
 	if a.Kind != b.Kind || a.Status != b.Status || a.Location != b.Location ||
 		(a.Auth == nil) != (b.Auth == nil) {
 		return false
