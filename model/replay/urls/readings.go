@@ -1,4 +1,4 @@
-// Package urls says which URLs may be the same to a load balancer, as far as AWS documents it.
+// Package urls compares URLs as a load balancer may, within what AWS documents.
 package urls
 
 import (
@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// This file says which path a load balancer may compare.
+// This file finds the forms of a path that a load balancer may compare.
 //
-// A line has the URL as the client sent it, while rules are evaluated after the URI is normalised,
-// and what that changes is not documented
+// A line has the URL as the client sent it, while rules are evaluated after the URI is normalised.
+// It is not documented how
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 
-// Readings are the paths that a load balancer may compare for one that was sent: itself, and with
-// encoded characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
+// Readings adds the paths that a load balancer may compare for a sent one: itself, and with encoded
+// characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
 func Readings(out []string, path string) []string {
 	out = append(out, path)
 	if path == "" {
@@ -28,18 +28,18 @@ func Readings(out []string, path string) []string {
 		}
 	}
 	if strings.Contains(path, "%") {
-		add(decoded)
+		add(decode)
 	}
 	if slices.ContainsFunc(out, func(p string) bool { return strings.Contains(p, "//") }) {
-		add(joined)
+		add(joinSlashes)
 	}
 	if slices.ContainsFunc(out, func(p string) bool { return strings.Contains(p, "/.") }) {
-		add(resolved)
+		add(resolveDots)
 	}
 	return out
 }
 
-func decoded(path string) string {
+func decode(path string) string {
 	out, err := url.PathUnescape(path)
 	if err != nil {
 		return path
@@ -47,15 +47,15 @@ func decoded(path string) string {
 	return out
 }
 
-func joined(path string) string {
+func joinSlashes(path string) string {
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
 	}
 	return path
 }
 
-// resolved resolves the segments "." and ".." of a path.
-func resolved(path string) string {
+// resolveDots returns a path with its segments "." and ".." resolved.
+func resolveDots(path string) string {
 	segments := strings.Split(path, "/")
 	var out []string
 	for i, s := range segments {

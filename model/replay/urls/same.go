@@ -8,26 +8,26 @@ import (
 
 // This file compares URLs.
 //
-// AWS does not document whether a Location has the port that is usual for its scheme, how it is
-// encoded, or whether the path is normalised. Two URLs that differ in these alone are the same.
+// AWS does not document whether a Location has the default port of its scheme, how it is encoded,
+// or whether the path is normalised. URLs that differ only in these are the same.
 
-// Same reports whether two URLs may be the same. One without a scheme may be any.
+// Same reports whether two URLs may be the same. One without a scheme equals any.
 func Same(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, y := divide(a), divide(b)
+	x, y := splitURL(a), splitURL(b)
 	if x.origin == "" || y.origin == "" {
 		return true
 	}
 	return x.origin == y.origin && samePath(x.path, y.path) && sameText(x.query, y.query)
 }
 
-// A location is the parts of a URL. A port that is usual for the scheme is left out of the origin.
+// A location has the parts of a URL. The origin lacks the default port of its scheme.
 type location struct{ origin, path, query string }
 
-// divide returns the parts of a URL, without its fragment; none if it has no scheme.
-func divide(text string) location {
+// splitURL returns the parts of a URL, without its fragment; none if it has no scheme.
+func splitURL(text string) location {
 	text, _, _ = strings.Cut(text, "#")
 	scheme, rest, found := strings.Cut(text, "://")
 	if !found {
@@ -54,7 +54,7 @@ func divide(text string) location {
 	return out
 }
 
-// samePath reports whether there is a reading of the paths in which they are the same.
+// samePath reports whether two paths have a common reading.
 func samePath(a, b string) bool {
 	if a == b {
 		return true
@@ -65,7 +65,7 @@ func samePath(a, b string) bool {
 	})
 }
 
-// sameText reports whether queries are the same, encoded or not.
+// sameText reports whether two queries are equal, encoded or decoded.
 func sameText(a, b string) bool {
 	if a == b {
 		return true
