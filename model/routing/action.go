@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// An Action is what is done with a request: exactly one of Forward, Fixed and Redirect, after
-// Auth and Rewrite where they are set.
+// An Action answers a request: by exactly one of Forward, Fixed and Redirect, after Auth and
+// Rewrite if they are set.
 type Action struct {
 	Forward []Weighted
-	// StickySeconds is how long a client stays with the backend of several that answered it first.
+	// StickySeconds is how long a client stays with one of several backends.
 	StickySeconds int32
 
 	Fixed    *Fixed
@@ -19,29 +19,30 @@ type Action struct {
 	Rewrite  *Rewrite
 }
 
-// NotFound is the answer to requests that nothing matches.
+// NotFound returns the answer to requests that match no route.
 func NotFound() Action { return Status(404) }
 
-// Status is a fixed response without a body.
+// Status returns a fixed response without a body.
 func Status(code int) Action { return Action{Fixed: &Fixed{Status: code}} }
 
-// To forwards everything to one backend.
+// To returns the action that forwards to one backend.
 func To(id BackendID) Action { return Action{Forward: []Weighted{{Backend: id, Weight: 1}}} }
 
-// Weighted is one backend's share of the requests: its weight over the sum of weights.
+// A Weighted is a backend with its weight. Its share of requests is its weight over the sum of
+// weights.
 type Weighted struct {
 	Backend BackendID
 	Weight  int32
 }
 
-// Fixed is a response that the load balancer gives itself.
+// A Fixed is a response of the load balancer itself.
 type Fixed struct {
 	Status      int
 	ContentType string
 	Body        string
 }
 
-// Redirect sends the client elsewhere. An empty field keeps that part of the request's URL.
+// A Redirect sends the client to another URL. An empty field keeps that part of the request's URL.
 type Redirect struct {
 	Status                          int
 	Scheme, Host, Port, Path, Query string
@@ -65,7 +66,7 @@ func (a Action) Key() string {
 	case a.Redirect != nil:
 		fmt.Fprintf(&b, "%d %s", a.Redirect.Status, a.Redirect.Template())
 	case len(a.Forward) == 1:
-		b.WriteString(string(a.Forward[0].Backend)) // one backend gets everything, whatever its weight
+		b.WriteString(string(a.Forward[0].Backend)) // one backend gets all requests with any weight
 	default:
 		for i, w := range a.Forward {
 			if i > 0 {
@@ -80,14 +81,14 @@ func (a Action) Key() string {
 	return b.String()
 }
 
-// Template is the redirect's location with placeholders for the parts it keeps.
+// Template returns the redirect's location with placeholders for the parts that it keeps.
 func (r Redirect) Template() string {
 	return or(r.Scheme, "#{protocol}") + "://" + or(r.Host, "#{host}") + ":" + or(r.Port, "#{port}") +
 		or(r.Path, "/#{path}") + "?" + or(r.Query, "#{query}")
 }
 
-// Location is where the redirect sends a request that came over a protocol ("http", "https")
-// with a raw query.
+// Location returns the URL of the redirect for a request over a protocol ("http", "https") with a
+// raw query.
 func (r Redirect) Location(req Request, protocol, query string) string {
 	port := strconv.Itoa(int(req.Port))
 	fill := strings.NewReplacer(
@@ -106,8 +107,8 @@ func (r Redirect) Location(req Request, protocol, query string) string {
 	return location
 }
 
-// Target is the port that the redirect leads to from one that speaks a protocol ("HTTP", "HTTPS"):
-// the one that it names, the usual one of another scheme, or the same.
+// Target returns the port of the redirect, for requests on a port with a protocol ("HTTP",
+// "HTTPS"): its own port, the default port of another scheme, or the same port.
 func (r Redirect) Target(port int32, protocol Protocol) int32 {
 	if named, err := strconv.ParseInt(r.Port, 10, 32); err == nil {
 		return int32(named)
@@ -119,7 +120,7 @@ func (r Redirect) Target(port int32, protocol Protocol) int32 {
 	return usual
 }
 
-// On returns an action as a listener has it: where users cannot sign in, a redirect to HTTPS, or
+// On returns an action for a listener: if users cannot sign in there, it is a redirect to HTTPS, or
 // 503.
 func (a Action) On(protocol Protocol) Action {
 	switch {

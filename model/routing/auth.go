@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// This file is authentication of users. Where users cannot sign in, requests are answered 503: no
-// request passes without authentication.
+// This file has authentication of users. If users cannot sign in, requests get 503: no request
+// passes without authentication.
 
 // The kinds of authentication.
 const (
@@ -19,7 +19,7 @@ const (
 	JWT     = "jwt"
 )
 
-// Auth asks for a signed-in user before anything else is done.
+// An Auth requires a signed-in user before the rest of the action.
 type Auth struct {
 	Kind string `json:"kind"`
 
@@ -39,25 +39,24 @@ type Auth struct {
 	TimeoutSeconds int64             `json:"timeoutSeconds,omitempty"`
 	Parameters     map[string]string `json:"parameters,omitempty"`
 
-	// Secret is the namespace/name of the one that holds the client.
+	// Secret is the namespace/name of the Secret with the client.
 	Secret string `json:"-"`
-	// ClientSecret can be written to a cloud and not be read again.
+	// ClientSecret can be written to a cloud, but not read again.
 	ClientSecret Secret `json:"-"`
-	// KeepsClientSecret says that the secret could not be read, and that the cloud goes on with the
-	// one that it has.
+	// KeepsClientSecret: the secret could not be read, so the cloud keeps the present one.
 	KeepsClientSecret bool `json:"-"`
-	// SecurePort is where requests are sent that came without HTTPS; 0: they are answered 503.
+	// SecurePort is the port that requests without HTTPS are redirected to; 0: they get 503.
 	SecurePort int32 `json:"-"`
 }
 
-// A Claim is one that a token has to make.
+// A Claim is a required claim of a token.
 type Claim struct {
 	Name   string   `json:"name"`
 	Format string   `json:"format"`
 	Values []string `json:"values"`
 }
 
-// Key is equal for what a cloud tells of itself in equal words: all but the secret.
+// Key is equal for equal authentication, apart from the secret, which clouds do not return.
 func (a Auth) Key() string {
 	text, err := json.Marshal(a)
 	if err != nil {
@@ -66,7 +65,7 @@ func (a Auth) Key() string {
 	return string(text)
 }
 
-// String is the authentication in a few words.
+// String describes the authentication in a few words.
 func (a Auth) String() string {
 	if a.Kind == Cognito {
 		return a.Kind + " " + printable.Word(a.UserPool)
@@ -81,7 +80,7 @@ func (Secret) String() string               { return "[redacted]" }
 func (Secret) GoString() string             { return "[redacted]" }
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
 
-// Digest is equal for equal secrets, and tells nothing else of them.
+// Digest returns a digest of the secret.
 func (s Secret) Digest() string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:8])

@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// A BackendID identifies a backend within one load balancer by what cannot change in place:
-// Service, port, IP family, target type and protocol. It reads "shop/web:80" and names what
-// differs from the usual after a slash: "shop/web:80/ipv6".
+// A BackendID identifies a backend within one load balancer by the properties that cannot change in
+// place: Service, port, IP family, target type and protocol. It is "shop/web:80", with properties
+// that are not the default after a slash: "shop/web:80/ipv6".
 type BackendID string
 
-// A Protocol is spoken by clients, or by targets.
+// A Protocol is the protocol of clients, or of targets.
 type Protocol string
 
 // The protocols.
@@ -21,10 +21,10 @@ const (
 	HTTPS Protocol = "HTTPS"
 )
 
-// A Version is the version of HTTP that targets speak.
+// A Version is the version of HTTP of targets.
 type Version string
 
-// The versions of HTTP that targets speak.
+// The versions of HTTP of targets.
 const (
 	VersionHTTP1 Version = "HTTP1"
 	VersionHTTP2 Version = "HTTP2"
@@ -36,7 +36,7 @@ const (
 type Backend struct {
 	ID         BackendID
 	Service    string      // namespace/name
-	Port       ServicePort // the Service's port number; its name where it has no such port
+	Port       ServicePort // the Service's port number, or a name if it has no such port
 	TargetType string      // ip or instance
 	Protocol   Protocol    // towards the target
 	Version    Version
@@ -47,7 +47,7 @@ type Backend struct {
 	Targets    []Target    // the endpoints to register first, sorted
 }
 
-// An Attribute is a setting in the cloud's own terms, and who asks for it.
+// An Attribute is a setting by its name in the cloud, with the Ingress that sets it.
 type Attribute struct {
 	Name, Value string
 	Owner       Owner
@@ -80,14 +80,14 @@ func (p *ServicePort) UnmarshalJSON(data []byte) error {
 type Target struct {
 	Address string `json:"address"` // an IP address, a host name, or an instance
 	Port    int32  `json:"port"`
-	// Instance is what the cloud calls the node at Address, before it is known which of the two a
-	// cloud goes by.
+	// Instance is the cloud's ID of the node at Address, until it is known which of the two the cloud
+	// uses.
 	Instance string `json:"-"`
 }
 
 func (t Target) String() string { return t.Address + ":" + strconv.Itoa(int(t.Port)) }
 
-// HealthCheck is how a cloud finds out whether a target can serve.
+// A HealthCheck has the settings of a target group's health check.
 type HealthCheck struct {
 	Path               string `json:"path,omitempty"`
 	Port               string `json:"port,omitempty"` // a number, or "traffic-port"

@@ -12,21 +12,22 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file is certificates: what they are called, and what of them matters.
+// This file has certificates: their names, hosts and kinds.
 
-// A CertificateID names a certificate by its content ("sha256:…") or, for one that the cloud
-// already holds, by the cloud's name for it.
+// A CertificateID names a certificate by its content ("sha256:…") or, for one of the cloud, by its
+// ARN.
 type CertificateID string
 
-// A Certificate is one that a listener serves.
+// A Certificate is a certificate of listeners.
 type Certificate struct {
 	ID    CertificateID
 	Hosts []string // the names in it
-	Kind  string   // as KindOf says
-	// namespace/name of those that hold it, or held it last; none for one that the cloud has of itself
+	Kind  string   // see KindOf
+	// Secrets has the namespace/name of the Secrets that hold it, or held it last; none for one of the
+	// cloud.
 	Secrets []string
 	Pair    *KeyPair      // nil for one that no Secret holds now
-	Origin  []diag.Source // where it is asked for
+	Origin  []diag.Source // the fields that need it
 }
 
 // A KeyPair is a certificate chain with its private key, in PEM. It never prints its key.
@@ -39,7 +40,7 @@ func (KeyPair) String() string               { return "[redacted]" }
 func (KeyPair) GoString() string             { return "[redacted]" }
 func (KeyPair) MarshalJSON() ([]byte, error) { return []byte(`"[redacted]"`), nil }
 
-// NamesIn are the host names that a certificate is for, sorted.
+// NamesIn returns the host names of a certificate, sorted.
 func NamesIn(leaf *x509.Certificate) []string {
 	names := slices.Clone(leaf.DNSNames)
 	if len(names) == 0 {
@@ -52,11 +53,11 @@ func NamesIn(leaf *x509.Certificate) []string {
 	return slices.Compact(names)
 }
 
-// oidCommonName is the attribute of a subject that holds a common name (RFC 5280, appendix A.1).
+// oidCommonName is the attribute of a subject for common names (RFC 5280, appendix A.1).
 var oidCommonName = asn1.ObjectIdentifier{2, 5, 4, 3}
 
-// commonNames are all common names of a certificate. A subject may have several: RFC 5280, section
-// 4.1.2.4 has no limit, and software differs in which of them it reads.
+// commonNames returns all common names of a certificate. A subject may have several: RFC 5280,
+// section 4.1.2.4 has no limit, and software differs in which of them it reads.
 func commonNames(leaf *x509.Certificate) []string {
 	var out []string
 	for _, attribute := range leaf.Subject.Names {
@@ -67,7 +68,7 @@ func commonNames(leaf *x509.Certificate) []string {
 	return out
 }
 
-// CommonHosts are the common names of a certificate that can be names of hosts, in lower case.
+// CommonHosts returns the common names of a certificate that can be host names, in lower case.
 func CommonHosts(leaf *x509.Certificate) []string {
 	var out []string
 	for _, name := range commonNames(leaf) {
@@ -78,15 +79,13 @@ func CommonHosts(leaf *x509.Certificate) []string {
 	return out
 }
 
-// NamesHost reports whether the common name of a certificate can be the name of a host, and is not
-// that of a person or a product.
+// NamesHost reports whether a common name can be a host name, not that of a person or a product.
 func NamesHost(commonName string) bool {
 	return strings.Contains(commonName, ".") && !strings.ContainsAny(commonName, " /:@")
 }
 
-// KindOf returns what of a certificate stays the same when it is renewed, with any issuer: the
-// algorithm and size of its key, and what the key is for. Clouds let a certificate take the place
-// of another one only if it is of the same kind.
+// KindOf returns the properties of a certificate that a renewal keeps, with any issuer: the
+// algorithm, size and usage of its key. Clouds replace a certificate only by one of the same kind.
 func KindOf(leaf *x509.Certificate) string {
 	size := 0
 	switch key := leaf.PublicKey.(type) {
@@ -98,7 +97,7 @@ func KindOf(leaf *x509.Certificate) string {
 	return fmt.Sprintf("%s-%d/%d/%v", leaf.PublicKeyAlgorithm, size, leaf.KeyUsage, leaf.ExtKeyUsage)
 }
 
-// DistinctHosts returns names as hosts, each once, in their order.
+// DistinctHosts returns names as hosts without duplicates, in their order.
 func DistinctHosts(names ...[]string) []Host {
 	all := slices.Concat(names...)
 	out := make([]Host, 0, len(all))

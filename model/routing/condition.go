@@ -9,13 +9,12 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// Conditions have to hold for a request besides host and path: all of them, each for one of
-// its values. They are sorted by field and name, and so are their values, so that equal
-// ones have equal keys.
+// Conditions are conditions on a request besides host and path. All have to hold, each for one of
+// its values. They are sorted by field and name, and so are their values, so that equal ones have
+// equal keys.
 type Conditions []Condition
 
-// A Condition looks at one part of a request. Header and query values are globs for which case
-// makes no difference.
+// A Condition looks at one part of a request. Header and query values are globs that ignore case.
 type Condition struct {
 	Field  string // header, method, query or source
 	Name   string // of the header or the query parameter
@@ -57,7 +56,7 @@ func (c Condition) anyMatches(have []string) bool {
 	})
 }
 
-// valuesOf are the values under a name, however its case is spelt.
+// valuesOf returns the values of a name in any case.
 func valuesOf(m map[string][]string, name string) []string {
 	var out []string
 	for k, v := range m {
@@ -77,7 +76,7 @@ func (cs Conditions) Key() string {
 	return b.String()
 }
 
-// String is the conditions in words.
+// String describes the conditions.
 func (cs Conditions) String() string {
 	said := make([]string, len(cs))
 	for i, c := range cs {

@@ -1,26 +1,25 @@
-// Package routing has what the Ingresses of a load balancer ask for, without Kubernetes and without
+// Package routing has the routes of a load balancer's Ingresses, without Kubernetes and without
 // clouds: requests, the hosts, paths and conditions that match them, and routes with their actions,
-// backends and certificates. All of it is in a Config.
+// backends and certificates. All are in a Config.
 //
 // Package language compares paths as sets of request paths. Package precedence orders a Config and
-// says which of its routes answers a request.
+// finds the route that answers a request.
 package routing
 
-// HostMiss says what becomes of a request whose host is named but whose path matches nothing
-// there.
+// A HostMiss decides about requests whose host is named but whose path matches no route there.
 type HostMiss uint8
 
 const (
-	// MissAnswers lets the chosen host answer: with its default backend, else 404.
+	// MissAnswers: the host answers, with its default backend, else 404.
 	MissAnswers HostMiss = iota
-	// MissFallsThrough goes on to the paths of the less specific hosts, then to the default
-	// backends in the same order, then to 404. Where hosts have owners, the less specific hosts of
-	// other namespaces are passed over.
+	// MissFallsThrough: the paths of the less specific hosts follow, then the default backends in the
+	// same order, then 404. If hosts have owners, the less specific hosts of other namespaces are
+	// skipped.
 	MissFallsThrough
 )
 
-// A Config is everything that the Kubernetes objects of one load balancer ask for, in no
-// particular order and with conflicts still in it. New makes a Table of it.
+// A Config has the wanted listeners, routes and settings of a load balancer, in any order and with
+// conflicts. New makes a Table from it.
 type Config struct {
 	Key          Key
 	Routes       []Route
@@ -28,73 +27,73 @@ type Config struct {
 	Defaults     []Default
 	Listeners    []Listener
 	Backends     map[BackendID]Backend
-	Certificates []Certificate // those that listeners name, sorted by ID
+	Certificates []Certificate // of listeners, sorted by ID
 	HostMiss     HostMiss
-	// HostsOwned says that hosts have owners: a host that spec.tls lists does not yield to a wildcard
-	// of another namespace, and what misses the paths of a host goes on to nothing of another
+	// HostsOwned: hosts have owners. A host that spec.tls lists does not yield to a wildcard of
+	// another namespace, and requests that match no path of a host do not fall through to another
 	// namespace.
 	HostsOwned bool
 	Settings   Settings
 	Protection Protection
-	// Members are the Ingresses behind it, oldest first.
+	// Members has its Ingresses, oldest first.
 	Members []Owner
-	// Yielding are hosts, sorted, that are not served over HTTPS because certificates of other
-	// namespaces have names for them and were there first. They are to be remembered.
+	// Yielding has the hosts, sorted, that are not served over HTTPS because certificates of other
+	// namespaces that came first have names for them. They are recorded.
 	Yielding []Host
 }
 
-// A Listener is a port that is asked for.
+// A Listener is a wanted port.
 type Listener struct {
 	Port         int32
 	Protocol     Protocol
 	Certificates []CertificateID // the first is the default certificate; the others sorted
 	TLSPolicy    string
 	Attributes   map[string]string
-	Mutual       *MutualAuthentication // nil for what the cloud does of itself
-	// the sources that may connect: ranges of addresses and prefix lists, sorted; nil for all
+	Mutual       *MutualAuthentication // nil for the cloud's default
+	// Inbound has the sources that may connect: address ranges and prefix lists, sorted; nil for all.
 	Inbound []string
 }
 
-// MutualAuthentication says whether certificates of clients are verified or passed on.
+// A MutualAuthentication has the handling of client certificates.
 type MutualAuthentication struct {
 	Mode             string `json:"mode"`                 // off, passthrough or verify
-	TrustStore       string `json:"trustStore,omitempty"` // its name, or the cloud's own name for it
+	TrustStore       string `json:"trustStore,omitempty"` // its name or ARN
 	IgnoreExpiry     bool   `json:"ignoreExpiry,omitempty"`
 	AdvertiseCANames bool   `json:"advertiseCANames,omitempty"`
 }
 
-// Verifies reports whether only clients are let in whose certificate can be verified.
+// Verifies reports whether only clients with a verified certificate are admitted.
 func (m *MutualAuthentication) Verifies() bool { return m != nil && m.Mode == "verify" }
 
-// Settings hold for a whole load balancer. Empty ones are left to the cloud.
+// Settings are the settings of a whole load balancer. For empty ones, the cloud decides.
 type Settings struct {
 	Scheme   string   `json:"scheme,omitempty"` // internal or internet-facing
 	IPFamily string   `json:"ipFamily,omitempty"`
-	Subnets  []string `json:"subnets,omitempty"` // as the cloud calls them, sorted
-	// SecurityGroups are those of the class, as the cloud calls them, sorted. None are the provider's
-	// own to keep.
+	Subnets  []string `json:"subnets,omitempty"` // by ID, sorted
+	// SecurityGroups has those of the class by ID, sorted. If empty, the provider creates its own.
 	SecurityGroups []string          `json:"securityGroups,omitempty"`
 	Attributes     map[string]string `json:"attributes,omitempty"`
-	// of the load balancer and of what is made for it alone
+	// Tags is for the load balancer and the objects that are created for it.
 	Tags map[string]string `json:"tags,omitempty"`
-	// Provider are settings that only the provider understands, as JSON in its one form.
+	// Provider has settings that only the provider understands, as canonical JSON.
 	Provider string `json:"provider,omitempty"`
 }
 
-// A Network is where a load balancer is to stand, in the words of its class. The zero Network asks
-// for nothing.
+// A Network is the network of a load balancer as its class names it. The zero Network has no
+// wishes.
 type Network struct {
-	Key        Key // of the load balancer, which may stand somewhere already
+	Key        Key // of the load balancer, which may exist already
 	Scheme     string
 	Subnets    []string          // by ID or name; nil: those with the tags
 	SubnetTags map[string]string // nil: those that suit the scheme
-	// SecurityGroups of the class, by ID or name.
+	// SecurityGroups has those of the class, by ID or name.
 	SecurityGroups []string
 }
 
-// Protection is the protection that Ingresses ask for; an empty field is one that no Ingress sets.
+// A Protection has the web ACL and Shield Advanced that Ingresses ask for; a field is empty if no
+// Ingress sets it.
 type Protection struct {
-	WebACL string `json:"webACL,omitempty"` // as the cloud calls it, or NoWebACL
+	WebACL string `json:"webACL,omitempty"` // its ARN, or NoWebACL
 	Shield string `json:"shield,omitempty"` // ShieldOn or ShieldOff
 }
 
@@ -103,9 +102,9 @@ const (
 	NoWebACL  = "none"
 	ShieldOn  = "on"
 	ShieldOff = "off"
-	// Unsettled is a protection that the cloud cannot give now. An existing one stays.
+	// Unsettled: the cloud cannot give the protection now. An existing one stays.
 	Unsettled = "unsettled"
 )
 
-// Guarded reports whether a web ACL is asked for.
+// Guarded reports whether a web ACL is wanted.
 func (p Protection) Guarded() bool { return p.WebACL != "" && p.WebACL != NoWebACL }

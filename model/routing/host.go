@@ -2,17 +2,17 @@ package routing
 
 import "strings"
 
-// A Host is the host of an Ingress rule: "" for any, "*.example.com" for exactly one label in
-// place of the star, anything else for itself. It is lower-case.
+// A Host is the host of an Ingress rule, in lower case: "" for any, "*.example.com" for exactly one
+// label in place of the star, or one host name.
 type Host string
 
-// Any is the host of a rule that names none.
+// Any is the host of a rule without one.
 const Any Host = ""
 
 // Wildcard reports whether the host starts with the one-label wildcard.
 func (h Host) Wildcard() bool { return strings.HasPrefix(string(h), "*.") }
 
-// Parent is the one wildcard that covers a precise host: the star in place of its first label.
+// Parent returns the wildcard that covers a precise host: with a star in place of its first label.
 // A host of one label has none.
 func (h Host) Parent() (Host, bool) {
 	label, rest, found := strings.Cut(string(h), ".")
@@ -22,7 +22,7 @@ func (h Host) Parent() (Host, bool) {
 	return Host("*." + rest), true
 }
 
-// Covers reports whether every name that other stands for is one that h stands for.
+// Covers reports whether h matches every name that other matches.
 func (h Host) Covers(other Host) bool {
 	if h == Any || h == other {
 		return true
@@ -34,8 +34,8 @@ func (h Host) Covers(other Host) bool {
 	return ok && parent == h
 }
 
-// Levels are the hosts that stand for a name, most specific first. The host of a request is
-// decided on this list before any path is looked at.
+// Levels returns the hosts that match a name, most specific first. The host of a request is decided
+// with this list before any path is compared.
 func Levels(name string) []Host {
 	levels := make([]Host, 0, 3)
 	if name != "" && !Host(name).Wildcard() {

@@ -2,19 +2,19 @@ package routing
 
 import "strings"
 
-// This file is the keys of load balancers.
+// This file has the keys of load balancers.
 
-// A Key identifies a load balancer by what cannot change in place. It reads
+// A Key identifies a load balancer by its properties that cannot change in place. It is
 // "class/namespace/name/scheme" for the load balancer of one Ingress,
 // "class/namespace/@group/scheme" for a group within a namespace, and "class/@group/scheme" for a
 // group across namespaces. A load balancer of another provider than the operator's first has the
-// provider behind the scheme, and one with a name of its own has that at the end:
+// provider after the scheme, and one with a chosen name has it at the end:
 // "class/namespace/name/scheme@provider=name".
 type Key string
 
-// NewKey makes the key of a load balancer from whose it is, from the class on, from what its
-// Ingresses ask for, and from the provider that its class names. The provider is "" for the
-// operator's first, and the name for a load balancer without a name of its own.
+// NewKey makes a key from the class with the Ingress or group, from the scheme and name that its
+// Ingresses ask for, and from the provider of its class. The provider is "" for the operator's
+// first, and the name is "" if none is chosen.
 func NewKey(whose []string, scheme, provider, name string) Key {
 	key := strings.Join(append(whose, scheme), "/")
 	if provider != "" {
@@ -26,22 +26,23 @@ func NewKey(whose []string, scheme, provider, name string) Key {
 	return Key(key)
 }
 
-// Class is the name of the class.
+// Class returns the name of the class.
 func (k Key) Class() string {
 	class, _, _ := strings.Cut(string(k), "/")
 	return class
 }
 
-// AcrossNamespaces reports whether the load balancer is that of a group across namespaces.
+// AcrossNamespaces reports whether the load balancer is for a group across namespaces.
 func (k Key) AcrossNamespaces() bool {
 	_, rest, _ := strings.Cut(string(k), "/")
 	return strings.HasPrefix(rest, "@")
 }
 
-// Whose is the key up to what its Ingresses ask for: equal for all load balancers that a group is.
+// Whose returns the key without scheme, provider and name: it is equal for all load balancers of a
+// group.
 func (k Key) Whose() string { return string(k[:strings.LastIndexByte(string(k), '/')+1]) }
 
-// SharedGroup is the name of the group across namespaces that the key is for, or "".
+// SharedGroup returns the name of the group across namespaces, or "".
 func (k Key) SharedGroup() string {
 	parts := strings.Split(string(k), "/")
 	if len(parts) != 3 {
@@ -51,21 +52,21 @@ func (k Key) SharedGroup() string {
 	return group
 }
 
-// Scheme is the scheme.
+// Scheme returns the scheme.
 func (k Key) Scheme() string {
 	where, _ := k.asked()
 	scheme, _, _ := strings.Cut(where, "@")
 	return scheme
 }
 
-// Provider is the name of the provider, or "" for the operator's first.
+// Provider returns the name of the provider, or "" for the operator's first.
 func (k Key) Provider() string {
 	where, _ := k.asked()
 	_, provider, _ := strings.Cut(where, "@")
 	return provider
 }
 
-// Name is the name that its Ingresses ask for, or "".
+// Name returns the name that its Ingresses ask for, or "".
 func (k Key) Name() string {
 	_, name := k.asked()
 	return name

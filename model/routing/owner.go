@@ -5,18 +5,17 @@ import (
 	"time"
 )
 
-// An Owner is the Ingress that a route belongs to, with what decides between Ingresses that
-// ask for the same thing.
+// An Owner is the Ingress of a route, with the properties that decide conflicts between Ingresses.
 type Owner struct {
 	Namespace, Name string
-	Created         time.Time // zero for objects that no API server has stored yet
-	Order           int       // the annotation fairlead.dev/order, where the class permits it
+	Created         time.Time // zero for objects that are not in a cluster yet
+	Order           int       // the annotation fairlead.dev/order, if the class permits it
 }
 
 func (o Owner) String() string { return o.Namespace + "/" + o.Name }
 
-// Older orders owners: by order, then age, then name. An object without a creation time is not
-// in the cluster yet: it is newer than all that are, and as old as its like.
+// Older compares owners: by order, then age, then name. An object without a creation time is not in
+// the cluster yet: it is newer than those that are, and as old as others without one.
 func Older(a, b Owner) int {
 	return cmp.Or(
 		cmp.Compare(a.Order, b.Order),

@@ -9,32 +9,32 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// PathType says how a path is compared with the path of a request.
+// A PathType is how a path is compared with the path of a request.
 type PathType uint8
 
 const (
-	// Exact is the whole path, case and trailing slash included.
+	// Exact matches the whole path, including case and trailing slash.
 	Exact PathType = iota
-	// Prefix is the path and everything below it, element by element: "/foo" stands for "/foo"
-	// and for "/foo/…", never for "/foobar". It is kept without its trailing slash, which makes
-	// no difference to what it matches; the root is kept as "/".
+	// Prefix matches the path and all paths below it, element by element: "/foo" matches "/foo" and
+	// "/foo/…", but not "/foobar". It has no trailing slash, which would not change its meaning; the
+	// root is "/".
 	Prefix
-	// Glob is the whole path with "*" for any text, slashes included, and "?" for one character.
+	// Glob matches the whole path with "*" for any text, including slashes, and "?" for one character.
 	Glob
-	// Regex is the whole path as a regular expression in Go's syntax.
+	// Regex matches the whole path by a regular expression in Go's syntax.
 	Regex
 )
 
 func (t PathType) String() string { return [...]string{"Exact", "Prefix", "Glob", "Regex"}[t] }
 
-// A Path is a set of request paths. Exact and Prefix stay apart until rules are made of them,
-// because they differ in precedence and not only in what they match.
+// A Path is a set of request paths. Exact and Prefix stay distinct until rules are made, because
+// they also differ in precedence.
 type Path struct {
 	Type  PathType
 	Value string
 }
 
-// NewPath makes a path, dropping a Prefix's trailing slash.
+// NewPath returns a path, without the trailing slash of a Prefix.
 func NewPath(t PathType, value string) Path {
 	if t == Prefix && len(value) > 1 {
 		value = strings.TrimSuffix(value, "/")
@@ -45,10 +45,10 @@ func NewPath(t PathType, value string) Path {
 // Root is the path that every request matches.
 var Root = Path{Prefix, "/"}
 
-// String is the path in words: of a long one the beginning.
+// String describes the path, shortened if it is long.
 func (p Path) String() string { return p.Type.String() + " " + printable.Word(diag.Cut(p.Value)) }
 
-// Matches reports whether the path stands for a request's path.
+// Matches reports whether the path matches a request's path.
 func (p Path) Matches(path string) bool {
 	switch p.Type {
 	case Exact:
@@ -67,7 +67,7 @@ func (p Path) Matches(path string) bool {
 	}
 }
 
-// Expression returns the compiled expression of a Regex, for whole paths; nil if it is none.
+// Expression returns the compiled expression of a Regex, for whole paths; nil if it is invalid.
 func (p Path) Expression() *regexp.Regexp {
 	re, err := regexp.Compile(`\A(?:` + p.Value + `)\z`)
 	if err != nil {
@@ -76,7 +76,7 @@ func (p Path) Expression() *regexp.Regexp {
 	return re
 }
 
-// Text is the part of a path before its first wildcard. Its length ranks prefixes, globs and
+// Text returns the part of a path before its first wildcard. Its length ranks prefixes, globs and
 // regular expressions of one host.
 func (p Path) Text() string {
 	switch p.Type {
@@ -93,8 +93,8 @@ func (p Path) Text() string {
 	return p.Value
 }
 
-// Ancestors are the values of the prefixes that have a path: its own, then those above it, up to
-// the root.
+// Ancestors yields the prefixes that match a path: the path itself, then its parents up to the
+// root.
 func Ancestors(path string) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for len(path) > 1 {
@@ -107,10 +107,9 @@ func Ancestors(path string) func(yield func(string) bool) {
 	}
 }
 
-// GlobMatch reports whether a text is one that a glob stands for: "*" for any text, "?" for one
-// character.
+// GlobMatch reports whether a glob matches a text: "*" is any text, "?" one character.
 func GlobMatch(glob, text string) bool {
-	// The last star seen and how far it reaches so far: on a mismatch it takes one byte more.
+	// The last star and how far it reaches: on a mismatch it takes one byte more.
 	star, reach := -1, 0
 	g, t := 0, 0
 	for t < len(text) {
@@ -131,7 +130,7 @@ func GlobMatch(glob, text string) bool {
 	return strings.Trim(glob[g:], "*") == ""
 }
 
-// Pattern is the path as an unanchored regular expression that is meant to match whole texts.
+// Pattern returns the path as a regular expression for whole texts, without anchors.
 func (p Path) Pattern() string {
 	switch p.Type {
 	case Exact:
@@ -148,13 +147,13 @@ func (p Path) Pattern() string {
 	}
 }
 
-// GlobPattern is a glob as a regular expression.
+// GlobPattern returns a glob as a regular expression.
 func GlobPattern(glob string) string {
 	quoted := regexp.QuoteMeta(glob)
 	return strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(quoted)
 }
 
-// Sendable is a path with only those bytes encoded that cannot be sent.
+// Sendable returns a path in which the bytes that cannot be sent are encoded.
 func Sendable(path string) string {
 	var b strings.Builder
 	for _, c := range []byte(path) {

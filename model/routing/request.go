@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A Request is what routing may look at. It is what arrives on the wire: the host still has
-// its case and port, the path is the raw path without its query.
+// A Request has the parts of a request that routing looks at, in the form that clients send: the
+// host has its case and port, and the path is the raw path without the query.
 type Request struct {
 	Port   int32
 	Host   string
@@ -17,7 +17,7 @@ type Request struct {
 	Source netip.Addr
 }
 
-// Hostname is the request's host as rules see it: lower-case and without its port.
+// Hostname returns the request's host as rules see it: in lower case and without its port.
 func (r Request) Hostname() string {
 	host := r.Host
 	if colon := strings.LastIndexByte(host, ':'); colon >= 0 && !strings.HasSuffix(host, "]") {

@@ -9,23 +9,23 @@ import (
 	"fairlead.dev/fairlead/model/printable"
 )
 
-// Rewrite changes requests on their way to a backend. What a pattern does not match stays as it is.
-// A pattern that is empty changes nothing.
+// A Rewrite changes requests on their way to a backend. Text that a pattern does not match stays
+// unchanged. An empty pattern changes nothing.
 type Rewrite struct {
-	// about the path and, behind a question mark, the query
+	// URL applies to the path and, after a question mark, the query.
 	URL             string `json:"url,omitempty"`
 	URLReplacement  string `json:"urlReplacement,omitempty"`
 	Host            string `json:"host,omitempty"`
 	HostReplacement string `json:"hostReplacement,omitempty"`
 }
 
-// Apply is the host and the URL, without scheme and authority, that a backend gets.
+// Apply returns the host and the URL, without scheme and authority, that a backend gets.
 func (r Rewrite) Apply(host, url string) (newHost, newURL string) {
 	return replace(r.Host, r.HostReplacement, host), replace(r.URL, r.URLReplacement, url)
 }
 
-// groupNumber is a group in a replacement. A cloud ends the number after one digit, and Go has to
-// be told so.
+// groupNumber matches a group in a replacement. A cloud ends the number after one digit, which
+// needs braces in Go.
 var groupNumber = regexp.MustCompile(`\$([0-9])`)
 
 // replace replaces the first match. A pattern that does not compile matches nothing.
@@ -42,8 +42,8 @@ func replace(pattern, replacement, text string) string {
 	return text[:at[0]] + string(filled) + text[at[1]:]
 }
 
-// CheckReplacement says what is wrong with a pattern and its replacement. A pattern begins at the
-// beginning, so that it cannot match twice, of which clouds do not say what becomes.
+// CheckReplacement returns the error in a pattern and its replacement. A pattern has to begin with
+// ^, so that it cannot match twice, for which the behaviour of clouds is undocumented.
 func CheckReplacement(pattern, replacement string) error {
 	re, err := regexp.Compile(pattern)
 	switch {
@@ -71,7 +71,7 @@ func CheckReplacement(pattern, replacement string) error {
 
 var unicodeClass = regexp.MustCompile(`\\[pP]`)
 
-// alternatives reports whether a pattern has alternatives outside of groups, which need not all
+// alternatives reports whether a pattern has alternatives outside of groups, of which some may not
 // begin with ^.
 func alternatives(pattern string) bool {
 	tree, err := syntax.Parse(pattern, syntax.Perl)
