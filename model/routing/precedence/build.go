@@ -8,14 +8,12 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file makes a table: it places names, routes and default backends at the hosts that they are
-// for.
+// This file builds a table: it places names, routes and default backends at their hosts.
 
-// New orders a Config.
+// New returns the Table of a Config.
 func New(c routing.Config) *Table { return NewWith(c, language.NewCache()) }
 
-// NewWith orders a Config, and remembers what is found out about its paths. The budget of its
-// members is new.
+// NewWith returns the Table of a Config, with a cache for its paths. Its members get a new budget.
 func NewWith(c routing.Config, l *language.Cache) *Table {
 	t := &Table{Config: c, ports: make(map[int32]*portTable, len(c.Listeners)),
 		comparer: language.NewComparer(l, c.Members)}
@@ -38,7 +36,7 @@ func NewWith(c routing.Config, l *language.Cache) *Table {
 	return t
 }
 
-// nameHosts makes a level of every named host on every port, open where an owner is served.
+// nameHosts makes a level of every named host on every port, open if an owner is served there.
 func (t *Table) nameHosts() {
 	for _, n := range t.Names {
 		if n.Listed != nil {
@@ -78,14 +76,14 @@ func (t *Table) placeRoutes() {
 		for _, port := range r.route.Ports {
 			if level := t.ports[port].levelOf(r.route); level != nil {
 				level.Routes = append(level.Routes, r.route)
-				level.belongs(r.route.Owner)
+				level.setNamespace(r.route.Owner)
 			}
 		}
 	}
 }
 
-// levelOf is the level where a route belongs; nil if it is not served on this port. A route names
-// the host of its rule by being there.
+// levelOf returns the level of a route; nil if it is not served on this port. A route also names
+// the host of its rule.
 func (pt *portTable) levelOf(r *routing.Route) *Level {
 	if pt == nil {
 		return nil
@@ -96,7 +94,7 @@ func (pt *portTable) levelOf(r *routing.Route) *Level {
 	return pt.level(r.Host)
 }
 
-// placeDefaults gives each level the oldest default backend that stands for it.
+// placeDefaults gives each level the oldest default backend that applies to it.
 func (t *Table) placeDefaults() {
 	byOwner := make(map[string]*routing.Default, len(t.Defaults))
 	for i := range t.Defaults {
@@ -105,7 +103,7 @@ func (t *Table) placeDefaults() {
 		for _, port := range d.Ports {
 			if pt := t.ports[port]; pt != nil {
 				pt.levels[routing.Any].offer(d)
-				pt.levels[routing.Any].belongs(d.Owner)
+				pt.levels[routing.Any].setNamespace(d.Owner)
 			}
 		}
 	}

@@ -12,32 +12,31 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file tells the owners of routes what becomes of them: who won, with a request that shows
-// it.
+// This file reports conflicts to the owners of routes, with the winner and an example request.
 
-// Diagnostics are the conflicts, the routes that nothing can reach and the hosts whose misses
-// stay with them. Each is told once, whatever the number of ports.
+// Diagnostics returns diagnostics about conflicts, unreachable routes and hosts that keep their
+// misses, each once for all ports.
 func (t *Table) Diagnostics() []diag.Diagnostic {
 	told := map[diag.Diagnostic]bool{}
 	for _, port := range slices.Sorted(maps.Keys(t.ports)) {
 		named := t.namedOn(port)
 		for _, level := range t.Levels(port) {
-			t.tellHidden(told, port, level)
-			t.tellUnsent(told, level)
-			t.tellLoops(told, port, level)
-			t.tellMisses(told, port, level)
-			t.tellShadowed(told, port, level, named[level.Host])
+			t.reportHidden(told, port, level)
+			t.reportUnsent(told, level)
+			t.reportLoops(told, port, level)
+			t.reportMisses(told, port, level)
+			t.reportShadowed(told, port, level, named[level.Host])
 		}
 	}
-	t.tellShut(told)
-	t.tellKept(told)
-	t.tellDefaults(told)
-	t.tellOpen(told)
+	t.reportShut(told)
+	t.reportKept(told)
+	t.reportDefaults(told)
+	t.reportOpen(told)
 	return diag.Sort(oncePerSource(told))
 }
 
-// tellShut tells Ingresses whose listed hosts are closed on HTTP ports, each once.
-func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
+// reportShut reports listed hosts that are closed on HTTP ports, once for each Ingress.
+func (t *Table) reportShut(told map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, n := range t.shut {
 		if owner := n.Owner.String(); !done[owner] {
@@ -51,9 +50,9 @@ func (t *Table) tellShut(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// tellKept tells Ingresses whose hosts keep their misses because these have too far to go, each
-// once.
-func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
+// reportKept reports hosts that keep their misses because too many routes would be repeated, once
+// for each Ingress.
+func (t *Table) reportKept(told map[diag.Diagnostic]bool) {
 	done := map[string]bool{}
 	for _, n := range t.kept {
 		if owner := n.Owner.String(); !done[owner] {
@@ -69,7 +68,7 @@ func (t *Table) tellKept(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// oncePerSource keeps, of diagnostics that differ only in the request that they show, the first.
+// oncePerSource keeps the first of diagnostics that differ only in their example request.
 func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 	type subject struct {
 		source diag.Source
@@ -88,7 +87,7 @@ func oncePerSource(told map[diag.Diagnostic]bool) []diag.Diagnostic {
 	return slices.Collect(maps.Values(kept))
 }
 
-func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
+func (t *Table) reportHidden(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	_, hidden := level.Reachable()
 	for _, h := range hidden {
 		if len(h.By) == 0 {
@@ -121,8 +120,8 @@ func (t *Table) tellHidden(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 }
 
-// tellLoops names the redirects that lead to themselves.
-func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
+// reportLoops reports the redirects that lead to themselves.
+func (t *Table) reportLoops(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	for _, r := range level.Routes {
 		if r.Action.Redirect == nil {
 			continue
@@ -142,7 +141,7 @@ func (t *Table) tellLoops(told map[diag.Diagnostic]bool, port int32, level *Leve
 	}
 }
 
-// whySettled says which rule decided between two identical claims.
+// whySettled describes the rule that decided between two identical claims.
 func whySettled(winner, loser *routing.Route) string {
 	a, b := winner.Owner, loser.Owner
 	switch {
@@ -160,17 +159,17 @@ func whySettled(winner, loser *routing.Route) string {
 	return "its Ingress comes first by name and neither is older"
 }
 
-// tellMisses says where a request that misses a host's paths would have been answered by a less
-// specific host, to both owners.
-func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
+// reportMisses reports, to both owners, requests that match no path of a host and that a less
+// specific host would have answered.
+func (t *Table) reportMisses(told map[diag.Diagnostic]bool, port int32, level *Level) {
 	if level.Host == routing.Any || level.Closed || level.beside || len(level.Routes) == 0 {
 		return
 	}
-	skipped := t.passedOver(port, level)
+	skipped := t.skippedLevels(port, level)
 	if len(skipped) == 0 {
 		return
 	}
-	answered := level.answered()
+	answered := level.allRoutes()
 	taken := map[routing.Path]bool{}
 	for _, r := range answered {
 		if len(r.When) == 0 {
@@ -179,7 +178,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 	for _, below := range skipped {
 		for _, r := range slices.Backward(below.Routes) {
-			if within(r.Path, taken) {
+			if coveredByText(r.Path, taken) {
 				continue
 			}
 			path, ok := t.Witness(r.Owner.String(), r.Path, answered)
@@ -199,7 +198,7 @@ func (t *Table) tellMisses(told map[diag.Diagnostic]bool, port int32, level *Lev
 	}
 }
 
-// namedOn is the first name of each host on a port.
+// namedOn returns the first name of each host on a port.
 func (t *Table) namedOn(port int32) map[routing.Host]*routing.Name {
 	out := make(map[routing.Host]*routing.Name, len(t.Names))
 	for i := range t.Names {
@@ -210,19 +209,19 @@ func (t *Table) namedOn(port int32) map[routing.Host]*routing.Name {
 	return out
 }
 
-// tellShadowed says, to both owners, that a default backend for any host, or for any below a
-// wildcard, does not answer what misses the paths of a host that others name. The name is the first
-// one of the host on the port, or nil.
-func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *Level,
+// reportShadowed reports, to both owners, that a default backend for any host, or for hosts below a
+// wildcard, does not answer misses of a host that others name. The name is the first one of the
+// host on the port, or nil.
+func (t *Table) reportShadowed(told map[diag.Diagnostic]bool, port int32, level *Level,
 	name *routing.Name) {
 	if level.Host == routing.Any || level.Closed || name == nil || level.hasDefault() {
 		return
 	}
-	for _, below := range t.passedOver(port, level) {
+	for _, below := range t.skippedLevels(port, level) {
 		if below.Miss == nil {
 			continue
 		}
-		path, misses := t.Witness(below.Miss.Owner.String(), routing.Root, level.answered())
+		path, misses := t.Witness(below.Miss.Owner.String(), routing.Root, level.allRoutes())
 		if !misses {
 			continue
 		}
@@ -236,8 +235,8 @@ func (t *Table) tellShadowed(told map[diag.Diagnostic]bool, port int32, level *L
 	}
 }
 
-// tellUnsent names paths that clients send in another spelling.
-func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
+// reportUnsent reports paths that clients send in another spelling.
+func (t *Table) reportUnsent(told map[diag.Diagnostic]bool, level *Level) {
 	for _, r := range level.Routes {
 		if sent := routing.Sendable(r.Path.Value); sent != r.Path.Value &&
 			(r.Path.Type == routing.Exact || r.Path.Type == routing.Prefix) {
@@ -248,8 +247,8 @@ func (t *Table) tellUnsent(told map[diag.Diagnostic]bool, level *Level) {
 	}
 }
 
-// tellDefaults names the default backends that answer nothing, and those that share a host.
-func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
+// reportDefaults reports the default backends that answer no request, and those that share a host.
+func (t *Table) reportDefaults(told map[diag.Diagnostic]bool) {
 	used := map[*routing.Default]bool{}
 	for _, pt := range t.ports {
 		for _, level := range pt.levels {
@@ -289,8 +288,8 @@ func (t *Table) tellDefaults(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// within reports whether one of the paths has all that p has, as far as their texts tell.
-func within(p routing.Path, paths map[routing.Path]bool) bool {
+// coveredByText reports whether, by its text, one of the paths has all request paths of p.
+func coveredByText(p routing.Path, paths map[routing.Path]bool) bool {
 	if paths[p] || paths[routing.Root] {
 		return true
 	}

@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file makes the requests that diagnostics show.
+// This file makes the example requests of diagnostics.
 
 // Witness returns a short path that p matches and none of others, asked for an Ingress.
 func (t *Table) Witness(asker string, p routing.Path, others []*routing.Route) (string, bool) {
@@ -28,13 +28,13 @@ func (t *Table) Witness(asker string, p routing.Path, others []*routing.Route) (
 	return path, verdict == language.Some
 }
 
-// curl is the URL of a request as an argument of curl on a command line. The bytes of the path that
-// no client sends as they are stand there encoded.
+// curl returns the URL of a request as an argument of curl on a command line. The bytes of the path
+// that clients always encode are encoded.
 func (t *Table) curl(port int32, host routing.Host, path string) string {
 	return printable.Shell(t.url(port, host, routing.Sendable(path)))
 }
 
-// curlTo is the URL of a request, as curl gives it. Curl resolves dots unless it is told not to.
+// curlTo returns the URL of a request as curl does, with --path-as-is if curl would resolve dots.
 func (t *Table) curlTo(r routing.Request) string {
 	url := printable.Shell(t.urlOf(r.Port, r.Host, routing.Sendable(r.Path)))
 	if strings.Contains(r.Path, "/../") {
@@ -43,12 +43,12 @@ func (t *Table) curlTo(r routing.Request) string {
 	return url
 }
 
-// url is the URL of a request that a level decides.
+// url returns the URL of a request that a level decides.
 func (t *Table) url(port int32, host routing.Host, path string) string {
 	return t.urlOf(port, t.nameFor(port, host), path)
 }
 
-// urlOf is the URL of a request for a host name.
+// urlOf returns the URL of a request for a host name.
 func (t *Table) urlOf(port int32, name, path string) string {
 	scheme, at := "http", ""
 	for _, l := range t.Listeners {
@@ -62,7 +62,7 @@ func (t *Table) urlOf(port int32, name, path string) string {
 	return scheme + "://" + name + at + path
 }
 
-// nameFor is a host name that this level decides.
+// nameFor returns a host name that this level decides.
 func (t *Table) nameFor(port int32, host routing.Host) string {
 	if !host.Wildcard() && host != routing.Any {
 		return string(host)

@@ -7,32 +7,31 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file is one host of one port.
+// This file has the levels of a table: one for each host of each port.
 
-// A Level is one host of one port: the first one that stands for a request's host decides.
+// A Level is one host of one port. The first one that matches a request's host decides.
 type Level struct {
 	Host   routing.Host
-	Routes []*routing.Route // by precedence, the losers of identical claims included
-	Miss   *routing.Default // answers what no route matches; nil: 404
-	// Closed says that the host is named, but by no Ingress that is served on this port. It
-	// answers 404, whatever HostMiss says: a host never speaks through a port that its owner
-	// did not open.
+	Routes []*routing.Route // by precedence, including losers of identical claims
+	Miss   *routing.Default // answers requests that match no route; nil: 404
+	// Closed: the host is named, but by no Ingress that is served on this port. It answers 404 with
+	// any HostMiss: hosts are never served on ports that their owner did not open.
 	Closed bool
-	// listers are the Ingresses that list the host in spec.tls, where no rule decides for it; see
-	// listed.go. It is nil where rules name the host.
+	// listers has the Ingresses that list the host in spec.tls; see listed.go. It is nil if rules name
+	// the host.
 	listers map[string]bool
-	// beside says that no rule names the host and that no wildcard answers for it here; see listed.go.
+	// beside: no rule names the host, and no wildcard answers for it here; see listed.go.
 	beside bool
-	// Next are the levels that a request goes on to which no route here matches, in order; Stops says
-	// that it meets no others below. See misses.go.
+	// Next has the levels for requests that match no route here, in order. Stops: such requests reach
+	// no other levels below. See misses.go.
 	Next  []*Level
 	Stops bool
 
-	namespace string // of what was placed here first
-	counted   bool   // among the routes that are repeated
+	namespace string // of the first part placed here
+	counted   bool   // its routes count as repeated
 
-	comparer *language.Comparer // that of its table
-	live     []*routing.Route   // what Reach says, once it was asked
+	comparer *language.Comparer // of its table
+	live     []*routing.Route   // the result of Reachable, once computed
 	hidden   []Hidden
 	split    bool
 }
@@ -53,16 +52,16 @@ func (l *Level) describe() string {
 	return describeHost(l.Host)
 }
 
-// belongs notes the namespace of a level by the first thing that is placed there. Where hosts have
-// owners, all that is placed on a level belongs to one.
-func (l *Level) belongs(o routing.Owner) {
+// setNamespace sets the namespace of a level to that of the first part placed there. If hosts have
+// owners, all parts of a level belong to one namespace.
+func (l *Level) setNamespace(o routing.Owner) {
 	if l.namespace == "" {
 		l.namespace = o.Namespace
 	}
 }
 
-// answered are the routes of a level and of those that its misses go on to.
-func (l *Level) answered() []*routing.Route {
+// allRoutes returns the routes of a level and of its next levels.
+func (l *Level) allRoutes() []*routing.Route {
 	out := l.Routes
 	for _, next := range l.Next {
 		out = append(slices.Clip(out), next.Routes...)
@@ -70,17 +69,18 @@ func (l *Level) answered() []*routing.Route {
 	return out
 }
 
-// hasDefault reports whether a default backend answers what no route matches.
+// hasDefault reports whether a default backend answers requests that match no route.
 func (l *Level) hasDefault() bool {
 	return l.Miss != nil || slices.ContainsFunc(l.Next, func(next *Level) bool {
 		return next.Miss != nil
 	})
 }
 
-// Hidden says by what a route is hidden.
+// A Hidden is an unreachable route, with the reason.
 type Hidden struct {
 	Route *routing.Route
-	// an identical claim, or routes that leave nothing; none if no request could have such a path
+	// By has an identical claim, or the routes that match all its requests; none if no request can
+	// have such a path.
 	By []*routing.Route
 }
 

@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the hosts that spec.tls lists and that no rule of the Ingress names. On the ports of
-// its Name such a host is a level of its own, with copies of the routes of those rules of the
-// Ingress that stand for it. A listed host
+// This file has the hosts that spec.tls lists and that no rule of the Ingress names. On the ports
+// of its Name such a host has its own level, with copies of the routes of the Ingress's rules that
+// cover it. A listed host
 //
 //  1. closes no port: on the other ports it is not named at all;
 //  2. yields to a rule that names it and is served on the port;
@@ -20,20 +20,20 @@ import (
 //  5. belongs, of several Ingresses that list it, to those whose rules for the wildcard answer, if
 //     there are any.
 //
-// Where a name is Beside, no wildcard answers for the host on the ports where it is not named:
-// requests get what they would get if no wildcard stood for it.
+// If a name is Beside, no wildcard answers for the host on the ports where it is not named:
+// requests get the same answers as without a wildcard that covers it.
 //
-// The routes of a listed host that come from rules without a host stand behind those that come from
-// rules for a wildcard. An Ingress has both only where HostMiss is MissFallsThrough.
+// The routes of a listed host from rules without a host follow those from rules for a wildcard. An
+// Ingress has both only if HostMiss is MissFallsThrough.
 
-// nameListed makes the levels of listed hosts. Those that rules name have theirs.
+// nameListed makes the levels of listed hosts that no rule names.
 func (t *Table) nameListed() {
 	for port, pt := range t.ports {
 		byRules := make(map[routing.Host]bool, len(pt.levels))
 		for h, level := range pt.levels {
 			byRules[h] = h != routing.Any && !level.Closed
 		}
-		listings := pt.listings(t.Names, port)
+		listings := pt.listedNames(t.Names, port)
 		wildcards := t.wildcardsOn(port)
 		for host, names := range listings {
 			if byRules[host] {
@@ -56,7 +56,7 @@ func (t *Table) nameListed() {
 				}
 			}
 			if len(listers) > 0 {
-				// 4: open, whatever it was
+				// 4: open, even if it was closed
 				pt.levels[host] = &Level{Host: host, listers: listers, namespace: first.Owner.Namespace}
 			}
 		}
@@ -69,8 +69,8 @@ type ownedHost struct {
 	namespace string
 }
 
-// wildcardsOn are the wildcards that rules name and that are served on a port; none where hosts
-// have no owners.
+// wildcardsOn returns the wildcards of rules that are served on a port; none if hosts have no
+// owners.
 func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 	out := map[ownedHost]bool{}
 	for i := range t.Names {
@@ -82,9 +82,9 @@ func (t *Table) wildcardsOn(port int32) map[ownedHost]bool {
 	return out
 }
 
-// passWildcards makes the levels of listed hosts beside: copies of that for any host, and closed
-// ones where these are too many: see Excess. With MissFallsThrough the class lets less specific
-// hosts answer, those of other namespaces only where hosts have no owners.
+// passWildcards makes the levels of listed hosts with Beside: copies of the level for any host, or
+// closed ones if these are too many: see Excess. With MissFallsThrough, less specific hosts answer,
+// but those of other namespaces only if hosts have no owners.
 func (t *Table) passWildcards() {
 	if t.HostMiss != routing.MissAnswers && !t.HostsOwned {
 		return
@@ -111,8 +111,9 @@ func (t *Table) passWildcards() {
 	}
 }
 
-// listings are the names of listed hosts on a port, by host.
-func (pt *portTable) listings(names []routing.Name, port int32) map[routing.Host][]*routing.Name {
+// listedNames returns the names of listed hosts on a port, by host.
+func (pt *portTable) listedNames(names []routing.Name,
+	port int32) map[routing.Host][]*routing.Name {
 	out := map[routing.Host][]*routing.Name{}
 	for i := range names {
 		n := &names[i]

@@ -7,21 +7,21 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the specification as code: what becomes of a request.
+// This file is the specification as code: it answers requests.
 
-// An Outcome is what becomes of a request, and why.
+// An Outcome is the answer to a request, with the reason.
 type Outcome struct {
 	Action routing.Action
-	// of the route or default that answers; zero for a 404 that no Ingress asks for
+	// of the route or default that answers; zero for a 404 of no Ingress
 	Owner  routing.Owner
 	Source diag.Source      // likewise
 	Host   routing.Host     // the level that decided
-	Route  *routing.Route   // nil where a default backend or a 404 answers
-	Over   []*routing.Route // routes that match the request too and lost, the best first
+	Route  *routing.Route   // nil if a default backend or a 404 answers
+	Over   []*routing.Route // further routes that match the request, by precedence
 	Why    string
 }
 
-// Match is the specification: what a load balancer for this Config does with a request.
+// Match returns the answer of a load balancer for this Config by the specification.
 func (t *Table) Match(r routing.Request) Outcome {
 	pt := t.ports[r.Port]
 	if pt == nil {
@@ -49,7 +49,7 @@ func (t *Table) Match(r routing.Request) Outcome {
 	return outcome
 }
 
-// decide looks at the levels that stand for a request's host, most specific first.
+// decide finds the answer in the levels that match a request's host, most specific first.
 func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 	if chain[0].Closed {
 		return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
@@ -60,7 +60,7 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 		for _, route := range level.Routes {
 			if t.matches(route, r) {
 				return Outcome{Action: route.Action, Owner: route.Owner, Source: route.Source, Host: level.Host,
-					Route: route, Why: arrival(reach, i) + ", " + describeRoute(route)}
+					Route: route, Why: describeArrival(reach, i) + ", " + describeRoute(route)}
 			}
 		}
 	}
@@ -68,7 +68,8 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 		if level.Miss != nil {
 			return Outcome{Action: level.Miss.Action, Owner: level.Miss.Owner, Source: level.Miss.Source,
 				Host: level.Host,
-				Why:  arrival(reach, i) + ", no path there matches, and the oldest default backend answers"}
+				Why: describeArrival(reach, i) + ", no path there matches, and the oldest " +
+					"default backend answers"}
 		}
 	}
 	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
@@ -76,8 +77,8 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 			chain[0].describe(), r.Port)}
 }
 
-// arrival says how a request came to one of the levels that stand for its host.
-func arrival(chain []*Level, at int) string {
+// describeArrival describes how a request reached one of the levels that match its host.
+func describeArrival(chain []*Level, at int) string {
 	if at == 0 {
 		return chain[0].describe()
 	}

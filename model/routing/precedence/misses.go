@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds out where the misses of a host go: the requests that none of its routes match.
+// This file finds the next levels for misses of a host: the requests that match none of its routes.
 //
 //   - With MissAnswers they stay.
 //   - With MissFallsThrough they go on to the wildcard that stands for the host, then to what is
@@ -16,19 +16,19 @@ import (
 //     it open or closed. No request for a host is answered by another namespace, and none changes
 //     because of one.
 
-// linkMisses sets where the misses of each level go.
+// linkMisses sets the next levels of each level.
 func (t *Table) linkMisses() {
 	for _, l := range t.Listeners {
 		pt := t.ports[l.Port]
 		for _, level := range pt.levels {
-			below := pt.below(level.Host)
+			below := pt.levelsBelow(level.Host)
 			switch {
 			case len(below) == 0 || level.Closed:
 			case t.HostMiss == routing.MissAnswers || level.beside:
 				level.Stops = true
 			default:
-				level.Stops = t.foreign(level, below[0])
-				level.Next = t.next(level, below)
+				level.Stops = t.isForeign(level, below[0])
+				level.Next = t.nextLevels(level, below)
 			}
 		}
 	}
@@ -37,9 +37,8 @@ func (t *Table) linkMisses() {
 	}
 }
 
-// below are the levels that stand for the requests of a host besides its own, the more specific
-// first.
-func (pt *portTable) below(h routing.Host) []*Level {
+// levelsBelow returns the other levels that match the requests of a host, the more specific first.
+func (pt *portTable) levelsBelow(h routing.Host) []*Level {
 	var out []*Level
 	if parent, ok := h.Parent(); ok && !h.Wildcard() && pt.levels[parent] != nil {
 		out = append(out, pt.levels[parent])
@@ -50,18 +49,18 @@ func (pt *portTable) below(h routing.Host) []*Level {
 	return out
 }
 
-// foreign reports whether a level below belongs to another namespace, which must not answer for the
-// host.
-func (t *Table) foreign(level, below *Level) bool {
+// isForeign reports whether a level below belongs to another namespace, which must not answer for
+// the host.
+func (t *Table) isForeign(level, below *Level) bool {
 	return t.HostsOwned && below.namespace != "" && below.namespace != level.namespace
 }
 
-// next are those of the levels below that answer the misses of a level.
-func (t *Table) next(level *Level, below []*Level) []*Level {
+// nextLevels returns the levels below that answer the misses of a level.
+func (t *Table) nextLevels(level *Level, below []*Level) []*Level {
 	var out []*Level
 	for _, b := range below {
 		switch {
-		case t.foreign(level, b):
+		case t.isForeign(level, b):
 		case b.Closed:
 			return out
 		default:
@@ -71,13 +70,13 @@ func (t *Table) next(level *Level, below []*Level) []*Level {
 	return out
 }
 
-// mostPassedOver is how many routes for any host the hosts below wildcards of other namespaces may
-// go on to on a port, and as many that the levels of listed hosts beside may have. These are said
-// again for each of the hosts, in front of the wildcard.
+// mostPassedOver is the most routes for any host that are repeated on a port for hosts below
+// wildcards of other namespaces, before the wildcard, and the most routes in the levels of listed
+// hosts with Beside.
 const mostPassedOver = 10_000
 
-// boundMisses has hosts keep their misses where what these go on to would be said again too often.
-// That is a stopgap: such a table is excessive, and is used only where no change can be taken back.
+// boundMisses makes hosts keep their misses if too many routes would be repeated. Such a table has
+// an Excess, and is used only if no change can be refused instead.
 func (t *Table) boundMisses() {
 	for i := range t.Names {
 		n := &t.Names[i]
@@ -99,9 +98,9 @@ func (t *Table) boundMisses() {
 	}
 }
 
-// Excess says what a table has too much of because wildcards stand above hosts of other namespaces;
-// "" for nothing. Hosts get less than their owners ask for in such a table, so it is not to be used
-// while one without the newest changes can be had.
+// Excess describes the limit that a table exceeds because wildcards cover hosts of other
+// namespaces; "" for none. In such a table, hosts lack wanted routes, so it must not be used while
+// a table without the newest changes is possible.
 func (t *Table) Excess() string {
 	if len(t.kept) == 0 && len(t.shut) == 0 {
 		return ""
@@ -111,13 +110,13 @@ func (t *Table) Excess() string {
 			"wildcards of other namespaces", mostPassedOver)
 }
 
-// passedOver are the levels that stand for the requests of a level as well, and that its misses do
-// not go on to. Where misses go on to a wildcard first, it is the wildcard's affair.
-func (t *Table) passedOver(port int32, level *Level) []*Level {
+// skippedLevels returns the other levels that match the requests of a level, but not its misses. If
+// misses first go to a wildcard, only that is checked.
+func (t *Table) skippedLevels(port int32, level *Level) []*Level {
 	if !level.Stops {
 		return nil
 	}
-	return slices.DeleteFunc(t.ports[port].below(level.Host), func(below *Level) bool {
+	return slices.DeleteFunc(t.ports[port].levelsBelow(level.Host), func(below *Level) bool {
 		return slices.Contains(level.Next, below)
 	})
 }

@@ -100,7 +100,7 @@ func TestOpenRoutesAreBounded(t *testing.T) {
 	}
 	table := New(routing.Config{Routes: routes, Backends: backends, Listeners: []routing.Listener{{Port: 80, Protocol: "HTTPS"}, {Port: 443, Protocol: "HTTPS"}}})
 	told := map[diag.Diagnostic]bool{}
-	table.tellOpen(told)
+	table.reportOpen(told)
 	if len(told) != mostOpenTold {
 		t.Errorf("%d are told, want %d", len(told), mostOpenTold)
 	}

@@ -6,10 +6,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// rank is a route's place among the routes of its host, the lowest first. It is computed once,
-// because sorting asks for it often.
+// A rank is the order of a route among the routes of its host, the lowest first. It is computed
+// once, because sorting needs it often.
 type rank struct {
-	// of a listed host, how specific the host of the rule is; 0 where a rule names the host
+	// for a listed host, how specific the host of the rule is; 0 if a rule names the host
 	by         int
 	inexact    bool // rule 2 of the package comment
 	text       int  // rule 3, negated so that longer comes first
@@ -68,7 +68,7 @@ func identical(a, b *routing.Route) bool {
 	return a.Path == b.Path && len(a.When) == len(b.When) && a.When.Key() == b.When.Key()
 }
 
-// hostRank ranks hosts by how specific they are.
+// hostRank returns the rank of a host: more specific ones come first.
 func hostRank(h routing.Host) int {
 	switch {
 	case h == routing.Any:

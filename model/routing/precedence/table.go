@@ -9,29 +9,29 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// A Table is a Config in order: for each port the hosts that decide, for each host its routes by
-// precedence and the default that answers its misses. It keeps what it finds out about its paths,
-// so it is asked by one at a time.
+// A Table is an ordered Config: for each port its hosts, for each host its routes by precedence and
+// the default for its misses. It caches results about its paths, so it is not safe for concurrent
+// use.
 type Table struct {
 	routing.Config
 	ports map[int32]*portTable
 	shut  []*routing.Name // listed hosts that are closed on a port beside
-	// hosts that keep their misses, because what these go on to has too many routes
+	// hosts that keep their misses, because the next levels have too many routes
 	kept     []*routing.Name
 	comparer *language.Comparer
 }
 
-// portTable is the table of one port.
+// A portTable is the table of one port.
 type portTable struct {
 	protocol routing.Protocol
 	levels   map[routing.Host]*Level // the named hosts, and Any
-	unsaid   map[routing.Host]bool   // hosts that are named, but that the port's rules cannot say
+	unsaid   map[routing.Host]bool   // named hosts that the port's rules cannot express
 	passed   int                     // routes of listed hosts beside
-	// routes for any host that hosts below a wildcard of another namespace go on to
+	// routes for any host that are repeated for hosts below a wildcard of another namespace
 	repeated int
 }
 
-// Comparer answers questions about the paths of the table.
+// Comparer returns the comparer of the paths of the table.
 func (t *Table) Comparer() *language.Comparer { return t.comparer }
 
 func (pt *portTable) level(h routing.Host) *Level {
@@ -43,7 +43,7 @@ func (pt *portTable) level(h routing.Host) *Level {
 	return level
 }
 
-// levelNamed is the level that a name speaks of; nil if there is none on this port.
+// levelNamed returns the level of a name; nil if there is none on this port.
 func (pt *portTable) levelNamed(n *routing.Name) *Level {
 	switch {
 	case pt == nil:
@@ -54,7 +54,7 @@ func (pt *portTable) levelNamed(n *routing.Name) *Level {
 	return pt.levels[n.Host]
 }
 
-// Level is one host of a port, or nil.
+// Level returns one host of a port, or nil.
 func (t *Table) Level(port int32, h routing.Host) *Level {
 	if pt := t.ports[port]; pt != nil {
 		return pt.levels[h]
@@ -62,8 +62,8 @@ func (t *Table) Level(port int32, h routing.Host) *Level {
 	return nil
 }
 
-// Levels are the hosts of a port, in the order in which they decide: precise hosts by name,
-// wildcards by name, then Any.
+// Levels returns the hosts of a port, in order of precedence: precise hosts by name, wildcards by
+// name, then Any.
 func (t *Table) Levels(port int32) []*Level {
 	pt := t.ports[port]
 	if pt == nil {
@@ -74,7 +74,7 @@ func (t *Table) Levels(port int32) []*Level {
 	})
 }
 
-// listedBy is the level of a listed host; nil if it is not the Ingress that answers for it there.
+// listedBy returns the level of a listed host; nil if another Ingress answers for it there.
 func (pt *portTable) listedBy(h routing.Host, owner routing.Owner) *Level {
 	if level := pt.levels[h]; level != nil && level.listers[owner.String()] {
 		return level

@@ -191,7 +191,7 @@ func TestAPathIsWithinOthersByItsText(t *testing.T) {
 		{routing.Path{Type: routing.Glob, Value: "/a/*"}, false}, // it is, but only an automaton can tell
 		{routing.Root, false},
 	} {
-		if got := within(c.path, taken); got != c.want {
+		if got := coveredByText(c.path, taken); got != c.want {
 			t.Errorf("%s is within: %v", c.path, got)
 		}
 	}

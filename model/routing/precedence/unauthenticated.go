@@ -9,20 +9,20 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file tells Ingresses that ask users to sign in before they reach a Service how the same
-// Service is reached without. Paths are compared byte by byte, as load balancers compare them ("The
-// comparison is case sensitive", and nothing is said to be normalised:
+// This file reports to Ingresses with authentication how their Services can be reached without it.
+// Paths are compared byte by byte, as load balancers compare them ("The comparison is case
+// sensitive", and no normalisation is documented:
 // https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_PathPatternConditionConfig.html),
 // while Services decode escapes, join slashes and resolve dots before they look at a path.
 
-// Limits of what is tried and told, however many routes there are.
+// Limits of the search and of diagnostics.
 const (
 	mostOpenTold = 10 // warnings for an Ingress
 	mostSignIns  = 50 // authenticated routes of an Ingress that are tried on a port
 	mostDetours  = 5  // open routes to a Service that are tried for an authenticated one on a port
 )
 
-// A signIn is a route or a default backend that only users who are signed in get past.
+// A signIn is an authenticated route or default backend.
 type signIn struct {
 	action routing.Action
 	owner  routing.Owner
@@ -33,15 +33,15 @@ type signIn struct {
 	when   routing.Conditions
 }
 
-// An openRoute is one without authentication that leads to Services.
+// An openRoute is a route to Services without authentication.
 type openRoute struct {
 	host   routing.Host
-	prefix string // a path that it matches, as everything below it; "" if it matches nothing below
+	prefix string // a path that it matches with all paths below; "" if it does not
 }
 
-// tellOpen warns of open routes that lead to the Service of an authenticated one, with a request
-// that gets there past the sign-in.
-func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
+// reportOpen reports open routes to the Service of an authenticated one, with a request that avoids
+// the sign-in.
+func (t *Table) reportOpen(told map[diag.Diagnostic]bool) {
 	signIns := t.signIns()
 	if len(signIns) == 0 {
 		return
@@ -58,7 +58,7 @@ func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
 			for _, r := range t.detours(s, listener.Port, open) {
 				outcome := t.Match(r)
 				p := pair{s.source, outcome.Source}
-				if found[p] || count[owner] >= mostOpenTold || !t.opens(outcome, s) {
+				if found[p] || count[owner] >= mostOpenTold || !t.isOpen(outcome, s) {
 					continue
 				}
 				found[p] = true
@@ -73,7 +73,7 @@ func (t *Table) tellOpen(told map[diag.Diagnostic]bool) {
 	}
 }
 
-// signIns are the authenticated routes and default backends, those of one source once.
+// signIns returns the authenticated routes and default backends, one for each source.
 func (t *Table) signIns() []signIn {
 	var out []signIn
 	for i := range t.Routes {
@@ -94,7 +94,7 @@ func (t *Table) signIns() []signIn {
 	return out
 }
 
-// openRoutes are, by the Service that they lead to, the open routes of a port.
+// openRoutes returns the open routes of a port, by their Services.
 func (t *Table) openRoutes(port int32) map[string][]openRoute {
 	out := map[string][]openRoute{}
 	for i := range t.Routes {
@@ -115,8 +115,8 @@ func (t *Table) openRoutes(port int32) map[string][]openRoute {
 	return out
 }
 
-// detours are requests on a port that a Service may read as those of an authenticated route, and
-// that other routes may match.
+// detours returns requests on a port that a Service may read as those of an authenticated route,
+// and that other routes may match.
 func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []routing.Request {
 	var out []routing.Request
 	at := func(host routing.Host, paths ...string) {
@@ -143,8 +143,8 @@ func (t *Table) detours(s signIn, port int32, open map[string][]openRoute) []rou
 	return out
 }
 
-// spellings are a path and others that many servers take for it: with an escape, with a slash more,
-// in capitals.
+// spellings returns a path and others that many servers read as it: with an escape, with a further
+// slash, in capitals.
 func spellings(path string) []string {
 	out := []string{path}
 	if letter := strings.IndexFunc(path, func(r rune) bool {
@@ -159,12 +159,12 @@ func spellings(path string) []string {
 	return out
 }
 
-// opens reports whether what becomes of a request is what a signed-in user would get.
-func (t *Table) opens(o Outcome, s signIn) bool {
+// isOpen reports whether a request without sign-in gets the answer for signed-in users.
+func (t *Table) isOpen(o Outcome, s signIn) bool {
 	return o.Action.Auth == nil && o.Source != s.source && t.commonService(o.Action, s.action) != ""
 }
 
-// commonService is a Service that both actions lead to, or "".
+// commonService returns a Service of both actions, or "".
 func (t *Table) commonService(a, b routing.Action) string {
 	those := t.services(b)
 	for _, service := range t.services(a) {
@@ -175,7 +175,7 @@ func (t *Table) commonService(a, b routing.Action) string {
 	return ""
 }
 
-// services are the Services that an action leads to, with their ports.
+// services returns the Services of an action, with their ports.
 func (t *Table) services(a routing.Action) []string {
 	var out []string
 	for _, w := range a.Forward {

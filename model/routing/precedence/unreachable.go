@@ -8,11 +8,10 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file finds the routes that no request can reach, because routes before them match
-// everything that they could.
+// This file finds the routes that no request can reach, because routes before them match all their
+// requests.
 
-// Reachable splits the routes of a level into those that some request can reach, in their order,
-// and the others.
+// Reachable returns the reachable routes of a level, in their order, and the others.
 func (l *Level) Reachable() (live []*routing.Route, hidden []Hidden) {
 	if !l.split {
 		l.live, l.hidden = reach(l.comparer, l.Routes)
@@ -25,7 +24,7 @@ func reach(c *language.Comparer, routes []*routing.Route) (live []*routing.Route
 	claimed := make(map[routing.Path][]*routing.Route, len(routes))
 	var globs bool
 	for _, r := range routes {
-		if winner := claimant(claimed[r.Path], r); winner != nil {
+		if winner := earlierClaim(claimed[r.Path], r); winner != nil {
 			hidden = append(hidden, Hidden{r, []*routing.Route{winner}})
 			continue
 		}
@@ -34,7 +33,7 @@ func reach(c *language.Comparer, routes []*routing.Route) (live []*routing.Route
 			continue
 		}
 		if r.Path.Type == routing.Glob || globs && r.Path.Type != routing.Exact {
-			if by := covered(c, r, live); by != nil {
+			if by := coveringRoutes(c, r, live); by != nil {
 				hidden = append(hidden, Hidden{r, by})
 				continue
 			}
@@ -58,8 +57,8 @@ func impossible(p routing.Path) bool {
 	return false
 }
 
-// claimant is the route among those of one path that claims what r claims, or more.
-func claimant(those []*routing.Route, r *routing.Route) *routing.Route {
+// earlierClaim returns the route of the same path that claims all requests of r, or nil.
+func earlierClaim(those []*routing.Route, r *routing.Route) *routing.Route {
 	for _, c := range those {
 		if len(c.When) == 0 || identical(c, r) {
 			return c
@@ -68,10 +67,11 @@ func claimant(those []*routing.Route, r *routing.Route) *routing.Route {
 	return nil
 }
 
-// covered returns the routes before r that together match every path of r, or nil if a path is
-// left. Only a glob or a regular expression can take part in covering a path that is longer
-// than all texts, so it is asked only behind one.
-func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []*routing.Route {
+// coveringRoutes returns the routes before r that together match every path of r, or nil if a path
+// is left. Only globs and regular expressions match paths that are longer than all texts, so
+// without one before r there is no search.
+func coveringRoutes(c *language.Comparer, r *routing.Route,
+	before []*routing.Route) []*routing.Route {
 	asker := r.Owner.String()
 	var rivals []*routing.Route
 	text := c.Text(r.Path)
@@ -92,7 +92,7 @@ func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []
 	}) {
 		return nil
 	}
-	// One that covers it alone explains it best.
+	// A single route that covers it is the best explanation.
 	paths := make([]routing.Path, len(rivals))
 	for i, b := range rivals {
 		paths[i] = b.Path
@@ -106,14 +106,14 @@ func covered(c *language.Comparer, r *routing.Route, before []*routing.Route) []
 	return nil
 }
 
-// anyHas reports whether a route stands for a path.
+// anyHas reports whether a route matches a path.
 func anyHas(c *language.Comparer, asker string, routes []*routing.Route, path string) bool {
 	return slices.ContainsFunc(routes, func(b *routing.Route) bool {
 		return c.Has(asker, b.Path, path) == language.Some
 	})
 }
 
-// samples are a few paths that p may match, to find out quickly that it is not covered.
+// samples returns a few paths that p may match, to find quickly that it is not covered.
 func samples(c *language.Comparer, asker string, p routing.Path) []string {
 	var all []string
 	switch p.Type {
