@@ -28,8 +28,8 @@ import (
 	"fairlead.dev/fairlead/providers/remote"
 )
 
-// This file is fairlead check: it looks at a cloud and a cluster, before the operator is installed
-// or when it does not work.
+// This file has the command fairlead check. It checks a cloud and a cluster, before the operator is
+// installed or when it does not work.
 
 const checkHelp = `Check the account and the network in the cloud, and the CRDs, RBAC,
 IngressClasses and webhooks of the cluster, with the settings of the operator. Nothing is
@@ -63,12 +63,12 @@ const checkExamples = `  # Before installing, with your own credentials
   # As the operator that runs
   kubectl exec -n fairlead-system deploy/fairlead -- /fairlead check`
 
-func newCheck(with selection.Clouds, apart time.Duration) *cobra.Command {
+func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command {
 	var (
 		o      operator.Settings
 		format output.Format
 		as     string
-		proof  = proving{apart: cmp.Or(apart, proveApart)}
+		proof  = proving{readInterval: cmp.Or(readInterval, proveReadInterval)}
 	)
 	cmd := &cobra.Command{
 		Use:     "check",
@@ -131,8 +131,8 @@ func checkBoth(
 // providerAnswersWithin is how long a provider may take to answer.
 const providerAnswersWithin = 5 * time.Second
 
-// checkProvider checks that a provider that is another process answers, and has a version of the
-// protocol in common with this binary.
+// checkProvider checks that a provider in another process answers, and shares a version of the
+// protocol with this binary.
 func checkProvider(ctx context.Context, e remote.Endpoint) check.Finding {
 	e.Call = providerAnswersWithin
 	id, title := "provider/"+e.Name, "provider "+e.Name
@@ -148,7 +148,7 @@ func checkProvider(ctx context.Context, e remote.Endpoint) check.Finding {
 		fmt.Sprintf("answers at %s and makes load balancers of kind %s", e.URL, kind))
 }
 
-// checkCluster checks the cluster. Without --kubeconfig, no cluster has to be there.
+// checkCluster checks the cluster. Without --kubeconfig, a missing cluster is no error.
 func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.Finding {
 	skipped := func(why string) []check.Finding {
 		return []check.Finding{check.Unsure("cluster", "cluster", "it is not looked at: "+why, "")}
@@ -165,7 +165,7 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 		live, err = reach(config, as)
 	}
 	if err != nil {
-		advice := "mend the kubeconfig, or leave the cluster out with --kubeconfig none"
+		advice := "correct the kubeconfig, or leave the cluster out with --kubeconfig none"
 		return []check.Finding{check.Bad("cluster", "cluster", err.Error(), advice)}
 	}
 	options := cluster.Options{Namespace: o.Cluster.Namespace, Lease: o.LeaseName()}
@@ -179,7 +179,7 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 
 // supported returns the minor versions of Kubernetes 1 that are supported.
 func supported() (oldest, newest int) {
-	// The constant has this form: a test reads it.
+	// A test reads the constant, so keep this form.
 	_, _ = fmt.Sscanf(version.Kubernetes, "1.%d to 1.%d", &oldest, &newest)
 	return oldest, newest
 }
@@ -187,7 +187,7 @@ func supported() (oldest, newest int) {
 // answersWithin is how long an API server may take to answer.
 const answersWithin = 15 * time.Second
 
-// reach returns the clients of a cluster, which impersonate a user if one is given.
+// reach returns the clients of a cluster, which impersonate a given user.
 func reach(config *rest.Config, as string) (cluster.Live, error) {
 	config.Impersonate.UserName = as
 	config.Timeout = answersWithin

@@ -64,7 +64,7 @@ const diffExamples = `  # Two directories
   # The cluster of the current kubeconfig, and the same with these files applied
   fairlead diff --live manifests/`
 
-// opposite says with what the files are compared.
+// An opposite is the configuration that the files are compared with.
 type opposite struct {
 	base    string // a git revision
 	live    bool
@@ -162,8 +162,8 @@ func (o opposite) sides(
 	return before, after, nil
 }
 
-// sinceBase reads the files at the git revision, and as they are. Each side lacks those that are
-// not there: they are new, or gone.
+// sinceBase reads the files at the git revision, and their current versions. Each side lacks the
+// files that do not exist there: they are new, or deleted.
 func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
 	tree, err := revision.Checkout(cmd.Context(), o.base)
 	if err != nil {
@@ -182,7 +182,7 @@ func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after 
 	return before, after, err
 }
 
-// readThere reads a configuration. One without files is empty.
+// readThere reads a configuration, which is empty without files.
 func (o opposite) readThere(cmd *cobra.Command, in source.Input) (side, error) {
 	if !in.FromFiles() {
 		return side{options: in.Options(objects.Objects{}), input: in}, nil
@@ -202,7 +202,7 @@ func (o opposite) readOne(cmd *cobra.Command, in source.Input) (side, error) {
 	return o.read(cmd, in)
 }
 
-// read reads one configuration. One without Ingresses is empty.
+// read reads one configuration, which is empty without Ingresses.
 func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 	found, options, err := in.Objects(cmd, o.cluster)
 	problems, err := manifests.LeftOut(err)
@@ -213,7 +213,7 @@ func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 		live: !in.FromFiles()}, err
 }
 
-// A side is a configuration: objects, or a state that was saved.
+// A side is a configuration: objects, or a saved state.
 type side struct {
 	objects  objects.Objects
 	options  classes.Options
@@ -223,8 +223,8 @@ type side struct {
 	live     bool         // with the objects of a cluster
 }
 
-// compareSides compiles both configurations and compares them. Where both lack a Secret, they are
-// compiled once more with the same one.
+// compareSides compiles both configurations and compares them. If both lack a Secret, they are
+// compiled again with the same one.
 func compareSides(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (comparison.Report, error) {
@@ -275,14 +275,14 @@ func bothTables(
 	return old, now, nil
 }
 
-// tellUnserved complains about Ingresses that are not served.
+// tellUnserved prints a warning about Ingresses that are not served.
 func tellUnserved(cmd *cobra.Command, live bool, diagnostics []diag.Diagnostic) error {
 	told := program.Unserved(diagnostics, live)
 	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
 }
 
-// standIn has a saved state hold the Secrets that it was made with, so that they are not taken for
-// missing. What it assumes depends on the other side.
+// standIn adds to a saved state the Secrets that it was compiled with, so that they do not count as
+// missing. The assumed ones depend on the other side.
 func (s *side) standIn(other *side) error {
 	if s.state == nil {
 		return nil
@@ -290,10 +290,10 @@ func (s *side) standIn(other *side) error {
 	there := namesOf(other.objects.Secrets)
 	if other.state != nil {
 		there = append(there, other.state.Secrets...)
-	} else if err := s.state.For(other.input.Provider.Names); err != nil {
+	} else if err := s.state.CheckProviders(other.input.Provider.Names); err != nil {
 		return err
 	}
-	state, err := s.state.Beside(there)
+	state, err := s.state.ComparableWith(there)
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (s *side) standIn(other *side) error {
 	return nil
 }
 
-// assumed are the Secrets that a saved state assumes.
+// assumed returns the Secrets that a saved state assumes.
 func (s side) assumed() []string {
 	if s.state == nil {
 		return nil
@@ -338,7 +338,7 @@ func (s side) tables(
 	return out, diagnostics, err
 }
 
-// programs compiles a configuration, for load balancers that were seen.
+// programs compiles a configuration, for observed load balancers.
 func (s side) programs(
 	cmd *cobra.Command, with selection.Clouds, seen map[lb.Key]*lb.Observed,
 ) ([]program.Program, []diag.Diagnostic, error) {
@@ -366,7 +366,7 @@ func (s side) assuming(
 	return tables, namesOf(s.objects.Secrets[known:]), told, err
 }
 
-// saved is the configuration as a state, with the Secrets that are missing and without them.
+// saved returns the configuration as a state, with the missing Secrets and without them.
 func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, error) {
 	tables, assumed, _, err := s.assuming(cmd, with)
 	if err != nil {
@@ -375,15 +375,15 @@ func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, err
 	saved.MakeAlike(assumed, tables)
 	out := saved.StateOf(s.named(), assumed)
 	out.Providers = s.input.Provider.Names
-	if out.Tables = saved.All(tables); len(assumed) == 0 {
+	if out.Tables = saved.TablesOf(tables); len(assumed) == 0 {
 		return out, nil
 	}
 	bare, _, err := s.tables(cmd, with)
-	out.Unassumed = saved.All(bare)
+	out.TablesWithoutAssumed = saved.TablesOf(bare)
 	return out, err
 }
 
-// named are the Secrets that are there and that an Ingress or a Backend names.
+// named returns the existing Secrets that an Ingress or a Backend names.
 func (s side) named() []string {
 	var out []string
 	add := func(namespace, name string) {

@@ -107,7 +107,7 @@ func newExplain(with selection.Clouds) *cobra.Command {
 	return cmd
 }
 
-// A compilation holds everything that explain answers from.
+// A compilation holds the facts for the answers of explain.
 type compilation struct {
 	ingresses   []*networkingv1.Ingress
 	programs    []program.Program
@@ -153,7 +153,7 @@ func (c compilation) explainAll(w io.Writer, format output.Format, failOn string
 	return nil
 }
 
-// print prints diagnostics, what they mean together, and a summary.
+// print prints diagnostics, their consequence, and a summary.
 func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, format output.Format) error {
 	if format != output.Text {
 		return format.Print(w, append([]diag.Diagnostic{}, diagnostics...))
@@ -169,7 +169,7 @@ func (c compilation) print(w io.Writer, diagnostics []diag.Diagnostic, format ou
 	return err
 }
 
-// summary says whether Ingresses are served as they ask to be.
+// summary returns the last line: whether Ingresses are served as they ask to be.
 func (c compilation) summary(printed []diag.Diagnostic) string {
 	var refused []string
 	for _, d := range printed {
@@ -223,8 +223,8 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	return err
 }
 
-// notServed returns why Ingresses that name a host, or a wildcard above it, are not served as they
-// ask to be. If no load balancer answers for the host, Ingresses for any host count, too.
+// notServed returns the refusals of Ingresses that name a host, or a wildcard above it. If no load
+// balancer answers for the host, Ingresses for any host count, too.
 func (c compilation) notServed(host string, unanswered bool) []answer.Refusal {
 	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool {
 		return h == routing.Any && !unanswered

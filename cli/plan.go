@@ -92,14 +92,14 @@ func newPlan(with selection.Clouds) *cobra.Command {
 	return cmd
 }
 
-// sources say where the present state of load balancers is read from.
+// sources has the source of the current state of load balancers.
 type sources struct {
 	state string // the file of --observed
 	live  bool   // from the cloud itself
 	home  access.Cluster
 }
 
-// A presentation says how plan prints its result, and what fails it.
+// A presentation has the format of the result of plan, and the conditions for its failure.
 type presentation struct {
 	format     output.Format
 	failOn     string
@@ -175,7 +175,7 @@ func planFiles(
 	}
 	objects, _, err := in.Load(cmd, from.home.Namespace)
 	problems, err := manifests.LeftOut(err)
-	// The last Ingress may be gone.
+	// The last Ingress may be deleted.
 	if err != nil && (len(before.Observed) == 0 || !errors.Is(err, manifests.ErrNoIngress)) {
 		return planned{}, err
 	}

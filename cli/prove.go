@@ -30,11 +30,11 @@ import (
 
 // Limits of a proof, before it begins to delete and after.
 const (
-	proveCalls    = 1500
-	proveWithin   = 40 * time.Minute
-	proveClearing = 15 * time.Minute
-	provePause    = 2 * time.Second
-	proveApart    = 15 * time.Second
+	proveCalls        = 1500
+	proveWithin       = 40 * time.Minute
+	proveClearing     = 15 * time.Minute
+	provePause        = 2 * time.Second
+	proveReadInterval = 15 * time.Second
 )
 
 // A prover opens a cloud in the name of an installation.
@@ -45,7 +45,7 @@ type prover func(ctx context.Context, around clouds.Environment,
 type proving struct {
 	prove, clean, yes, names bool
 	target                   string
-	apart                    time.Duration // between two looks for things that are left
+	readInterval             time.Duration // between two searches for leftovers
 }
 
 func (p *proving) flags(cmd *cobra.Command) {
@@ -154,7 +154,7 @@ func (p *proving) report(
 func (p *proving) options(say io.Writer) (prove.Options, error) {
 	o := prove.Options{Calls: proveCalls, Timeout: proveWithin, CleanupTimeout: proveClearing,
 		Pause: provePause}
-	o.SweepPause = p.apart
+	o.SweepPause = p.readInterval
 	o.OnProgress = func(line string) { fmt.Fprintf(say, "%s\n", line) }
 	if p.target != "" {
 		at, err := netip.ParseAddrPort(p.target)

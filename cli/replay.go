@@ -55,7 +55,7 @@ const replayExamples = `  # A day of logs, and the manifests of that day
   # Lines from another program
   zcat logs/*.gz | grep ' 50[0-9] ' | fairlead replay --provider aws --logs - manifests/`
 
-// replayed says what is replayed, and against what.
+// replayed has the logs to replay, and the configurations for them.
 type replayed struct {
 	source.Input
 	logs     []string
@@ -70,8 +70,7 @@ type replayed struct {
 	until    string
 }
 
-// topShown is how many paths, disagreements and changes are printed unless another number is asked
-// for.
+// topShown is the default number of printed paths, disagreements and changes.
 const topShown = 10
 
 func newReplay(with selection.Clouds) *cobra.Command {
@@ -143,7 +142,7 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 		"2026-07-02T10:30:00Z, or a duration before now such as 90m", flag, text)
 }
 
-// read returns the logs that are to be read.
+// read returns the logs to read.
 func (r replayed) read(cmd *cobra.Command) (traffic.Logs, error) {
 	out := traffic.Logs{Stdin: cmd.InOrStdin()}
 	now := time.Now()
@@ -264,7 +263,8 @@ func (r replayed) compile(
 	return out, err
 }
 
-// loadBalancers returns those of --observed, of the saved state or, with --live, in the cloud.
+// loadBalancers returns the load balancers of --observed, of the saved state or, with --live, in
+// the cloud.
 func (r replayed) loadBalancers(
 	cmd *cobra.Command, with selection.Clouds, before *side,
 ) (source.State, error) {

@@ -30,12 +30,12 @@ type Explanation struct {
 	Rule          string   `json:"rule"`
 	Over          []beaten `json:"over"`
 	Why           string   `json:"why"`
-	// Refused says why Ingresses that name the host are not served, or not as they ask to be.
+	// Refused has the refusals of Ingresses that name the host.
 	Refused []Refusal `json:"refused"`
 }
 
-// An Outcome is the response to a client: of a Service, a fixed response or a redirect; or none,
-// where no listener accepts the connection.
+// An Outcome is the response to a client: of a Service, a fixed response or a redirect; none if no
+// listener accepts the connection.
 type Outcome struct {
 	Kind     string              `json:"kind"`
 	Service  string              `json:"service,omitempty"`
@@ -80,7 +80,7 @@ func (o Outcome) String() string {
 	return "Services " + strings.Join(shares, ", ")
 }
 
-// Short returns the outcome in the few characters that a table has room for.
+// Short returns the outcome in few characters, for a table.
 func (o Outcome) Short() string {
 	if o.Kind == unanswered {
 		return "none"
@@ -102,7 +102,7 @@ func (o Outcome) GoesTo(service string, port routing.ServicePort) bool {
 		})
 }
 
-// Explain returns the answer of the load balancer that the host belongs to.
+// Explain returns the answer of the load balancer of the host.
 func Explain(programs []program.Program, q Question) (Explanation, error) {
 	e := Explanation{URL: q.Asked, LoadBalancers: []lb.Key{}, Over: []beaten{}}
 	claimants := claims(programs, q.Request.Hostname())

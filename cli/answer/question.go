@@ -19,8 +19,8 @@ type Question struct {
 	Request routing.Request
 }
 
-// Questions returns the requests that a client would send for the URLs. The error names each text
-// that is no URL.
+// Questions returns the requests of a client for the URLs. The error names each text that is no
+// URL.
 func Questions(urls []string, method string, headers []string) ([]Question, error) {
 	if !isToken(method) {
 		return nil, fmt.Errorf("--request: %q is not a method, such as GET", method)

@@ -12,15 +12,15 @@ import (
 // This file names the Ingresses that ask for the host of a request and are not served, or not as
 // they ask to be.
 
-// NotServed are the reasons that tell so without being errors.
+// NotServed has the reasons of unserved Ingresses that are no errors.
 var NotServed = []diag.Reason{diag.ClassMissing, diag.ClassForeign, diag.ClassUnset,
 	diag.ClassUnknown,
 	diag.CertificateMissing, diag.ServiceMissing, diag.ResourceMissing, diag.AuthUnavailable}
 
-// leftAlone are the reasons why nothing of an Ingress is served by Fairlead, which are no errors.
+// leftAlone has the reasons for which Fairlead ignores an Ingress, which are no errors.
 var leftAlone = NotServed[:4]
 
-// A Refusal is why an Ingress is not served as it asks to be.
+// A Refusal is the reason for which an Ingress is not served as it asks to be.
 type Refusal struct {
 	Source   string        `json:"source"`
 	Severity diag.Severity `json:"severity"`
@@ -63,7 +63,7 @@ func (e *Explanation) Blame(refused []Refusal) {
 	}
 }
 
-// Summarise returns what the answers are together, in one line.
+// Summarise returns a summary of the answers, in one line.
 func Summarise(all []Explanation, t output.Tally) string {
 	kinds := map[string]int{}
 	refused := map[string]bool{}

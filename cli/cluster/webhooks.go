@@ -26,19 +26,19 @@ func checkWebhooks(ctx context.Context, c Cluster) []check.Finding {
 		// https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#failure-policy:
 		// the default is Fail.
 		fails := w.FailurePolicy == nil || *w.FailurePolicy == admissionv1.Fail
-		if fails && slices.ContainsFunc(w.Rules, meant) {
+		if fails && slices.ContainsFunc(w.Rules, coversFairlead) {
 			out = append(out, w.check(ctx, c))
 		}
 	}
 	if len(out) == 0 {
 		out = append(out, check.Good(id, "webhooks",
-			"none has to answer before Ingresses or objects of Fairlead are written"))
+			"no webhook can block writes of Ingresses or objects of Fairlead"))
 	}
 	return out
 }
 
-// meant reports whether a rule covers Ingresses or our own objects.
-func meant(r admissionv1.RuleWithOperations) bool {
+// coversFairlead reports whether a rule covers Ingresses or our own objects.
+func coversFairlead(r admissionv1.RuleWithOperations) bool {
 	group := func(g string, resources ...string) bool {
 		return (slices.Contains(r.APIGroups, g) || slices.Contains(r.APIGroups, "*")) &&
 			slices.ContainsFunc(append(resources, "*", "*/*"), func(name string) bool {
@@ -51,16 +51,17 @@ func meant(r admissionv1.RuleWithOperations) bool {
 			"loadbalancerclasses", "loadbalancers")
 }
 
+// check returns the finding about a webhook that covers our objects.
 func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
 	id, title := "cluster/webhook/"+w.Configuration+"/"+w.Name, "webhook "+w.Name
 	to := w.Client.Service
 	if to == nil {
-		return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are "+
-			"written, from outside of the cluster")
+		return check.Good(id, title, "it can block writes of Ingresses or objects of Fairlead, and "+
+			"runs outside of the cluster")
 	}
 	service := to.Namespace + "/" + to.Name
 	there, ready, err := c.Answers(ctx, to.Namespace, to.Name)
-	advice := fmt.Sprintf("mend it, or delete the %s %s", w.Kind, w.Configuration)
+	advice := fmt.Sprintf("correct it, or delete the %s %s", w.Kind, w.Configuration)
 	switch {
 	case err != nil:
 		return check.Unsure(id, title, err.Error(), "")
@@ -71,6 +72,6 @@ func (w Webhook) check(ctx context.Context, c Cluster) check.Finding {
 		return check.Bad(id, title, "its failurePolicy is Fail and nothing answers for its "+
 			"Service "+service+", so that writes are refused", advice)
 	}
-	return check.Good(id, title, "it has to answer before Ingresses or objects of Fairlead are "+
-		"written, and its Service "+service+" does")
+	return check.Good(id, title, "it can block writes of Ingresses or objects of Fairlead, and its "+
+		"Service "+service+" has endpoints that are ready")
 }

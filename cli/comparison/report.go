@@ -1,4 +1,4 @@
-// Package comparison prints what differs between two configurations, as requests notice it.
+// Package comparison prints the differences between two configurations for requests.
 package comparison
 
 import (
@@ -24,13 +24,13 @@ type Problem struct {
 	manifests.Problem
 }
 
-// The sides of a comparison.
+// These are the sides of a comparison.
 const (
 	Before = "before"
 	After  = "after"
 )
 
-// ProblemsOf returns those of both sides.
+// ProblemsOf returns the problems of both sides.
 func ProblemsOf(before, after manifests.Problems) []Problem {
 	out := []Problem{}
 	for _, p := range before {
@@ -42,7 +42,7 @@ func ProblemsOf(before, after manifests.Problems) []Problem {
 	return out
 }
 
-// A Summary counts what differs.
+// A Summary counts the differences.
 type Summary struct {
 	Requests      int `json:"requests"` // classes of requests with another answer
 	Settings      int `json:"settings"` // that decide about exposure
@@ -78,12 +78,12 @@ func ReportOf(found compare.Report, loadBalancers int, problems []Problem) Repor
 	return r
 }
 
-// LessProtected reports whether something is less protected, or may be.
+// LessProtected reports whether a request or a setting is less protected, or may be.
 func (r Report) LessProtected() bool {
 	return r.Protection == compare.Less || r.Protection == compare.Unknown
 }
 
-// String is the summary in one line.
+// String returns the summary in one line.
 func (s Summary) String() string {
 	if s.LeftOut > 0 {
 		rest := s
@@ -127,7 +127,7 @@ var marks = map[compare.Protection]string{
 	compare.Unknown: "possibly less protected",
 }
 
-// inWords is an answer with the Ingress that gives it.
+// inWords returns an answer with the Ingress that gives it.
 func inWords(a compare.Answer) string {
 	if a.Source == "" {
 		return a.Action
@@ -135,7 +135,7 @@ func inWords(a compare.Answer) string {
 	return a.Action + ", by " + a.Source
 }
 
-// where is the load balancer, and the port if it is about one.
+// where returns the load balancer, and the port of a difference on one.
 func where(e compare.Exposure) string {
 	if e.Port == 0 {
 		return string(e.LoadBalancer)

@@ -54,7 +54,7 @@ func (r Report) Text(colour output.Palette) string {
 	return b.String()
 }
 
-// mark is the word for protection before a difference.
+// mark returns the word for protection before a difference.
 func mark(colour output.Palette, p compare.Protection) string {
 	switch word := marks[p]; {
 	case word == "":

@@ -1,5 +1,5 @@
-// Package placeholder makes Secrets in place of those that manifests leave out: Secrets are rarely
-// kept beside manifests, and without them a host is not served over HTTPS.
+// Package placeholder makes the Secrets that manifests leave out: Secrets are rarely kept with
+// manifests, and without them a host is not served over HTTPS.
 package placeholder
 
 import (

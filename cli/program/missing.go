@@ -8,15 +8,15 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file says of objects that they are not among the files, where only files are read: they may
-// well be in the cluster.
+// This file changes the diagnostics of missing objects if only files are read: the objects may be
+// in the cluster.
 
-// absent is how the compiler begins the message about an object that does not exist.
+// absent is the begin of the compiler's message about an object that does not exist.
 var absent = regexp.MustCompile(
 	`^there is no (IngressClass|Service|Secret|Backend) ([^\s,;:]+)($|[,;:])`)
 
-// AmongFiles returns the diagnostics of a compilation of files. A missing object is no error there:
-// it is a note, and a warning for an IngressClass, since its Ingresses are left out of the plan.
+// AmongFiles returns the diagnostics of a compilation of files. A missing object is only a note
+// there, and a missing IngressClass a warning, since its Ingresses are left out of the plan.
 func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, d := range diagnostics {
@@ -35,8 +35,8 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 	return diag.Sort(out)
 }
 
-// Unserved returns the errors and, of files, which Ingresses are left out for want of a class. In a
-// cluster those are often Ingresses of other controllers.
+// Unserved returns the errors and, for files, the Ingresses without a class. In a cluster these are
+// often Ingresses of other controllers.
 func Unserved(diagnostics []diag.Diagnostic, live bool) []diag.Diagnostic {
 	out, classless := diag.Sort(slices.Clone(diagnostics)), []diag.Reason{}
 	if !live {

@@ -63,8 +63,8 @@ func (p Program) Matcher(l *lb.ObservedListener) *lb.Matcher {
 	return p.matchers[l.Port]
 }
 
-// CompileAll compiles all objects, and plans from the load balancers that were seen. Those that no
-// Ingress asks for any more come last, to be deleted.
+// CompileAll compiles all objects, and plans from the observed load balancers. Load balancers
+// without an Ingress come last, to be deleted.
 func CompileAll(
 	ctx context.Context, cloud clouds.Offline, objects objects.Objects, options classes.Options,
 	seen map[lb.Key]*lb.Observed,
@@ -93,7 +93,7 @@ func CompileAll(
 	return programs, diag.Sort(diagnostics), nil
 }
 
-// Compile compiles one snapshot, and plans from the load balancer that was seen.
+// Compile compiles one snapshot, and plans from the observed load balancer.
 func Compile(
 	ctx context.Context, cloud clouds.Offline, s snapshots.Snapshot, seen *lb.Observed,
 ) (Program, error) {
@@ -123,8 +123,8 @@ func Compile(
 	return p, nil
 }
 
-// classOf returns the class of a load balancer that no Ingress asks for any more. If the class is
-// gone, it is the remembered one, or else only its name, from the key.
+// classOf returns the class of a load balancer without an Ingress. If the class is deleted, it is
+// the recorded one, or else only the name in the key.
 func classOf(key lb.Key, objects objects.Objects, options classes.Options) classes.Class {
 	if class := classes.FindClass(objects, options, key.Class()); class != nil {
 		return *class

@@ -11,14 +11,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the JSON that plan prints. Other programs rely on it: keys may be added, and none
+// This file has the JSON that plan prints. Other programs rely on it: keys may be added, and none
 // may change. Lists are never null.
 
 // PlanReport is the JSON of plans.
 type PlanReport struct {
 	LoadBalancers []loadBalancerReport `json:"loadBalancers"`
 	Steps         []stepReport         `json:"steps"`
-	// Proofs say of each plan with steps whether it is proven.
+	// Proofs have the verdict on each plan with steps.
 	Proofs      []proofReport     `json:"proofs"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics"`
 	// Problems are the objects and files that could not be read, and are left out.
@@ -50,7 +50,7 @@ type loadBalancerReport struct {
 	TargetGroups []targetGroupReport `json:"targetGroups"`
 }
 
-// capabilitiesReport says how to read the values of conditions.
+// capabilitiesReport has the meaning of values of conditions.
 type capabilitiesReport struct {
 	Name string `json:"name"`
 	// HostStar is the meaning of a star in a host: one label, or any text.

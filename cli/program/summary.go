@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file counts what plans do, for the last line of plan.
+// This file counts the steps of plans, for the last line of plan.
 
-// A Summary is how much plans do, and how many diagnostics there are.
+// A Summary counts the steps of plans, and the diagnostics.
 type Summary struct {
 	LoadBalancers int `json:"loadBalancers"` // after the plans
 	Create        int `json:"create"`        // steps

@@ -1,4 +1,4 @@
-// Package revision reads files as they are at a revision of a git repository.
+// Package revision reads files at a revision of a git repository.
 package revision
 
 import (
@@ -68,7 +68,8 @@ func (t *Tree) write(ctx context.Context, revision string, list []byte) error {
 	return makeLinks(t.files, links)
 }
 
-// shallow returns an error that says why a clone may not have a revision, if it is a shallow one.
+// shallow returns the error for a shallow clone, which may lack a revision; nil for any other
+// clone.
 func shallow(ctx context.Context, revision string) error {
 	is, err := git(ctx, nil, "rev-parse", "--is-shallow-repository")
 	if err != nil {
@@ -84,7 +85,7 @@ func shallow(ctx context.Context, revision string) error {
 // Remove removes the directory.
 func (t *Tree) Remove() error { return os.RemoveAll(t.dir) }
 
-// Path returns where a file or directory of the repository stands in the tree. It reports false if
+// Path returns the path of a file or directory of the repository in the tree. It reports false if
 // the revision does not have it.
 func (t *Tree) Path(path string) (string, bool, error) {
 	absolute, err := filepath.Abs(path)

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file makes tables alike in what is not known of those that are saved.
+// This file removes differences that a saved table cannot know.
 
 // MakeAlike gives the certificates of assumed Secrets the same names in all tables, with the hosts
 // that they have in any. They are made anew for each compilation.
@@ -41,7 +41,7 @@ func MakeAlike(assumed []string, all ...[]*precedence.Table) {
 	}
 }
 
-// renamed are certificates of a listener: the default one, and the others sorted.
+// renamed returns the certificates of a listener: the default one, and the others sorted.
 func renamed(
 	ids []routing.CertificateID, names map[routing.CertificateID]routing.CertificateID,
 ) []routing.CertificateID {
@@ -67,7 +67,7 @@ func eachAction(c routing.Config, do func(*routing.Action)) {
 	}
 }
 
-// WithoutClientSecrets are tables without the secrets of clients, as they are saved.
+// WithoutClientSecrets returns tables without the secrets of clients, as they are saved.
 func WithoutClientSecrets(all []*precedence.Table) []*precedence.Table {
 	var out []*precedence.Table
 	for _, t := range all {

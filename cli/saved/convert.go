@@ -9,7 +9,7 @@ import (
 
 // This file converts routing tables.
 
-// Of returns a table as it is printed.
+// Of returns a table in its printed form.
 func Of(t *precedence.Table) Table {
 	out := Table{
 		Key: t.Key, Scheme: t.Settings.Scheme, SecurityGroups: t.Settings.SecurityGroups,
@@ -74,7 +74,7 @@ func actionOf(a routing.Action) action {
 	return out
 }
 
-// Table returns the table that was printed. A client for signing in has no secret.
+// Table returns the table of a printed one. A client for signing in has no secret.
 func (t Table) Table() (*precedence.Table, error) {
 	c := routing.Config{Key: t.Key, Protection: t.Protection, HostsOwned: t.HostsOwned}
 	c.Settings.Scheme, c.Settings.SecurityGroups = t.Scheme, t.SecurityGroups

@@ -26,7 +26,7 @@ var (
 // again is a table that was printed and read.
 func again(t *testing.T, table *precedence.Table) *precedence.Table {
 	t.Helper()
-	text, err := json.Marshal(State{Tables: All([]*precedence.Table{table})})
+	text, err := json.Marshal(State{Tables: TablesOf([]*precedence.Table{table})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestSecretsAreNotSaved(t *testing.T) {
 	table := precedence.New(routing.Config{Routes: []routing.Route{{Action: routing.Action{Auth: &routing.Auth{
 		Kind: routing.OIDC, Secret: "shop/client", ClientSecret: "hunter2", ClientID: "id",
 	}}}}})
-	text, err := json.Marshal(State{Tables: All([]*precedence.Table{table})})
+	text, err := json.Marshal(State{Tables: TablesOf([]*precedence.Table{table})})
 	if err != nil {
 		t.Fatal(err)
 	}

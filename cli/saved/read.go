@@ -13,7 +13,7 @@ import (
 
 // This file reads what plan -o json or -o yaml has printed.
 
-// mostBytes is how large a file may be that is looked at.
+// mostBytes is the limit for the size of a file.
 const mostBytes = 1 << 30
 
 // Load reads the state in a file; nil if the file is no output of plan.

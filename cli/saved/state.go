@@ -10,21 +10,22 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file has the tables of all load balancers, with the Secrets that they were made with.
+// This file has the tables of all load balancers, with the Secrets that they were compiled with.
 
-// A State is what requests get from all load balancers.
+// A State is the routing tables of all load balancers.
 type State struct {
-	// Providers are those that the tables were compiled for; absent in states of older versions.
+	// Providers are the providers of the tables; absent in states of older versions.
 	Providers []string `json:"providers,omitempty"`
-	// Tables are made with the assumed Secrets.
+	// Tables are compiled with the assumed Secrets.
 	Tables []Table `json:"tables"`
-	// Secrets are those that were there and that something names, by namespace/name.
+	// Secrets are the existing Secrets that an object names, by namespace/name.
 	Secrets []string `json:"secrets"`
-	// Assumed are Secrets that were missing, and that are assumed to exist.
+	// Assumed are missing Secrets that are assumed to exist.
 	Assumed []string `json:"assumed"`
-	// Unassumed are the tables as they are made without those; left out where all Secrets were there.
-	Unassumed []Table `json:"unassumed,omitempty"`
-	// Problems are the objects and files that the plan left out. They are printed beside the state.
+	// TablesWithoutAssumed are the tables compiled without the assumed Secrets; absent if there are
+	// none.
+	TablesWithoutAssumed []Table `json:"unassumed,omitempty"`
+	// Problems are the objects and files that the plan left out. They are printed after the state.
 	Problems manifests.Problems `json:"-"`
 }
 
@@ -34,8 +35,8 @@ func StateOf(secrets, assumed []string) State {
 		Assumed: append([]string{}, assumed...)}
 }
 
-// All returns tables as they are printed.
-func All(tables []*precedence.Table) []Table {
+// TablesOf returns tables in their printed form.
+func TablesOf(tables []*precedence.Table) []Table {
 	out := []Table{}
 	for _, t := range tables {
 		out = append(out, Of(t))
@@ -43,9 +44,9 @@ func All(tables []*precedence.Table) []Table {
 	return out
 }
 
-// Beside returns the state as it is compared with a configuration that has some Secrets: a Secret
-// is assumed only if both lack it.
-func (s State) Beside(secrets []string) (State, error) {
+// ComparableWith returns the state to compare with a configuration that has these Secrets. It fails
+// if the configuration has only some of the assumed ones.
+func (s State) ComparableWith(secrets []string) (State, error) {
 	there := func(name string) bool { return slices.Contains(secrets, name) }
 	absent := func(name string) bool { return !there(name) }
 	switch {
@@ -54,11 +55,11 @@ func (s State) Beside(secrets []string) (State, error) {
 	case slices.ContainsFunc(s.Assumed, absent):
 		return s, errMixed
 	}
-	return State{Tables: s.Unassumed, Secrets: s.Secrets}, nil
+	return State{Tables: s.TablesWithoutAssumed, Secrets: s.Secrets}, nil
 }
 
-// For returns an error if the state is of other providers than those.
-func (s State) For(providers []string) error {
+// CheckProviders returns an error if the state was compiled for other providers.
+func (s State) CheckProviders(providers []string) error {
 	if len(s.Providers) == 0 || slices.Equal(s.Providers, providers) {
 		return nil
 	}
@@ -70,7 +71,7 @@ func (s State) For(providers []string) error {
 var errMixed = errors.New("of the Secrets that a saved state lacks, the other configuration has " +
 	"some and not all: plan again with these Secrets, or without them")
 
-// Read returns the tables that were printed.
+// Read returns the tables of the state.
 func (s State) Read() ([]*precedence.Table, error) {
 	var out []*precedence.Table
 	for _, t := range s.Tables {

@@ -8,10 +8,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is the JSON of routing tables: keys may be added, and none may change. It has what
-// decides which requests get what, and no secrets.
+// This file has the JSON of routing tables: keys may be added, and none may change. It has all that
+// decides the answers to requests, and no secrets.
 
-// A Table is what one load balancer does with requests.
+// A Table has the routes of one load balancer.
 type Table struct {
 	Key            routing.Key        `json:"key"`
 	Scheme         string             `json:"scheme"`
@@ -56,7 +56,7 @@ type route struct {
 	Source place        `json:"source"`
 }
 
-// host is how a host that spec.tls lists is served.
+// A host is a host that spec.tls lists, with its settings.
 type host struct {
 	By routing.Host `json:"by"`
 }
@@ -138,7 +138,7 @@ type redirect struct {
 	Query  string `json:"query,omitempty"`
 }
 
-// signIn is how users sign in, without the client's secret.
+// signIn has the settings for users to sign in, without the client's secret.
 type signIn struct {
 	Auth       routing.Auth `json:"auth"`
 	Secret     string       `json:"secret,omitempty"` // namespace/name

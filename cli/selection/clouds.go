@@ -15,7 +15,7 @@ import (
 // Clouds are the clouds of the binary, by the name that --provider gives them.
 type Clouds map[string]clouds.Cloud
 
-// Names returns the clouds that can do something, in order.
+// Names returns the sorted names of the clouds for which can returns true.
 func (c Clouds) Names(can func(clouds.Cloud) bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -26,19 +26,19 @@ func (c Clouds) Names(can func(clouds.Cloud) bool) []string {
 	return out
 }
 
-// Compiles reports whether a cloud can be compiled for.
+// Compiles reports whether the compiler supports a cloud.
 func Compiles(c clouds.Cloud) bool { return c.Offline != nil }
 
-// Serves reports whether a cluster can be served from a cloud.
+// Serves reports whether a cloud has load balancers for clusters.
 func Serves(c clouds.Cloud) bool { return c.Live != nil }
 
-// Checks reports whether a cloud can be looked at before it is used.
+// Checks reports whether a cloud can be checked before it is used.
 func Checks(c clouds.Cloud) bool { return c.Check != nil }
 
 // Demonstrates reports whether a cloud can be opened on this machine.
 func Demonstrates(c clouds.Cloud) bool { return c.Local != nil }
 
-// usual returns the cloud that is chosen where --provider is unset.
+// usual returns the default of --provider.
 func (c Clouds) usual() []string {
 	return c.Names(func(c clouds.Cloud) bool { return c.Default })
 }
@@ -52,7 +52,7 @@ func (c Clouds) Flags(flags *pflag.FlagSet) {
 	}
 }
 
-// Has reports whether a setting is that of a cloud: its name begins with the cloud's.
+// Has reports whether a setting belongs to a cloud: its name begins with the name of the cloud.
 func (c Clouds) Has(setting string) bool {
 	cloud, _, of := strings.Cut(setting, "-")
 	_, is := c[cloud]

@@ -29,10 +29,10 @@ type Selection struct {
 	urls        map[string]string // of the providers that are other processes
 	known       []string          // clouds of the binary
 	credentials string
-	usual       bool // nothing was set yet
+	usual       bool // the setting has its default
 }
 
-// Flags adds the settings. Only clouds that can do what the command is for may be selected.
+// Flags adds the settings. Only clouds that support the command may be selected.
 func (s *Selection) Flags(
 	flags *pflag.FlagSet, with Clouds, can func(clouds.Cloud) bool, purpose string,
 ) {
@@ -120,13 +120,13 @@ func (s *Selection) Endpoint(name string, around clouds.Environment) remote.Endp
 	return e
 }
 
-// unknown is the error for a provider that cannot do what the command is for.
+// unknown returns the error for a provider that does not support the command.
 func (c Clouds) unknown(name string, can func(clouds.Cloud) bool) error {
 	there := strings.Join(c.Names(can), ", ")
 	return fmt.Errorf("--provider: no provider is called %q; there are %s", name, there)
 }
 
-// Live opens the providers that a cluster is served from.
+// Live opens the providers of the load balancers of a cluster.
 func (s *Selection) Live(
 	ctx context.Context, with Clouds, around clouds.Environment,
 ) (clouds.Live, error) {
@@ -164,7 +164,7 @@ func connect(ctx context.Context, e remote.Endpoint) (clouds.Live, error) {
 	return p, nil
 }
 
-// lives are providers that a cluster is served from.
+// lives holds the providers of the load balancers of a cluster.
 type lives struct {
 	first string
 	named map[string]clouds.Live
@@ -208,7 +208,7 @@ func (s *Selection) Offline(ctx context.Context, with Clouds) (clouds.Offline, e
 	return all, nil
 }
 
-// offlines are the providers to compile for.
+// offlines holds the providers to compile for.
 type offlines struct {
 	first string
 	named map[string]clouds.Offline
@@ -231,7 +231,7 @@ func (o offlines) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) 
 	return o.of(q.Provider).Lookup(ctx, q)
 }
 
-// Local opens the provider that a demonstration is served from.
+// Local opens the provider of a demonstration.
 func (s *Selection) Local(ctx context.Context, with Clouds) (clouds.Local, error) {
 	name := s.First()
 	switch start := with[name].Local; {

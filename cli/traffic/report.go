@@ -25,7 +25,7 @@ func (l Logs) report(found replay.Report, unread problems) Report {
 	return out
 }
 
-// Errors returns the problems as errors, with a last one for those that are not told.
+// Errors returns the problems as errors, with a last one for those that are not listed.
 func (r Report) Errors() []error {
 	var out []error
 	for _, p := range r.Problems {

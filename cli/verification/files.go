@@ -18,13 +18,13 @@ import (
 // This file reads files with expectations: a file of expectations, or manifests of the ConfigMap
 // that classes name.
 
-// An Expectation is one of a file.
+// An Expectation is an expectation in a file.
 type Expectation struct {
 	expect.Expectation
 	File string
 }
 
-// mostBytes is how long a file may be. A ConfigMap has at most 1 MiB
+// mostBytes is the limit for the size of a file. A ConfigMap has at most 1 MiB
 // (https://kubernetes.io/docs/concepts/configuration/configmap/).
 const mostBytes = 1 << 20
 
@@ -74,7 +74,7 @@ func contents(file string, stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// placed is an error with its file and line.
+// placed returns an error with its file and line.
 func placed(file string, err error) error {
 	if e, ok := errors.AsType[expect.Error](err); ok {
 		return manifests.Problem{

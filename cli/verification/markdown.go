@@ -9,7 +9,7 @@ import (
 
 // This file prints a report for a comment on a pull request.
 
-// Markdown returns the report as Markdown: what does not hold.
+// Markdown returns the report as Markdown: the expectations that do not hold.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)

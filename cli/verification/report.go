@@ -33,7 +33,7 @@ type Summary struct {
 	Requests int `json:"requests"`
 }
 
-// Check decides expectations about load balancers, whose Ingresses stand at places.
+// Check decides expectations about load balancers, whose Ingresses are at places in files.
 func Check(all []Expectation, tables []*precedence.Table, places manifests.Places) Report {
 	r := Report{Expectations: []expect.Result{}}
 	for _, e := range all {
@@ -70,7 +70,7 @@ func (r *Report) add(result expect.Result) {
 // Holds reports whether it is certain that all expectations hold.
 func (r Report) Holds() bool { return r.Summary.Violated+r.Summary.Undecided == 0 }
 
-// String is the summary in one line.
+// String returns the summary in one line.
 func (s Summary) String() string {
 	parts := []string{fmt.Sprintf("%d of %d expectations hold", s.Holds, s.Expectations)}
 	if s.Unused > 0 {
@@ -132,7 +132,7 @@ func verdict(colour output.Palette, v expect.Verdict) string {
 	}
 }
 
-// heading is the name of an expectation, and where it stands.
+// heading returns the name of an expectation, and its place.
 func heading(e expect.Result) string {
 	return fmt.Sprintf("%s (%s)", e.Name, manifests.Place{File: e.File, Line: e.Line})
 }
@@ -147,7 +147,7 @@ func description(e expect.Result) string {
 	return ": " + e.Description
 }
 
-// inWords is an answer with the Ingress that gives it, and where that stands.
+// inWords returns an answer with the Ingress that gives it, and its place.
 func inWords(v expect.Violation) string {
 	out := v.Answer.Action
 	if v.Answer.Source != "" {

@@ -11,12 +11,12 @@ import (
 	"fairlead.dev/fairlead/model/secrets"
 )
 
-// This file makes Secrets for two sets of objects that are compared. A Secret that both sets lack
-// is the same one in both, so that it makes no difference. One that a single set has was added or
-// removed, and stays a difference.
+// This file makes Secrets for two sets of objects that are compared. A Secret that is missing in
+// both sets gets the same placeholder in both, so it causes no difference. A Secret in one set only
+// stays a difference.
 
-// AddToBoth adds the Secrets that both sets lack. One that an Ingress names in spec.tls has a
-// certificate; others of the missing ones have a client of an identity provider.
+// AddToBoth adds the Secrets that both sets lack: a certificate for a Secret in spec.tls, and a
+// client of an identity provider for any other.
 func AddToBoth(a, b *objects.Objects, missing []string) error {
 	all := objects.Objects{
 		Ingresses: slices.Concat(a.Ingresses, b.Ingresses), Secrets: slices.Concat(a.Secrets, b.Secrets),
