@@ -15,7 +15,7 @@ import (
 func TestALargeLoadBalancerHoldsNobodyUp(t *testing.T) {
 	t.Parallel()
 	w := emptyWorld(t, kube.Shared(t))
-	w.run(func(s *settings) { s.operator.Cloud = providers.InTurns(w.cloud, 50, 1) })
+	w.run(func(s *settings) { s.operator.Cloud = providers.LimitRate(w.cloud, 50, 1) })
 	w.serve("web", "web-1")
 	large := w.ask("large", "large.example", "/", "web")
 	for i := range 400 { // each a rule, for each has a Service of its own

@@ -6,12 +6,12 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file holds on whose behalf a call is made: the load balancer, and its urgency. If calls wait
-// for a rate, it decides their order.
+// This file holds the load balancer of a call, and its urgency. They decide the order of calls that
+// wait for a rate.
 
-// An Asker describes on whose behalf a call is made.
+// An Asker describes the origin of a call.
 type Asker struct {
-	Key lb.Key // empty for no load balancer
+	Key lb.Key // the load balancer; empty for none
 	// Urgent calls restrict or repair the routing.
 	Urgent bool
 	// Waits is called when a call begins to wait for its turn. The function that it returns is called
@@ -21,7 +21,7 @@ type Asker struct {
 
 type askerKey struct{}
 
-// WithAsker returns a context for calls on behalf of an asker.
+// WithAsker returns a context for the calls of an asker.
 func WithAsker(ctx context.Context, a Asker) context.Context {
 	return context.WithValue(ctx, askerKey{}, a)
 }
@@ -32,8 +32,8 @@ func AskerOf(ctx context.Context) Asker {
 	return a
 }
 
-// About returns a context for calls about a load balancer.
-func About(ctx context.Context, key lb.Key) context.Context {
+// WithKey returns a context for calls for a load balancer.
+func WithKey(ctx context.Context, key lb.Key) context.Context {
 	a := AskerOf(ctx)
 	if a.Key == key {
 		return ctx
@@ -42,8 +42,8 @@ func About(ctx context.Context, key lb.Key) context.Context {
 	return WithAsker(ctx, a)
 }
 
-// Urgently returns a context for calls that are urgent, or not.
-func Urgently(ctx context.Context, urgent bool) context.Context {
+// WithUrgency returns a context for urgent calls, or for others.
+func WithUrgency(ctx context.Context, urgent bool) context.Context {
 	a := AskerOf(ctx)
 	if a.Urgent == urgent {
 		return ctx

@@ -34,7 +34,7 @@ func (c Call) Change() string {
 // several goroutines.
 type Wrapper func(ctx context.Context, call Call, next Next) error
 
-// Next makes the call that a Wrapper is around.
+// Next makes the wrapped call.
 type Next func(context.Context) error
 
 // Intercept returns a provider whose calls pass through a wrapper. Capabilities makes no call.
@@ -45,9 +45,9 @@ type intercepted struct {
 	wrapper Wrapper
 }
 
-// through makes a call through a wrapper. It returns the result beside an error, too: Lookup and
-// List may know a part.
-func through[T any](
+// callThrough makes a call through a wrapper. It returns the result also with an error: Lookup and
+// List may return a part.
+func callThrough[T any](
 	ctx context.Context, w Wrapper, c Call, do func(context.Context) (T, error),
 ) (T, error) {
 	var out T
@@ -60,24 +60,24 @@ func through[T any](
 
 func (i intercepted) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	do := func(ctx context.Context) (lb.Facts, error) { return i.Provider.Lookup(ctx, q) }
-	return through(ctx, i.wrapper, Call{Method: "Lookup"}, do)
+	return callThrough(ctx, i.wrapper, Call{Method: "Lookup"}, do)
 }
 
 func (i intercepted) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	do := func(ctx context.Context) (*lb.Observed, error) { return i.Provider.Observe(ctx, key, deep) }
-	return through(ctx, i.wrapper, Call{Method: "Observe", Key: key}, do)
+	return callThrough(ctx, i.wrapper, Call{Method: "Observe", Key: key}, do)
 }
 
 func (i intercepted) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 	do := func(ctx context.Context) (bool, error) { return i.Provider.Active(ctx, seen) }
-	return through(ctx, i.wrapper, Call{Method: "Active", Key: seen.Key}, do)
+	return callThrough(ctx, i.wrapper, Call{Method: "Active", Key: seen.Key}, do)
 }
 
 func (i intercepted) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
 	do := func(ctx context.Context) (plan.Result, error) { return i.Provider.Apply(ctx, seen, step) }
-	return through(ctx, i.wrapper, Call{Method: "Apply", Key: seen.Key, Step: step}, do)
+	return callThrough(ctx, i.wrapper, Call{Method: "Apply", Key: seen.Key, Step: step}, do)
 }
 
 func (i intercepted) Targets(
@@ -86,7 +86,7 @@ func (i intercepted) Targets(
 	do := func(ctx context.Context) ([]lb.TargetHealth, error) {
 		return i.Provider.Targets(ctx, key, group)
 	}
-	return through(ctx, i.wrapper, Call{Method: "Targets", Key: key, Group: group}, do)
+	return callThrough(ctx, i.wrapper, Call{Method: "Targets", Key: key, Group: group}, do)
 }
 
 func (i intercepted) SetTargets(
@@ -97,5 +97,5 @@ func (i intercepted) SetTargets(
 }
 
 func (i intercepted) List(ctx context.Context) ([]lb.Key, error) {
-	return through(ctx, i.wrapper, Call{Method: "List"}, i.Provider.List)
+	return callThrough(ctx, i.wrapper, Call{Method: "List"}, i.Provider.List)
 }

@@ -24,8 +24,8 @@ func (p *Panic) Error() string {
 		p.At, p.Value)
 }
 
-// Recovered turns a panic into an error and logs the stack. It has to be deferred.
-func Recovered(ctx context.Context, err *error) {
+// RecoverPanic turns a panic into an error and logs the stack. The caller defers it.
+func RecoverPanic(ctx context.Context, err *error) {
 	value := recover()
 	if value == nil {
 		return
@@ -36,11 +36,11 @@ func Recovered(ctx context.Context, err *error) {
 	*err = panicked
 }
 
-// Safely returns a function that returns an error where the other one panics. Goroutines of a
+// CatchPanics returns a function that calls do, and returns an error if do panics. Goroutines of a
 // provider need it.
-func Safely(ctx context.Context, do func() error) func() error {
+func CatchPanics(ctx context.Context, do func() error) func() error {
 	return func() (err error) {
-		defer Recovered(ctx, &err)
+		defer RecoverPanic(ctx, &err)
 		return do()
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// ReadLag is for how long Observe may not find what was written before it. Clouds publish no bound;
-// AWS's reads are taken to lag by two minutes at most.
+// ReadLag is the time for which Observe may not find earlier writes. Clouds publish no bound; AWS's
+// reads are assumed to lag by two minutes at most.
 const ReadLag = 2 * time.Minute
 
 // A Provider is one kind of cloud load balancer. It never compares desired with observed,
@@ -44,9 +44,9 @@ type Provider interface {
 // An error of a Provider wraps at most one of these. Any other error is retried with backoff.
 var (
 	ErrPending   = errors.New("not yet")   // ask again later
-	ErrRejected  = errors.New("rejected")  // pointless until the objects or the named limit change
+	ErrRejected  = errors.New("rejected")  // it fails until the objects or the named limit change
 	ErrDenied    = errors.New("denied")    // an operator must fix credentials
-	ErrThrottled = errors.New("throttled") // too many calls: ask again, and ever more slowly
+	ErrThrottled = errors.New("throttled") // too many calls: try again, with growing waits
 )
 
 // ErrNoRoom is an ErrRejected that can end by itself: other users of the quota can make room.

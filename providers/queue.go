@@ -6,7 +6,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file decides which of the waiting calls is made next. It knows nothing of time.
+// This file decides which of the waiting calls is made next. It does not depend on time.
 
 // mostFavoured is the number of urgent calls in a row while other calls wait.
 const mostFavoured = 3
@@ -18,7 +18,7 @@ type queue[C comparable] struct {
 	favoured       int // urgent calls in a row that were made while others waited
 }
 
-// push adds a call. Calls for no load balancer count as of different ones.
+// push adds a call. Each call without a load balancer counts as that of another one.
 func (q *queue[C]) push(key lb.Key, urgent bool, call C) {
 	if urgent {
 		q.urgent.push(key, call)
@@ -46,7 +46,7 @@ func (q *queue[C]) remove(call C) bool { return q.urgent.remove(call) || q.other
 
 func (q *queue[C]) empty() bool { return len(q.urgent) == 0 && len(q.others) == 0 }
 
-// Rounds are lines that take turns, in order.
+// rounds holds lines that take turns, in order.
 type rounds[C comparable] []*line[C]
 
 // A line holds the waiting calls of one load balancer, in order.

@@ -16,7 +16,7 @@ import (
 // Options configure Run.
 type Options struct {
 	Parallel int    // steps under way at the same time; less than one: four
-	Done     func() // is told of each step that is done; may be nil
+	Done     func() // called after each step that is done; may be nil
 }
 
 // An Outcome is the result of a plan. Steps that are neither done, rejected nor pending have
@@ -35,16 +35,16 @@ type Rejection struct {
 	Err    error
 }
 
-// Run applies a plan and updates seen with each step that succeeds. After a step that fails, the
+// Run applies a plan, and updates seen with each step that succeeds. After a step that fails, the
 // steps that depend on it are not applied; others are. The error is nil if the whole plan is done.
 // Otherwise it joins the errors of all steps, rejected and pending ones included.
 //
 // When the context ends, no further step starts. Steps under way are finished: after a step that is
 // cut off, the state of the cloud is unknown.
 //
-// Only this goroutine writes seen. Steps under way share a copy, which has at least what was done
-// before them. A step that does not depend on another may run at the same time, so it cannot need
-// what that one does: a new copy is made when a step starts that depends on one that is not in it.
+// Only this goroutine writes seen. Steps under way share a copy, which has at least the results of
+// the steps that they depend on. A new copy is made when a step starts that depends on a step whose
+// result is not in the copy. Steps that do not depend on each other may run at the same time.
 func Run(
 	ctx context.Context, cloud Provider, seen *lb.Observed, p plan.Plan, o Options,
 ) (Outcome, error) {
@@ -62,7 +62,7 @@ func Run(
 			if view == nil || r.isBehind(a.index) {
 				view, r.inView = seen.Clone(), len(r.order)
 			}
-			go apply(Urgently(context.WithoutCancel(ctx), r.urgent[a.index]), cloud, view, a, finished)
+			go apply(WithUrgency(context.WithoutCancel(ctx), r.urgent[a.index]), cloud, view, a, finished)
 			underWay++
 		}
 		if underWay == 0 {
@@ -100,23 +100,23 @@ func apply(
 func applyOne(
 	ctx context.Context, cloud Provider, view *lb.Observed, step plan.Step,
 ) (result plan.Result, err error) {
-	defer Recovered(ctx, &err)
+	defer RecoverPanic(ctx, &err)
 	return cloud.Apply(ctx, view, step)
 }
 
 // A run is the progress of a plan.
 type run struct {
 	plan      plan.Plan
-	urgent    []bool  // by step: it restricts or repairs, or has to be done before one that does
-	waitsFor  []int   // by step: how many of the steps before it are not done
-	followers [][]int // by step: those that wait for it
+	urgent    []bool  // by step: it restricts or repairs the routing, or such a step depends on it
+	waitsFor  []int   // by step: the number of open steps that it depends on
+	followers [][]int // by step: the steps that wait for it
 	ready     []int   // steps that may start, ascending
 	done      int
 	failed    []applied
 	unparked  []applied
-	needless  []bool      // by step: it belongs to a parking rule that was refused, and does nothing
-	order     map[int]int // by step that is done: it was the first, the second and so on
-	inView    int         // how many of these are in the copy that steps read
+	needless  []bool      // by step: it belongs to a refused parking rule, and is skipped
+	order     map[int]int // by step that is done: its number in the order of completion
+	inView    int         // the number of these in the copy that steps read
 }
 
 func newRun(p plan.Plan) *run {
@@ -179,7 +179,7 @@ func (r *run) free(index int) {
 	}
 }
 
-// outcome returns the result. Cancelled is the cause of the end of the context, or nil.
+// outcome returns the result. cancelled is the cause of the end of the context, or nil.
 func (r *run) outcome(cancelled error) (Outcome, error) {
 	out := Outcome{Done: r.done, Unparked: r.withoutParking()}
 	var errs []error

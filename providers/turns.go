@@ -9,11 +9,10 @@ import (
 
 // This file limits the rate of the calls of all load balancers, and shares it.
 
-// InTurns limits a provider to so many calls a second, and burst at once where there were fewer
-// before. Load balancers whose calls wait take turns, a call each, so that a plan of hundreds of
-// steps does not hold up one of a few, and urgent steps go before others. A rate of zero is no
-// limit.
-func InTurns(cloud Provider, rate float64, burst int) Provider {
+// LimitRate limits the calls of a provider to a rate per second, with a burst after fewer calls.
+// Load balancers whose calls wait take turns, one call each, so that a plan of hundreds of steps
+// does not delay a short one. Urgent steps go first. A rate of zero is no limit.
+func LimitRate(cloud Provider, rate float64, burst int) Provider {
 	if rate <= 0 {
 		return cloud
 	}
@@ -22,9 +21,9 @@ func InTurns(cloud Provider, rate float64, burst int) Provider {
 
 // intercept waits for the turn of a call. A change of targets is urgent.
 func (t *Turns) intercept(ctx context.Context, call Call, next Next) error {
-	turn := About(ctx, call.Key)
+	turn := WithKey(ctx, call.Key)
 	if call.Method == "SetTargets" {
-		turn = Urgently(turn, true)
+		turn = WithUrgency(turn, true)
 	}
 	if err := t.Wait(turn); err != nil {
 		return fmt.Errorf("waiting for a turn to call the cloud: %w", err)
@@ -32,8 +31,8 @@ func (t *Turns) intercept(ctx context.Context, call Call, next Next) error {
 	return next(ctx)
 }
 
-// Turns are given to calls at a steady rate, in the order of a queue. Up to burst turns are saved
-// while there are no calls.
+// Turns permits calls at a steady rate, in the order of a queue. It saves up to burst turns while
+// there are no calls.
 type Turns struct {
 	burst int
 
@@ -41,10 +40,10 @@ type Turns struct {
 	every  time.Duration
 	spent  time.Time // the instant for which the last turn was given
 	queue  queue[chan struct{}]
-	waking *time.Timer // gives out the next turn; nil where no call waits
+	waking *time.Timer // gives the next turn; nil if no call waits
 }
 
-// NewTurns gives a number of turns a second, and burst at once after a time with fewer calls.
+// NewTurns returns Turns for a number of calls a second, and a burst after fewer calls.
 func NewTurns(perSecond float64, burst int) *Turns {
 	return &Turns{every: interval(perSecond), burst: max(burst, 1)}
 }
@@ -90,7 +89,8 @@ func (t *Turns) Wait(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// give gives the turns that are due, and sets the timer for the next one. The lock is held.
+// give gives the turns that are due, and sets the timer for the next one. The caller holds the
+// lock.
 func (t *Turns) give() {
 	now := time.Now()
 	if saved := now.Add(-time.Duration(t.burst) * t.every); t.spent.Before(saved) {

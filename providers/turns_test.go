@@ -99,7 +99,7 @@ func chained(count int) plan.Plan {
 func TestALongPlanStarvesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 10, 1)
+		cloud := providers.LimitRate(watch, 10, 1)
 		var all sync.WaitGroup
 		run := func(key lb.Key, p plan.Plan) {
 			all.Go(func() {
@@ -131,7 +131,7 @@ func TestALongPlanStarvesNobody(t *testing.T) {
 func TestTurnsAreSavedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 10, 3)
+		cloud := providers.LimitRate(watch, 10, 3)
 		time.Sleep(time.Minute)
 		watch.start = time.Now()
 		for range 5 {
@@ -152,7 +152,7 @@ func TestTurnsAreSavedUp(t *testing.T) {
 func TestEveryCallTakesATurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 1, 1)
+		cloud := providers.LimitRate(watch, 1, 1)
 		var all sync.WaitGroup
 		var order []string
 		var mu sync.Mutex
@@ -191,7 +191,7 @@ func TestEveryCallTakesATurn(t *testing.T) {
 func TestWhoLeavesGivesItsTurnUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 1, 1)
+		cloud := providers.LimitRate(watch, 1, 1)
 		observe := func(ctx context.Context, key lb.Key) <-chan error {
 			done := make(chan error, 1)
 			go func() { _, err := cloud.Observe(ctx, key, false); done <- err }()
@@ -225,7 +225,7 @@ func TestWhoLeavesGivesItsTurnUp(t *testing.T) {
 func TestACallThatLeavesIsNotMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 1, 1)
+		cloud := providers.LimitRate(watch, 1, 1)
 		if _, err := cloud.Observe(t.Context(), "first", false); err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func TestACallThatLeavesIsNotMade(t *testing.T) {
 func TestACallThatHasItsTurnIsMade(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 1, 100)
+		cloud := providers.LimitRate(watch, 1, 100)
 		ended, end := context.WithCancel(t.Context())
 		end()
 		for range 50 { // which of the two is noticed first is chance
@@ -284,7 +284,7 @@ func TestACallThatHasItsTurnIsMade(t *testing.T) {
 
 func TestNoRateIsNoLimit(t *testing.T) {
 	watch := newStopwatch()
-	if cloud := providers.InTurns(watch, 0, 0); cloud != providers.Provider(watch) {
+	if cloud := providers.LimitRate(watch, 0, 0); cloud != providers.Provider(watch) {
 		t.Error("it waits for something")
 	}
 }

@@ -35,7 +35,7 @@ func TestUrgentStepsStartFirst(t *testing.T) {
 func TestWhatRestrictsDoesNotWaitForWhatAdds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		watch := newStopwatch()
-		cloud := providers.InTurns(watch, 1, 1)
+		cloud := providers.LimitRate(watch, 1, 1)
 		var all sync.WaitGroup
 		run := func(key lb.Key, p plan.Plan) {
 			all.Go(func() {

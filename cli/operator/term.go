@@ -103,7 +103,7 @@ func (t term) options(
 	cloud providers.Provider, checkLease func() error, name string,
 ) controllers.Options {
 	return controllers.Options{
-		Cloud:         providers.InTurns(cloud, t.cloudRate, t.cloudBurst),
+		Cloud:         providers.LimitRate(cloud, t.cloudRate, t.cloudBurst),
 		Logger:        t.logger,
 		Namespace:     t.Cluster.Namespace,
 		ReadOnly:      t.readOnly,

@@ -179,7 +179,7 @@ func (l lives) Term() providers.Provider {
 	for name, live := range l.named {
 		terms[name] = live.Term()
 	}
-	return providers.NewSeveral(l.first, terms)
+	return providers.NewRouter(l.first, terms)
 }
 
 // Close is for clouds.Live.

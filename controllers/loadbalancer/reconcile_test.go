@@ -60,7 +60,7 @@ func TestFactsThatCouldNotBeReadAreReadAgainSoon(t *testing.T) {
 // at once.
 func TestWhatAReconcileLeaves(t *testing.T) {
 	b := newBench(t, ask("shop.example"), service())
-	b.Cloud = providers.InTurns(b.cloud, 50, 1)
+	b.Cloud = providers.LimitRate(b.cloud, 50, 1)
 	b.place()
 	b.backlog.NoteChange(benchKey)
 	b.settle()

@@ -60,7 +60,7 @@ func pacedRun(t *testing.T, steps int) (saved []records.Record, told *metav1.Con
 	if err := r.Memories.Ready(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.Cloud = providers.InTurns(clerk{}, 1, 1)
+	r.Cloud = providers.LimitRate(clerk{}, 1, 1)
 	o := outcome.Outcome{Snapshot: &gather.Snapshot{Record: before}, Observed: &lb.Observed{Key: key}}
 	o.Snapshot.Key = key
 	for range steps {

@@ -117,7 +117,7 @@ func (f found) log(ctx context.Context) {
 // find returns the load balancers in the cloud that have no Ingress and no record.
 func (c *Collector) find(ctx context.Context) (out found, err error) {
 	keys, err := c.Cloud.List(ctx)
-	if _, others := errors.AsType[*providers.Unlisted](err); err != nil && !others {
+	if _, others := errors.AsType[*providers.ListError](err); err != nil && !others {
 		return out, err
 	}
 	out.unlisted = err

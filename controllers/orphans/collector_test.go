@@ -186,7 +186,7 @@ func TestAShortListConfirmsNoOrphan(t *testing.T) {
 // balancers.
 func TestAProviderThatCannotBeAskedKeepsNoOrphanOfAnother(t *testing.T) {
 	s := orphaned(t, orphan)
-	all := providers.NewSeveral("main", map[string]providers.Provider{"main": listing{keys: []lb.Key{orphan}}, "away": listing{err: errors.New("timeout")}})
+	all := providers.NewRouter("main", map[string]providers.Provider{"main": listing{keys: []lb.Key{orphan}}, "away": listing{err: errors.New("timeout")}})
 	s.cloud.Lists = func() ([]lb.Key, error) { return all.List(t.Context()) }
 	for range 2 {
 		if err := s.pass(t.Context()); err == nil || !strings.Contains(err.Error(), "provider away: timeout") {

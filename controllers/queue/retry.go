@@ -140,7 +140,7 @@ func OnlyPending(err error) bool {
 
 // requestedDelay returns how long a provider asks to wait after an error; zero if it does not.
 func requestedDelay(err error) time.Duration {
-	if later, known := errors.AsType[*providers.Later](err); known {
+	if later, known := errors.AsType[*providers.RetryAfter](err); known {
 		return later.In
 	}
 	return 0

@@ -15,7 +15,7 @@ import (
 func (p *Provider) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
-	ctx = providers.About(ctx, seen.Key)
+	ctx = providers.WithKey(ctx, seen.Key)
 	p.balancers.ForgetRecentRead(seen.Key)
 	result, err := p.apply(ctx, seen, step)
 	if err == nil {

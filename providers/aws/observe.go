@@ -28,7 +28,7 @@ import (
 
 // Observe reads the load balancer of a key.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	ctx = providers.About(ctx, key)
+	ctx = providers.WithKey(ctx, key)
 	l := &look.Look{
 		Key: key, Owns: func(tags map[string]string) bool { return p.clients.Owns(key, tags) },
 		Deep:  deep,
@@ -116,7 +116,7 @@ func (p *Provider) learn(l *look.Look) {
 
 // Active reports whether a load balancer is active.
 func (p *Provider) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	return p.balancers.AwaitActive(providers.About(ctx, seen.Key), seen)
+	return p.balancers.AwaitActive(providers.WithKey(ctx, seen.Key), seen)
 }
 
 // forgetMissing forgets IDs and ARNs that AWS does not find, and reports whether one was known. The
@@ -139,19 +139,19 @@ func (p *Provider) readInside(
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.ParallelReads)
 	for i, listener := range l.Listeners {
-		reads.Go(providers.Safely(ctx, func() (err error) {
+		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			rules[i], err = listeners.ReadRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
 			return err
 		}))
 		if listener.Protocol == elb.ProtocolEnumHttps {
-			reads.Go(providers.Safely(ctx, func() (err error) {
+			reads.Go(providers.CatchPanics(ctx, func() (err error) {
 				served[i], err = p.listeners.CertificatesOf(ctx, aws.ToString(listener.ListenerArn))
 				return err
 			}))
 		}
 	}
 	for i, g := range l.Groups {
-		reads.Go(providers.Safely(ctx, func() (err error) {
+		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			health[i], err = p.targetGroups.HealthOrLast(ctx, aws.ToString(g.TargetGroupArn))
 			return err
 		}))
@@ -272,7 +272,7 @@ func settingsOf(l *look.Look) *lb.ReadSettings {
 func (p *Provider) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	return p.targetGroups.Targets(providers.About(ctx, key), key, group)
+	return p.targetGroups.Targets(providers.WithKey(ctx, key), key, group)
 }
 
 // SetTargets makes targets the members of a group: it registers those that are missing, then
@@ -281,6 +281,6 @@ func (p *Provider) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
 	return p.targetGroups.SetTargets(
-		providers.Urgently(providers.About(ctx, key), true), key, group, want,
+		providers.WithUrgency(providers.WithKey(ctx, key), true), key, group, want,
 	)
 }

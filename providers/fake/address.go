@@ -14,8 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file chooses the addresses of load balancers: each has one of its own while there are
-// enough.
+// This file chooses the addresses of load balancers: each has its own while there are enough.
 
 // A network is the range of addresses for load balancers.
 type network struct{ first, last uint32 }
@@ -24,8 +23,8 @@ type network struct{ first, last uint32 }
 // last address to broadcasts.
 var loopback = network{0x7f_01_00_01, 0x7f_ff_ff_fe}
 
-// networkOf returns the addresses of a prefix, without the first and the last one, which stand for
-// the network itself.
+// networkOf returns the addresses of a prefix, without the first and the last one, which are the
+// network and broadcast addresses.
 func networkOf(prefix netip.Prefix) (network, error) {
 	if !prefix.Addr().Is4() {
 		return network{}, fmt.Errorf("%s is not an IPv4 network", prefix)
@@ -67,7 +66,7 @@ func (c *Cloud) setNetwork() error {
 	if c.network, err = networkOf(c.options.Network); err != nil {
 		return fmt.Errorf("choosing addresses: %w", err)
 	}
-	if ip := c.network.at(0); c.options.Serve && !bindable(ip) {
+	if ip := c.network.at(0); c.options.Serve && !canBind(ip) {
 		return fmt.Errorf("choosing addresses: %s is not an address of this machine", ip)
 	}
 	return nil
@@ -84,15 +83,15 @@ func (c *Cloud) address(key lb.Key) lb.Address {
 	}
 	sum := sha256.Sum256([]byte(key))
 	ip := c.network.pick(binary.BigEndian.Uint32(sum[:]), taken)
-	if c.options.Serve && c.network == loopback && !bindable(ip) {
+	if c.options.Serve && c.network == loopback && !canBind(ip) {
 		ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // some systems have no other loopback address
 	}
 	return lb.Address{Hostname: fmt.Sprintf("%s-%x.fake.fairlead.localhost",
 		cmp.Or(strings.ToLower(key.Name()), "lb"), sum[:4]), IPs: []string{ip.String()}}
 }
 
-// bindable reports whether listeners can be opened at an address.
-func bindable(ip netip.Addr) bool {
+// canBind reports whether listeners can be opened at an address.
+func canBind(ip netip.Addr) bool {
 	l, err := listen(ip.String(), 0)
 	return err == nil && l.Close() == nil
 }

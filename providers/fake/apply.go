@@ -49,10 +49,10 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		}
 		c.changeRecord(r, func() {
 			step.Do(r.observed, result)
-			c.keepBeside(r, step)
+			c.storeExtras(r, step)
 		})
 		c.records[key] = r
-		if r.empty() {
+		if r.isEmpty() {
 			delete(c.records, key)
 		}
 		if changed {
@@ -71,17 +71,17 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 		if o.Exists {
 			return plan.Result{Handle: o.Handle, Address: o.Address, Active: o.Active}, nil
 		}
-		return plan.Result{Handle: r.handle(), Address: c.address(o.Key), Active: true}, nil
+		return plan.Result{Handle: r.newHandle(), Address: c.address(o.Key), Active: true}, nil
 	case plan.ImportCertificate:
 		if old := o.Certificate(s.Certificate.ID); old != nil {
 			return plan.Result{Handle: old.Handle}, nil
 		}
-		return plan.Result{Handle: r.handle()}, nil
+		return plan.Result{Handle: r.newHandle()}, nil
 	case plan.CreateTargetGroup:
 		if old := o.TargetGroup(s.Group.ID); old != nil {
 			return plan.Result{Handle: old.Handle}, nil
 		}
-		return plan.Result{Handle: r.handle()}, nil
+		return plan.Result{Handle: r.newHandle()}, nil
 	case plan.CreateListener:
 		if old := o.Listener(s.Listener.Port); old != nil {
 			return plan.Result{Handle: old.Handle, Port: o.Address.Ports[old.Port]}, nil
@@ -90,25 +90,25 @@ func (c *Cloud) assign(r *record, step plan.Step) (plan.Result, error) {
 		if err != nil {
 			return plan.Result{}, err
 		}
-		return plan.Result{Handle: r.handle(), Port: at}, nil
+		return plan.Result{Handle: r.newHandle(), Port: at}, nil
 	case plan.CreateRule:
 		if old := o.Listener(s.Port).Rule(s.Priority); old != nil {
 			return plan.Result{Handle: old.Handle}, nil
 		}
-		return plan.Result{Handle: r.handle()}, nil
+		return plan.Result{Handle: r.newHandle()}, nil
 	default: // no new object
 		return plan.Result{}, nil
 	}
 }
 
-// keepBeside stores the parts of a step that an lb.Observed does not hold: health checks, targets
+// storeExtras stores the parts of a step that an lb.Observed does not hold: health checks, targets
 // and private keys.
-func (c *Cloud) keepBeside(r *record, step plan.Step) {
+func (c *Cloud) storeExtras(r *record, step plan.Step) {
 	switch s := step.(type) {
 	case plan.ImportCertificate:
-		r.keep(s.Certificate)
+		r.storeKey(s.Certificate)
 	case plan.ReplaceCertificate:
-		r.keep(s.New)
+		r.storeKey(s.New)
 	case plan.DeleteCertificate:
 		delete(r.pairs, s.Certificate)
 	case plan.CreateTargetGroup:
@@ -128,13 +128,13 @@ func (c *Cloud) keepBeside(r *record, step plan.Step) {
 	}
 }
 
-// late is the longest time between the choice of a target group and the choice of a target.
-const late = time.Second
+// choiceTime limits the time between the choice of a target group and the choice of a target.
+const choiceTime = time.Second
 
-// retire stops the target group that no rule names any more. Requests that chose it before still
+// retire stops a target group that no rule names any longer. Requests that chose it before still
 // find its members.
 func (c *Cloud) retire(p *targetgroup.Group) {
-	time.AfterFunc(late, func() {
+	time.AfterFunc(choiceTime, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		p.Set(nil)

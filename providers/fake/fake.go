@@ -1,6 +1,6 @@
 // Package fake is a cloud in memory. Its control plane is Step.Do, with limits that refuse steps
-// and hooks that fail them. Its data plane, which can be switched on, is real: listeners on
-// loopback addresses that route by their rules.
+// and hooks that fail them. Its optional data plane is real: listeners on loopback addresses that
+// route by their rules.
 package fake
 
 import (
@@ -63,8 +63,8 @@ func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	return caps
 }
 
-// Lookup finds a certificate for every host: the cloud's own authority signs one when it is first
-// used. The hosts of certificates that Ingresses name are those of the Options.
+// Lookup returns a certificate for every host: the cloud's own authority signs one at its first
+// use. Certificates that Ingresses name have the hosts in the Options.
 func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	if err := c.wait(ctx); err != nil {
 		return lb.Facts{}, err
@@ -87,8 +87,8 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 	return facts, nil
 }
 
-// Observe returns the load balancer of a key. Nothing else changes the cloud, so that a deep read
-// finds nothing that a digest hides. It returns the settings, too.
+// Observe returns the load balancer of a key. Only steps change the cloud, so a deep read finds no
+// other settings than the digests. It returns the settings, too.
 func (c *Cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	if err := c.wait(ctx); err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observe
 		if c.options.Stale != nil {
 			ago = c.options.Stale(key)
 		}
-		seen = r.live(r.ago(ago))
+		seen = r.copyState(r.stateBefore(ago))
 		if deep {
 			seen.Read = r.readSettings()
 		}
@@ -113,7 +113,7 @@ func (c *Cloud) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observe
 	return seen, err
 }
 
-// Active returns the state in seen: load balancers are active at once.
+// Active returns the state in seen. Load balancers are active at once.
 func (c *Cloud) Active(_ context.Context, seen *lb.Observed) (bool, error) {
 	return seen.Active, nil
 }

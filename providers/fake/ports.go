@@ -45,7 +45,7 @@ func (c *Cloud) serve(r *record) {
 			delete(r.fronts, port)
 			continue
 		}
-		f.Change()
+		f.Update()
 	}
 }
 
@@ -70,7 +70,7 @@ func (c *Cloud) openPorts(r *record) error {
 			return err
 		}
 		r.fronts[l.Port] = c.newFront(r, l.Port, socket)
-		r.fronts[l.Port].Change()
+		r.fronts[l.Port].Update()
 	}
 	return nil
 }

@@ -120,16 +120,16 @@ func (c *Cloud) changeRecord(r *record, do func()) {
 	c.serve(r)
 }
 
-// ago returns the state some steps ago, or the oldest one that is kept.
-func (r *record) ago(steps int) *lb.Observed {
+// stateBefore returns the state some steps ago, or the oldest one that is kept.
+func (r *record) stateBefore(steps int) *lb.Observed {
 	if steps <= 0 || len(r.past) == 0 {
 		return r.observed
 	}
 	return r.past[max(0, len(r.past)-steps)]
 }
 
-// live returns a copy of a state, with the present readiness of target groups.
-func (r *record) live(o *lb.Observed) *lb.Observed {
+// copyState returns a copy of a state, with the present readiness of target groups.
+func (r *record) copyState(o *lb.Observed) *lb.Observed {
 	o = o.Clone()
 	for i := range o.TargetGroups {
 		g := &o.TargetGroups[i]
@@ -140,15 +140,15 @@ func (r *record) live(o *lb.Observed) *lb.Observed {
 	return o
 }
 
-// keep stores the key of a certificate. Unusable certificates were refused before.
-func (r *record) keep(c lb.Certificate) {
+// storeKey stores the key of a certificate. Unusable certificates were refused before.
+func (r *record) storeKey(c lb.Certificate) {
 	if p, err := certificates.NewPair(c); err == nil {
 		r.pairs[c.ID] = p
 	}
 }
 
-// empty reports whether no object is left under the key.
-func (r *record) empty() bool {
+// isEmpty reports whether no object is left under the key.
+func (r *record) isEmpty() bool {
 	return !r.observed.Exists && len(r.observed.TargetGroups) == 0 && len(r.observed.Certificates) == 0
 }
 
@@ -163,8 +163,8 @@ func (r *record) close() {
 
 const handlePrefix = "fake-"
 
-// handle returns a name that no other object under the key has had.
-func (r *record) handle() string {
+// newHandle returns a name that no other object under the key has had.
+func (r *record) newHandle() string {
 	r.serial++
 	return handlePrefix + strconv.Itoa(r.serial)
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // This file refuses steps. A step that exceeds a limit, or cannot be expressed, is rejected: the
-// answer stays the same until the objects or the limit change. An object that is still in use is
-// pending. An object that is missing, or is not as the step expects, is neither: the caller has to
-// observe again.
+// answer stays the same until the objects or the limit change. A step for an object that is still
+// in use is pending. If the object is missing, or is not as the step expects, the error has no
+// class: the caller has to observe again.
 
-// rejected returns an ErrRejected.
+// rejected returns an ErrRejected with a message.
 func rejected(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, providers.ErrRejected)...)
 }
@@ -34,12 +34,12 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 			return fmt.Errorf("no load balancer %s", o.Key)
 		}
 	case plan.ImportCertificate:
-		return usable(s.Certificate)
+		return checkCertificate(s.Certificate)
 	case plan.ReplaceCertificate:
 		if o.Certificate(s.Old) == nil && o.Certificate(s.New.ID) == nil {
 			return fmt.Errorf("no certificate %s", s.Old)
 		}
-		return usable(s.New)
+		return checkCertificate(s.New)
 	case plan.ModifyCertificate:
 		if o.Certificate(s.Certificate.ID) == nil {
 			return fmt.Errorf("no certificate %s", s.Certificate.ID)
@@ -51,14 +51,14 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 		}
 	case plan.CreateTargetGroup:
 		if o.TargetGroup(s.Group.ID) == nil {
-			return room("target groups", len(o.TargetGroups)+1, c.options.Capabilities.TargetGroups)
+			return checkLimit("target groups", len(o.TargetGroups)+1, c.options.Capabilities.TargetGroups)
 		}
 	case plan.ModifyTargetGroup:
-		return known(o, s.Group.ID)
+		return checkGroup(o, s.Group.ID)
 	case plan.RegisterTargets:
-		return known(o, s.Group)
+		return checkGroup(o, s.Group)
 	case plan.AwaitTargets:
-		if err := known(o, s.Group); err != nil {
+		if err := checkGroup(o, s.Group); err != nil {
 			return err
 		}
 		if !r.pools[s.Group].Ready() {
@@ -108,24 +108,24 @@ func (c *Cloud) refuse(r *record, step plan.Step) error {
 	return nil
 }
 
-// room returns an error if a count exceeds its limit; zero is no limit.
-func room(what string, count, limit int) error {
+// checkLimit returns an error if a count exceeds its limit; zero is no limit.
+func checkLimit(what string, count, limit int) error {
 	if limit > 0 && count > limit {
 		return rejected("too many %s: %d, the limit is %d", what, count, limit)
 	}
 	return nil
 }
 
-// known returns an error if a target group does not exist.
-func known(o *lb.Observed, id lb.GroupID) error {
+// checkGroup returns an error if a target group does not exist.
+func checkGroup(o *lb.Observed, id lb.GroupID) error {
 	if o.TargetGroup(id) == nil {
 		return fmt.Errorf("no target group %s", id)
 	}
 	return nil
 }
 
-// usable returns an error if a certificate has no key, or the key of another one.
-func usable(c lb.Certificate) error {
+// checkCertificate returns an error if a certificate has no key, or the key of another one.
+func checkCertificate(c lb.Certificate) error {
 	if _, err := certificates.NewPair(c); err != nil {
 		return rejected("certificate %s cannot be used: %v", c.ID, err)
 	}
@@ -171,13 +171,13 @@ func (c *Cloud) refuseListener(o *lb.Observed, l lb.Listener) error {
 		return err
 	}
 	for _, id := range l.Certificates {
-		if !holds(o, id) {
-			return missing(id)
+		if !hasCertificate(o, id) {
+			return missingCertificate(id)
 		}
 	}
 	return errors.Join(
-		room("listeners", len(o.Listeners)+1, c.options.Capabilities.Listeners),
-		room("certificates", extraCertificates(o)+max(0, len(l.Certificates)-1),
+		checkLimit("listeners", len(o.Listeners)+1, c.options.Capabilities.Listeners),
+		checkLimit("certificates", extraCertificates(o)+max(0, len(l.Certificates)-1),
 			c.options.Capabilities.Certificates),
 	)
 }
@@ -199,8 +199,8 @@ func (c *Cloud) refuseSettings(o *lb.Observed, l lb.Listener) error {
 			l.Settings.Mutual.Mode)
 	case l.Protocol == routing.HTTPS && len(l.Certificates) == 0:
 		return rejected("port %d: an HTTPS listener needs a certificate", l.Port)
-	case l.Protocol == routing.HTTPS && !holds(o, l.Certificates[0]):
-		return missing(l.Certificates[0])
+	case l.Protocol == routing.HTTPS && !hasCertificate(o, l.Certificates[0]):
+		return missingCertificate(l.Certificates[0])
 	}
 	return c.refuseAction(o, l.Default)
 }
@@ -212,20 +212,21 @@ func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateI
 		return fmt.Errorf("no listener on port %d", port)
 	case slices.Contains(l.Certificates, id):
 		return nil
-	case !holds(o, id):
-		return missing(id)
+	case !hasCertificate(o, id):
+		return missingCertificate(id)
 	}
-	return room("certificates", extraCertificates(o)+1, c.options.Capabilities.Certificates)
+	return checkLimit("certificates", extraCertificates(o)+1, c.options.Capabilities.Certificates)
 }
 
-// holds reports whether a certificate was imported, or is one of the authority.
-func holds(o *lb.Observed, id lb.CertificateID) bool {
+// hasCertificate reports whether a certificate was imported, or is one of the authority.
+func hasCertificate(o *lb.Observed, id lb.CertificateID) bool {
 	_, own := certificates.OwnHost(id)
 	return own || o.Certificate(id) != nil
 }
 
-// missing returns the error for a certificate that does not exist. Certificates of AWS never will.
-func missing(id lb.CertificateID) error {
+// missingCertificate returns the error for a certificate that does not exist. It is rejected for
+// certificates of AWS.
+func missingCertificate(id lb.CertificateID) error {
 	if strings.HasPrefix(string(id), "arn:") {
 		return rejected("certificate %s is not one of this cloud's", id)
 	}
@@ -255,7 +256,7 @@ func (c *Cloud) refuseRule(o *lb.Observed, s plan.CreateRule) error {
 	if err := c.refuseNumber(s.Priority); err != nil {
 		return err
 	}
-	if err := room("rules", o.RuleCount()+1, c.options.Capabilities.Rules); err != nil {
+	if err := checkLimit("rules", o.RuleCount()+1, c.options.Capabilities.Rules); err != nil {
 		return err
 	}
 	return c.refuseContent(o, s.Rule)
@@ -310,8 +311,8 @@ func (c *Cloud) refuseContent(o *lb.Observed, r lb.Rule) error {
 		}
 	}
 	return errors.Join(
-		room("values in a rule", values, caps.ValuesPerRule),
-		room("wildcards in a rule", wildcards, caps.WildcardsPerRule),
+		checkLimit("values in a rule", values, caps.ValuesPerRule),
+		checkLimit("wildcards in a rule", wildcards, caps.WildcardsPerRule),
 		c.refuseAction(o, r.Action),
 	)
 }
@@ -321,12 +322,12 @@ func (c *Cloud) refuseCondition(cond lb.Condition) error {
 	if !slices.Contains(lb.Fields, cond.Field) {
 		return rejected("a condition cannot look at %q", cond.Field)
 	}
-	if err := room("values in a condition on "+cond.Field, len(cond.Values)+len(cond.Regex),
+	if err := checkLimit("values in a condition on "+cond.Field, len(cond.Values)+len(cond.Regex),
 		caps.ValuesPerCondition); err != nil {
 		return err
 	}
 	for _, v := range slices.Concat(cond.Values, cond.Regex) {
-		if err := room("characters in "+v, len(v), caps.ValueLength); err != nil {
+		if err := checkLimit("characters in "+v, len(v), caps.ValueLength); err != nil {
 			return err
 		}
 	}
@@ -383,9 +384,11 @@ func (c *Cloud) refuseAction(o *lb.Observed, a lb.Action) error {
 		return rejected("action %q is not supported", a.Kind)
 	}
 	for _, id := range a.Groups() {
-		if err := known(o, id); err != nil {
+		if err := checkGroup(o, id); err != nil {
 			return err
 		}
 	}
-	return room("target groups in an action", len(a.Targets), c.options.Capabilities.TargetsPerForward)
+	return checkLimit(
+		"target groups in an action", len(a.Targets), c.options.Capabilities.TargetsPerForward,
+	)
 }

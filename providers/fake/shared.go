@@ -17,8 +17,7 @@ import (
 // a time has the sockets: it holds the lock of FILE.sockets while it lives, follows the file,
 // checks targets, and writes their health to FILE.health.
 
-// followEvery is the time after which the data plane has followed a change, and after which another
-// process takes it over.
+// followEvery is the time between two checks of the files for changes, and of the sockets' lock.
 const followEvery = 10 * time.Millisecond
 
 // change changes the cloud, after the changes of other processes.
@@ -96,11 +95,11 @@ func (c *Cloud) share() error {
 			return fmt.Errorf("locking %s: %w", c.sockets.Name(), err)
 		}
 	}
-	c.health.Store(c.here) // whatever was told is of another process
+	c.health.Store(c.here) // the health in the files is of another process
 	if err := c.change(c.reopen); err != nil {
 		return err
 	}
-	if err := c.change(func() error { return c.certificates.Keep(&c.files) }); err != nil {
+	if err := c.change(func() error { return c.certificates.Persist(&c.files) }); err != nil {
 		return err
 	}
 	if c.options.Serve {
@@ -110,8 +109,8 @@ func (c *Cloud) share() error {
 	return nil
 }
 
-// follow calls turn until the cloud is closed. An error is tried again in the next turn; calls of
-// the cloud return it.
+// follow calls followOnce until the cloud is closed. After an error it tries again; calls of the
+// cloud return the error.
 func (c *Cloud) follow() {
 	ticker := time.NewTicker(followEvery)
 	defer ticker.Stop()
@@ -120,13 +119,13 @@ func (c *Cloud) follow() {
 		case <-c.following:
 			return
 		case <-ticker.C:
-			_ = c.turn()
+			_ = c.followOnce()
 		}
 	}
 }
 
-// turn serves the state in the files, unless another process does.
-func (c *Cloud) turn() error {
+// followOnce serves the state in the files, unless another process serves it.
+func (c *Cloud) followOnce() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.here {
@@ -156,7 +155,7 @@ func (c *Cloud) takeOver() error {
 		return err
 	}
 	c.here = true
-	c.health.Store(true) // whatever was told is of another process
+	c.health.Store(true) // the health in the files is of another process
 	for _, r := range c.records {
 		for _, p := range r.pools {
 			p.TakeOver()
@@ -179,7 +178,7 @@ func (c *Cloud) writeHealth() error {
 		for id, p := range r.pools {
 			all[key][id] = p.Health()
 			if p.Draining() {
-				c.health.Store(true) // so that the next turn writes that they are gone
+				c.health.Store(true) // the next turn writes that they have left
 			}
 		}
 	}
@@ -211,7 +210,7 @@ func (c *Cloud) stopFollowing() {
 	}
 }
 
-// unshare gives the files and the sockets up.
+// unshare closes the files and the sockets.
 func (c *Cloud) unshare() {
 	if c.sockets != nil {
 		c.sockets.Close()

@@ -72,7 +72,7 @@ func (c *Cloud) dropKeys() error {
 func (c *Cloud) writeState() error {
 	state := map[lb.Key]*lb.Observed{}
 	for key, r := range c.records {
-		state[key] = r.live(r.observed)
+		state[key] = r.copyState(r.observed)
 	}
 	return c.files.Write("", 0o644, state)
 }
@@ -112,7 +112,7 @@ func (c *Cloud) load() error {
 	for _, key := range slices.Sorted(maps.Keys(state)) {
 		o := state[key]
 		if o == nil || o.Key != key {
-			return fmt.Errorf("reading %s: what stands under %s is not its load balancer", c.files.Path, key)
+			return fmt.Errorf("reading %s: the entry of %s is not its load balancer", c.files.Path, key)
 		}
 		if err := c.adopt(o, groups[key], pairs[key]); err != nil {
 			return fmt.Errorf("reading %s.keys: %s: %w", c.files.Path, key, err)
@@ -123,7 +123,7 @@ func (c *Cloud) load() error {
 	}
 	for key, r := range c.records {
 		if state[key] == nil {
-			c.become(r, &lb.Observed{Key: key}, nil, nil)
+			c.adoptState(r, &lb.Observed{Key: key}, nil, nil)
 		}
 	}
 	return nil
@@ -148,33 +148,33 @@ func (c *Cloud) adopt(
 		}
 		pairs[cert.ID] = p
 	}
-	c.become(r, o, groups, pairs)
+	c.adoptState(r, o, groups, pairs)
 	return nil
 }
 
-// become updates a record, and its ports if this process serves, to a state that another process
-// has written.
-func (c *Cloud) become(
+// adoptState updates a record, and its ports if this process serves, to the state of another
+// process.
+func (c *Cloud) adoptState(
 	r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup,
 	pairs map[lb.CertificateID]certificates.Pair,
 ) {
 	r.settle()
 	c.changeRecord(r, func() {
 		r.observed, r.pairs = o, pairs
-		c.becomeGroups(r, groups)
+		c.adoptGroups(r, groups)
 	})
 	r.serial = max(r.serial, lastSerial(o))
 	c.records[o.Key] = r
-	if r.empty() {
+	if r.isEmpty() {
 		delete(c.records, o.Key)
 	}
 }
 
-// becomeGroups makes the target groups of a record those of its state.
-func (c *Cloud) becomeGroups(r *record, groups map[lb.GroupID]savedGroup) {
+// adoptGroups updates the target groups of a record to its state.
+func (c *Cloud) adoptGroups(r *record, groups map[lb.GroupID]savedGroup) {
 	o := r.observed
 	for id, p := range r.pools {
-		if g := o.TargetGroup(id); g == nil || !p.Speaks(g.TargetGroup) {
+		if g := o.TargetGroup(id); g == nil || !p.UsesProtocol(g.TargetGroup) {
 			p.Set(nil)
 			delete(r.pools, id)
 		}

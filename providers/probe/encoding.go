@@ -55,7 +55,8 @@ func (p *probe) gzipRequests(ctx context.Context) error {
 		if strings.Contains(told.header.Get("Accept-Encoding"), encoding) {
 			err = a.read(&v1.Facts{})
 		} else {
-			err = refused(a, []int{415, 400}, v1.ProblemMalformed, v1.ProblemVersion, v1.ProblemUnknown)
+			err = expectProblem(a, []int{415, 400},
+				v1.ProblemMalformed, v1.ProblemVersion, v1.ProblemUnknown)
 		}
 		if err != nil {
 			return fmt.Errorf("a request with Content-Encoding: %s: %w", encoding, err)

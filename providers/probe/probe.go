@@ -1,6 +1,5 @@
-// Package probe tests how a provider answers on the wire (docs/providers/protocol.md), also to
-// requests that are wrong, repeated or cut off. It makes a load balancer of its own and deletes it
-// again.
+// Package probe tests the answers of a provider on the wire (docs/providers/protocol.md), also to
+// wrong, repeated and interrupted requests. It creates a load balancer and deletes it again.
 package probe
 
 import (
@@ -17,7 +16,7 @@ import (
 // Prefix begins the key of each load balancer of a probe.
 const Prefix = "fairlead-check/"
 
-// Run tests a provider. It deletes what it made, also if the context ends.
+// Run tests a provider. It deletes the load balancer, also if the context ends.
 func Run(ctx context.Context, to Provider) []check.Finding {
 	if to.Pause <= 0 {
 		to.Pause = time.Second
@@ -42,16 +41,16 @@ func Run(ctx context.Context, to Provider) []check.Finding {
 	return p.findings
 }
 
-// write tests calls that change something, and deletes what it made.
+// write tests calls that change the load balancer, and deletes it.
 func (p *probe) write(ctx context.Context) {
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
-		p.try(ctx, last)
-		p.try(ctx, long)
-		p.try(ctx, silent)
+		p.try(ctx, deletionTrial)
+		p.try(ctx, longCallsTrial)
+		p.try(ctx, secretsTrial)
 	}()
 	for _, t := range writing {
-		if !p.try(ctx, t) && t.id == needed {
+		if !p.try(ctx, t) && t.id == requiredTrial {
 			return
 		}
 	}

@@ -77,7 +77,7 @@ var reading = []trial{
 			if err != nil {
 				return err
 			}
-			return refused(a, []int{404}, v1.ProblemMalformed)
+			return expectProblem(a, []int{404}, v1.ProblemMalformed)
 		}},
 	{"provider/unknown-operation", "an operation that is not known is refused",
 		"answer GET /operations/ID with 404 and the problem malformed where the ID is not known",
@@ -86,7 +86,7 @@ var reading = []trial{
 			if err != nil {
 				return err
 			}
-			return refused(a, []int{404}, v1.ProblemMalformed)
+			return expectProblem(a, []int{404}, v1.ProblemMalformed)
 		}},
 	{"provider/unknown-field", "a field that is not known is refused, and named",
 		"refuse it with 422 and the problem unknown, with the field in its detail: to ignore it would " +
@@ -96,7 +96,7 @@ var reading = []trial{
 			if err != nil {
 				return err
 			}
-			if err := refused(a, []int{422}, v1.ProblemUnknown); err != nil {
+			if err := expectProblem(a, []int{422}, v1.ProblemUnknown); err != nil {
 				return err
 			}
 			if !bytes.Contains(a.body, []byte("fairleadCheck")) {
@@ -151,7 +151,7 @@ var reading = []trial{
 			if err != nil {
 				return err
 			}
-			return refused(a, []int{413}, v1.ProblemTooLarge)
+			return expectProblem(a, []int{413}, v1.ProblemTooLarge)
 		}},
 }
 
@@ -174,7 +174,7 @@ func expectMalformed(r request) func(*probe, context.Context) error {
 		if err != nil {
 			return err
 		}
-		return refused(a, []int{400, 422}, v1.ProblemMalformed, v1.ProblemUnknown)
+		return expectProblem(a, []int{400, 422}, v1.ProblemMalformed, v1.ProblemUnknown)
 	}
 }
 
@@ -184,7 +184,7 @@ func (p *probe) expectVersionRefused(ctx context.Context, r request, status int)
 	if err != nil {
 		return err
 	}
-	if err := refused(a, []int{status}, v1.ProblemVersion); err != nil {
+	if err := expectProblem(a, []int{status}, v1.ProblemVersion); err != nil {
 		return err
 	}
 	if told, _ := a.problem(); !slices.Contains(told.Versions, v1.Version) { // refused has read it
@@ -220,7 +220,7 @@ func (p *probe) notModified(ctx context.Context, r request) error {
 		return err
 	}
 	if a.status != http.StatusNotModified || len(a.body) > 0 {
-		return a.unexpected("304 without a body")
+		return a.unexpectedStatus("304 without a body")
 	}
 	return nil
 }

@@ -23,8 +23,8 @@ import (
 
 // This file sends single requests and reads the answers.
 
-// attempt is the timeout that the provider is told.
-const attempt = 15 * time.Second
+// attemptTimeout is the timeout in the header of requests.
+const attemptTimeout = 15 * time.Second
 
 // A client sends requests, and records what the answers show.
 type client struct {
@@ -107,7 +107,7 @@ func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, 
 		out.Header.Set("Content-Type", cmp.Or(r.contentType, v1.MediaType))
 	}
 	out.Header.Set("Accept", cmp.Or(r.accept, v1.MediaType))
-	out.Header.Set(v1.HeaderTimeout, strconv.FormatInt(attempt.Milliseconds(), 10))
+	out.Header.Set(v1.HeaderTimeout, strconv.FormatInt(attemptTimeout.Milliseconds(), 10))
 	out.Header.Set(v1.HeaderRequestID, cmp.Or(r.requestID, rand.Text()))
 	if r.ifNoneMatch != "" {
 		out.Header.Set("If-None-Match", r.ifNoneMatch)
@@ -135,7 +135,7 @@ func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, 
 // readBody reads a body, up to a byte more than the limit.
 func readBody(r *http.Response) ([]byte, error) {
 	var body io.Reader = r.Body
-	// Package http leaves it to those who asked for it themselves.
+	// Package http decompresses only if the request does not set Accept-Encoding itself.
 	if r.Header.Get("Content-Encoding") == "gzip" {
 		unzipped, err := gzip.NewReader(body)
 		if err != nil {
@@ -169,7 +169,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, into an
 // read reads the message in an answer that has to be 200.
 func (a answer) read(into any) error {
 	if a.status != http.StatusOK {
-		return a.unexpected("200")
+		return a.unexpectedStatus("200")
 	}
 	name, parameters, _ := mime.ParseMediaType(a.header.Get("Content-Type")) // an error has no version
 	if name+"; version="+parameters["version"] != v1.MediaType {
@@ -196,8 +196,8 @@ func (a answer) problem() (v1.Problem, error) {
 	return p, nil
 }
 
-// unexpected returns the error of an answer with another status.
-func (a answer) unexpected(want string) error {
+// unexpectedStatus returns the error of an answer with another status.
+func (a answer) unexpectedStatus(want string) error {
 	if p, err := a.problem(); err == nil {
 		return fmt.Errorf("it answered with the status %d, not %s: %w", a.status, want, &p)
 	}
@@ -217,14 +217,15 @@ func (a answer) result(id string) (v1.Result, error) {
 	return told.Results[0], nil
 }
 
-// refused returns an error unless an answer is a problem of one of some types.
-func refused(a answer, statuses []int, types ...v1.ProblemType) error {
+// expectProblem returns an error unless an answer is a problem of one of the types.
+func expectProblem(a answer, statuses []int, types ...v1.ProblemType) error {
 	found := false
 	for _, status := range statuses {
 		found = found || a.status == status
 	}
 	if !found {
-		return a.unexpected(strings.Trim(strings.ReplaceAll(fmt.Sprint(statuses), " ", " or "), "[]"))
+		want := strings.ReplaceAll(fmt.Sprint(statuses), " ", " or ")
+		return a.unexpectedStatus(strings.Trim(want, "[]"))
 	}
 	p, err := a.problem()
 	if err != nil {
@@ -245,12 +246,12 @@ type Provider struct {
 	Send func(*http.Request) (*http.Response, error)
 	// Settings are the provider's own settings of the load balancer; nil for none.
 	Settings json.RawMessage
-	// Pause is the time before a pending call is repeated; 0: a second. Clearing is the time for
+	// Pause is the time before a pending call is repeated; 0: a second. CleanupTimeout limits the
 	// deletion; 0: five minutes.
 	Pause, CleanupTimeout time.Duration
 }
 
-// delay is the time before something is asked again, of which the provider says how long that is.
+// delay returns the time before a call is repeated, from the Retry-After of the provider.
 func (p Provider) delay(seconds int) time.Duration {
 	return max(p.Pause, time.Duration(min(seconds, 30))*time.Second)
 }
@@ -267,13 +268,13 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// accepted counts the answers of 202.
+// accepted counts answers with status 202.
 type accepted struct {
 	count int
-	wrong error // of the first that was wrong
+	wrong error // the error of the first wrong one
 }
 
-// accept checks an answer of 202.
+// accept checks an answer with status 202.
 func (c *client) accept(a answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // host is the host of the certificate and the rule. It does not resolve.
 const host = "fairlead-check.example.com"
 
-// importCertificate imports a certificate, also in a request that has to be refused.
+// importCertificate imports a certificate, and sends it in a request that has to be refused, too.
 func (p *probe) importCertificate(ctx context.Context) error {
 	pair, err := selfsigned.Certificate(host)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *probe) importCertificate(ctx context.Context) error {
 	return nil
 }
 
-// refusedWith sends a step in malformed JSON. The problem may not quote the step.
+// refusedWith sends a step in malformed JSON. The problem must not quote the step.
 func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{{ID: rand.Text(), Step: s}}})
 	if err != nil {
@@ -63,13 +63,13 @@ func (p *probe) refusedWith(ctx context.Context, s v1.Step) error {
 	if err != nil {
 		return err
 	}
-	return refused(a, []int{400}, v1.ProblemMalformed)
+	return expectProblem(a, []int{400}, v1.ProblemMalformed)
 }
 
 // signIn creates a rule with a sign-in and a client secret.
 func (p *probe) signIn(ctx context.Context) error {
 	if !p.capabilities.Actions.Auth {
-		return noted("its capabilities have no sign-in, so that it is sent no client secret")
+		return noteError("its capabilities have no sign-in, so that it is sent no client secret")
 	}
 	secret := rand.Text()
 	p.secrets[secret] = "a client secret"
@@ -96,7 +96,7 @@ func (p *probe) signIn(ctx context.Context) error {
 		{Op: v1.CreateRule, Port: port, Priority: max(1, p.capabilities.Limits.MinPriority), Rule: rule},
 	} {
 		if err := p.step(ctx, s); isRejected(err) {
-			return noted(err.Error())
+			return noteError(err.Error())
 		} else if err != nil {
 			return err
 		}
@@ -105,8 +105,8 @@ func (p *probe) signIn(ctx context.Context) error {
 	return err
 }
 
-// silent is the trial that fails if an answer held a secret.
-var silent = trial{
+// secretsTrial is the trial that fails if an answer held a secret.
+var secretsTrial = trial{
 	"provider/secrets", "no answer has the private key, or the client secret",
 	"tell no private key and no client secret, also not in what is said about a request that is " +
 		"refused",

@@ -37,10 +37,10 @@ func (p *probe) groups(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// batch sends several steps, of which one fails: its object does not exist.
-func (p *probe) batch(ctx context.Context) error {
+// sendBatch sends several steps. One fails, because its object does not exist.
+func (p *probe) sendBatch(ctx context.Context) error {
 	if p.capabilities.Calls.StepsPerApply < 2 {
-		return noted("its capabilities say that it takes one step in a call")
+		return noteError("its capabilities say that it takes one step in a call")
 	}
 	fails, made := rand.Text(), map[string]string{}
 	gone := targetGroup(group + "-gone")
@@ -81,7 +81,7 @@ func (p *probe) batch(ctx context.Context) error {
 		case !there:
 			return errors.New("a step has no result with its ID")
 		case r.Problem == nil:
-		case passes(r.Problem):
+		case isTemporary(r.Problem):
 			if err := p.step(ctx, targetGroup(name)); err != nil {
 				return err
 			}
@@ -98,21 +98,21 @@ func (p *probe) batch(ctx context.Context) error {
 	return err
 }
 
-// lateness is the time that a request for steps takes to arrive, and waits the timeout in its
+// lateness is the time that a request for steps takes to arrive, and waits is the timeout in its
 // header.
 const (
 	lateness = 600 * time.Millisecond
 	waits    = 200 * time.Millisecond
 )
 
-// slow is a body that arrives late, except for its first byte, without which the header would be
-// late, too.
-type slow struct {
+// A slowBody is a body that arrives late, except for its first byte. Without that, the header would
+// be late, too.
+type slowBody struct {
 	begins, rest io.Reader
 	wait         func() error // nil once it has waited
 }
 
-func (s *slow) Read(b []byte) (int, error) {
+func (s *slowBody) Read(b []byte) (int, error) {
 	n, err := s.begins.Read(b)
 	if !errors.Is(err, io.EOF) {
 		return n, err
@@ -126,8 +126,8 @@ func (s *slow) Read(b []byte) (int, error) {
 	return s.rest.Read(b)
 }
 
-// tooLate sends a step that arrives after its timeout.
-func (p *probe) tooLate(ctx context.Context) error {
+// sendLate sends a step that arrives after its timeout.
+func (p *probe) sendLate(ctx context.Context) error {
 	const name = group + "-late"
 	step := v1.Requested{ID: rand.Text(), Step: targetGroup(name)}
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
@@ -138,7 +138,7 @@ func (p *probe) tooLate(ctx context.Context) error {
 	_, err = p.send(ctx, request{
 		method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
 		length: int64(len(begins) + len(body)),
-		reader: &slow{bytes.NewReader(begins), bytes.NewReader(body), func() error {
+		reader: &slowBody{bytes.NewReader(begins), bytes.NewReader(body), func() error {
 			return pause(ctx, lateness)
 		}},
 		header: http.Header{v1.HeaderTimeout: {strconv.FormatInt(waits.Milliseconds(), 10)}},
@@ -153,8 +153,8 @@ func (p *probe) tooLate(ctx context.Context) error {
 	case slices.Contains(there, name):
 		return fmt.Errorf("a step whose request said %s was carried out, though it arrived after %s",
 			waits, lateness)
-	case err != nil: // nothing was carried out
-		return noted("the request was cut off: " + err.Error())
+	case err != nil: // no step was applied
+		return noteError("the request was cut off: " + err.Error())
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 )
 
-// This file is one trial: what it sends, and how its finding is recorded.
+// This file runs one trial: it sends requests, and records the finding.
 
 // A probe is one run.
 type probe struct {
@@ -34,10 +34,10 @@ type errSkipped string
 
 func (e errSkipped) Error() string { return "skipped: " + string(e) }
 
-// noted is the error of a trial that found no error, with a reason why it could test little.
-type noted string
+// A noteError is the result of a trial without an error, with the reason why it could test little.
+type noteError string
 
-func (n noted) Error() string { return string(n) }
+func (n noteError) Error() string { return string(n) }
 
 // try runs a trial and records its finding. It reports whether there was no error.
 func (p *probe) try(ctx context.Context, t trial) bool {
@@ -47,7 +47,7 @@ func (p *probe) try(ctx context.Context, t trial) bool {
 	err, detail := t.try(p, ctx), ""
 	var (
 		skipped errSkipped
-		note    noted
+		note    noteError
 	)
 	if errors.As(err, &note) {
 		err, detail = nil, err.Error()
@@ -77,11 +77,11 @@ func (p *probe) observe(ctx context.Context) (v1.Observed, error) {
 // step applies a step. If the step is pending, it is sent again under another ID.
 func (p *probe) step(ctx context.Context, s v1.Step) error {
 	for {
-		r, err := p.once(ctx, rand.Text(), s)
+		r, err := p.sendStep(ctx, rand.Text(), s)
 		if r.Problem == nil {
 			return err // with an error there is no result
 		}
-		if !passes(r.Problem) {
+		if !isTemporary(r.Problem) {
 			return fmt.Errorf("the step %s failed: %w", s.Op, r.Problem)
 		}
 		if err := p.waitFor(ctx, r.Problem); err != nil {
@@ -90,8 +90,8 @@ func (p *probe) step(ctx context.Context, s v1.Step) error {
 	}
 }
 
-// passes reports whether a problem ends by itself.
-func passes(p *v1.Problem) bool {
+// isTemporary reports whether a problem ends by itself.
+func isTemporary(p *v1.Problem) bool {
 	return p.Type == v1.ProblemPending || p.Type == v1.ProblemThrottled
 }
 
@@ -100,8 +100,8 @@ func (p *probe) waitFor(ctx context.Context, problem *v1.Problem) error {
 	return pause(ctx, p.delay(problem.RetryAfterSeconds))
 }
 
-// once sends one step. A problem of the whole call is an error.
-func (p *probe) once(ctx context.Context, id string, s v1.Step) (v1.Result, error) {
+// sendStep sends one step. A problem of the whole call is an error.
+func (p *probe) sendStep(ctx context.Context, id string, s v1.Step) (v1.Result, error) {
 	a, err := p.steps(ctx, id, s)
 	if err != nil {
 		return v1.Result{}, err
@@ -119,13 +119,13 @@ func (p *probe) steps(ctx context.Context, id string, s v1.Step) (answer, error)
 		query: url.Values{"key": {p.key}}, body: body})
 }
 
-// long is the trial that checks the answers of 202.
-var long = trial{
+// longCallsTrial checks the answers with status 202.
+var longCallsTrial = trial{
 	"provider/long-calls", "an answer of 202 says where and when to ask for the answer",
 	"answer 202 with a Location below /operations/ and with Retry-After in seconds",
 	func(p *probe, _ context.Context) error {
 		if p.accepted.count == 0 {
-			return noted("no call was answered with 202")
+			return noteError("no call was answered with 202")
 		}
 		return p.accepted.wrong
 	},

@@ -18,8 +18,8 @@ import (
 
 // This file tests calls that change the load balancer of the run.
 
-// needed is the trial that all later ones need.
-const needed = "provider/twice-at-once"
+// requiredTrial is the ID of the trial that all later ones need.
+const requiredTrial = "provider/twice-at-once"
 
 var writing = []trial{
 	{"provider/unknown-op", "a step of an op that is not known is refused",
@@ -30,17 +30,17 @@ var writing = []trial{
 			if err != nil {
 				return err
 			}
-			return refusedStep(a, id, v1.ProblemUnknown)
+			return expectStepProblem(a, id, v1.ProblemUnknown)
 		}},
 	{"provider/cut-off", "a step whose request is cut off is not carried out", "carry out nothing of a request that is not whole", (*probe).cutOff},
-	{needed, "a step that comes twice at once is carried out once, with one result",
+	{requiredTrial, "a step that comes twice at once is carried out once, with one result",
 		"keep the result of each step ID for ten minutes, and let a second request of the ID wait for " +
-			"the first", (*probe).atOnce},
+			"the first", (*probe).createAtOnce},
 	{"provider/other-step", "the ID of one step is refused for another one",
 		"refuse it with the problem malformed",
 		func(p *probe, ctx context.Context) error {
 			id := rand.Text()
-			if r, err := p.once(ctx, id, p.loadBalancer()); err != nil {
+			if r, err := p.sendStep(ctx, id, p.loadBalancer()); err != nil {
 				return err
 			} else if r.Problem != nil {
 				return fmt.Errorf("the step createLoadBalancer failed: %w", r.Problem)
@@ -49,19 +49,19 @@ var writing = []trial{
 			if err != nil {
 				return err
 			}
-			return refusedStep(a, id, v1.ProblemMalformed)
+			return expectStepProblem(a, id, v1.ProblemMalformed)
 		}},
-	{"provider/true-already", "a step that is true already succeeds and changes nothing", "look what there is before something is made", (*probe).trueAlready},
+	{"provider/true-already", "a step that is true already succeeds and changes nothing", "look what there is before something is made", (*probe).repeatSteps},
 	{"provider/listed", "a load balancer that exists is listed",
 		"list the keys of all load balancers, also of those that are being deleted",
-		func(p *probe, ctx context.Context) error { return p.listed(ctx, true) }},
+		func(p *probe, ctx context.Context) error { return p.expectListed(ctx, true) }},
 	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304",
 		"answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
 		func(p *probe, ctx context.Context) error {
 			return p.notModified(ctx,
 				request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
 		}},
-	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).targets},
+	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).setTargets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
 	{"provider/client-secret", "a step with a client secret is carried out or rejected", "reject what the provider cannot do with the problem rejected", (*probe).signIn},
 	{"provider/observed-etag-changes",
@@ -70,16 +70,17 @@ var writing = []trial{
 	{"provider/batch", "several steps of one call have a result each, and one that fails does not " +
 		"keep the others from being done",
 		"carry out each step by itself; or say with calls.stepsPerApply that one is taken",
-		(*probe).batch},
+		(*probe).sendBatch},
 	{"provider/timeout", "a step is not begun when its Fairlead-Timeout is over",
 		"count the milliseconds from when the header of the request is read, and look again before " +
-			"each step", (*probe).tooLate},
+			"each step", (*probe).sendLate},
 }
 
-// refusedStep returns an error unless a call, or its one step, is refused with a type of problem.
-func refusedStep(a answer, id string, want v1.ProblemType) error {
+// expectStepProblem returns an error unless a call, or its one step, is refused with a type of
+// problem.
+func expectStepProblem(a answer, id string, want v1.ProblemType) error {
 	if a.status != http.StatusOK {
-		return refused(a, []int{400, 422}, want)
+		return expectProblem(a, []int{400, 422}, want)
 	}
 	r, err := a.result(id)
 	if err != nil {
@@ -97,10 +98,10 @@ func refusedStep(a answer, id string, want v1.ProblemType) error {
 // errCut ends a request that is cut off.
 var errCut = errors.New("cut off")
 
-// cut is the end of a body that ends early.
-type cut struct{}
+// cutBody is the end of a body that ends early.
+type cutBody struct{}
 
-func (cut) Read([]byte) (int, error) { return 0, errCut }
+func (cutBody) Read([]byte) (int, error) { return 0, errCut }
 
 func (p *probe) cutOff(ctx context.Context) error {
 	step := v1.Requested{ID: rand.Text(), Step: targetGroup(group)}
@@ -110,7 +111,7 @@ func (p *probe) cutOff(ctx context.Context) error {
 	}
 	// The JSON is complete. Only the length shows that the request is not.
 	r := request{method: http.MethodPost, path: v1.PathSteps, query: url.Values{"key": {p.key}},
-		reader: io.MultiReader(bytes.NewReader(body), cut{}), length: int64(len(body)) + 100}
+		reader: io.MultiReader(bytes.NewReader(body), cutBody{}), length: int64(len(body)) + 100}
 	if a, err := p.send(ctx, r); err == nil && a.status < 400 {
 		return fmt.Errorf("it answered a request that was cut off with the status %d", a.status)
 	}
@@ -124,8 +125,9 @@ func (p *probe) cutOff(ctx context.Context) error {
 	return err
 }
 
-// atOnce sends the step that creates the load balancer several times at once, with one ID.
-func (p *probe) atOnce(ctx context.Context) error {
+// createAtOnce sends the step that creates the load balancer several times at once, with the same
+// ID.
+func (p *probe) createAtOnce(ctx context.Context) error {
 	for {
 		const times = 4
 		var (
@@ -135,7 +137,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 			wait    sync.WaitGroup
 		)
 		for i := range times {
-			wait.Go(func() { results[i], errs[i] = p.once(ctx, id, p.loadBalancer()) })
+			wait.Go(func() { results[i], errs[i] = p.sendStep(ctx, id, p.loadBalancer()) })
 		}
 		wait.Wait()
 		if err := errors.Join(errs[:]...); err != nil {
@@ -151,7 +153,7 @@ func (p *probe) atOnce(ctx context.Context) error {
 		if problem == nil {
 			return nil
 		}
-		if !passes(problem) {
+		if !isTemporary(problem) {
 			return fmt.Errorf("the step createLoadBalancer failed: %w", problem)
 		}
 		if err := p.waitFor(ctx, problem); err != nil {
@@ -160,8 +162,8 @@ func (p *probe) atOnce(ctx context.Context) error {
 	}
 }
 
-// trueAlready repeats steps under other IDs.
-func (p *probe) trueAlready(ctx context.Context) error {
+// repeatSteps repeats steps with other IDs.
+func (p *probe) repeatSteps(ctx context.Context) error {
 	var before v1.Observed
 	for again := range 2 {
 		for _, s := range []v1.Step{p.loadBalancer(), targetGroup(group)} {
@@ -191,8 +193,8 @@ func (p *probe) trueAlready(ctx context.Context) error {
 	return nil
 }
 
-// listed returns an error unless the key is in the list, or is not in it.
-func (p *probe) listed(ctx context.Context, want bool) error {
+// expectListed returns an error unless the key is in the list, or is not in it.
+func (p *probe) expectListed(ctx context.Context, want bool) error {
 	var told v1.LoadBalancerList
 	if err := p.get(ctx, v1.PathLoadBalancers, nil, &told); err != nil {
 		return err
@@ -203,9 +205,9 @@ func (p *probe) listed(ctx context.Context, want bool) error {
 	return nil
 }
 
-// targets sets members twice, then none. The address is reserved for documentation (RFC 5737), and
-// does not exist.
-func (p *probe) targets(ctx context.Context) error {
+// setTargets sets members twice, then none. The address is reserved for documentation (RFC 5737),
+// and does not exist.
+func (p *probe) setTargets(ctx context.Context) error {
 	query := url.Values{"key": {p.key}, "group": {group}}
 	member := v1.TargetHealth{Address: "192.0.2.1", Port: 8080}
 	for _, members := range [][]v1.TargetHealth{{member}, {member}, {}} {
@@ -222,7 +224,7 @@ func (p *probe) targets(ctx context.Context) error {
 			return errSkipped("it takes no member " + member.Address + ": " + p.Error())
 		}
 		if a.status != http.StatusNoContent {
-			return a.unexpected("204")
+			return a.unexpectedStatus("204")
 		}
 		var told v1.TargetList
 		if err := p.get(ctx, v1.PathTargets, query, &told); err != nil {
@@ -242,8 +244,8 @@ func (p *probe) targets(ctx context.Context) error {
 	return nil
 }
 
-// last deletes everything, twice.
-var last = trial{
+// deletionTrial deletes all objects, twice.
+var deletionTrial = trial{
 	"provider/deleted", "what was made is deleted, and a deletion that comes again succeeds",
 	"let a step that deletes what is not there succeed; delete what is left of the key by hand",
 	(*probe).clear,
@@ -252,9 +254,9 @@ var last = trial{
 func (p *probe) clear(ctx context.Context) error {
 	ctx, end := context.WithTimeout(ctx, p.CleanupTimeout)
 	defer end()
-	// A step with an ID that is under way is answered when it is done. Then it is seen what it made.
+	// A repeated step is answered when the step is done. Then its objects can be observed.
 	for _, r := range p.unanswered {
-		_, _ = p.send(ctx, r) // what it made, if anything, is deleted below
+		_, _ = p.send(ctx, r) // its objects are deleted below
 	}
 	seen, err := p.observe(ctx)
 	if err != nil {
@@ -286,7 +288,7 @@ func (p *probe) clear(ctx context.Context) error {
 		err = fmt.Errorf("of %s there are left: load balancer %v, target groups %d, certificates %d, "+
 			"firewall %q", p.key, seen.Exists, len(seen.TargetGroups), len(seen.Certificates), seen.Firewall)
 	default:
-		err = p.listed(ctx, false)
+		err = p.expectListed(ctx, false)
 	}
 	return errors.Join(failed, err)
 }

@@ -1,5 +1,5 @@
-// Package prove runs a provider through the life of two load balancers in a real cloud, compares
-// what it finds there with what the provider keeps, and deletes all of it again.
+// Package prove tests a provider with the life of two load balancers in a real cloud. It compares
+// observations with the expected state, and deletes all resources again.
 package prove
 
 import (
@@ -17,52 +17,52 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// Prefix is the beginning of the names of such installations.
+// Prefix begins the names of the installations of runs.
 const Prefix = "prove-"
 
-// A Cloud is a provider under proof, of an installation that is this run's alone.
+// A Cloud is a provider under proof, with an installation for this run alone.
 type Cloud interface {
 	providers.Provider
-	// Try tries what the provider believes about its cloud on a load balancer that stands. What it
-	// makes for that it deletes.
+	// Try tests the provider's assumptions about its cloud on an existing load balancer. It deletes
+	// the resources that it creates.
 	Try(ctx context.Context, key lb.Key) []check.Finding
-	// Sweep deletes what has the mark of the installation, as far as the cloud lets it, and returns
-	// what it found: all is gone where it finds nothing.
+	// Sweep deletes the resources of the installation, as far as the cloud permits, and returns those
+	// that it found. All are deleted once it finds none.
 	Sweep(ctx context.Context) (found []string, err error)
-	// Proofs are the installations of runs of which something is there.
+	// Proofs returns the installations of runs that still have resources.
 	Proofs(ctx context.Context) ([]string, error)
 }
 
-// Options say how far a run goes.
+// Options limit a run.
 type Options struct {
-	// Target is an address that answers requests with 200, and is healthy; nil for none.
+	// Target is a healthy target that answers requests with 200; nil for none.
 	Target *lb.Target
-	// Calls is how many calls of the cloud may be made before what was made is deleted, and Spent how
-	// many were.
+	// Calls limits the calls of the cloud before the cleanup, and CallsMade returns their number so
+	// far.
 	Calls     int
 	CallsMade func() int
-	// Timeout is how long that may take, and Clearing how long deleting may take after it.
+	// Timeout limits the time before the cleanup, and CleanupTimeout the time of the cleanup.
 	Timeout, CleanupTimeout time.Duration
-	// Pause is how long to wait where the cloud is not ready, and Apart how long between the two looks
-	// that have to find nothing before all is said to be deleted.
+	// Pause is the wait before a pending step is tried again, and SweepPause the time between the two
+	// sweeps that have to find nothing.
 	Pause, SweepPause time.Duration
-	// OnProgress is told what is being done.
+	// OnProgress is called before each part of the run, with a description.
 	OnProgress func(string)
 }
 
-// The ends of a run that is cut short.
+// The causes of an early end of a run.
 var (
 	errCalls = errors.New("the calls that were agreed on are spent")
 	errTime  = errors.New("the time that was agreed on is over")
 )
 
-// Run makes load balancers, changes them and deletes them. It deletes them, too, when the context
-// ends, when a scenario fails and when the provider panics. Left is what could not be deleted.
+// Run creates load balancers, changes them and deletes them. It also deletes them if the context
+// ends, a scenario fails or the provider panics. left has the resources that could not be deleted.
 func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding, left []string) {
-	r := &run{cloud: guarded{cloud, o}, lab: cloud, Options: o}
+	r := &run{cloud: budgeted{cloud, o}, lab: cloud, Options: o}
 	work, stop := context.WithTimeoutCause(ctx, o.Timeout, errTime)
 	defer stop()
-	err := safely(func() error { return r.scenarios(work) })
+	err := catchPanic(func() error { return r.runScenarios(work) })
 	if err != nil {
 		r.note(check.Bad("prove/cut-short", "the run", "it was cut short: "+err.Error(),
 			"what was made is deleted"))
@@ -70,31 +70,32 @@ func Run(ctx context.Context, cloud Cloud, o Options) (findings []check.Finding,
 	return r.findings, Clear(ctx, cloud, o)
 }
 
-// Clear deletes all that an installation has. It goes on when the context ends.
+// Clear deletes all resources of an installation. It continues if the context ends.
 func Clear(ctx context.Context, cloud Cloud, o Options) (left []string) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), o.CleanupTimeout)
 	defer stop()
 	o.OnProgress("deleting what was made")
 	r := &run{cloud: cloud, lab: cloud, Options: o}
 	for _, key := range []lb.Key{second, first} {
-		// A provider that waits for what nothing has any more, because an answer was lost, may not take
-		// the time that sweeping up needs.
+		// A provider may wait for resources that no longer exist, because an answer was lost. It must
+		// not use up the time for the sweep.
 		share, enough := context.WithTimeout(ctx, o.CleanupTimeout/4)
-		// what it leaves is swept up
-		_ = safely(func() error { return r.until(share, lb.LoadBalancer{Key: key}, everything) })
+		// the sweep deletes the rest
+		_ = catchPanic(func() error {
+			return r.applyUntilDone(share, lb.LoadBalancer{Key: key}, anyError)
+		})
 		enough()
 	}
 	return r.sweep(ctx)
 }
 
-// sweep deletes what is found until two looks in a row find nothing. One is not enough: what was
-// made a moment ago may not be listed yet. Where time ends before, left is what the last look
-// found.
+// sweep deletes resources until two sweeps in a row find none. One is not enough: new resources may
+// not be listed yet. If the time ends before, left has the resources of the last sweep.
 func (r *run) sweep(ctx context.Context) (left []string) {
 	for empty := 0; ; {
-		found, err := r.look(ctx)
+		found, err := r.sweepOnce(ctx)
 		switch {
-		case ctx.Err() != nil && len(left) > 0: // the look before says more
+		case ctx.Err() != nil && len(left) > 0: // the last sweep found more
 		case err != nil:
 			empty, left = 0, slices.Concat(found, []string{"it is not known what else: " + oneLine(err)})
 		case len(found) > 0:
@@ -116,10 +117,10 @@ func (r *run) sweep(ctx context.Context) (left []string) {
 	}
 }
 
-// look deletes what is found, and returns it. Where lists have nothing, the load balancers are
-// asked for by name.
-func (r *run) look(ctx context.Context) (found []string, err error) {
-	err = safely(func() (err error) {
+// sweepOnce deletes the resources that it finds, and returns them. If lists have none, it observes
+// the load balancers by key.
+func (r *run) sweepOnce(ctx context.Context) (found []string, err error) {
+	err = catchPanic(func() (err error) {
 		if found, err = r.lab.Sweep(ctx); err != nil || len(found) > 0 {
 			return err
 		}
@@ -148,19 +149,20 @@ type run struct {
 
 func (r *run) note(f check.Finding) { r.findings = append(r.findings, f) }
 
-// A tolerance says which errors are tried again.
+// A tolerance reports whether to try again after an error.
 type tolerance func(error) bool
 
-// passing are errors that end by themselves.
-func passing(err error) bool {
+// isTemporary reports whether an error ends by itself.
+func isTemporary(err error) bool {
 	return errors.Is(err, providers.ErrPending) || errors.Is(err, providers.ErrThrottled)
 }
 
-// everything is tried again: deleting goes on for as long as there is time.
-func everything(error) bool { return true }
+// anyError tolerates each error: deleting continues until the timeout.
+func anyError(error) bool { return true }
 
-// until makes a load balancer what is wanted, planning again where the cloud is not ready.
-func (r *run) until(ctx context.Context, want lb.LoadBalancer, again tolerance) error {
+// applyUntilDone applies the wanted load balancer. It plans again after errors that again
+// tolerates.
+func (r *run) applyUntilDone(ctx context.Context, want lb.LoadBalancer, again tolerance) error {
 	for tries := 0; ; tries++ {
 		seen, err := r.cloud.Observe(ctx, want.Key, false)
 		if err == nil {
@@ -172,30 +174,30 @@ func (r *run) until(ctx context.Context, want lb.LoadBalancer, again tolerance) 
 			out, err = providers.Run(ctx, r.cloud, seen, p, providers.Options{})
 			r.unparked += len(out.Unparked)
 			if err == nil {
-				return r.kept(ctx, seen)
+				return r.checkState(ctx, seen)
 			}
 		}
-		if !again(err) || !passing(err) && tries >= mostTries {
+		if !again(err) || !isTemporary(err) && tries >= mostTries {
 			return err
 		}
-		if err := pause(ctx, r.Pause*time.Duration(min(1+tries, slower))); err != nil {
+		if err := pause(ctx, r.Pause*time.Duration(min(1+tries, pauseGrowth))); err != nil {
 			return err
 		}
 	}
 }
 
-// slower is how much longer the last pauses are than the first: each try looks at the load balancer
-// anew.
-const slower = 5
+// pauseGrowth is the ratio of the longest pause to the first: each try observes the load balancer
+// again.
+const pauseGrowth = 5
 
-// mostTries is how often an error is tried again that need not end.
+// mostTries limits the tries after an error that may not end.
 const mostTries = 20
 
-// once makes a call once the cloud is ready for it.
-func once[T any](ctx context.Context, r *run, call func() (T, error)) (T, error) {
+// retryCall makes a call, and repeats it after temporary errors.
+func retryCall[T any](ctx context.Context, r *run, call func() (T, error)) (T, error) {
 	for {
 		out, err := call()
-		if !passing(err) {
+		if !isTemporary(err) {
 			return out, err
 		}
 		if err := pause(ctx, r.Pause); err != nil {
@@ -205,7 +207,7 @@ func once[T any](ctx context.Context, r *run, call func() (T, error)) (T, error)
 }
 
 func (r *run) observe(ctx context.Context, key lb.Key) (*lb.Observed, error) {
-	return once(ctx, r, func() (*lb.Observed, error) { return r.cloud.Observe(ctx, key, false) })
+	return retryCall(ctx, r, func() (*lb.Observed, error) { return r.cloud.Observe(ctx, key, false) })
 }
 
 // pause waits, unless the context ends.
@@ -220,8 +222,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// safely turns a panic into an error.
-func safely(do func() error) (err error) {
+// catchPanic turns a panic into an error.
+func catchPanic(do func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("the provider panicked: %v", v)
@@ -230,38 +232,38 @@ func safely(do func() error) (err error) {
 	return do()
 }
 
-// guarded is a provider that does nothing more once the calls are spent, and whose panics are
-// errors: its steps run in goroutines, where no one else catches them.
-type guarded struct {
+// budgeted is a provider that refuses calls after the limit, and turns panics into errors: its
+// steps run in goroutines, where no other code catches panics.
+type budgeted struct {
 	Cloud
 	o Options
 }
 
-func (g guarded) spent() error {
+func (g budgeted) spent() error {
 	if g.o.CallsMade() >= g.o.Calls {
 		return errCalls
 	}
 	return nil
 }
 
-func (g guarded) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+func (g budgeted) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	if err := g.spent(); err != nil {
 		return nil, err
 	}
 	return g.Cloud.Observe(ctx, key, deep)
 }
 
-func (g guarded) Apply(ctx context.Context, seen *lb.Observed,
+func (g budgeted) Apply(ctx context.Context, seen *lb.Observed,
 	step plan.Step) (out plan.Result, err error) {
 	if err := g.spent(); err != nil {
 		return plan.Result{}, err
 	}
-	err = safely(func() (err error) {
+	err = catchPanic(func() (err error) {
 		out, err = g.Cloud.Apply(ctx, seen, step)
 		return err
 	})
 	return out, err
 }
 
-// oneLine is an error in one line.
+// oneLine returns an error in one line.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

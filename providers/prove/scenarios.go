@@ -15,17 +15,18 @@ import (
 	"fairlead.dev/fairlead/providers/selfsigned"
 )
 
-// This file is the scenarios, one after another: each begins with what the one before left.
+// This file has the scenarios in their order: each begins with the load balancers of the one
+// before.
 
-// A scenario makes something of the load balancers, and returns what there is to say besides.
+// A scenario changes the load balancers, and returns details for its finding.
 type scenario struct {
 	id, title string
 	run       func(context.Context) (string, error)
 }
 
-// scenarios runs them all. One that fails ends the run, for the others build on it.
-func (r *run) scenarios(ctx context.Context) error {
-	all, err := r.all(ctx)
+// runScenarios runs all scenarios. A failed one ends the run, because the others depend on it.
+func (r *run) runScenarios(ctx context.Context) error {
+	all, err := r.listScenarios(ctx)
 	if err != nil {
 		return err
 	}
@@ -49,7 +50,7 @@ func (r *run) scenarios(ctx context.Context) error {
 			return err
 		}
 		r.note(check.Good("prove/scenario/"+s.id, s.title, took))
-		if s.id == "insert" { // there are rules to try things with
+		if s.id == "insert" { // there are rules for the trials
 			r.OnProgress("trying what is assumed of the cloud")
 			r.findings = append(r.findings, r.lab.Try(ctx, first)...)
 		}
@@ -57,8 +58,8 @@ func (r *run) scenarios(ctx context.Context) error {
 	return nil
 }
 
-// all are the scenarios.
-func (r *run) all(ctx context.Context) ([]scenario, error) {
+// listScenarios returns the scenarios.
+func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 	subnets, err := r.subnets(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 	to := func(want ...lb.LoadBalancer) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
 			for _, w := range want {
-				if err := r.arrive(ctx, w); err != nil {
+				if err := r.applyAndCheck(ctx, w); err != nil {
 					return "", err
 				}
 			}
@@ -132,7 +133,7 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 		{"create", "a load balancer is created", to(made)},
 		{"insert", "rules are inserted before others", to(inserted)},
 		{"retarget", "a rule is sent to another target group", func(ctx context.Context) (string, error) {
-			err := r.arrive(ctx, retargeted)
+			err := r.applyAndCheck(ctx, retargeted)
 			switch {
 			case r.unparked > 0:
 				return fmt.Sprintf("%d parking rules were refused, and it went on without", r.unparked), err
@@ -144,16 +145,16 @@ func (r *run) all(ctx context.Context) ([]scenario, error) {
 		{"tls", "a second port with a certificate, and a redirect to it", to(tls)},
 		{"renewal", "a certificate is renewed", to(renewal)},
 		{"settings", "a health check and tags are changed", to(changed)},
-		{"twice", "each step is made twice, and the second time changes nothing", func(ctx context.Context) (string, error) { return r.twice(ctx, again) }},
+		{"twice", "each step is made twice, and the second time changes nothing", func(ctx context.Context) (string, error) { return r.applyTwice(ctx, again) }},
 		{"move", "a rule moves to another load balancer", to(other, left)},
-		{"listed", "what is owned is listed", r.listed},
+		{"listed", "what is owned is listed", r.awaitListed},
 		{"delete", "both are deleted", to(lb.LoadBalancer{Key: first}, lb.LoadBalancer{Key: second})},
 	}, nil
 }
 
-// subnets are those that load balancers can be in.
+// subnets returns the subnets for the load balancers.
 func (r *run) subnets(ctx context.Context) ([]string, error) {
-	facts, err := once(ctx, r, func() (lb.Facts, error) {
+	facts, err := retryCall(ctx, r, func() (lb.Facts, error) {
 		return r.cloud.Lookup(ctx, lb.Questions{Network: lb.Network{Key: first, Scheme: "internal"}})
 	})
 	if err != nil {
@@ -165,9 +166,9 @@ func (r *run) subnets(ctx context.Context) ([]string, error) {
 	return facts.Subnets, nil
 }
 
-// arrive makes a load balancer what is wanted, and checks that nothing is left to do.
-func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
-	if err := r.until(ctx, want, passing); err != nil {
+// applyAndCheck applies the wanted load balancer, and checks that no steps are left.
+func (r *run) applyAndCheck(ctx context.Context, want lb.LoadBalancer) error {
+	if err := r.applyUntilDone(ctx, want, isTemporary); err != nil {
 		return err
 	}
 	seen, err := r.observe(ctx, want.Key)
@@ -181,13 +182,13 @@ func (r *run) arrive(ctx context.Context, want lb.LoadBalancer) error {
 	return nil
 }
 
-// slowest is how long reads may lag behind what was written.
-const slowest = time.Minute
+// readLag is the time by which reads may lag behind writes.
+const readLag = time.Minute
 
-// kept checks that what was kept while steps were made is what is observed.
-func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
+// checkState checks that the observation equals the state that the steps have updated.
+func (r *run) checkState(ctx context.Context, seen *lb.Observed) error {
 	want := inComparableForm(seen)
-	for deadline := time.Now().Add(slowest); ; {
+	for deadline := time.Now().Add(readLag); ; {
 		there, err := r.observe(ctx, seen.Key)
 		if err != nil {
 			return err
@@ -205,18 +206,18 @@ func (r *run) kept(ctx context.Context, seen *lb.Observed) error {
 	}
 }
 
-// inComparableForm writes an observation without what becomes so in its own time. It takes that out
-// of the observation.
+// inComparableForm returns an observation as text, without the fields that can change at any time.
+// It clears them in the observation.
 func inComparableForm(o *lb.Observed) string {
 	o.Active = false
 	for i := range o.TargetGroups {
 		o.TargetGroups[i].Ready = false
 	}
-	text, _ := json.Marshal(o) // plain data, which always marshals
+	text, _ := json.Marshal(o) // plain data, without an error
 	return string(text)
 }
 
-// firstDifference is where two texts part.
+// firstDifference returns the parts of two texts around their first difference.
 func firstDifference(kept, observed string) string {
 	at := 0
 	for at < len(kept) && at < len(observed) && kept[at] == observed[at] {
@@ -226,8 +227,8 @@ func firstDifference(kept, observed string) string {
 	return fmt.Sprintf("kept …%s…, observed …%s…", part(kept), part(observed))
 }
 
-// twice makes each step of a plan two times.
-func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
+// applyTwice applies each step of a plan twice.
+func (r *run) applyTwice(ctx context.Context, want lb.LoadBalancer) (string, error) {
 	seen, err := r.observe(ctx, want.Key)
 	if err != nil {
 		return "", err
@@ -236,7 +237,7 @@ func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
 	for _, s := range steps {
 		var result plan.Result
 		for _, time := range []string{"first", "second"} {
-			result, err = once(ctx, r, func() (plan.Result, error) {
+			result, err = retryCall(ctx, r, func() (plan.Result, error) {
 				return r.cloud.Apply(context.WithoutCancel(ctx), seen, s.Step)
 			})
 			if err != nil {
@@ -245,16 +246,17 @@ func (r *run) twice(ctx context.Context, want lb.LoadBalancer) (string, error) {
 		}
 		s.Step.Do(seen, result)
 	}
-	return fmt.Sprintf("%d steps", len(steps)), r.arrive(ctx, want)
+	return fmt.Sprintf("%d steps", len(steps)), r.applyAndCheck(ctx, want)
 }
 
-// slowestIndex is how long it may take until something is found by its tags.
-const slowestIndex = 3 * time.Minute
+// indexLag limits the time until a load balancer is found by its tags.
+const indexLag = 3 * time.Minute
 
-// listed waits until both load balancers are listed, and says how long that took.
-func (r *run) listed(ctx context.Context) (string, error) {
+// awaitListed waits until both load balancers are listed, and returns the time that it took, in
+// words.
+func (r *run) awaitListed(ctx context.Context) (string, error) {
 	for began := time.Now(); ; {
-		keys, err := once(ctx, r, func() ([]lb.Key, error) { return r.cloud.List(ctx) })
+		keys, err := retryCall(ctx, r, func() ([]lb.Key, error) { return r.cloud.List(ctx) })
 		if err != nil {
 			return "", err
 		}
@@ -262,7 +264,7 @@ func (r *run) listed(ctx context.Context) (string, error) {
 		if slices.Contains(keys, first) && slices.Contains(keys, second) {
 			return fmt.Sprintf("found by their tags after %s", lag.Round(time.Second)), nil
 		}
-		if lag > slowestIndex {
+		if lag > indexLag {
 			return "", fmt.Errorf("after %s, the keys %v are listed", lag.Round(time.Second), keys)
 		}
 		if err := pause(ctx, r.Pause); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is what is wanted of the load balancers.
+// This file has the wanted load balancers.
 
 // The load balancers of a run.
 const (
@@ -23,17 +23,17 @@ const (
 // Host is the host of the rules and certificates of a run. Nothing resolves it.
 const Host = "shop.prove.example.com"
 
-// clients may connect to nothing: the address is kept for documentation (RFC 5737).
+// clients are the permitted clients. The address is reserved for documentation (RFC 5737).
 var clients = []string{"192.0.2.1/32"}
 
-// A life is what is wanted, stage by stage.
+// A life has the wanted load balancers of a run.
 type life struct {
 	subnets []string
 	targets []lb.Target
 	tag     string
 }
 
-// balancer has listeners, and what they name, in the order of the IDs.
+// balancer returns a load balancer, with its parts in the order of the IDs.
 func (l life) balancer(key lb.Key, groups []lb.TargetGroup, certificates []lb.Certificate,
 	listeners ...lb.Listener) lb.LoadBalancer {
 	settings := routing.Settings{
@@ -67,7 +67,7 @@ func rule(path string, action lb.Action) lb.Rule {
 
 func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
 
-// group is a target group, with the target of the run if there is one.
+// group returns a target group, with the target of the run if there is one.
 func (l life) group(id lb.GroupID, check string) lb.TargetGroup {
 	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port",
 		IntervalSeconds: 5,

@@ -38,8 +38,9 @@ func newBreaker(name string) *breaker {
 	})}
 }
 
-// errAway stands for a status that a proxy or a server sends if it cannot reach the provider.
-var errAway = errors.New("status 502, 503 or 504")
+// errUnavailable stands for a status that a proxy or a server sends if it cannot reach the
+// provider.
+var errUnavailable = errors.New("status 502, 503 or 504")
 
 var away = []int{
 	http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
@@ -51,21 +52,22 @@ func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, er
 	_, err := b.circuit.Execute(func() (_ struct{}, err error) {
 		response, err = attempt() //nolint:bodyclose // the caller reads it
 		if err == nil && slices.Contains(away, response.StatusCode) {
-			err = errAway
+			err = errUnavailable
 		}
 		return struct{}{}, err
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return nil, final{b.openError()}
+		return nil, finalError{b.openError()}
 	}
 	b.record(err)
-	if errors.Is(err, errAway) {
+	if errors.Is(err, errUnavailable) {
 		return response, nil
 	}
 	return response, err
 }
 
-// record holds since when there is no answer, and why. What the operator cancels says nothing.
+// record stores the time and the error of attempts without an answer. It ignores attempts that the
+// operator cancels.
 func (b *breaker) record(err error) {
 	if errors.Is(err, context.Canceled) {
 		return
@@ -83,8 +85,8 @@ func (b *breaker) openError() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.last == nil {
-		return errors.New("the provider did not answer, and is about to be asked again")
+		return errors.New("the provider did not answer, and is called again in a moment")
 	}
-	return fmt.Errorf("the provider does not answer since %s, and is asked again every %s: %w",
-		b.since.UTC().Format(time.TimeOnly), pause, plainly(b.last))
+	return fmt.Errorf("the provider has not answered since %s, and is called again every %s: %w",
+		b.since.UTC().Format(time.TimeOnly), pause, withoutURL(b.last))
 }

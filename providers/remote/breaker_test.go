@@ -165,9 +165,9 @@ func TestOthersDoNotWaitForTheAttempt(t *testing.T) {
 func TestTheErrorSaysSinceWhen(t *testing.T) {
 	one, two, answered := errors.New("one"), errors.New("two"), error(nil)
 	for want, attempts := range map[string][]error{
-		"the provider does not answer since 00:00:01, and is asked again every 10s: two": {one, one, one, one, two},
-		"the provider does not answer since 00:00:03, and is asked again every 10s: one": {two, answered, one, one, one, one, one},
-		"the provider does not answer since 00:00:02, and is asked again every 10s: two": {context.Canceled, one, two, two, two, two},
+		"the provider has not answered since 00:00:01, and is called again every 10s: two": {one, one, one, one, two},
+		"the provider has not answered since 00:00:03, and is called again every 10s: one": {two, answered, one, one, one, one, one},
+		"the provider has not answered since 00:00:02, and is called again every 10s: two": {context.Canceled, one, two, two, two, two},
 	} {
 		synctest.Test(t, func(t *testing.T) { // it begins at midnight
 			b := newBreaker("edge")

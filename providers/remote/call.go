@@ -30,7 +30,7 @@ type call struct {
 	method, at  string
 	query       url.Values
 	body        any  // nil for none
-	changes     bool // it changes something: it is made only while the operator may
+	changes     bool // it changes the cloud: it is made only while the operator may write
 	ifNoneMatch string
 
 	into   any          // what the answer is read into; nil for none
@@ -41,13 +41,14 @@ type call struct {
 // errNotModified stands for the status 304: the answer is that of the entity tag.
 var errNotModified = errors.New("not modified")
 
-// A final error ends a call: another attempt would not help.
-type final struct{ error }
+// A finalError error ends a call: another attempt would not help.
+type finalError struct{ error }
 
-func (f final) Unwrap() error { return f.error }
+func (f finalError) Unwrap() error { return f.error }
 
-// plainly returns an error of package http without the method and the URL, which the caller knows.
-func plainly(err error) error {
+// withoutURL returns an error of package http without the method and the URL, which the caller
+// adds.
+func withoutURL(err error) error {
 	if u, ok := errors.AsType[*url.Error](err); ok {
 		return u.Err
 	}
@@ -96,7 +97,7 @@ func readAnswer(r *http.Response) (*answer, error) {
 		return nil, fmt.Errorf("reading the answer: %w", err)
 	}
 	if len(body) > v1.MaxAnswer {
-		return nil, final{fmt.Errorf("the answer has more than %d bytes", v1.MaxAnswer)}
+		return nil, finalError{fmt.Errorf("the answer has more than %d bytes", v1.MaxAnswer)}
 	}
 	return &answer{status: r.StatusCode, header: r.Header, body: body}, nil
 }
@@ -165,7 +166,7 @@ func (a *answer) problem(c call, kind string) error {
 	return wire.DecodeError(&p)
 }
 
-// longestLater limits Retry-After.
+// longestLater limits the value of Retry-After.
 const longestLater = 10 * time.Minute
 
 // typeOf returns the type of problem for a status, where the body has none.

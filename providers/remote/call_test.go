@@ -97,7 +97,7 @@ func TestProblemsAreRead(t *testing.T) {
 			a.header.Set(name, value)
 		}
 		err := a.read(call{operation: "Apply"})
-		told, ok := errors.AsType[*wire.Told](err)
+		told, ok := errors.AsType[*wire.ProviderError](err)
 		if !ok {
 			t.Errorf("%s: told %v", name, err)
 			continue
@@ -105,7 +105,7 @@ func TestProblemsAreRead(t *testing.T) {
 		if diff := cmp.Diff(&c.want, told.Problem); diff != "" || !errors.Is(told.Unwrap(), c.class) {
 			t.Errorf("%s: class %v, want %v (-want +got):\n%s", name, told.Unwrap(), c.class, diff)
 		}
-		later, _ := errors.AsType[*providers.Later](err)
+		later, _ := errors.AsType[*providers.RetryAfter](err)
 		if want := time.Duration(c.want.RetryAfterSeconds) * time.Second; (want > 0) != (later != nil) || later != nil && later.In != want {
 			t.Errorf("%s: later %+v, want in %s", name, later, want)
 		}
@@ -126,7 +126,7 @@ func TestTheLongestAnswer(t *testing.T) {
 			}
 			continue
 		}
-		if _, ends := errors.AsType[final](err); !ends || err.Error() != want {
+		if _, ends := errors.AsType[finalError](err); !ends || err.Error() != want {
 			t.Errorf("an answer of %d bytes: error %v, want %s", length, err, want)
 		}
 	}

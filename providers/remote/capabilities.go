@@ -18,8 +18,8 @@ import (
 // freshFor is the time after which capabilities are read again.
 const freshFor = 10 * time.Minute
 
-// stale reports whether the capabilities have to be read again.
-func (p *client) stale() bool { return time.Since(p.known().at) > freshFor }
+// isStale reports whether the capabilities have to be read again.
+func (p *client) isStale() bool { return time.Since(p.known().at) > freshFor }
 
 // keepFresh reads the capabilities again. If that fails, the last ones stay.
 func (p *client) keepFresh(ctx context.Context) {
@@ -50,16 +50,16 @@ func (p *client) refresh(ctx context.Context) error {
 		return err
 	}
 	if !slices.Contains(told.Versions, v1.Version) {
-		return p.named(fmt.Errorf("it speaks the versions %v of the protocol, and this operator "+
+		return p.withName(fmt.Errorf("it speaks the versions %v of the protocol, and this operator "+
 			"speaks %d", told.Versions, v1.Version))
 	}
 	model, err := wire.DecodeCapabilities(told)
 	if err != nil {
-		return p.named(fmt.Errorf("reading its capabilities: %w", err))
+		return p.withName(fmt.Errorf("reading its capabilities: %w", err))
 	}
 	schemas, err := compileSchemas(told.SettingsSchema)
 	if err != nil {
-		return p.named(fmt.Errorf("reading its capabilities: %w", err))
+		return p.withName(fmt.Errorf("reading its capabilities: %w", err))
 	}
 	most := v1.MaxRequest
 	if told.Calls.RequestBytes > 0 {

@@ -47,7 +47,7 @@ func newClient(e Endpoint) (*client, error) {
 
 // call makes a call, with the provider's name in its error.
 func (p *client) call(ctx context.Context, c call) error {
-	return p.named(p.do(ctx, c))
+	return p.withName(p.do(ctx, c))
 }
 
 func (p *client) do(ctx context.Context, c call) error {
@@ -138,7 +138,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, fmt.Errorf("calling %s: %w", c.operation, plainly(err))
+		return nil, fmt.Errorf("calling %s: %w", c.operation, withoutURL(err))
 	}
 	return got, nil
 }
@@ -147,7 +147,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 func (p *client) poll(
 	ctx context.Context, c call, accepted *answer, until time.Time,
 ) (*answer, error) {
-	at, err := p.inside(accepted.header.Get("Location"))
+	at, err := p.resolveURL(accepted.header.Get("Location"))
 	if err != nil {
 		return nil, fmt.Errorf("%s was answered with 202 and %w", c.operation, err)
 	}
@@ -166,15 +166,15 @@ func (p *client) poll(
 	}
 	got, err := p.send(ctx, call{operation: c.operation, method: http.MethodGet}, at, nil)
 	if err == nil && got.status == http.StatusNotFound {
-		return nil, fmt.Errorf("the provider does not know any more what became of %s: it may have "+
+		return nil, fmt.Errorf("the provider has no result of %s any longer: it may have "+
 			"been started anew", c.operation)
 	}
 	return got, err
 }
 
-// inside returns the URL of an operation. It is always below the URL of the provider, whatever the
-// Location is.
-func (p *client) inside(location string) (*url.URL, error) {
+// resolveURL returns the URL of an operation. With any Location, it is below the URL of the
+// provider.
+func (p *client) resolveURL(location string) (*url.URL, error) {
 	to, err := url.Parse(location)
 	if location == "" || err != nil {
 		return nil, errors.New("no Location to ask at")
@@ -187,8 +187,8 @@ func (p *client) inside(location string) (*url.URL, error) {
 	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil
 }
 
-// named returns an error with the name of the provider.
-func (p *client) named(err error) error {
+// withName adds the name of the provider to an error.
+func (p *client) withName(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -203,7 +203,7 @@ type capabilities struct {
 	requestBytes  int
 	gzip          bool // requests may be compressed
 	etag          string
-	at            time.Time // when they were asked for
+	at            time.Time // when the call began
 }
 
 // known returns the last capabilities.

@@ -246,7 +246,7 @@ func TestLongCallsThatFail(t *testing.T) {
 		want string
 		took time.Duration
 	}{
-		"the call is not known":     {answers(http.StatusNotFound, ""), time.Hour, "provider edge: the provider does not know any more what became of List: it may have been started anew", 30 * time.Second},
+		"the call is not known":     {answers(http.StatusNotFound, ""), time.Hour, "provider edge: the provider has no result of List any longer: it may have been started anew", 30 * time.Second},
 		"the provider is silent":    {silent, time.Hour, "provider edge: calling List: List was not answered within 1m0s", 90 * time.Second},
 		"the call takes too long":   {later, time.Hour, "provider edge: not yet: List is not done after 10m0s", 10 * time.Minute},
 		"the operator ends earlier": {later, stop, "provider edge: the operator ends", stop},
@@ -287,7 +287,7 @@ func TestWhereAnAnswerIsAskedFor(t *testing.T) {
 		"/load-balancers":                            elsewhere + "/load-balancers",
 		"/":                                          elsewhere + "/",
 	} {
-		to, err := p.inside(location)
+		to, err := p.resolveURL(location)
 		got := ""
 		if err != nil {
 			got = err.Error()

@@ -266,7 +266,7 @@ func TestAProviderThatIsAwayCostsNoWorker(t *testing.T) {
 	}
 	began := time.Now()
 	for range 1000 {
-		if _, err := p.List(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer since") {
+		if _, err := p.List(t.Context()); err == nil || !strings.Contains(err.Error(), "has not answered since") {
 			t.Fatalf("told %v", err)
 		}
 	}

@@ -83,7 +83,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		if err := p.refresh(ctx); err != nil {
 			return lb.Facts{}, err
 		}
-	case p.stale():
+	case p.isStale():
 		p.keepFresh(ctx)
 	}
 	var told v1.Facts
@@ -118,7 +118,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	out, err := wire.DecodeObserved(key, told)
 	if err != nil {
-		return nil, p.named(fmt.Errorf("answering what load balancer %s is: %w", key, err))
+		return nil, p.withName(fmt.Errorf("answering what load balancer %s is: %w", key, err))
 	}
 	p.seen.keep(key, deep, observation{etag: etag, observed: out.Clone()})
 	return out, nil

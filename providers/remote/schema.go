@@ -57,7 +57,7 @@ func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	c := jsonschema.NewCompiler()
-	c.UseLoader(nothing{})
+	c.UseLoader(noLoader{})
 	if err := c.AddResource("schema.json", document); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
@@ -68,10 +68,10 @@ func compileSchema(name string, text json.RawMessage) (*jsonschema.Schema, error
 	return schema, nil
 }
 
-// nothing refuses to load referenced schemas.
-type nothing struct{}
+// noLoader is a loader that refuses to load referenced schemas.
+type noLoader struct{}
 
-func (nothing) Load(from string) (any, error) {
+func (noLoader) Load(from string) (any, error) {
 	return nil, fmt.Errorf("%s is not read: references lead within a schema only", clip(from, 200))
 }
 
@@ -135,7 +135,7 @@ func (e *expansion) follow(reference any) (int, error) {
 	if e.within[text] {
 		return 0, fmt.Errorf("%s refers to itself", clip(text, 100))
 	}
-	to, found := pointed(e.document, text[1:])
+	to, found := resolvePointer(e.document, text[1:])
 	if !found {
 		return 0, fmt.Errorf("it refers to %s, which it does not have", clip(text, 100))
 	}
@@ -146,8 +146,9 @@ func (e *expansion) follow(reference any) (int, error) {
 	return n, err
 }
 
-// pointed returns the value at a JSON pointer in the fragment of a URL (RFC 6901, section 6).
-func pointed(document any, fragment string) (any, bool) {
+// resolvePointer returns the value at a JSON pointer in the fragment of a URL (RFC 6901, section
+// 6).
+func resolvePointer(document any, fragment string) (any, bool) {
 	pointer, err := url.PathUnescape(fragment)
 	names := strings.Split(pointer, "/")
 	if err != nil || names[0] != "" {
@@ -186,7 +187,7 @@ func (s schemas) refuse(q lb.Questions) map[string]string {
 			err = schema.Validate(value)
 		}
 		if err != nil {
-			out[settings] = wrong(err)
+			out[settings] = describeViolations(err)
 		}
 	}
 	check(s.balancer, q.Settings, "classes")
@@ -199,8 +200,8 @@ func (s schemas) refuse(q lb.Questions) map[string]string {
 	return out
 }
 
-// wrong describes all violations: "rateLimit: got string, want integer".
-func wrong(err error) string {
+// describeViolations returns all violations as text: "rateLimit: got string, want integer".
+func describeViolations(err error) string {
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
 	if !ok {
 		return clip(err.Error(), longestDetail)

@@ -48,7 +48,7 @@ func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.R
 	}
 	text, err := json.Marshal(w.requested)
 	if err != nil {
-		return plan.Result{}, b.provider.named(fmt.Errorf("writing a step: %w", err))
+		return plan.Result{}, b.provider.withName(fmt.Errorf("writing a step: %w", err))
 	}
 	w.bytes = len(text)
 	if b.wait(key, w) {
@@ -58,7 +58,7 @@ func (b *batches) apply(ctx context.Context, key lb.Key, step plan.Step) (plan.R
 	case <-w.done:
 		return w.result, w.err
 	case <-ctx.Done():
-		// The step may be applied all the same, as after any lost answer.
+		// The provider may still apply the step, as after any lost answer.
 		return plan.Result{}, context.Cause(ctx)
 	}
 }
@@ -128,7 +128,7 @@ func (b *batches) send(ctx context.Context, key lb.Key, batch []*waiting) {
 		case err != nil:
 			w.err = err
 		case !answered:
-			w.err = p.named(fmt.Errorf("the answer has no result of step %s", w.requested.Step.Op))
+			w.err = p.withName(fmt.Errorf("the answer has no result of step %s", w.requested.Step.Op))
 		default:
 			w.result, w.err = b.decode(r)
 		}
@@ -144,5 +144,5 @@ func (b *batches) decode(r v1.Result) (plan.Result, error) {
 			int(longestLater.Seconds()))
 	}
 	result, err := wire.DecodeResult(r)
-	return result, b.provider.named(err)
+	return result, b.provider.withName(err)
 }

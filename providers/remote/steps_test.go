@@ -108,7 +108,7 @@ func TestProblemsOfSteps(t *testing.T) {
 			t.Errorf("%s: told %v, want %q", name, err, c.want)
 		}
 		var later time.Duration
-		if l, ok := errors.AsType[*providers.Later](err); ok {
+		if l, ok := errors.AsType[*providers.RetryAfter](err); ok {
 			later = l.In
 		}
 		if later != c.later {

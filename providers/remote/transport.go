@@ -27,10 +27,10 @@ func newHTTPClient(e Endpoint, base *url.URL, b *breaker) (*url.URL, *retryableh
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport:     &attempts{endpoint: e, breaker: b, secrets: secrets, next: next},
 	}
-	c.Logger = levelled{e.Log.WithValues("provider", e.Name)}
+	c.Logger = retryLogger{e.Log.WithValues("provider", e.Name)}
 	c.RetryWaitMin, c.RetryWaitMax, c.RetryMax = e.LeastWait, e.MostWait, 6
 	c.CheckRetry = func(ctx context.Context, response *http.Response, err error) (bool, error) {
-		if f, ok := errors.AsType[final](err); ok {
+		if f, ok := errors.AsType[finalError](err); ok {
 			return false, f.error
 		}
 		return retryablehttp.ErrorPropagatedRetryPolicy(ctx, response, err)
@@ -55,12 +55,12 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := callOf(r.Context())
 	if c.changes {
 		if err := providers.MayWrite(r.Context()); err != nil {
-			return nil, final{err}
+			return nil, finalError{err}
 		}
 	}
 	token, err := a.secrets.token()
 	if err != nil {
-		return nil, final{err}
+		return nil, finalError{err}
 	}
 	r = r.Clone(r.Context())
 	if token != "" {
@@ -96,12 +96,12 @@ func resultOf(r *http.Response, err error) string {
 	}
 }
 
-// levelled is the log of go-retryablehttp. It logs methods, URLs and errors, and no headers or
-// bodies.
-type levelled struct{ log logr.Logger }
+// retryLogger is the logger of go-retryablehttp. It logs methods, URLs and errors, and no headers
+// or bodies.
+type retryLogger struct{ log logr.Logger }
 
 // Error logs as the others do: the caller returns the error of the call.
-func (l levelled) Error(message string, about ...any) { l.log.V(1).Info(message, about...) }
-func (l levelled) Warn(message string, about ...any)  { l.log.V(1).Info(message, about...) }
-func (l levelled) Info(message string, about ...any)  { l.log.V(1).Info(message, about...) }
-func (l levelled) Debug(message string, about ...any) { l.log.V(2).Info(message, about...) }
+func (l retryLogger) Error(message string, about ...any) { l.log.V(1).Info(message, about...) }
+func (l retryLogger) Warn(message string, about ...any)  { l.log.V(1).Info(message, about...) }
+func (l retryLogger) Info(message string, about ...any)  { l.log.V(1).Info(message, about...) }
+func (l retryLogger) Debug(message string, about ...any) { l.log.V(2).Info(message, about...) }

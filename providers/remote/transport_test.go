@@ -42,7 +42,7 @@ func TestHeadersOfAnAttempt(t *testing.T) {
 		priority        []string
 	}{{}, {changes: true}, {urgent: true}, {changes: true, urgent: true, priority: []string{"u=1"}}} {
 		ctx := context.WithValue(t.Context(), callKey{}, call{changes: c.changes})
-		ctx = providers.Urgently(ctx, c.urgent)
+		ctx = providers.WithUrgency(ctx, c.urgent)
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "http://provider.example", nil)
 		answer, err := a.RoundTrip(r)
 		if err != nil {

@@ -25,29 +25,30 @@ type answer struct {
 	problem    *v1.Problem
 	tag        string // its entity tag; "" for none
 	location   string
-	retryAfter int    // seconds; 0 is not said
+	retryAfter int    // seconds; 0: not sent
 	allow      string // the methods of a path
-	takesGzip  bool   // says that requests may be compressed
+	takesGzip  bool   // adds Accept-Encoding: requests may be compressed
 }
 
 // compressFrom is the length from which an answer is compressed.
 const compressFrom = 1 << 10
 
-// good returns an answer with a message.
-func good(message any) answer {
+// messageAnswer returns an answer with a message, and status 200.
+func messageAnswer(message any) answer {
 	body, err := json.Marshal(message)
 	if err != nil {
-		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
+		return problemAnswer(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
 	}
 	if len(body) > v1.MaxAnswer {
-		return problem(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and an "+
+		return problemAnswer(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and "+
+			"an "+
 			"operator takes %d at most", len(body), v1.MaxAnswer)))
 	}
 	return answer{status: http.StatusOK, body: body}
 }
 
-// tagged returns an answer with the entity tag of its body.
-func tagged(a answer) answer {
+// withETag returns an answer with the entity tag of its body.
+func withETag(a answer) answer {
 	if a.problem == nil {
 		a.tag = tagOf(a.body)
 	}
@@ -60,8 +61,8 @@ func tagOf(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// problem returns an answer with the reason why a call failed.
-func problem(p *v1.Problem) answer {
+// problemAnswer returns an answer with the reason why a call failed.
+func problemAnswer(p *v1.Problem) answer {
 	body, err := json.Marshal(p)
 	if err != nil {
 		panic(err) // a problem has texts and numbers only
@@ -69,15 +70,15 @@ func problem(p *v1.Problem) answer {
 	return answer{status: p.Status, body: body, problem: p, retryAfter: p.RetryAfterSeconds}
 }
 
-// failed returns an answer with the error of a provider.
-func failed(err error) answer { return problem(wire.EncodeError(err)) }
+// errorAnswer returns an answer with the error of a provider.
+func errorAnswer(err error) answer { return problemAnswer(wire.EncodeError(err)) }
 
-// accepted returns the answer of a call that takes longer: 202.
-func accepted(id string) answer {
+// acceptedAnswer returns the answer of a call that takes longer: 202.
+func acceptedAnswer(id string) answer {
 	return answer{status: http.StatusAccepted, location: v1.PathOperations + id, retryAfter: 1}
 }
 
-// write writes an answer. It ignores errors of the connection, which the client sees, too.
+// write writes an answer. It ignores errors of the connection, which the client gets, too.
 func write(w http.ResponseWriter, r *http.Request, a answer) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
@@ -97,7 +98,7 @@ func write(w http.ResponseWriter, r *http.Request, a answer) {
 	if a.status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
 	}
-	if a.tag != "" && matches(r.Header.Values("If-None-Match"), a.tag) {
+	if a.tag != "" && matchesETag(r.Header.Values("If-None-Match"), a.tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
@@ -127,8 +128,8 @@ func compressed(body []byte) []byte {
 	return out.Bytes()
 }
 
-// matches reports whether a header If-None-Match has an entity tag.
-func matches(headers []string, tag string) bool {
+// matchesETag reports whether a header If-None-Match has an entity tag.
+func matchesETag(headers []string, tag string) bool {
 	for part := range strings.SplitSeq(strings.Join(headers, ","), ",") {
 		if part = strings.TrimSpace(part); part == "*" || strings.TrimPrefix(part, "W/") == tag {
 			return true

@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file limits the cost of requests: how many there are at once, how long they are, compressed
-// or not, and how many long ones are read at once.
+// This file limits the cost of requests: their number, their length with and without compression,
+// and the number of long ones that are read at once.
 
 const (
 	mostCalls  = 512      // that are under way
@@ -24,7 +24,7 @@ const (
 )
 
 type bounds struct {
-	calls, large chan struct{} // those that are free
+	calls, large chan struct{} // an element for each call or large request
 }
 
 func newBounds() *bounds {
@@ -44,13 +44,14 @@ func (b *bounds) enter() (release func(), p *v1.Problem) {
 	case <-b.calls:
 		return func() { b.calls <- struct{}{} }, nil
 	default:
-		return nil, busy(fmt.Sprintf("%d calls are under way, and this provider takes no more at once",
+		return nil, busyProblem(fmt.Sprintf(
+			"%d calls are under way, and this provider takes no more at once",
 			mostCalls))
 	}
 }
 
-// busy returns the problem of an overloaded server.
-func busy(detail string) *v1.Problem {
+// busyProblem returns the problem of an overloaded server.
+func busyProblem(detail string) *v1.Problem {
 	p := wire.NewProblem(v1.ProblemThrottled, detail)
 	p.RetryAfterSeconds = 1
 	return p
@@ -75,7 +76,7 @@ func (b *bounds) readBody(
 		case <-b.large:
 			release = func() { b.large <- struct{}{} }
 		case <-late.C:
-			return nil, nil, busy("other long requests are being read")
+			return nil, nil, busyProblem("other long requests are being read")
 		}
 		var rest []byte
 		rest, err = io.ReadAll(io.LimitReader(from, int64(limit+1-small)))
@@ -88,7 +89,7 @@ func (b *bounds) readBody(
 	}
 	if err != nil {
 		release()
-		return nil, nil, malformed("the body of the request cannot be read: %v", err)
+		return nil, nil, malformedProblem("the body of the request cannot be read: %v", err)
 	}
 	return body, release, nil
 }
@@ -101,11 +102,11 @@ func decompressed(body io.Reader, encodings []string) (io.Reader, *v1.Problem) {
 	case "gzip":
 		unzipped, err := gzip.NewReader(body)
 		if err != nil {
-			return nil, malformed("the body of the request is no gzip: %v", err)
+			return nil, malformedProblem("the body of the request is no gzip: %v", err)
 		}
 		return unzipped, nil
 	default:
-		return nil, malformed("the Content-Encoding %q is not known; it can be gzip or none",
+		return nil, malformedProblem("the Content-Encoding %q is not known; it can be gzip or none",
 			clip(encoding))
 	}
 }

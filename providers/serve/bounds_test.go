@@ -31,7 +31,7 @@ func TestResultsAreBounded(t *testing.T) {
 		s := newSteps()
 		s.most = 3
 		applyAll := func(id string) v1.Result {
-			return s.once(t.Context(), "k", v1.Requested{ID: id}, func() (v1.Result, bool) { return v1.Result{ID: id, Handle: "made"}, true })
+			return s.applyOnce(t.Context(), "k", v1.Requested{ID: id}, func() (v1.Result, bool) { return v1.Result{ID: id, Handle: "made"}, true })
 		}
 		for i := range 3 {
 			applyAll(fmt.Sprint(i))
@@ -59,7 +59,7 @@ func TestResultsHaveABoundInBytes(t *testing.T) {
 	s := newSteps()
 	long := strings.Repeat("a", 1<<20)
 	for i := range 100 {
-		r := s.once(t.Context(), "k", v1.Requested{ID: fmt.Sprint(i)}, func() (v1.Result, bool) { return v1.Result{Handle: long}, true })
+		r := s.applyOnce(t.Context(), "k", v1.Requested{ID: fmt.Sprint(i)}, func() (v1.Result, bool) { return v1.Result{Handle: long}, true })
 		if r.Problem != nil {
 			if i < 60 || s.bytes > mostBytes+2<<20 {
 				t.Errorf("%d results of %d bytes are kept", i, s.bytes)
@@ -75,7 +75,7 @@ func TestAStepThatDidNotBeginIsNotKept(t *testing.T) {
 	s := newSteps()
 	s.digest = func(v1.Step) [sha256.Size]byte { return [sha256.Size]byte{} }
 	for _, begins := range []bool{false, false, true, true} {
-		r := s.once(t.Context(), "k", v1.Requested{ID: "a"}, func() (v1.Result, bool) { return v1.Result{ID: "a", Active: begins}, begins })
+		r := s.applyOnce(t.Context(), "k", v1.Requested{ID: "a"}, func() (v1.Result, bool) { return v1.Result{ID: "a", Active: begins}, begins })
 		if r.Active != begins {
 			t.Errorf("begins %v: %+v", begins, r)
 		}
@@ -149,7 +149,7 @@ func TestTheLastAnswerIsKeptForTenMinutes(t *testing.T) {
 func TestAStepIsRefusedWhereResultsFillTheRoom(t *testing.T) {
 	s := newSteps()
 	s.bytes = mostBytes
-	r := s.once(t.Context(), "k", v1.Requested{ID: "a"}, func() (v1.Result, bool) { return v1.Result{}, true })
+	r := s.applyOnce(t.Context(), "k", v1.Requested{ID: "a"}, func() (v1.Result, bool) { return v1.Result{}, true })
 	if r.Problem == nil || r.Problem.RetryAfterSeconds != 1 {
 		t.Errorf("the problem is %+v", r.Problem)
 	}
@@ -182,7 +182,7 @@ func TestALongCallIsToldInHalfTheTimeOfAConnection(t *testing.T) {
 
 func TestAnswersHaveABound(t *testing.T) {
 	for length, status := range map[int]int{v1.MaxAnswer: http.StatusOK, v1.MaxAnswer + 1: http.StatusInternalServerError} {
-		if got := good(strings.Repeat("a", length-2)); got.status != status {
+		if got := messageAnswer(strings.Repeat("a", length-2)); got.status != status {
 			t.Errorf("an answer of %d bytes has the status %d", length, got.status)
 		}
 	}

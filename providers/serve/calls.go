@@ -27,11 +27,11 @@ func withLog(ctx context.Context, s *Server) context.Context {
 	return logr.NewContext(ctx, s.options.Log)
 }
 
-// readSafely is read, with an answer in place of a panic.
+// readSafely calls read, and returns an answer if read panics.
 func (s *Server) readSafely(
 	w http.ResponseWriter, r *http.Request, c call,
 ) (do func(context.Context) answer, p *v1.Problem) {
-	read := providers.Safely(withLog(r.Context(), s), func() error {
+	read := providers.CatchPanics(withLog(r.Context(), s), func() error {
 		do, p = s.read(w, r, c)
 		return nil
 	})
@@ -47,8 +47,9 @@ func (s *Server) read(
 ) (func(context.Context) answer, *v1.Problem) {
 	var body []byte
 	if c.body {
-		if !spoken(r.Header.Get("Content-Type")) {
-			return nil, notSpoken(http.StatusUnsupportedMediaType, fmt.Sprintf("the body is sent as %q, "+
+		if !isSupported(r.Header.Get("Content-Type")) {
+			return nil, versionProblem(http.StatusUnsupportedMediaType, fmt.Sprintf("the body is sent as "+
+				"%q, "+
 				"and this provider reads %s", clip(r.Header.Get("Content-Type")), v1.MediaType))
 		}
 		read, understood, p := s.bounds.readBody(w, r, s.options.MaxRequest)
@@ -59,19 +60,19 @@ func (s *Server) read(
 		body = read
 	}
 	switch {
-	case c.is(getCapabilities):
+	case c.equals(getCapabilities):
 		return s.capabilities, nil
-	case c.is(postLookup):
+	case c.equals(postLookup):
 		return s.lookup(body)
-	case c.is(getLoadBalancers):
+	case c.equals(getLoadBalancers):
 		return s.list, nil
-	case c.is(getLoadBalancer):
+	case c.equals(getLoadBalancer):
 		return func(ctx context.Context) answer { return s.observe(ctx, c) }, nil
-	case c.is(getActive):
+	case c.equals(getActive):
 		return func(ctx context.Context) answer { return s.active(ctx, c.key) }, nil
-	case c.is(postSteps):
+	case c.equals(postSteps):
 		return s.apply(c, body)
-	case c.is(getTargets):
+	case c.equals(getTargets):
 		return func(ctx context.Context) answer { return s.targets(ctx, c) }, nil
 	default:
 		return s.setTargets(c, body)
@@ -79,7 +80,7 @@ func (s *Server) read(
 }
 
 func (s *Server) capabilities(context.Context) answer {
-	a := tagged(good(s.encodeCapabilities()))
+	a := withETag(messageAnswer(s.encodeCapabilities()))
 	a.takesGzip = true
 	return a
 }
@@ -106,25 +107,25 @@ func (s *Server) lookup(body []byte) (func(context.Context) answer, *v1.Problem)
 	return func(ctx context.Context) answer {
 		facts, err := s.provider.Lookup(ctx, wire.DecodeQuestions(asked))
 		if err != nil {
-			return failed(err)
+			return errorAnswer(err)
 		}
 		out := wire.EncodeFacts(facts)
 		// The lookup may have changed the limits in the capabilities.
-		out.CapabilitiesETag = tagged(good(s.encodeCapabilities())).tag
-		return good(out)
+		out.CapabilitiesETag = withETag(messageAnswer(s.encodeCapabilities())).tag
+		return messageAnswer(out)
 	}, nil
 }
 
 func (s *Server) list(ctx context.Context) answer {
 	keys, err := s.provider.List(ctx)
 	if err != nil {
-		return failed(err)
+		return errorAnswer(err)
 	}
 	out := v1.LoadBalancerList{Keys: make([]string, 0, len(keys))}
 	for _, key := range keys {
 		out.Keys = append(out.Keys, string(key))
 	}
-	return good(out)
+	return messageAnswer(out)
 }
 
 // observing returns the call that observes a load balancer.
@@ -139,9 +140,9 @@ func (s *Server) observe(ctx context.Context, c call) answer {
 	defer giveBack()
 	seen, err := m.look(ctx, s.observing(c.key, c.deep))
 	if err != nil {
-		return failed(err)
+		return errorAnswer(err)
 	}
-	return tagged(good(wire.EncodeObserved(seen)))
+	return withETag(messageAnswer(wire.EncodeObserved(seen)))
 }
 
 func (s *Server) active(ctx context.Context, key lb.Key) answer {
@@ -151,17 +152,17 @@ func (s *Server) active(ctx context.Context, key lb.Key) answer {
 	if seen == nil {
 		var err error
 		if seen, err = m.look(ctx, s.observing(key, false)); err != nil {
-			return failed(err)
+			return errorAnswer(err)
 		}
 	}
 	if !seen.Exists {
-		return good(v1.Activity{})
+		return messageAnswer(v1.Activity{})
 	}
 	active, err := s.provider.Active(ctx, seen)
 	if err != nil {
-		return failed(err)
+		return errorAnswer(err)
 	}
-	return good(v1.Activity{Active: active})
+	return messageAnswer(v1.Activity{Active: active})
 }
 
 // apply reads all steps, and returns the call that applies them.
@@ -171,7 +172,7 @@ func (s *Server) apply(c call, body []byte) (func(context.Context) answer, *v1.P
 		return nil, p
 	}
 	if len(asked.Steps) == 0 {
-		return nil, malformed("the request has no steps")
+		return nil, malformedProblem("the request has no steps")
 	}
 	if len(asked.Steps) > stepsPerApply {
 		return nil, wire.NewProblem(v1.ProblemTooLarge, fmt.Sprintf("the request has %d steps, and "+
@@ -201,7 +202,7 @@ func (s *Server) applyAll(
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
-			results[i] = s.steps.once(ctx, c.key, asked[i], func() (v1.Result, bool) {
+			results[i] = s.steps.applyOnce(ctx, c.key, asked[i], func() (v1.Result, bool) {
 				result, begun, err := s.step(ctx, c, m, todo[i])
 				return wire.EncodeResult(asked[i].ID, result, err), begun
 			})
@@ -212,7 +213,7 @@ func (s *Server) applyAll(
 		})
 	}
 	all.Wait()
-	return good(v1.Applied{Results: results})
+	return messageAnswer(v1.Applied{Results: results})
 }
 
 // step applies a step, unless its client no longer waits.
@@ -223,11 +224,11 @@ func (s *Server) step(
 	if err != nil {
 		return result, false, fmt.Errorf("observing the load balancer before the step: %w", err)
 	}
-	if c.late() {
+	if c.isExpired() {
 		err = fmt.Errorf("the step was not begun: the client had waited for %s", c.timeout)
 	} else {
 		begun = true
-		apply := providers.Safely(ctx, func() (err error) {
+		apply := providers.CatchPanics(ctx, func() (err error) {
 			result, err = s.provider.Apply(ctx, seen, step)
 			return err
 		})
@@ -240,9 +241,9 @@ func (s *Server) step(
 func (s *Server) targets(ctx context.Context, c call) answer {
 	health, err := s.provider.Targets(ctx, c.key, c.group)
 	if err != nil {
-		return failed(err)
+		return errorAnswer(err)
 	}
-	return good(wire.EncodeHealth(health))
+	return messageAnswer(wire.EncodeHealth(health))
 }
 
 func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, *v1.Problem) {
@@ -259,15 +260,15 @@ func (s *Server) setTargets(c call, body []byte) (func(context.Context) answer, 
 	return func(ctx context.Context) answer {
 		unlock, err := s.members.lock(ctx, groupName{c.key, c.group})
 		if err != nil {
-			return failed(err)
+			return errorAnswer(err)
 		}
 		defer unlock()
-		if c.late() {
-			return failed(fmt.Errorf("the members were not changed: the client had waited for %s",
+		if c.isExpired() {
+			return errorAnswer(fmt.Errorf("the members were not changed: the client had waited for %s",
 				c.timeout))
 		}
 		if err := s.provider.SetTargets(ctx, c.key, c.group, wire.DecodeTargets(asked)); err != nil {
-			return failed(err)
+			return errorAnswer(err)
 		}
 		return answer{status: http.StatusNoContent}
 	}, nil

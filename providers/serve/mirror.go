@@ -39,7 +39,7 @@ type observation func(context.Context) (*lb.Observed, error)
 
 // look observes for the operator. It waits for the steps under way: their client may have given up,
 // and the observation has to include them. The observation becomes the mirror, unless other steps
-// began meanwhile: it may or may not include those.
+// began since: it may or may not include those.
 func (m *mirror) look(ctx context.Context, observe observation) (*lb.Observed, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,7 +64,7 @@ func (m *mirror) look(ctx context.Context, observe observation) (*lb.Observed, e
 func (m *mirror) observe(ctx context.Context, observe observation) (seen *lb.Observed, err error) {
 	m.mu.Unlock()
 	defer m.mu.Lock()
-	defer providers.Recovered(ctx, &err)
+	defer providers.RecoverPanic(ctx, &err)
 	return observe(ctx)
 }
 
@@ -80,8 +80,8 @@ func (m *mirror) wait(ctx context.Context, ended <-chan struct{}) error {
 	}
 }
 
-// begin begins a step and returns the state for it. If there is no mirror, it observes once the
-// steps under way have ended. Other steps wait for that.
+// begin begins a step and returns the state for it. Without a mirror it observes after the end of
+// the steps under way. Other steps wait for that.
 func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, *underWay, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -92,27 +92,27 @@ func (m *mirror) begin(ctx context.Context, observe observation) (*lb.Observed, 
 			}
 			continue
 		}
-		if err := m.lookAlone(ctx, observe); err != nil {
+		if err := m.observeAlone(ctx, observe); err != nil {
 			return nil, nil, err
 		}
 	}
 	step := &underWay{make(chan struct{})}
 	m.underWay[step] = true
 	m.begun++
-	return m.shown(), step, nil
+	return m.copyForProvider(), step, nil
 }
 
-// shown returns the state that providers are shown: none of them changes the mirror. The lock is
-// held.
-func (m *mirror) shown() *lb.Observed {
+// copyForProvider returns a copy of the state for providers, so that they cannot change the mirror.
+// The caller holds the lock.
+func (m *mirror) copyForProvider() *lb.Observed {
 	if m.view == nil {
 		m.view = m.seen.Clone()
 	}
 	return m.view
 }
 
-// lookAlone observes while nothing else is under way.
-func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
+// observeAlone observes while no step is under way.
+func (m *mirror) observeAlone(ctx context.Context, observe observation) error {
 	m.looking = make(chan struct{})
 	defer func() {
 		close(m.looking)
@@ -127,7 +127,7 @@ func (m *mirror) lookAlone(ctx context.Context, observe observation) error {
 	}
 	begun := m.begun
 	seen, err := m.observe(ctx, observe)
-	if err == nil && m.begun == begun { // else the operator looked, too, and steps have begun since
+	if err == nil && m.begun == begun { // else the operator observed, too, and steps have begun since
 		m.seen, m.view = seen, nil
 	}
 	return err
@@ -146,7 +146,7 @@ func (m *mirror) end(
 	switch {
 	case failed == nil && m.seen != nil:
 		m.view = nil
-		follow := providers.Safely(ctx, func() error { step.Do(m.seen, result); return nil })
+		follow := providers.CatchPanics(ctx, func() error { step.Do(m.seen, result); return nil })
 		if follow() != nil {
 			m.seen = nil
 		}
@@ -163,7 +163,7 @@ func (m *mirror) known() *lb.Observed {
 	if m.seen == nil {
 		return nil
 	}
-	return m.shown()
+	return m.copyForProvider()
 }
 
 // mirrors holds the mirrors of all load balancers.

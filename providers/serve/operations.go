@@ -14,8 +14,7 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file runs calls. A call that takes long is answered with 202, and its answer is requested
-// later.
+// This file runs calls. A long call is answered with 202, and its answer is requested later.
 
 // mostAnswers limits the bytes of answers that wait to be requested. Beyond it the oldest one is
 // dropped: its operator gets the problem of an unknown operation, and observes.
@@ -71,16 +70,16 @@ func (s *Server) run(
 	go func() {
 		defer release()
 		defer cancel()
-		safely := providers.Safely(ctx, func() error { o.answer = do(ctx); return nil })
+		safely := providers.CatchPanics(ctx, func() error { o.answer = do(ctx); return nil })
 		if err := safely(); err != nil {
-			o.answer = failed(err)
+			o.answer = errorAnswer(err)
 		}
 		s.operations.end(o)
 	}()
 	return s.await(r, c, o, func() answer { return s.operations.add(o) })
 }
 
-// await waits for a call, but only so long that the client can be answered in time.
+// await waits for a call, but stops early enough to answer the client in time.
 func (s *Server) await(r *http.Request, c call, o *operation, late func() answer) answer {
 	patience := s.options.LongAfter
 	if c.timeout > 0 {
@@ -101,7 +100,7 @@ func (s *Server) await(r *http.Request, c call, o *operation, late func() answer
 	}
 }
 
-// poll returns the answer of a call, or that it is still under way.
+// poll returns the answer of a call, or 202 if the call is still under way.
 func (s *Server) poll(r *http.Request, c call) answer {
 	id := strings.TrimPrefix(r.URL.Path, c.path)
 	o := s.operations.find(id)
@@ -109,9 +108,9 @@ func (s *Server) poll(r *http.Request, c call) answer {
 		p := wire.NewProblem(v1.ProblemMalformed, "this operation is not known: the provider was "+
 			"started anew since it began, or it ended more than 10 minutes ago")
 		p.Status = http.StatusNotFound
-		return problem(p)
+		return problemAnswer(p)
 	}
-	return s.await(r, c, o, func() answer { return accepted(id) })
+	return s.await(r, c, o, func() answer { return acceptedAnswer(id) })
 }
 
 // add stores a call that takes long.
@@ -124,7 +123,7 @@ func (s *operations) add(o *operation) answer {
 	default:
 	}
 	s.all[o.id] = o
-	return accepted(o.id)
+	return acceptedAnswer(o.id)
 }
 
 // end records the answer of a call.

@@ -46,11 +46,11 @@ var routes = []route{
 	putTargets, getOperation,
 }
 
-// is reports whether two routes are the same.
-func (r route) is(other route) bool { return r.method == other.method && r.path == other.path }
+// equals reports whether two routes have the same method and path.
+func (r route) equals(other route) bool { return r.method == other.method && r.path == other.path }
 
-// find returns the route of a request, or a problem if there is none.
-func find(r *http.Request) (route, *answer) {
+// findRoute returns the route of a request, or a problem if there is none.
+func findRoute(r *http.Request) (route, *answer) {
 	var allowed []string
 	for _, to := range routes {
 		if r.URL.Path != to.path && !(to.polls && strings.HasPrefix(r.URL.Path, to.path)) {
@@ -64,12 +64,12 @@ func find(r *http.Request) (route, *answer) {
 	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; "+
 		"docs/providers/protocol.md lists the calls", clip(r.URL.Path)))
 	p.Status = http.StatusNotFound
-	a := problem(p)
+	a := problemAnswer(p)
 	if len(allowed) > 0 {
 		p.Detail = fmt.Sprintf("%s is called with %s, not with %s", clip(r.URL.Path),
 			strings.Join(allowed, " or "), clip(r.Method))
 		p.Status = http.StatusMethodNotAllowed
-		a = problem(p)
+		a = problemAnswer(p)
 		a.allow = strings.Join(allowed, ", ")
 	}
 	return route{}, &a
@@ -81,12 +81,12 @@ type call struct {
 	key     lb.Key
 	group   lb.GroupID
 	deep    bool
-	timeout time.Duration // how long the client waits; 0 is not known
-	until   time.Time     // when the client stops waiting; zero is not known
+	timeout time.Duration // the time that the client waits; 0: not known
+	until   time.Time     // when the client stops waiting; zero: not known
 }
 
-// late reports whether the client no longer waits: then no call is begun.
-func (c call) late() bool { return !c.until.IsZero() && time.Now().After(c.until) }
+// isExpired reports whether the client no longer waits. Then no call is begun.
+func (c call) isExpired() bool { return !c.until.IsZero() && time.Now().After(c.until) }
 
 // Limits of a key, of the name of a target group and of a step's ID, in characters.
 const (
@@ -99,7 +99,7 @@ const (
 func (c *call) readQuery(raw string) *v1.Problem {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return malformed("the query of the URL cannot be read: %v", err)
+		return malformedProblem("the query of the URL cannot be read: %v", err)
 	}
 	for name, all := range values {
 		switch {
@@ -107,7 +107,7 @@ func (c *call) readQuery(raw string) *v1.Problem {
 			return wire.NewProblem(v1.ProblemUnknown,
 				fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
 		case len(all) > 1:
-			return malformed("the parameter %q is there %d times", name, len(all))
+			return malformedProblem("the parameter %q is there %d times", name, len(all))
 		}
 	}
 	for _, name := range c.query {
@@ -126,10 +126,10 @@ func (c *call) readQuery(raw string) *v1.Problem {
 			continue
 		}
 		if value == "" {
-			return malformed("%s %s needs the parameter %q", c.method, c.path, name)
+			return malformedProblem("%s %s needs the parameter %q", c.method, c.path, name)
 		}
 		if len(value) > most || !utf8.ValidString(value) {
-			return malformed("the parameter %q has to be UTF-8 of at most %d bytes", name, most)
+			return malformedProblem("the parameter %q has to be UTF-8 of at most %d bytes", name, most)
 		}
 	}
 	return nil
@@ -138,7 +138,8 @@ func (c *call) readQuery(raw string) *v1.Problem {
 // longest limits the timeout of a client, and the time of a connection.
 const longest = 90 * time.Second
 
-// timeout returns how long the client waits for this attempt; 0 if it does not say.
+// timeout returns the time that the client waits for this attempt; 0 if the request does not have
+// it.
 func timeout(r *http.Request) (time.Duration, answer) {
 	text := r.Header.Get(v1.HeaderTimeout)
 	if text == "" {
@@ -147,7 +148,8 @@ func timeout(r *http.Request) (time.Duration, answer) {
 	const most = 24 * time.Hour
 	n, _ := strconv.ParseInt(text, 10, 64) // 0 where it is no number
 	if n < 1 || n > most.Milliseconds() {
-		return 0, problem(malformed("the header %s is %q; it has to be milliseconds, from 1 to %d",
+		return 0, problemAnswer(malformedProblem(
+			"the header %s is %q; it has to be milliseconds, from 1 to %d",
 			v1.HeaderTimeout, clip(text), most.Milliseconds()))
 	}
 	return time.Duration(n) * time.Millisecond, answer{}
@@ -188,15 +190,15 @@ var traceparent = regexp.MustCompile(`^[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[
 // mediaType is the protocol's media type without its version.
 var mediaType, _, _ = strings.Cut(v1.MediaType, ";")
 
-// spoken reports whether a media type is the protocol's, in the supported version.
-func spoken(text string) bool {
+// isSupported reports whether a media type is that of the protocol in the supported version.
+func isSupported(text string) bool {
 	name, parameters, _ := mime.ParseMediaType(text) // without parameters where it cannot be read
 	return name == mediaType && parameters["version"] == strconv.Itoa(v1.Version)
 }
 
-// acceptable reports whether a client accepts the supported version. Without the header it accepts
-// any.
-func acceptable(headers []string) bool {
+// acceptsVersion reports whether a client accepts the supported version. Without the header it
+// accepts any.
+func acceptsVersion(headers []string) bool {
 	if len(headers) == 0 {
 		return true
 	}
@@ -205,22 +207,22 @@ func acceptable(headers []string) bool {
 		if q, given := parameters["q"]; err != nil || given && strings.Trim(q, "0.") == "" {
 			continue
 		}
-		if name == "*/*" || name == "application/*" || spoken(part) {
+		if name == "*/*" || name == "application/*" || isSupported(part) {
 			return true
 		}
 	}
 	return false
 }
 
-// notSpoken returns the problem of another version, or another protocol.
-func notSpoken(status int, detail string) *v1.Problem {
+// versionProblem returns the problem of another version, or another protocol.
+func versionProblem(status int, detail string) *v1.Problem {
 	p := wire.NewProblem(v1.ProblemVersion, detail)
 	p.Status, p.Versions = status, []int{v1.Version}
 	return p
 }
 
-// malformed returns the problem of a malformed request.
-func malformed(format string, args ...any) *v1.Problem {
+// malformedProblem returns the problem of a malformed request.
+func malformedProblem(format string, args ...any) *v1.Problem {
 	return wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf(format, args...))
 }
 

@@ -80,7 +80,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(v1.HeaderRequestID, id)
 	a := s.answer(w, r, begun)
 	if a.status == 0 { // the client has gone
-		a = problem(wire.NewProblem(v1.ProblemOther, "the client did not wait for the answer"))
+		a = problemAnswer(wire.NewProblem(v1.ProblemOther, "the client did not wait for the answer"))
 	}
 	s.log(r, id, a, time.Since(begun))
 	write(w, r, a)
@@ -88,23 +88,23 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // answer returns the answer to a request.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time) (a answer) {
-	if s.options.Token != nil && !authorised(r.Header.Get("Authorization"), s.options.Token()) {
+	if s.options.Token != nil && !isAuthorised(r.Header.Get("Authorization"), s.options.Token()) {
 		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request "+
 			"has another one or none; the operator's token has to be the provider's")
 		p.Status = http.StatusUnauthorized
-		return problem(p)
+		return problemAnswer(p)
 	}
-	found, refused := find(r)
+	found, refused := findRoute(r)
 	if refused != nil {
 		return *refused
 	}
 	if s.closing.Load() && !found.polls {
 		p := wire.NewProblem(v1.ProblemOther, "the provider is about to end and begins nothing more")
 		p.Status = http.StatusServiceUnavailable
-		return problem(p)
+		return problemAnswer(p)
 	}
-	if !acceptable(r.Header.Values("Accept")) {
-		return problem(notSpoken(http.StatusNotAcceptable,
+	if !acceptsVersion(r.Header.Values("Accept")) {
+		return problemAnswer(versionProblem(http.StatusNotAcceptable,
 			"the answer would be "+v1.MediaType+", and the request accepts only "+
 				clip(strings.Join(r.Header.Values("Accept"), ", "))))
 	}
@@ -116,25 +116,25 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time)
 		call.until = begun.Add(call.timeout)
 	}
 	if p := call.readQuery(r.URL.RawQuery); p != nil {
-		return problem(p)
+		return problemAnswer(p)
 	}
 	if found.polls {
 		return s.poll(r, call)
 	}
 	release, p := s.bounds.enter()
 	if p != nil {
-		return problem(p)
+		return problemAnswer(p)
 	}
 	do, p := s.readSafely(w, r, call)
 	if p != nil {
 		release()
-		return problem(p)
+		return problemAnswer(p)
 	}
 	return s.run(r, call, do, release)
 }
 
-// authorised compares a header with a token, in constant time.
-func authorised(header, token string) bool {
+// isAuthorised compares a header with a token, in constant time.
+func isAuthorised(header, token string) bool {
 	scheme, given, _ := strings.Cut(header, " ")
 	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
 	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" &&

@@ -70,8 +70,8 @@ func digestOf(s v1.Step) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// once applies a step, or returns its earlier result. Do returns false if it did not begin.
-func (s *steps) once(
+// applyOnce applies a step, or returns its earlier result. Do returns false if it did not begin.
+func (s *steps) applyOnce(
 	ctx context.Context, key lb.Key, asked v1.Requested, do func() (v1.Result, bool),
 ) v1.Result {
 	this := &delivered{name: stepName{key, asked.ID}, digest: s.digest(asked.Step),
@@ -105,14 +105,15 @@ func (s *steps) deliver(this *delivered) (*delivered, *v1.Problem) {
 	s.dropOld()
 	if d := s.all[this.name]; d != nil {
 		if d.digest != this.digest {
-			return nil, malformed("the ID %q is that of another step: each step needs an ID of its own",
+			return nil, malformedProblem(
+				"the ID %q is that of another step: each step needs an ID of its own",
 				clip(this.name.id))
 		}
 		return d, nil
 	}
 	if len(s.all) >= s.most || s.bytes >= mostBytes {
-		p := busy("too many steps were carried out in the last 10 minutes to remember the result of " +
-			"one more")
+		p := busyProblem("too many steps were carried out in the last 10 minutes to remember the " +
+			"result of one more")
 		if len(s.ended) > 0 {
 			p.RetryAfterSeconds = int(keepFor-time.Since(s.ended[0].at))/int(time.Second) + 1
 		}

@@ -344,7 +344,7 @@ func TestProblemsOfCalls(t *testing.T) {
 		{fmt.Errorf("a: %w", providers.ErrRejected), 422, v1.ProblemRejected, ""},
 		{fmt.Errorf("a: %w", providers.ErrNoRoom), 422, v1.ProblemNoRoom, ""},
 		{fmt.Errorf("a: %w", providers.ErrDenied), 403, v1.ProblemDenied, ""},
-		{&providers.Later{Err: fmt.Errorf("a: %w", providers.ErrThrottled), In: 7 * time.Second}, 429, v1.ProblemThrottled, "7"},
+		{&providers.RetryAfter{Err: fmt.Errorf("a: %w", providers.ErrThrottled), In: 7 * time.Second}, 429, v1.ProblemThrottled, "7"},
 		{errors.New("a"), 500, v1.ProblemOther, ""},
 	} {
 		c.beforeObserve = func(context.Context) error { return row.err }

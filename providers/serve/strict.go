@@ -15,19 +15,19 @@ import (
 	"fairlead.dev/fairlead/providers/wire"
 )
 
-// This file reads a body strictly. It refuses what encoding/json ignores: unknown fields, fields in
-// other letter case, duplicate fields, null, and text after the end. Enumerated values are checked
-// in values.go.
+// This file reads a body strictly. It refuses errors that encoding/json ignores: unknown fields,
+// fields in other letter case, duplicate fields, null, and text after the end. Enumerated values
+// are checked in values.go.
 
 const (
-	mostValues = 200_000 // in one request: what is made of a value is longer than its text
+	mostValues = 200_000 // in one request: a decoded value needs more memory than its text
 	deepest    = 64      // levels of settings that only the provider understands
 )
 
 // decode reads a body, or returns the error in it.
 func decode(body []byte, into any) *v1.Problem {
 	if !utf8.Valid(body) {
-		return malformed("the body is not UTF-8")
+		return malformedProblem("the body is not UTF-8")
 	}
 	w := walker{d: json.NewDecoder(bytes.NewReader(body))}
 	w.d.UseNumber()
@@ -35,10 +35,10 @@ func decode(body []byte, into any) *v1.Problem {
 		return f.problem()
 	}
 	if _, err := w.d.Token(); !errors.Is(err, io.EOF) {
-		return malformed("there is something behind the end of the body")
+		return malformedProblem("there is something behind the end of the body")
 	}
 	if err := json.Unmarshal(body, into); err != nil {
-		return malformed("the body cannot be read: %v", err)
+		return malformedProblem("the body cannot be read: %v", err)
 	}
 	return nil
 }

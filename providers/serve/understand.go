@@ -15,13 +15,14 @@ import (
 // understand decodes a step.
 func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Problem) {
 	if asked.ID == "" || len(asked.ID) > longestID {
-		return nil, malformed("its id has %d bytes, and has to have 1 to %d", len(asked.ID), longestID)
+		return nil, malformedProblem("its id has %d bytes, and has to have 1 to %d",
+			len(asked.ID), longestID)
 	}
 	wanted := asked.Step
 	if wanted.Op == v1.DeleteRule {
-		wanted.Rule = nil // it is one that the operator was told of: it can be anything
+		wanted.Rule = nil // it comes from an observation, and can have any form
 	}
-	for _, f := range []*fault{values(wanted), s.settings(wanted), actions(wanted)} {
+	for _, f := range []*fault{checkValues(wanted), s.settings(wanted), checkActions(wanted)} {
 		if f != nil {
 			return nil, f.problem()
 		}
@@ -31,7 +32,7 @@ func (s *Server) understand(key lb.Key, asked v1.Requested) (plan.Step, *v1.Prob
 		if p := new(v1.Problem); errors.As(err, &p) {
 			return nil, p
 		}
-		return nil, malformed("%v", err)
+		return nil, malformedProblem("%v", err)
 	}
 	return step, nil
 }
@@ -52,8 +53,8 @@ func (s *Server) settings(step v1.Step) *fault {
 	return nil
 }
 
-// actions finds actions that have no kind or several, and conditions without any.
-func actions(step v1.Step) *fault {
+// checkActions finds actions that have no kind or several, and conditions without any.
+func checkActions(step v1.Step) *fault {
 	if l := step.Listener; l != nil {
 		if f := action(l.Default); f != nil {
 			return f.in("listener.default")

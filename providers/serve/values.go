@@ -9,8 +9,8 @@ import (
 
 // This file finds values that a field's tag enum does not list. "" stands for a missing field.
 
-// values returns the first such value in a message.
-func values(message any) *fault { return valuesIn(reflect.ValueOf(message)) }
+// checkValues returns the first such value in a message.
+func checkValues(message any) *fault { return valuesIn(reflect.ValueOf(message)) }
 
 func valuesIn(v reflect.Value) *fault {
 	switch v.Kind() {

@@ -12,7 +12,7 @@ import (
 
 // This file translates capabilities.
 
-// EncodeCapabilities writes capabilities.
+// EncodeCapabilities converts capabilities to their message.
 func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	out := v1.Capabilities{
 		Name: c.Name, Versions: []int{v1.Version},
@@ -71,11 +71,11 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	return out
 }
 
-// longestWait is the longest settle and gather time that a provider can have the operator wait.
+// longestWait is the longest settle and gather time of a provider.
 const longestWait = 10 * time.Minute
 
-// DecodeCapabilities reads capabilities. Those that no load balancer could be made with are an
-// error.
+// DecodeCapabilities converts the message to capabilities. If no load balancer could be created
+// with them, it returns an error.
 func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	out := lb.Capabilities{
 		Name: c.Name,
@@ -134,7 +134,7 @@ func waitable(milliseconds int64) bool {
 	return milliseconds >= 0 && milliseconds <= longestWait.Milliseconds()
 }
 
-// checkCapabilities returns what is wrong with capabilities.
+// checkCapabilities returns an error for invalid capabilities.
 func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 	for _, field := range []string{"host", "path"} {
 		if slices.Contains(c.FieldsRefused, field) {

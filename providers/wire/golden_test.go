@@ -131,8 +131,8 @@ func TestGoldenSteps(t *testing.T) {
 			t.Errorf("%s is read as (-meant +read): %v\n%s", sent.Op, err, diff)
 		}
 	}
-	if len(seen) != len(fieldsOf) {
-		t.Errorf("%d ops have a file, and there are %d", len(seen), len(fieldsOf))
+	if len(seen) != len(requiredFields) {
+		t.Errorf("%d ops have a file, and there are %d", len(seen), len(requiredFields))
 	}
 }
 
@@ -184,7 +184,7 @@ func TestGoldenAnswers(t *testing.T) {
 		t.Errorf("targets are read as (-meant +read):\n%s", diff)
 	}
 	result := plan.Result{Handle: "lb-1", Address: there.Address, Active: true, Firewall: "sg-1", Port: 8080}
-	told := golden(t, "applied", v1.Applied{Results: []v1.Result{EncodeResult("a", result, nil), EncodeResult("b", plan.Result{}, &providers.Later{Err: providers.ErrPending, In: 5 * time.Second})}})
+	told := golden(t, "applied", v1.Applied{Results: []v1.Result{EncodeResult("a", result, nil), EncodeResult("b", plan.Result{}, &providers.RetryAfter{Err: providers.ErrPending, In: 5 * time.Second})}})
 	if got, err := DecodeResult(told.Results[0]); err != nil || !cmp.Equal(result, got) {
 		t.Errorf("a result is read as (-meant +read): %v\n%s", err, cmp.Diff(result, got))
 	}
@@ -194,7 +194,7 @@ func TestGoldenAnswers(t *testing.T) {
 
 // TestGoldenProblems has a file for each type of problem.
 func TestGoldenProblems(t *testing.T) {
-	for _, k := range kinds {
+	for _, k := range problemKinds {
 		p := NewProblem(k.kind, "what is wrong, and what to do")
 		if k.kind == v1.ProblemThrottled || k.kind == v1.ProblemPending {
 			p.RetryAfterSeconds = 5
@@ -216,7 +216,7 @@ func TestGoldenFilesAreAllUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	const others = 10 // observed (2), capabilities (2), questions, facts, targets, applied, active, load-balancers
-	if len(files) != len(fieldsOf)+len(kinds)+others || !slices.IsSorted(files) {
-		t.Errorf("there are %d files, and should be %d", len(files), len(fieldsOf)+len(kinds)+others)
+	if len(files) != len(requiredFields)+len(problemKinds)+others || !slices.IsSorted(files) {
+		t.Errorf("there are %d files, and should be %d", len(files), len(requiredFields)+len(problemKinds)+others)
 	}
 }

@@ -9,10 +9,10 @@ import (
 
 // This file translates questions and facts.
 
-// EncodeQuestions writes questions.
+// EncodeQuestions converts questions to their message.
 func EncodeQuestions(q lb.Questions) v1.Questions {
 	out := v1.Questions{
-		CertificateHosts: q.CertificateHosts, NamedCertificates: texts(q.NamedCertificates),
+		CertificateHosts: q.CertificateHosts, NamedCertificates: toTexts(q.NamedCertificates),
 		WebACLs: q.WebACLs, Shield: q.Shield, Limits: q.Limits,
 	}
 	if n := q.Network; n.Key != "" {
@@ -24,11 +24,11 @@ func EncodeQuestions(q lb.Questions) v1.Questions {
 	return out
 }
 
-// DecodeQuestions reads questions.
+// DecodeQuestions converts the message to questions.
 func DecodeQuestions(q v1.Questions) lb.Questions {
 	out := lb.Questions{
 		CertificateHosts:  q.CertificateHosts,
-		NamedCertificates: ids[lb.CertificateID](q.NamedCertificates), WebACLs: q.WebACLs,
+		NamedCertificates: toIDs[lb.CertificateID](q.NamedCertificates), WebACLs: q.WebACLs,
 		Shield: q.Shield, Limits: q.Limits,
 	}
 	if n := q.Network; n != nil {
@@ -40,7 +40,7 @@ func DecodeQuestions(q v1.Questions) lb.Questions {
 	return out
 }
 
-// EncodeFacts writes facts.
+// EncodeFacts converts facts to their message.
 func EncodeFacts(f lb.Facts) v1.Facts {
 	out := v1.Facts{
 		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs,
@@ -49,16 +49,16 @@ func EncodeFacts(f lb.Facts) v1.Facts {
 		ExpiredRefused: !f.Now.IsZero(),
 	}
 	for host, certificates := range f.Certificates {
-		put(&out.Certificates, host, list(texts(certificates)))
+		put(&out.Certificates, host, nonNil(toTexts(certificates)))
 	}
 	for certificate, names := range f.Names {
-		put(&out.Names, string(certificate), list(names))
+		put(&out.Names, string(certificate), nonNil(names))
 	}
 	return out
 }
 
-// DecodeFacts reads facts. What the load balancer has now is no part of them: the operator knows
-// it.
+// DecodeFacts converts the message to facts. The state of the load balancer is not a part of them:
+// the operator knows it.
 func DecodeFacts(f v1.Facts) lb.Facts {
 	out := lb.Facts{
 		Subnets: f.Subnets, SecurityGroups: f.SecurityGroups, NameTaken: f.NameTaken, WebACLs: f.WebACLs,
@@ -69,7 +69,7 @@ func DecodeFacts(f v1.Facts) lb.Facts {
 		out.Now = time.Now()
 	}
 	for host, certificates := range f.Certificates {
-		put(&out.Certificates, host, ids[lb.CertificateID](certificates))
+		put(&out.Certificates, host, toIDs[lb.CertificateID](certificates))
 	}
 	for certificate, names := range f.Names {
 		put(&out.Names, lb.CertificateID(certificate), names)
@@ -77,7 +77,7 @@ func DecodeFacts(f v1.Facts) lb.Facts {
 	return out
 }
 
-// put adds an entry to a map that is made when there is one.
+// putEntry adds an entry to a map. It makes the map for the first entry.
 func put[K comparable, V any](m *map[K]V, key K, value V) {
 	if *m == nil {
 		*m = map[K]V{}

@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file translates what a cloud has.
+// This file translates observations.
 
-// EncodeObserved writes what there is. Settings are told by their digests. Where they were read,
-// they are told themselves, too.
+// EncodeObserved converts an observation to its message. It has the digests of settings, and the
+// settings themselves if they were read.
 func EncodeObserved(o *lb.Observed) v1.Observed {
 	out := v1.Observed{
 		Key: string(o.Key), Exists: o.Exists, Active: o.Active, Address: encodeAddress(o.Address),
@@ -23,7 +23,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 	}
 	for _, l := range o.Listeners {
 		listener := v1.ObservedListener{
-			Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates),
+			Port: l.Port, Protocol: string(l.Protocol), Certificates: toTexts(l.Certificates),
 			Digest: string(l.Digest), Verifies: l.Verifies,
 			SecretsDigest: string(l.ClientSecrets), Default: withoutSecrets(encodeAction(l.Default)),
 			Handle: l.Handle,
@@ -47,14 +47,15 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 	}
 	for _, c := range o.Certificates {
 		out.Certificates = append(out.Certificates, v1.ObservedCertificate{
-			ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Digest: string(c.Digest), Handle: c.Handle,
+			ID: string(c.ID), Hosts: nonNil(c.Hosts), Kind: c.Kind, Digest: string(c.Digest),
+			Handle: c.Handle,
 		})
 	}
-	tellSettings(&out, o.Read)
+	encodeReadSettings(&out, o.Read)
 	return out
 }
 
-// withoutSecrets is an action as it is told: no client secret ever leaves a provider.
+// withoutSecrets returns an action without its client secret, which never leaves a provider.
 func withoutSecrets(a v1.Action) v1.Action {
 	if a.Auth != nil {
 		auth := *a.Auth
@@ -64,8 +65,8 @@ func withoutSecrets(a v1.Action) v1.Action {
 	return a
 }
 
-// DecodeObserved reads what there is under a key, in the order that the planner needs. An answer
-// about another key, or one that has a thing twice, is an error.
+// DecodeObserved converts the message to the observation of a key, in the order that the planner
+// needs. An answer for another key, or with duplicates, is an error.
 func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 	if o.Key != string(key) {
 		return nil, fmt.Errorf("the answer is about the load balancer %q, not about %q", o.Key, key)
@@ -95,14 +96,14 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 	for _, c := range o.Certificates {
 		out.Certificates = append(out.Certificates, decodeObservedCertificate(c))
 	}
-	out.Read = toldSettings(o)
-	return out, inOrder(out)
+	out.Read = decodeReadSettings(o)
+	return out, sortParts(out)
 }
 
 func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) {
 	out := lb.ObservedListener{
 		Port: l.Port, Protocol: routing.Protocol(l.Protocol),
-		Certificates: ids[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest),
+		Certificates: toIDs[lb.CertificateID](l.Certificates), Digest: lb.Digest(l.Digest),
 		Verifies:      l.Verifies,
 		ClientSecrets: lb.Digest(l.SecretsDigest), Default: decodeAction(l.Default), Handle: l.Handle,
 	}
@@ -124,7 +125,7 @@ func decodeObservedListener(l v1.ObservedListener) (lb.ObservedListener, error) 
 	})
 	for i, r := range out.Rules[min(1, len(out.Rules)):] {
 		if r.Priority == out.Rules[i].Priority {
-			return out, twice(fmt.Sprintf("on port %d, priority", l.Port), r.Priority)
+			return out, duplicateError(fmt.Sprintf("on port %d, priority", l.Port), r.Priority)
 		}
 	}
 	return out, nil
@@ -156,8 +157,8 @@ func decodeObservedCertificate(c v1.ObservedCertificate) lb.ObservedCertificate 
 	}
 }
 
-// inOrder sorts listeners, target groups and certificates. One that is there twice is an error.
-func inOrder(o *lb.Observed) error {
+// sortParts sorts listeners, target groups and certificates. A duplicate is an error.
+func sortParts(o *lb.Observed) error {
 	slices.SortStableFunc(o.Listeners, func(a, b lb.ObservedListener) int {
 		return cmp.Compare(a.Port, b.Port)
 	})
@@ -169,17 +170,17 @@ func inOrder(o *lb.Observed) error {
 	})
 	for i := 1; i < len(o.Listeners); i++ {
 		if port := o.Listeners[i].Port; port == o.Listeners[i-1].Port {
-			return twice("listener", port)
+			return duplicateError("listener", port)
 		}
 	}
 	for i := 1; i < len(o.TargetGroups); i++ {
 		if id := o.TargetGroups[i].ID; id == o.TargetGroups[i-1].ID {
-			return twice("target group", id)
+			return duplicateError("target group", id)
 		}
 	}
 	for i := 1; i < len(o.Certificates); i++ {
 		if id := o.Certificates[i].ID; id == o.Certificates[i-1].ID {
-			return twice("certificate", id)
+			return duplicateError("certificate", id)
 		}
 	}
 	return nil

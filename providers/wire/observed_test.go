@@ -205,7 +205,7 @@ func TestSettingsOfAProviderHaveOneForm(t *testing.T) {
 	for raw, want := range map[string]string{
 		"": "", `{ "b": 1, "a": [ 1.50, 12345678901234567890 ] }`: `{"a":[1.50,12345678901234567890],"b":1}`, "{": "{",
 	} {
-		if got := compact(json.RawMessage(raw)); got != want {
+		if got := canonicalJSON(json.RawMessage(raw)); got != want {
 			t.Errorf("%q is written as %q, want %q", raw, got, want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestTargetsGoOverTheWire(t *testing.T) {
 		t.Errorf("%v arrive as %v", targets, got)
 	}
 	var health []lb.TargetHealth
-	for _, s := range states {
+	for _, s := range healthStates {
 		health = append(health, lb.TargetHealth{Target: targets[0], State: s})
 	}
 	sent := append(slices.Clone(health), lb.TargetHealth{Target: targets[1], State: "odd"})

@@ -9,18 +9,18 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file translates errors. A class of errors of package providers is a type of problem, and the
-// message is kept.
+// This file translates errors. Each class of errors of package providers is a type of problem. The
+// message stays the same.
 
-// kinds are the types of problems: the class of each, its status where it is that of a call, and
-// its title.
-var kinds = []struct {
+// problemKinds has the types of problems: the class of each, its status as the problem of a call,
+// and its title.
+var problemKinds = []struct {
 	kind   v1.ProblemType
-	class  error // nil for those that only a server tells of
+	class  error // nil for types that only a server sends
 	status int
 	title  string
 }{
-	{v1.ProblemNoRoom, providers.ErrNoRoom, http.StatusUnprocessableEntity, "there is no room"}, // before rejected, which it is, too
+	{v1.ProblemNoRoom, providers.ErrNoRoom, http.StatusUnprocessableEntity, "there is no room"}, // before rejected, whose class it has, too
 	{v1.ProblemRejected, providers.ErrRejected, http.StatusUnprocessableEntity, "rejected"},
 	{v1.ProblemPending, providers.ErrPending, http.StatusConflict, "not yet"},
 	{v1.ProblemDenied, providers.ErrDenied, http.StatusForbidden, "denied"},
@@ -32,27 +32,27 @@ var kinds = []struct {
 	{v1.ProblemOther, nil, http.StatusInternalServerError, "the provider failed"},
 }
 
-// EncodeError writes an error as a problem.
+// EncodeError converts an error to a problem.
 func EncodeError(err error) *v1.Problem {
 	p := NewProblem(v1.ProblemOther, err.Error())
-	for _, k := range kinds {
+	for _, k := range problemKinds {
 		if errors.Is(err, k.class) {
 			p = NewProblem(k.kind, err.Error())
 			break
 		}
 	}
-	if soon, known := errors.AsType[*providers.Later](err); known {
+	if soon, known := errors.AsType[*providers.RetryAfter](err); known {
 		p.RetryAfterSeconds = int(max(soon.In, time.Second).Round(time.Second) / time.Second)
 	}
 	return p
 }
 
-// NewProblem makes a problem of a type, with the status that a call with it has.
+// NewProblem returns a problem of a type, with its status and title.
 func NewProblem(kind v1.ProblemType, detail string) *v1.Problem {
 	p := &v1.Problem{
 		Type: kind, Detail: detail, Status: http.StatusInternalServerError, Title: "the provider failed",
 	}
-	for _, k := range kinds {
+	for _, k := range problemKinds {
 		if k.kind == kind {
 			p.Status, p.Title = k.status, k.title
 		}
@@ -60,27 +60,27 @@ func NewProblem(kind v1.ProblemType, detail string) *v1.Problem {
 	return p
 }
 
-// DecodeError reads a problem as an error of the class of its type. The message is the provider's.
+// DecodeError converts a problem to an error of the class of its type, with the provider's message.
 func DecodeError(p *v1.Problem) error {
-	var err error = &Told{Problem: p}
-	for _, k := range kinds {
+	var err error = &ProviderError{Problem: p}
+	for _, k := range problemKinds {
 		if k.kind == p.Type {
-			err = &Told{Problem: p, class: k.class}
+			err = &ProviderError{Problem: p, class: k.class}
 		}
 	}
 	if p.RetryAfterSeconds > 0 {
-		err = &providers.Later{Err: err, In: time.Duration(p.RetryAfterSeconds) * time.Second}
+		err = &providers.RetryAfter{Err: err, In: time.Duration(p.RetryAfterSeconds) * time.Second}
 	}
 	return err
 }
 
-// Told is an error that a provider tells of.
-type Told struct {
+// A ProviderError is an error that another process has sent.
+type ProviderError struct {
 	Problem *v1.Problem
 	class   error
 }
 
-func (t *Told) Error() string { return t.Problem.Error() }
+func (t *ProviderError) Error() string { return t.Problem.Error() }
 
-// Unwrap is the class of the error; nil for none.
-func (t *Told) Unwrap() error { return t.class }
+// Unwrap returns the class of the error; nil for none.
+func (t *ProviderError) Unwrap() error { return t.class }

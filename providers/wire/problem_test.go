@@ -30,11 +30,11 @@ func TestErrorsKeepTheirClassAndMessage(t *testing.T) {
 }
 
 func TestTheTimeToAskAgainArrives(t *testing.T) {
-	p := EncodeError(&providers.Later{Err: fmt.Errorf("making it: %w", providers.ErrPending), In: 1500 * time.Millisecond})
+	p := EncodeError(&providers.RetryAfter{Err: fmt.Errorf("making it: %w", providers.ErrPending), In: 1500 * time.Millisecond})
 	if p.Type != v1.ProblemPending || p.RetryAfterSeconds != 2 {
 		t.Fatalf("sent as %+v", p)
 	}
-	later, ok := errors.AsType[*providers.Later](DecodeError(p))
+	later, ok := errors.AsType[*providers.RetryAfter](DecodeError(p))
 	if !ok || later.In != 2*time.Second || !errors.Is(later, providers.ErrPending) {
 		t.Errorf("arrived as %v", later)
 	}

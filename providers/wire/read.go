@@ -8,11 +8,11 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file translates the settings that a deep observation read. They are told where the digest is
-// that of them: an older operator reads the digest, and gets the same.
+// This file translates the settings that a deep observation read. They replace a digest only if it
+// is their digest: an older operator reads the digest, with the same result.
 
-// tellSettings adds settings to what is told.
-func tellSettings(out *v1.Observed, read *lb.ReadSettings) {
+// encodeReadSettings adds settings to an observation.
+func encodeReadSettings(out *v1.Observed, read *lb.ReadSettings) {
 	if read == nil {
 		return
 	}
@@ -43,8 +43,8 @@ func tellSettings(out *v1.Observed, read *lb.ReadSettings) {
 	}
 }
 
-// toldSettings returns the settings that are told, or nil if there are none.
-func toldSettings(o v1.Observed) *lb.ReadSettings {
+// decodeReadSettings returns the settings in an observation, or nil if there are none.
+func decodeReadSettings(o v1.Observed) *lb.ReadSettings {
 	out := &lb.ReadSettings{
 		Listeners:    map[int32]lb.ListenerSettings{},
 		TargetGroups: map[lb.GroupID]lb.GroupSettings{},

@@ -12,7 +12,7 @@ import (
 
 // This file translates steps and their results.
 
-// EncodeStep writes a step.
+// EncodeStep converts a step to its message.
 func EncodeStep(step plan.Step) v1.Step {
 	switch s := step.(type) {
 	case plan.CreateLoadBalancer:
@@ -91,8 +91,8 @@ func encodeMembers(targets []lb.Target) []v1.Target {
 	return out
 }
 
-// DecodeStep reads a step of a load balancer. A step that lacks what its op needs, or has more, is
-// an error: a *v1.Problem.
+// DecodeStep converts the message to a step of a load balancer. A step with missing or surplus
+// fields is an error: a *v1.Problem.
 func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 	if err := checkFields(s); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 		to := map[int]int{}
 		for _, p := range s.Priorities {
 			if _, known := to[p.From]; known {
-				return nil, NewProblem(v1.ProblemMalformed, twice("priority", p.From).Error())
+				return nil, NewProblem(v1.ProblemMalformed, duplicateError("priority", p.From).Error())
 			}
 			to[p.From] = p.To
 		}
@@ -176,9 +176,9 @@ func decodeLoadBalancer(key lb.Key, l *v1.LoadBalancer) lb.LoadBalancer {
 	}
 }
 
-// fieldsOf are the fields that an op needs. Those that may be empty are not among them: webACL and
+// requiredFields has the fields that an op needs. It lacks fields that may be empty: webACL and
 // shield, and the targets of a group.
-var fieldsOf = map[v1.Op][]string{
+var requiredFields = map[v1.Op][]string{
 	v1.CreateLoadBalancer: {"loadBalancer"},
 	v1.ModifyLoadBalancer: {"loadBalancer"},
 	v1.DeleteLoadBalancer: {},
@@ -205,14 +205,14 @@ var fieldsOf = map[v1.Op][]string{
 	v1.RenumberRules:      {"port", "priorities"},
 }
 
-// optionalOf are the fields that an op may have besides.
-var optionalOf = map[v1.Op]string{
+// optionalField has the further field of an op that may be empty.
+var optionalField = map[v1.Op]string{
 	v1.SetWebACL: "webACL", v1.SetShield: "shield", v1.RegisterTargets: "targets",
 }
 
 // checkFields returns a problem unless a step has the fields of its op and no others.
 func checkFields(s v1.Step) error {
-	needed, known := fieldsOf[s.Op]
+	needed, known := requiredFields[s.Op]
 	if !known {
 		return NewProblem(v1.ProblemUnknown, fmt.Sprintf("op %q is not known", s.Op))
 	}
@@ -237,14 +237,14 @@ func checkFields(s v1.Step) error {
 		switch {
 		case slices.Contains(needed, f.name) && !f.has:
 			return NewProblem(v1.ProblemMalformed, fmt.Sprintf("step %s has no %s", s.Op, f.name))
-		case f.has && !slices.Contains(needed, f.name) && optionalOf[s.Op] != f.name:
+		case f.has && !slices.Contains(needed, f.name) && optionalField[s.Op] != f.name:
 			return NewProblem(v1.ProblemUnknown, fmt.Sprintf("step %s cannot have %s", s.Op, f.name))
 		}
 	}
 	return nil
 }
 
-// EncodeResult writes the result of a step.
+// EncodeResult converts the result of a step to its message.
 func EncodeResult(id string, r plan.Result, err error) v1.Result {
 	if err != nil {
 		return v1.Result{ID: id, Problem: EncodeError(err)}
@@ -255,7 +255,7 @@ func EncodeResult(id string, r plan.Result, err error) v1.Result {
 	}
 }
 
-// DecodeResult reads the result of a step.
+// DecodeResult converts the message to the result of a step.
 func DecodeResult(r v1.Result) (plan.Result, error) {
 	if r.Problem != nil {
 		return plan.Result{}, DecodeError(r.Problem)

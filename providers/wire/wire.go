@@ -17,7 +17,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// encodeAction writes an action.
+// encodeAction converts an action to its message.
 func encodeAction(a lb.Action) v1.Action {
 	out := v1.Action{Kind: a.Kind, Auth: encodeAuth(a.Auth), Rewrite: (*v1.Rewrite)(a.Rewrite)}
 	switch a.Kind {
@@ -36,8 +36,8 @@ func encodeAction(a lb.Action) v1.Action {
 	return out
 }
 
-// decodeAction reads an action. One of an unknown kind stays of that kind: it equals none that is
-// wanted.
+// decodeAction converts the message to an action. An unknown kind is kept: it equals no wanted
+// action.
 func decodeAction(a v1.Action) lb.Action {
 	out := lb.Action{Kind: a.Kind, Auth: decodeAuth(a.Auth), Rewrite: (*routing.Rewrite)(a.Rewrite)}
 	if f := a.Forward; f != nil {
@@ -48,7 +48,7 @@ func decodeAction(a v1.Action) lb.Action {
 			})
 		}
 		if len(out.Targets) == 1 {
-			out.Targets[0].Weight = 1 // one group gets everything, whatever its weight
+			out.Targets[0].Weight = 1 // a single group gets all requests, with any weight
 		}
 	}
 	if f := a.Fixed; f != nil {
@@ -75,7 +75,7 @@ func encodeAuth(a *routing.Auth) *v1.Auth {
 	}
 	for _, c := range a.Claims {
 		claim := v1.Claim(c)
-		claim.Values = list(c.Values)
+		claim.Values = nonNil(c.Values)
 		out.Claims = append(out.Claims, claim)
 	}
 	return out
@@ -134,7 +134,7 @@ func decodeListenerSettings(s v1.ListenerSettings) lb.ListenerSettings {
 
 func encodeListener(l lb.Listener) *v1.Listener {
 	return &v1.Listener{
-		Port: l.Port, Protocol: string(l.Protocol), Certificates: texts(l.Certificates),
+		Port: l.Port, Protocol: string(l.Protocol), Certificates: toTexts(l.Certificates),
 		Settings: encodeListenerSettings(l.Settings),
 		Digest:   string(l.Digest), Default: encodeAction(l.Default),
 	}
@@ -144,7 +144,7 @@ func decodeListener(l v1.Listener) lb.Listener {
 	settings := decodeListenerSettings(l.Settings)
 	return lb.Listener{
 		Port: l.Port, Protocol: routing.Protocol(l.Protocol),
-		Certificates: ids[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
+		Certificates: toIDs[lb.CertificateID](l.Certificates), Verifies: settings.Mutual.Verifies(),
 		Digest: lb.Digest(l.Digest), Default: decodeAction(l.Default), Settings: settings,
 	}
 }
@@ -166,13 +166,13 @@ func decodeTargetGroup(g v1.TargetGroup) lb.TargetGroup {
 		TargetType: g.TargetType, Protocol: routing.Protocol(g.Protocol),
 		Version: routing.Version(g.Version), Family: g.Family, Digest: lb.Digest(g.Digest),
 		Health:     routing.HealthCheck(g.Settings.Health),
-		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: compact(g.Provider),
+		Attributes: g.Settings.Attributes, Tags: g.Settings.Tags, Provider: canonicalJSON(g.Provider),
 	}
 }
 
 func encodeCertificate(c lb.Certificate) *v1.Certificate {
 	out := &v1.Certificate{
-		ID: string(c.ID), Hosts: list(c.Hosts), Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest),
+		ID: string(c.ID), Hosts: nonNil(c.Hosts), Kind: c.Kind, Tags: c.Tags, Digest: string(c.Digest),
 	}
 	if c.Pair != nil {
 		out.Chain, out.Key = string(c.Pair.Chain), string(c.Pair.Key)
@@ -209,13 +209,13 @@ func decodeSettings(s v1.Settings) routing.Settings {
 	return routing.Settings{
 		Scheme: s.Scheme, IPFamily: s.IPFamily, Subnets: s.Subnets, SecurityGroups: s.SecurityGroups,
 		Attributes: s.Attributes, Tags: s.Tags,
-		Provider: compact(s.Provider),
+		Provider: canonicalJSON(s.Provider),
 	}
 }
 
-// compact is JSON in the one form in which the digest of settings has it: without spaces, and with
-// names in order.
-func compact(raw json.RawMessage) string {
+// canonicalJSON returns JSON in the form for the digest of settings: without spaces, and with names
+// in order.
+func canonicalJSON(raw json.RawMessage) string {
 	if len(raw) == 0 {
 		return ""
 	}
@@ -257,7 +257,7 @@ func decodeAddress(a *v1.Address) lb.Address {
 	return out
 }
 
-// EncodeTargets writes the members of a target group.
+// EncodeTargets converts the members of a target group to their message.
 func EncodeTargets(targets []lb.Target) v1.TargetList {
 	out := v1.TargetList{Targets: []v1.TargetHealth{}}
 	for _, t := range targets {
@@ -266,7 +266,7 @@ func EncodeTargets(targets []lb.Target) v1.TargetList {
 	return out
 }
 
-// DecodeTargets reads the members that a target group is to have.
+// DecodeTargets converts the message to the wanted members of a target group.
 func DecodeTargets(list v1.TargetList) []lb.Target {
 	var out []lb.Target
 	for _, t := range list.Targets {
@@ -275,7 +275,7 @@ func DecodeTargets(list v1.TargetList) []lb.Target {
 	return out
 }
 
-// EncodeHealth writes members and their health.
+// EncodeHealth converts members and their health to their message.
 func EncodeHealth(targets []lb.TargetHealth) v1.TargetList {
 	out := v1.TargetList{Targets: []v1.TargetHealth{}}
 	for _, t := range targets {
@@ -286,17 +286,17 @@ func EncodeHealth(targets []lb.TargetHealth) v1.TargetList {
 	return out
 }
 
-// states are the states of targets that the protocol has.
-var states = []lb.HealthState{
+// healthStates has the states of targets in the protocol.
+var healthStates = []lb.HealthState{
 	lb.HealthInitial, lb.HealthHealthy, lb.HealthUnhealthy, lb.HealthDraining, lb.HealthUnused,
 }
 
-// DecodeHealth reads members and their health. An unknown state is initial.
+// DecodeHealth converts the message to members and their health. An unknown state is initial.
 func DecodeHealth(list v1.TargetList) []lb.TargetHealth {
 	var out []lb.TargetHealth
 	for _, t := range list.Targets {
 		state := lb.HealthState(t.State)
-		if !slices.Contains(states, state) {
+		if !slices.Contains(healthStates, state) {
 			state = lb.HealthInitial
 		}
 		out = append(out, lb.TargetHealth{
@@ -306,16 +306,16 @@ func DecodeHealth(list v1.TargetList) []lb.TargetHealth {
 	return out
 }
 
-// list is a list that is there, also if nothing is in it: no message has null.
-func list[T any](in []T) []T {
+// nonNil returns an empty list for nil: no message has null.
+func nonNil[T any](in []T) []T {
 	if in == nil {
 		return []T{}
 	}
 	return in
 }
 
-// texts are IDs as texts.
-func texts[T ~string](in []T) []string {
+// toTexts converts IDs to texts.
+func toTexts[T ~string](in []T) []string {
 	var out []string
 	for _, id := range in {
 		out = append(out, string(id))
@@ -323,8 +323,8 @@ func texts[T ~string](in []T) []string {
 	return out
 }
 
-// ids are texts as IDs.
-func ids[T ~string](in []string) []T {
+// toIDs converts texts to IDs.
+func toIDs[T ~string](in []string) []T {
 	var out []T
 	for _, id := range in {
 		out = append(out, T(id))
@@ -332,5 +332,7 @@ func ids[T ~string](in []string) []T {
 	return out
 }
 
-// twice is the error about something that an answer has twice.
-func twice(kind string, id any) error { return fmt.Errorf("%s %v is there twice", kind, id) }
+// duplicateError returns the error for a duplicate in an answer.
+func duplicateError(kind string, id any) error {
+	return fmt.Errorf("%s %v is there twice", kind, id)
+}

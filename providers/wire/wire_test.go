@@ -171,8 +171,8 @@ func TestEachStepGoesOverTheWire(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != len(fieldsOf) {
-		t.Errorf("%d kinds of steps were sent, and the protocol has %d", len(seen), len(fieldsOf))
+	if len(seen) != len(requiredFields) {
+		t.Errorf("%d kinds of steps were sent, and the protocol has %d", len(seen), len(requiredFields))
 	}
 }
 
@@ -194,7 +194,7 @@ func over(t *testing.T, from, to any) {
 }
 
 func TestAStepHasTheFieldsOfItsOpAndNoOthers(t *testing.T) {
-	for op, needed := range fieldsOf {
+	for op, needed := range requiredFields {
 		full := v1.Step{
 			Op: op, LoadBalancer: &v1.LoadBalancer{}, Certificate: &v1.Certificate{}, CertificateID: "c", TargetGroup: &v1.TargetGroup{}, TargetGroupID: "g",
 			Listener: &v1.Listener{}, Port: 80, Priority: 1, Rule: &v1.Rule{}, Priorities: []v1.Renumbered{{From: 1, To: 2}},

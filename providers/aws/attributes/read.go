@@ -43,7 +43,7 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 	reads.SetLimit(throttle.ParallelReads)
 	for i, arn := range arns {
 		reads.Go(func() error {
-			failed[i] = providers.Safely(ctx, func() (err error) {
+			failed[i] = providers.CatchPanics(ctx, func() (err error) {
 				found[i], err = of[arn].Read(ctx, arn)
 				return err
 			})()

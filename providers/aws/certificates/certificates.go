@@ -66,7 +66,7 @@ func (s *Store) Observe(
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.ParallelReads)
 	for i, arn := range arns {
-		reads.Go(providers.Safely(ctx, func() (err error) {
+		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			found[i], err = s.observeOne(ctx, key, deep, slices.Contains(served, arn), arn, known[arn])
 			return err
 		}))

@@ -153,7 +153,7 @@ func (s *Store) readHosts(ctx context.Context, all []accountCertificate) error {
 	reads.SetLimit(throttle.ParallelReads)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
-			reads.Go(providers.Safely(ctx, func() error {
+			reads.Go(providers.CatchPanics(ctx, func() error {
 				out, err := s.acm.DescribeCertificate(ctx,
 					&acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
 				if awserr.Is(err, "ResourceNotFound") {

@@ -46,7 +46,7 @@ func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *
 		if !strings.Contains(string(id), ":acm:") {
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
-		reads.Go(providers.Safely(ctx, func() (err error) {
+		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			if found[i], err = s.describe(ctx, id); !throttle.IsTimeout(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}

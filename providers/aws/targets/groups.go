@@ -146,7 +146,7 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	reads, ctx := errgroup.WithContext(ctx)
 	reads.SetLimit(throttle.ParallelReads)
 	for i, g := range there {
-		reads.Go(providers.Safely(ctx, func() (err error) {
+		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			health[i], err = gs.refreshHealth(ctx, aws.ToString(g.TargetGroupArn))
 			if awserr.Is(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago

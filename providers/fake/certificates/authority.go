@@ -33,7 +33,7 @@ type Authority struct {
 func (a *Authority) Roots() (*x509.CertPool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if err := a.establish(); err != nil {
+	if err := a.createRoot(); err != nil {
 		return nil, err
 	}
 	pool := x509.NewCertPool()
@@ -48,7 +48,7 @@ func (a *Authority) Certificate(host string) (*tls.Certificate, error) {
 	if issued := a.issued[host]; issued != nil {
 		return issued, nil
 	}
-	if err := a.establish(); err != nil {
+	if err := a.createRoot(); err != nil {
 		return nil, err
 	}
 	der, key, err := sign(&x509.Certificate{
@@ -64,8 +64,8 @@ func (a *Authority) Certificate(host string) (*tls.Certificate, error) {
 	return a.issued[host], nil
 }
 
-// establish makes the root certificate if there is none.
-func (a *Authority) establish() error {
+// createRoot makes the root certificate if there is none.
+func (a *Authority) createRoot() error {
 	if a.root != nil {
 		return nil
 	}
@@ -128,8 +128,8 @@ type SavedPair struct {
 	Key   string `json:"key"`
 }
 
-// Keep uses the authority that is stored beside the state file, or stores its own there.
-func (a *Authority) Keep(files *statefile.Store) error {
+// Persist uses the authority that is stored beside the state file, or stores its own there.
+func (a *Authority) Persist(files *statefile.Store) error {
 	const suffix = ".authority"
 	var saved SavedPair
 	if err := files.Read(suffix, &saved); err != nil {
@@ -143,7 +143,7 @@ func (a *Authority) Keep(files *statefile.Store) error {
 		}
 		return nil
 	}
-	if err := a.establish(); err != nil {
+	if err := a.createRoot(); err != nil {
 		return err
 	}
 	key, err := x509.MarshalPKCS8PrivateKey(a.key)

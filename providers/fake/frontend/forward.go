@@ -20,16 +20,16 @@ import (
 
 // This file forwards requests to targets.
 
-// shares takes turns among the target groups of each rule, by weight.
-type shares struct {
+// A rotation chooses the target groups of each rule in turn, by weight.
+type rotation struct {
 	mu     sync.Mutex
-	credit map[int][]int32 // by rule: what each group is owed
+	credit map[int][]int32 // by rule: the credit of each group
 }
 
-// next returns the target group whose turn it is: each group is credited its weight, and the one
-// with the most credit pays the total. This spreads the shares evenly. It is empty if all weights
-// are zero.
-func (s *shares) next(rule int, targets []lb.Weighted) lb.GroupID {
+// next returns the target group whose turn it is: each group gets its weight as credit, and the
+// total is taken from the one with the most credit. This spreads the requests evenly. It returns ""
+// if all weights are zero.
+func (s *rotation) next(rule int, targets []lb.Weighted) lb.GroupID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.credit == nil {
@@ -59,37 +59,37 @@ func (s *shares) next(rule int, targets []lb.Weighted) lb.GroupID {
 // are; headers about the client are added.
 func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *targetgroup.Group) {
 	if p == nil {
-		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
+		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 		return
 	}
 	// A target may answer before the body has been sent. Without full duplex, HTTP/1.1 would lose a
 	// part of the body.
 	if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
-		unanswered(w, r, err)
+		answerBadGateway(w, r, err)
 		return
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	to := &targetgroup.Errand{Group: p, Cancel: cancel}
+	to := &targetgroup.Exchange{Group: p, Cancel: cancel}
 	defer to.Finish()
 	proxy := httputil.ReverseProxy{
 		Transport:      to,
 		FlushInterval:  -1, // streams are not buffered
 		BufferPool:     &buffers,
-		ErrorLog:       quiet,
-		ErrorHandler:   unanswered,
-		ModifyResponse: brand,
+		ErrorLog:       discardLog,
+		ErrorHandler:   answerBadGateway,
+		ModifyResponse: setServerHeader,
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			pr.Out.URL.Scheme = p.Scheme
 			pr.Out.Trailer = pr.In.Trailer // is filled in after the body
-			keepTarget(pr.Out.URL, pr.In)
-			s.announce(pr)
+			keepURL(pr.Out.URL, pr.In)
+			s.addForwardedHeaders(pr)
 		},
 	}
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// rewritten returns a request as a rule rewrites it for the target.
+// rewritten returns a request with the rewrite of a rule.
 func rewritten(r *http.Request, by routing.Rewrite) *http.Request {
 	url := rawPath(r)
 	if r.URL.RawQuery != "" {
@@ -104,8 +104,8 @@ func rewritten(r *http.Request, by routing.Rewrite) *http.Request {
 	return out
 }
 
-// quiet drops the log of clients and targets that close connections.
-var quiet = log.New(io.Discard, "", 0)
+// discardLog drops messages about clients and targets that close connections.
+var discardLog = log.New(io.Discard, "", 0)
 
 // bufferPool reuses the buffers of bodies.
 type bufferPool struct{ sync.Pool }
@@ -116,17 +116,17 @@ func (b *bufferPool) Get() []byte { return b.Pool.Get().(*[32 << 10]byte)[:] }
 
 func (b *bufferPool) Put(buffer []byte) { b.Pool.Put((*[32 << 10]byte)(buffer)) }
 
-// keepTarget makes an outgoing URL spell the path and the query as the client sent them.
-func keepTarget(out *url.URL, in *http.Request) {
+// keepURL gives an outgoing URL the path and the query exactly as the client sent them.
+func keepURL(out *url.URL, in *http.Request) {
 	out.RawQuery = in.URL.RawQuery
 	if path := rawPath(in); path != out.EscapedPath() && !strings.HasPrefix(path, "//") {
 		out.Opaque = path
 	}
 }
 
-// announce adds the headers X-Forwarded-*. It appends to the client's own X-Forwarded-For, and
-// replaces the others.
-func (s *Service) announce(pr *httputil.ProxyRequest) {
+// addForwardedHeaders adds the headers X-Forwarded-*. It appends to the client's own
+// X-Forwarded-For, and replaces the others.
+func (s *Service) addForwardedHeaders(pr *httputil.ProxyRequest) {
 	client, _, err := net.SplitHostPort(pr.In.RemoteAddr)
 	if err != nil {
 		client = pr.In.RemoteAddr
@@ -138,21 +138,21 @@ func (s *Service) announce(pr *httputil.ProxyRequest) {
 	pr.Out.Header.Set("X-Forwarded-Port", strconv.Itoa(int(s.Listener.Port)))
 }
 
-// brand sets the Server header of a target's answer.
-func brand(r *http.Response) error {
+// setServerHeader sets the Server header of a target's answer.
+func setServerHeader(r *http.Response) error {
 	r.Header.Set("Server", serverName)
 	return nil
 }
 
-// unanswered answers if no target does.
-func unanswered(w http.ResponseWriter, _ *http.Request, err error) {
+// answerBadGateway answers a request if no target does.
+func answerBadGateway(w http.ResponseWriter, _ *http.Request, err error) {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, targetgroup.ErrNobody):
-		fixed(w, lb.Action{Status: http.StatusServiceUnavailable})
+	case errors.Is(err, targetgroup.ErrNoTargets):
+		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
-		fixed(w, lb.Action{Status: http.StatusGatewayTimeout})
+		sendFixedResponse(w, lb.Action{Status: http.StatusGatewayTimeout})
 	default:
-		fixed(w, lb.Action{Status: http.StatusBadGateway})
+		sendFixedResponse(w, lb.Action{Status: http.StatusBadGateway})
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file is a port: its socket, its connections and TLS.
+// This file has the ports: their sockets, connections and TLS.
 
 // A Front answers on one port of one load balancer. Its Service is made when the first request
 // after a step needs it: most steps of a plan are followed by the next one before a request comes.
@@ -41,14 +41,14 @@ func NewFront(socket net.Listener, drain time.Duration, latest func() *Service) 
 		Handler:           f,
 		ReadHeaderTimeout: 10 * time.Second,
 		BaseContext:       func(net.Listener) context.Context { return requests },
-		ErrorLog:          quiet,
+		ErrorLog:          discardLog,
 	}
 	f.tls = &tls.Config{
 		NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return f.Service().certificate(hello.ServerName)
 		},
-		SessionTicketsDisabled: true, // a session that is resumed would not see a new certificate
+		SessionTicketsDisabled: true, // a resumed session would not use a new certificate
 	}
 	return f
 }
@@ -66,8 +66,8 @@ func (f *Front) Service() *Service {
 	return f.now.Load()
 }
 
-// Change says that a step has changed the Service. The first call opens the port.
-func (f *Front) Change() {
+// Update drops the Service after a step has changed it. The first call opens the port.
+func (f *Front) Update() {
 	f.making.Lock()
 	defer f.making.Unlock()
 	f.now.Store(nil)

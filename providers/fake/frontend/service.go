@@ -25,7 +25,7 @@ type Service struct {
 	Pools   map[lb.GroupID]*targetgroup.Group
 	Pairs   map[lb.CertificateID]certificates.Pair
 	Own     *certificates.Authority
-	shares  shares
+	shares  rotation
 }
 
 // certificate returns the certificate for a server name: one with that name, one with the wildcard
@@ -67,7 +67,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rule, action := s.Matcher().Match(request)
 	switch action.Kind {
 	case "fixed":
-		fixed(w, action)
+		sendFixedResponse(w, action)
 	case "redirect":
 		w.Header().Set("Location", action.Redirect.Location(request, scheme(r), r.URL.RawQuery))
 		answer(w, action.Status, "", "")
@@ -107,9 +107,9 @@ func rawPath(r *http.Request) string {
 	return "/"
 }
 
-// fixed sends the fixed response of an action. If it has no body, the body is the text of the
-// status.
-func fixed(w http.ResponseWriter, a lb.Action) {
+// sendFixedResponse sends the fixed response of an action. If it has no body, the body is the text
+// of the status.
+func sendFixedResponse(w http.ResponseWriter, a lb.Action) {
 	body, contentType := a.Body, a.ContentType
 	if body == "" {
 		body, contentType = fmt.Sprintf("%d %s\n", a.Status,

@@ -18,7 +18,7 @@ func (s *Service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.
 	if a.StickySeconds == 0 {
 		return s.shares.next(rule, a.Targets)
 	}
-	group, stays := staysWith(r, a.Targets)
+	group, stays := stickyGroup(r, a.Targets)
 	if !stays {
 		group = s.shares.next(rule, a.Targets)
 	}
@@ -30,8 +30,8 @@ func (s *Service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.
 	return group
 }
 
-// staysWith returns the target group in a request's cookie, if the rule still has it.
-func staysWith(r *http.Request, targets []lb.Weighted) (lb.GroupID, bool) {
+// stickyGroup returns the target group in a request's cookie, if the rule still has it.
+func stickyGroup(r *http.Request, targets []lb.Weighted) (lb.GroupID, bool) {
 	cookie, err := r.Cookie(stickyCookie)
 	if err != nil {
 		return "", false

@@ -15,7 +15,7 @@ import (
 // is raised before any other write: a process that knows another version has old data. Each file is
 // replaced as a whole, so that a killed process leaves the old one or the new one.
 
-// A Store is the files of one cloud, and the version that this process has read. Callers do not
+// A Store has the files of one cloud, and the version that this process has read. Callers do not
 // call its methods at the same time.
 type Store struct {
 	Path string   // of the state file; if it is empty, nothing is stored
@@ -59,7 +59,7 @@ func (s *Store) Acquire(write bool) (release func(), err error) {
 	if err := lockFile(s.lock, write); err != nil {
 		return nil, fmt.Errorf("locking %s: %w", s.lock.Name(), err)
 	}
-	return func() { _ = unlockFile(s.lock) }, nil // there is no remedy for an error
+	return func() { _ = unlockFile(s.lock) }, nil // an error has no consequence
 }
 
 // Version returns the version of the files.
@@ -104,7 +104,7 @@ func (s *Store) Write(suffix string, mode fs.FileMode, content any) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	fresh := name + ".new" // one that was left by a killed process is overwritten
+	fresh := name + ".new" // overwrites the file of a killed process
 	err = os.WriteFile(fresh, append(text, '\n'), mode)
 	if err == nil {
 		err = os.Rename(fresh, name)

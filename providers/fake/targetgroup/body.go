@@ -34,8 +34,8 @@ func hold(r *http.Request) *heldBody {
 	return b
 }
 
-// again reports whether the body can be read from its beginning.
-func (b *heldBody) again() bool { return b == nil || b.whole.Load() }
+// canReplay reports whether the body can be read from its beginning.
+func (b *heldBody) canReplay() bool { return b == nil || b.whole.Load() }
 
 // release stops holding the body: the request has been answered.
 func (b *heldBody) release() {
@@ -46,7 +46,7 @@ func (b *heldBody) release() {
 
 // open reads the body from its beginning. The caller closes earlier readers.
 func (b *heldBody) open() (io.ReadCloser, error) {
-	if !b.again() {
+	if !b.canReplay() {
 		return nil, errUsedUp
 	}
 	return &bodyReader{body: b}, nil

@@ -38,8 +38,8 @@ func New(g lb.TargetGroup, o Options) *Group {
 	return p
 }
 
-// Speaks reports whether the group uses the protocol of a target group.
-func (p *Group) Speaks(g lb.TargetGroup) bool {
+// UsesProtocol reports whether the group uses the protocol of a target group.
+func (p *Group) UsesProtocol(g lb.TargetGroup) bool {
 	return p.Scheme == strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP))) &&
 		p.version == g.Version
 }
@@ -79,7 +79,7 @@ func (p *Group) pick(tried []*member, cancel *context.CancelFunc) *member {
 		if m == nil || m.enter(cancel) {
 			return m
 		}
-		// It has left meanwhile, and is no longer among the members.
+		// It has left, and is no longer among the members.
 	}
 }
 
@@ -87,7 +87,7 @@ func (p *Group) next(tried []*member) *member {
 	members := *p.members.Load()
 	for _, eligible := range []func(*member) bool{
 		func(m *member) bool { return m.state() == lb.HealthHealthy && !slices.Contains(tried, m) },
-		func(m *member) bool { return m.warm() && !slices.Contains(tried, m) },
+		func(m *member) bool { return m.isWarm() && !slices.Contains(tried, m) },
 	} {
 		n := uint64(0)
 		for _, m := range members {
@@ -123,7 +123,7 @@ func (p *Group) Ready() bool {
 func (p *Group) Stop() {
 	p.Set(nil)
 	for _, m := range p.leaving {
-		m.cut()
+		m.cancelAll()
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *Group) Set(targets []lb.Target) {
 			p.leaving = append(p.leaving, m)
 		}
 	}
-	p.leaving = slices.DeleteFunc(p.leaving, (*member).gone)
+	p.leaving = slices.DeleteFunc(p.leaving, (*member).isDone)
 	p.Changed.Store(true)
 }
 
@@ -179,7 +179,7 @@ func (p *Group) Health() []lb.TargetHealth {
 	}
 	present := p.Targets()
 	for _, m := range p.leaving {
-		if !m.gone() && !slices.Contains(present, m.Target) {
+		if !m.isDone() && !slices.Contains(present, m.Target) {
 			out = append(out, lb.TargetHealth{Target: m.Target, State: lb.HealthDraining})
 		}
 	}
@@ -191,7 +191,7 @@ func (p *Group) Health() []lb.TargetHealth {
 	return out
 }
 
-// SetStates takes the states from the process that serves. Members that it does not know yet are
+// SetStates sets the states that the serving process has written. Members without a state are
 // initial.
 func (p *Group) SetStates(told []lb.TargetHealth) {
 	states := map[lb.Target]lb.HealthState{}

@@ -50,7 +50,7 @@ func (p *checker) watch(ctx context.Context, m *member) {
 		if ctx.Err() != nil {
 			return
 		}
-		streak = extend(streak, passed)
+		streak = extendStreak(streak, passed)
 		if next := nextState(m.state(), streak, settings); next != m.state() {
 			m.health.Store(next)
 			p.Changed.Store(true)
@@ -63,8 +63,8 @@ func (p *checker) watch(ctx context.Context, m *member) {
 	}
 }
 
-// extend counts one more result.
-func extend(streak int, passed bool) int {
+// extendStreak counts one more result.
+func extendStreak(streak int, passed bool) int {
 	if passed {
 		return max(streak, 0) + 1
 	}
@@ -102,18 +102,18 @@ func (p *checker) ask(ctx context.Context, m *member, h routing.HealthCheck) err
 	}
 	at := strings.ToLower(cmp.Or(h.Protocol, p.Scheme)) + "://" + address + cmp.Or(h.Path, "/")
 	if p.version == routing.VersionGRPC {
-		return call(ctx, m.connections(), at, cmp.Or(h.SuccessCodes, "12"))
+		return checkGRPC(ctx, m.connections(), at, cmp.Or(h.SuccessCodes, "12"))
 	}
 	return get(ctx, m.connections(), at, cmp.Or(h.SuccessCodes, "200"))
 }
 
-// call calls a gRPC method without a message. The status is in the trailer, or in the header of a
-// response that has only a header.
-func call(ctx context.Context, transport *http.Transport, at, success string) error {
+// checkGRPC calls a gRPC method without a message. The status is in the trailer, or in the header
+// of a response that has only a header.
+func checkGRPC(ctx context.Context, transport *http.Transport, at, success string) error {
 	header := http.Header{"Content-Type": {"application/grpc"}, "Te": {"trailers"}}
-	return send(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {
+	return sendCheck(ctx, transport, http.MethodPost, at, header, func(response *http.Response) error {
 		code := cmp.Or(response.Trailer.Get("Grpc-Status"), response.Header.Get("Grpc-Status"))
-		if n, err := strconv.Atoi(code); err != nil || !succeeds(n, success) {
+		if n, err := strconv.Atoi(code); err != nil || !matchesStatus(n, success) {
 			return fmt.Errorf("gRPC status %q is not in %s", code, success)
 		}
 		return nil
@@ -121,17 +121,17 @@ func call(ctx context.Context, transport *http.Transport, at, success string) er
 }
 
 func get(ctx context.Context, transport *http.Transport, at, success string) error {
-	return send(ctx, transport, http.MethodGet, at, http.Header{},
+	return sendCheck(ctx, transport, http.MethodGet, at, http.Header{},
 		func(response *http.Response) error {
-			if !succeeds(response.StatusCode, success) {
+			if !matchesStatus(response.StatusCode, success) {
 				return fmt.Errorf("status %d is not in %s", response.StatusCode, success)
 			}
 			return nil
 		})
 }
 
-// send sends a request without a body, and judges the response after its end.
-func send(
+// sendCheck sends a request without a body, and judges the response after its end.
+func sendCheck(
 	ctx context.Context, transport *http.Transport, method, at string, header http.Header,
 	judge func(*http.Response) error,
 ) error {
@@ -152,8 +152,8 @@ func send(
 	return judge(response)
 }
 
-// succeeds reports whether a status is in a list such as "200,301-399".
-func succeeds(status int, codes string) bool {
+// matchesStatus reports whether a list such as "200,301-399" has a status.
+func matchesStatus(status int, codes string) bool {
 	for part := range strings.SplitSeq(codes, ",") {
 		low, high, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		if !isRange {

@@ -27,8 +27,8 @@ type member struct {
 	late      *time.Timer // calls cut; nil unless it has left
 }
 
-// warm reports whether the warm-up of a member is over.
-func (m *member) warm() bool { return !time.Now().Before(m.warmAt) }
+// isWarm reports whether the warm-up of a member is over.
+func (m *member) isWarm() bool { return !time.Now().Before(m.warmAt) }
 
 func (m *member) state() lb.HealthState { return m.health.Load().(lb.HealthState) }
 
@@ -70,14 +70,14 @@ func (m *member) leave(within time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.left = true
-	m.late = time.AfterFunc(within, m.cut)
+	m.late = time.AfterFunc(within, m.cancelAll)
 	if m.transport != nil {
 		m.transport.CloseIdleConnections() // also those that become idle later
 	}
 }
 
-// cut ends all requests.
-func (m *member) cut() {
+// cancelAll ends all requests.
+func (m *member) cancelAll() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for cancel := range m.busy {
@@ -85,8 +85,8 @@ func (m *member) cut() {
 	}
 }
 
-// gone reports whether a member has left and has no request.
-func (m *member) gone() bool {
+// isDone reports whether a member has left and has no request.
+func (m *member) isDone() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.left && len(m.busy) == 0

@@ -41,7 +41,7 @@ func TestMembersHaveConnectionsOnceRequestsCome(t *testing.T) {
 	request.RequestURI = ""
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	errand := &Errand{Group: group, Cancel: cancel}
+	errand := &Exchange{Group: group, Cancel: cancel}
 	response, err := errand.RoundTrip(request.WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)

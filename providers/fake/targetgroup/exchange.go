@@ -13,51 +13,51 @@ import (
 // always if the request was not sent, and if it is idempotent as long as no part of an answer has
 // come.
 
-// ErrNobody is the error of a group without members.
-var ErrNobody = errors.New("the target group has no targets")
+// ErrNoTargets is the error of a group without targets.
+var ErrNoTargets = errors.New("the target group has no targets")
 
-// An Errand is one request to a group, and its http.RoundTripper. Until it ends it counts for the
-// member that answers.
-type Errand struct {
+// An Exchange is one request to a group, and its http.RoundTripper. Until it ends, it counts as a
+// request of the member that answers.
+type Exchange struct {
 	Group  *Group
 	Cancel context.CancelFunc // ends the request
 	tried  []*member
-	with   *member // the last one that was tried, or nil
+	with   *member // the member that was tried last, or nil
 }
 
 // RoundTrip tries one member after the other, each once.
-func (e *Errand) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *Exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := hold(r)
-	failed := ErrNobody
+	failed := ErrNoTargets
 	for {
 		e.with = e.Group.pick(e.tried, &e.Cancel)
 		if e.with == nil {
 			return nil, failed
 		}
 		e.tried = append(e.tried, e.with)
-		response, err := e.with.connections().RoundTrip(addressed(r, body, e.with))
+		response, err := e.with.connections().RoundTrip(requestFor(r, body, e.with))
 		if err == nil {
 			body.release()
 			return response, nil
 		}
 		e.Finish()
-		if failed = err; r.Context().Err() != nil || !body.again() || !repeatable(r.Method, err) {
+		if failed = err; r.Context().Err() != nil || !body.canReplay() || !canRepeat(r.Method, err) {
 			return nil, err
 		}
 	}
 }
 
 // Finish ends the request at its member.
-func (e *Errand) Finish() {
+func (e *Exchange) Finish() {
 	if e.with != nil {
 		e.with.exit(&e.Cancel)
 		e.with = nil
 	}
 }
 
-// addressed returns a copy of the request for a member. An earlier member may still read its own
+// requestFor returns a copy of the request for a member. An earlier member may still read its own
 // copy.
-func addressed(r *http.Request, body *heldBody, m *member) *http.Request {
+func requestFor(r *http.Request, body *heldBody, m *member) *http.Request {
 	to := r.WithContext(r.Context())
 	if body != nil {
 		to.Body, to.GetBody = &bodyReader{body: body}, body.open
@@ -68,9 +68,9 @@ func addressed(r *http.Request, body *heldBody, m *member) *http.Request {
 	return to
 }
 
-// repeatable reports whether a request without an answer can be sent again: it was not sent, or it
+// canRepeat reports whether a request without an answer can be sent again: it was not sent, or it
 // is idempotent.
-func repeatable(method string, err error) bool {
+func canRepeat(method string, err error) bool {
 	var failed *net.OpError
 	return errors.As(err, &failed) && failed.Op == "dial" || slices.Contains(idempotent, method)
 }

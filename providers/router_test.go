@@ -40,7 +40,7 @@ func (c namedCloud) SetTargets(context.Context, lb.Key, lb.GroupID, []lb.Target)
 func (c namedCloud) List(context.Context) ([]lb.Key, error) { return c.keys, c.err }
 
 func TestEachCallGoesToTheProviderOfItsLoadBalancer(t *testing.T) {
-	all := providers.NewSeveral("main", map[string]providers.Provider{"main": namedCloud{name: "main"}, "edge": namedCloud{name: "edge"}})
+	all := providers.NewRouter("main", map[string]providers.Provider{"main": namedCloud{name: "main"}, "edge": namedCloud{name: "edge"}})
 	ctx := t.Context()
 	for key, name := range map[lb.Key]string{"shop/a/b/internal": "main", "shop/a/b/internal@edge": "edge", "shop/@all/internet-facing@edge=mine": "edge"} {
 		seen, err := all.Observe(ctx, key, false)
@@ -69,7 +69,7 @@ func TestEachCallGoesToTheProviderOfItsLoadBalancer(t *testing.T) {
 }
 
 func TestAProviderThatThereIsNotIsNamed(t *testing.T) {
-	all := providers.NewSeveral("main", map[string]providers.Provider{"main": namedCloud{name: "main"}})
+	all := providers.NewRouter("main", map[string]providers.Provider{"main": namedCloud{name: "main"}})
 	_, err := all.Observe(t.Context(), "shop/a/b/internal@edge", false)
 	if !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), `"edge"`) {
 		t.Errorf("told %v", err)
@@ -82,7 +82,7 @@ func TestAProviderThatThereIsNotIsNamed(t *testing.T) {
 // TestAProviderListsItsOwnLoadBalancersAlone has one list those of another, and one that cannot be
 // asked.
 func TestAProviderListsItsOwnLoadBalancersAlone(t *testing.T) {
-	all := providers.NewSeveral("main", map[string]providers.Provider{
+	all := providers.NewRouter("main", map[string]providers.Provider{
 		"main": namedCloud{name: "main", keys: []lb.Key{"shop/a/b/internal", "shop/x/y/internal@edge"}},
 		"edge": namedCloud{name: "edge", keys: []lb.Key{"shop/a/b/internal", "shop/a/b/internal@edge", "shop/a/b/internal@other"}},
 		"away": namedCloud{name: "away", keys: []lb.Key{"shop/c/d/internal@away"}, err: errors.New("no answer")},
@@ -91,7 +91,7 @@ func TestAProviderListsItsOwnLoadBalancersAlone(t *testing.T) {
 	if want := []lb.Key{"shop/a/b/internal", "shop/a/b/internal@edge"}; !slices.Equal(keys, want) {
 		t.Errorf("listed are %v, want %v", keys, want)
 	}
-	if _, ok := errors.AsType[*providers.Unlisted](err); !ok || !strings.Contains(err.Error(), "provider away: no answer") {
+	if _, ok := errors.AsType[*providers.ListError](err); !ok || !strings.Contains(err.Error(), "provider away: no answer") {
 		t.Errorf("told %v of the one that cannot be asked", err)
 	}
 }

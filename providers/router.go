@@ -12,22 +12,22 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file combines several providers. The key of a load balancer names its provider.
+// This file routes calls to several providers. The key of a load balancer names its provider.
 
-// Several is a provider that passes each call to the provider of the load balancer. The first
+// A Router is a provider that passes each call to the provider of the load balancer. The first
 // provider serves classes that name none.
-type Several struct {
+type Router struct {
 	first string
 	named map[string]Provider
 }
 
-// NewSeveral combines one or more providers, by name.
-func NewSeveral(first string, named map[string]Provider) *Several {
-	return &Several{first: first, named: named}
+// NewRouter returns a Router for one or more providers, by name.
+func NewRouter(first string, named map[string]Provider) *Router {
+	return &Router{first: first, named: named}
 }
 
-// of returns the provider of a name; "" is the first.
-func (s *Several) of(name string) (Provider, error) {
+// findProvider returns the provider with a name; "" is the first one.
+func (s *Router) findProvider(name string) (Provider, error) {
 	if name == "" {
 		name = s.first
 	}
@@ -40,8 +40,8 @@ func (s *Several) of(name string) (Provider, error) {
 
 // Capabilities is for the Provider interface. A class whose provider is missing gets those of the
 // first one; no load balancer is made with them.
-func (s *Several) Capabilities(class lb.Class) lb.Capabilities {
-	p, err := s.of(class.Provider)
+func (s *Router) Capabilities(class lb.Class) lb.Capabilities {
+	p, err := s.findProvider(class.Provider)
 	if err != nil {
 		p = s.named[s.first]
 	}
@@ -49,8 +49,8 @@ func (s *Several) Capabilities(class lb.Class) lb.Capabilities {
 }
 
 // Lookup is for the Provider interface.
-func (s *Several) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
-	p, err := s.of(q.Provider)
+func (s *Router) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
+	p, err := s.findProvider(q.Provider)
 	if err != nil {
 		return lb.Facts{}, err
 	}
@@ -58,8 +58,8 @@ func (s *Several) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) 
 }
 
 // Observe is for the Provider interface.
-func (s *Several) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
-	p, err := s.of(key.Provider())
+func (s *Router) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	p, err := s.findProvider(key.Provider())
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +67,8 @@ func (s *Several) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obser
 }
 
 // Active is for the Provider interface.
-func (s *Several) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
-	p, err := s.of(seen.Key.Provider())
+func (s *Router) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
+	p, err := s.findProvider(seen.Key.Provider())
 	if err != nil {
 		return false, err
 	}
@@ -76,10 +76,10 @@ func (s *Several) Active(ctx context.Context, seen *lb.Observed) (bool, error) {
 }
 
 // Apply is for the Provider interface.
-func (s *Several) Apply(
+func (s *Router) Apply(
 	ctx context.Context, seen *lb.Observed, step plan.Step,
 ) (plan.Result, error) {
-	p, err := s.of(seen.Key.Provider())
+	p, err := s.findProvider(seen.Key.Provider())
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -87,10 +87,10 @@ func (s *Several) Apply(
 }
 
 // Targets is for the Provider interface.
-func (s *Several) Targets(
+func (s *Router) Targets(
 	ctx context.Context, key lb.Key, group lb.GroupID,
 ) ([]lb.TargetHealth, error) {
-	p, err := s.of(key.Provider())
+	p, err := s.findProvider(key.Provider())
 	if err != nil {
 		return nil, err
 	}
@@ -98,28 +98,27 @@ func (s *Several) Targets(
 }
 
 // SetTargets is for the Provider interface.
-func (s *Several) SetTargets(
+func (s *Router) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
-	p, err := s.of(key.Provider())
+	p, err := s.findProvider(key.Provider())
 	if err != nil {
 		return err
 	}
 	return p.SetTargets(ctx, key, group, want)
 }
 
-// An Unlisted is the error of a list without the load balancers of some providers, but with all
-// others.
-type Unlisted struct{ err error }
+// A ListError is the error of an incomplete list: it lacks the load balancers of some providers.
+type ListError struct{ err error }
 
-func (u *Unlisted) Error() string { return u.err.Error() }
+func (u *ListError) Error() string { return u.err.Error() }
 
 // Unwrap returns the errors of these providers.
-func (u *Unlisted) Unwrap() error { return u.err }
+func (u *ListError) Unwrap() error { return u.err }
 
-// List returns the keys of all providers. If some fail, it returns the keys of the others and an
-// Unlisted. It leaves out keys that belong to another provider than the one that lists them.
-func (s *Several) List(ctx context.Context) ([]lb.Key, error) {
+// List returns the keys of all providers. If some fail, it returns the keys of the others and a
+// ListError. It leaves out a key if another provider than that of the key lists it.
+func (s *Router) List(ctx context.Context) ([]lb.Key, error) {
 	var keys []lb.Key
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(s.named)) {
@@ -136,7 +135,7 @@ func (s *Several) List(ctx context.Context) ([]lb.Key, error) {
 	}
 	slices.Sort(keys)
 	if len(errs) > 0 {
-		return keys, &Unlisted{errors.Join(errs...)}
+		return keys, &ListError{errors.Join(errs...)}
 	}
 	return keys, nil
 }
