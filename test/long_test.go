@@ -19,7 +19,7 @@ const longest = 60
 var long = map[string]int{
 	"providers/aws/preflight.probes": 135,
 	"providers/fake.refuse":          81,
-	"providers/prove.listScenarios":            92,
+	"providers/prove.listScenarios":  92,
 	"providers/wire.DecodeStep":      67,
 	"providers/wire.EncodeStep":      64,
 }
