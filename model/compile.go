@@ -17,10 +17,10 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// Built is what compiling makes: the load balancer, the table that it is exact to, and what is
-// to be said about both.
+// A Built is the result of compiling: the load balancer, the table that it implements exactly, and
+// diagnostics about both.
 type Built struct {
-	// Table is the specification of what is served: without what was refused.
+	// Table is the specification of the load balancer, without refused parts.
 	Table        *precedence.Table
 	LoadBalancer lb.LoadBalancer
 	Diagnostics  []diag.Diagnostic
@@ -37,7 +37,7 @@ func ClassOf(s snapshots.Snapshot) lb.Class {
 	}
 }
 
-// Ask returns the questions about the cloud that compiling a snapshot needs answered.
+// Ask returns the questions to the cloud for compiling a snapshot.
 func Ask(s snapshots.Snapshot) lb.Questions {
 	q := lb.Questions{
 		Provider: s.Key.Provider(), CertificateHosts: listeners.CertificateHosts(s),
@@ -45,27 +45,27 @@ func Ask(s snapshots.Snapshot) lb.Questions {
 		Shield: policies.Shielded(s),
 	}
 	q.Settings, q.GroupSettings = snapshots.ProviderSettings(s)
-	if len(s.Members) > 0 { // else it is to go, wherever it stands
+	if len(s.Members) > 0 { // otherwise it will be deleted, in any network
 		q.Network = snapshots.NetworkOf(s)
 	}
 	return q
 }
 
-// Compile makes the best load balancer of a snapshot. It cannot fail. What does not fit within
-// the cloud's quotas is left out, the newest member first.
+// Compile makes the best load balancer of a snapshot. It cannot fail. Members that exceed the
+// cloud's quotas are left out, the newest first.
 func Compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities) Built {
 	languages := language.NewCache()
 	s = s.WithAnnotationCache()
 	built := compile(s, f, c, languages)
-	if len(built.exceeds(c, f.InUse)) > 0 {
+	if len(built.brokenLimits(c, f.InUse)) > 0 {
 		built = fit(s, f, c, built, languages, least)
 	}
-	languages.Forget() // the table is kept longer than that is needed
+	languages.Forget() // the table is kept longer than the cache is needed
 	built.Diagnostics = diag.Limit(built.Diagnostics)
 	return built
 }
 
-// protectionOf returns what the cloud has to protect load balancers with.
+// protectionOf returns the web ACLs and Shield Advanced of the cloud.
 func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
 	g := policies.CloudProtection{WebACLs: f.WebACLs, NoWebACLs: f.Unguarded, NoShield: f.Unshielded}
 	if !c.WebACLs {
@@ -77,8 +77,8 @@ func protectionOf(f lb.Facts, c lb.Capabilities) policies.CloudProtection {
 	return g
 }
 
-// certificatesOf are the certificates that the cloud has. Where it could not be asked, they are
-// those that were chosen before.
+// certificatesOf returns the certificates of the cloud, or earlier choices if the cloud could not
+// be asked.
 func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificates {
 	out := listeners.Certificates{
 		ByHost: f.Certificates, Names: f.Names, Shown: f.Shown, Unread: f.CertificatesUnread, Now: f.Now,
@@ -92,10 +92,10 @@ func certificatesOf(f lb.Facts, known memory.LoadBalancer) listeners.Certificate
 	return out
 }
 
-// compile is the compiler's stages: policies, translation, table, rules.
+// compile runs the compiler's stages: policies, translation, table, rules.
 func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *language.Cache) Built {
 	protection := protectionOf(f, c)
-	s, diagnostics := servable(s, policyChain(f, protection))
+	s, diagnostics := applyPolicies(s, policyChain(f, protection))
 	config, translated := ingress.Translate(s, certificatesOf(f, s.Memory))
 	shielded, protected := policies.Protect(s, protection)
 	config.Protection = shielded
@@ -106,23 +106,23 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
 	if policies.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
-		balancer.Digest = f.Digest // its settings stay as they are
+		balancer.Digest = f.Digest // its settings stay unchanged
 	}
 	if s.Ends(config) {
 		balancer.Withdrawn = true
 		balancer.Wanted = balancer.Wanted || s.Class.Retains()
 	}
-	diagnostics = slices.Concat(diagnostics, translated, protected, unknown(s, f), refused,
+	diagnostics = slices.Concat(diagnostics, translated, protected, reportUnread(s, f), refused,
 		served.Diagnostics())
 	for _, r := range refusals {
 		diagnostics = append(diagnostics, r.Diagnostic())
 	}
-	diagnostics = append(diagnostics, crowds(balancer, c)...)
+	diagnostics = append(diagnostics, warnCrowded(balancer, c)...)
 	return Built{Table: served, LoadBalancer: balancer, Diagnostics: diag.Sort(diagnostics)}
 }
 
-// checkAttributes adds the attributes that Ingresses ask for to those of the class, leaves out
-// those that the cloud does not have, and says so.
+// checkAttributes adds the attributes of Ingresses to those of the class, and leaves out those that
+// the cloud does not have, with diagnostics.
 func checkAttributes(
 	config *routing.Config, s snapshots.Snapshot, c lb.Capabilities,
 ) (found []diag.Diagnostic) {
@@ -146,9 +146,9 @@ func checkAttributes(
 	return found
 }
 
-// unknown returns the diagnostics about facts of the cloud that could not be looked up, or do not
-// hold.
-func unknown(s snapshots.Snapshot, f lb.Facts) []diag.Diagnostic {
+// reportUnread returns the diagnostics about facts of the cloud that could not be looked up, or are
+// wrong.
+func reportUnread(s snapshots.Snapshot, f lb.Facts) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	for _, missing := range f.Unmet {
 		found = append(found, diag.Diagnostic{

@@ -126,7 +126,7 @@ func TestAtTheQuotaEverybodyIsServedOrTold(t *testing.T) {
 		o.Memories = served(before, key)
 		o.Ingresses = slices.Delete(slices.Clone(o.Ingresses), 0, 1+rng.IntN(2))
 		built := Compile(snapshotOf(t, o), lb.Facts{}, caps)
-		if over := exceeded(built.LoadBalancer, caps, lb.Counts{}); len(over) > 0 {
+		if over := brokenQuotas(built.LoadBalancer, caps, lb.Counts{}); len(over) > 0 {
 			t.Fatalf("it has %v", over)
 		}
 		refused := map[string]bool{}
@@ -220,7 +220,7 @@ func TestTooManyTargetsAreSaid(t *testing.T) {
 func expectRefused(t *testing.T, o objects.Objects, c lb.Capabilities, want ...string) Built {
 	t.Helper()
 	built := Compile(snapshotOf(t, o), lb.Facts{}, c)
-	if over := exceeded(built.LoadBalancer, c, lb.Counts{}); len(over) > 0 {
+	if over := brokenQuotas(built.LoadBalancer, c, lb.Counts{}); len(over) > 0 {
 		t.Errorf("still has %v", over)
 	}
 	var refused []string

@@ -1,6 +1,6 @@
-// Package model is the compiler: Kubernetes objects in, a load balancer out, and what is to be
-// said about it. It is pure. It has no clients, contexts, clocks, goroutines or logs, and it
-// cannot fail: what is wrong with one Ingress costs that Ingress, and is said in a diagnostic.
+// Package model is the compiler: it makes load balancers and diagnostics from Kubernetes objects.
+// It is pure. It has no clients, contexts, clocks, goroutines or logs, and it cannot fail: an error
+// in one Ingress affects that Ingress only, and is reported in a diagnostic.
 //
 // # The pipeline
 //

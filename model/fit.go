@@ -13,21 +13,21 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file keeps a load balancer within its quotas, and its table within its bounds. What is
-// served stays: the change that does not fit is refused, and of several the newest member's.
+// This file keeps a load balancer within its quotas, and its table within its limits. Accepted
+// versions stay served: a change that does not fit is refused, that of the newest member first.
 
-// exceeds are the quotas and the bounds that are broken, in words.
-func (b Built) exceeds(c lb.Capabilities, inUse lb.Counts) []string {
-	out := exceeded(b.LoadBalancer, c, inUse)
+// brokenLimits describes the quotas and limits that are exceeded.
+func (b Built) brokenLimits(c lb.Capabilities, inUse lb.Counts) []string {
+	out := brokenQuotas(b.LoadBalancer, c, inUse)
 	if excess := b.Table.Excess(); excess != "" {
 		out = append(out, excess)
 	}
 	return out
 }
 
-// exceeded are the quotas that a load balancer breaks, in words: there may be as many as the cloud
-// allows, or as there are, if these are more.
-func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
+// brokenQuotas describes the quotas that a load balancer exceeds. Present resources beyond a quota
+// are permitted.
+func brokenQuotas(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
 	have, most := l.Counts(), c.Limits()
 	var out []string
 	for _, q := range []struct {
@@ -43,36 +43,36 @@ func exceeded(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []string {
 	} {
 		if q.most > 0 && q.have > max(q.most, q.inUse) {
 			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most,
-				named(q.name)))
+				quotaName(q.name)))
 		}
 	}
 	return out
 }
 
-// named is the name of a quota, behind what is said of it.
-func named(quota string) string {
+// quotaName returns the name of a quota, to follow a message about it.
+func quotaName(quota string) string {
 	if quota == "" {
 		return ""
 	}
 	return " (quota " + quota + ")"
 }
 
-// A concession is a change that is taken back, or a member that is left out with all that was
-// served of it.
+// A concession is a change that is refused, or a member that is left out with its last accepted
+// version.
 type concession struct {
 	members.Member
 	all bool
 }
 
-// fit makes as few concessions as it takes for the rest to fit. First the newest changes are taken
-// back. Where what has long been served needs more than before, as it may when a member goes whose
-// routes came first, the newest members are left out, those of namespaces that take more than their
-// share before others; but not for a limit that was lowered: the cloud lets stand what is there.
+// fit makes the fewest concessions so that the rest fits. It first refuses the newest changes. If
+// accepted versions need more than before, as can happen when an older member is deleted, it leaves
+// out the newest members, first those of namespaces that use more than their share; but not for a
+// lowered limit, as the cloud keeps present resources.
 func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	languages *language.Cache, find finder) Built {
 	changes := s.Changes()
 	kept := s.Refuse(changes).Members
-	possible := concessionsOf(changes, kept, overdrawn(whole.LoadBalancer, c, f.InUse))
+	possible := concessionsOf(changes, kept, namespacesOverShare(whole.LoadBalancer, c, f.InUse))
 	compiled := func(made []int) Built {
 		if len(made) == 0 {
 			return whole
@@ -91,7 +91,7 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	known := newNeeds(s, kept, whole, c, f.InUse, possible)
 	suffice := func(made []int) bool {
 		tried := compiled(made)
-		if len(tried.exceeds(c, f.InUse)) > 0 {
+		if len(tried.brokenLimits(c, f.InUse)) > 0 {
 			return false
 		}
 		built = &tried
@@ -99,7 +99,7 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		return true
 	}
 	if !suffice(firstOnes(len(possible))) {
-		// members that are leaving need more: the cloud has the last word
+		// members that are leaving need more: the cloud decides
 		possible = possible[:len(changes)]
 	}
 	made := find(possible, effortFor(s.Routes()), known, suffice)
@@ -107,8 +107,8 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 		tried := compiled(made)
 		built = &tried
 	}
-	broken, reason := strings.Join(whole.exceeds(c, f.InUse), ", and "), diag.QuotaExceeded
-	if len(exceeded(whole.LoadBalancer, c, f.InUse)) == 0 {
+	broken, reason := strings.Join(whole.brokenLimits(c, f.InUse), ", and "), diag.QuotaExceeded
+	if len(brokenQuotas(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
 	}
 	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it "+
@@ -126,8 +126,8 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	return *built
 }
 
-// concessionsOf are the concessions that can be made, in order: changes, and then what is kept
-// without them, that of namespaces which take more than their share first.
+// concessionsOf returns the possible concessions in order: changes, and then members without
+// changes, first those of namespaces that use more than their share.
 func concessionsOf(changes, kept []members.Member, over map[string]bool) []concession {
 	var possible []concession
 	for _, m := range changes {
@@ -136,7 +136,7 @@ func concessionsOf(changes, kept []members.Member, over map[string]bool) []conce
 	served := slices.DeleteFunc(slices.Clone(kept), func(m members.Member) bool { return m.Leaving })
 	slices.Reverse(served)
 	slices.SortStableFunc(served, func(a, b members.Member) int {
-		return first(over[a.Owner.Namespace], over[b.Owner.Namespace])
+		return compareTrueFirst(over[a.Owner.Namespace], over[b.Owner.Namespace])
 	})
 	for _, m := range served {
 		possible = append(possible, concession{m, true})
@@ -144,8 +144,8 @@ func concessionsOf(changes, kept []members.Member, over map[string]bool) []conce
 	return possible
 }
 
-// first orders true before false.
-func first(a, b bool) int {
+// compareTrueFirst orders true before false.
+func compareTrueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -155,8 +155,8 @@ func first(a, b bool) int {
 	return 1
 }
 
-// An effort is how many times a load balancer is compiled to find concessions that it turns out not
-// to take: all namespaces together, and then in turn (inturn.go).
+// An effort is the number of compiles to find unnecessary concessions: for all namespaces together,
+// and then in turn (inturn.go).
 type effort struct{ attempts, turns int }
 
 // The bounds of an effort. With the few attempts that it takes to find how many concessions
@@ -169,20 +169,20 @@ const (
 	mostCompiled                 = 200_000
 )
 
-// effortFor is the effort for a load balancer of so many routes.
+// effortFor returns the effort for a load balancer with this many routes.
 func effortFor(routes int) effort {
 	attempts := min(mostAttempts, max(fewestAttempts, mostCompiled/max(1, routes)))
 	return effort{attempts, inTurns * attempts / mostAttempts}
 }
 
-// singly is how many concessions in a row are given back one by one before more are given back at
-// once.
+// singly is the number of concessions in a row that are undone one by one before several are undone
+// at once.
 const singly = 8
 
-// A finder finds the concessions to make: it is least, but in tests.
+// A finder finds the concessions to make. It is least, except in tests.
 type finder func(possible []concession, with effort, known *needs, suffice func([]int) bool) []int
 
-// firstOnes are the indices of the first n concessions.
+// firstOnes returns the indices of the first n concessions.
 func firstOnes(n int) []int {
 	out := make([]int, n)
 	for i := range out {
@@ -244,8 +244,8 @@ func least(possible []concession, with effort, known *needs, suffice func(made [
 	return made
 }
 
-// crowds warns the authors of target groups with more targets than the cloud takes.
-func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
+// warnCrowded returns warnings about target groups with more targets than the cloud permits.
+func warnCrowded(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	tell := func(groups []lb.GroupID, message string) {
 		for _, source := range l.OriginsOf(groups) {
@@ -262,12 +262,12 @@ func crowds(l lb.LoadBalancer, c lb.Capabilities) []diag.Diagnostic {
 		if most := c.TargetsPerGroup; most > 0 && len(g.Targets) > most {
 			tell([]lb.GroupID{g.ID}, fmt.Sprintf("Service %s has %d targets, and a target group of %s "+
 				"takes %d%s: the others get no requests",
-				g.Service, len(g.Targets), c.Name, most, named(c.Quotas.TargetsPerGroup)))
+				g.Service, len(g.Targets), c.Name, most, quotaName(c.Quotas.TargetsPerGroup)))
 		}
 	}
 	if most := c.TargetsPerLoadBalancer; most > 0 && all > most {
 		tell(ids, fmt.Sprintf("%s has %d targets in all, and %s takes %d%s: some get no requests",
-			l.Key, all, c.Name, most, named(c.Quotas.TargetsPerLoadBalancer)))
+			l.Key, all, c.Name, most, quotaName(c.Quotas.TargetsPerLoadBalancer)))
 	}
 	return out
 }

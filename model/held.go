@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file is what there is to remember of certificates and clients: the next compilation needs to
-// know which of those that the cloud has a Secret held, or were chosen for a host, once neither the
-// Secret nor the cloud says so any more.
+// This file has the records about certificates and clients: the next compile needs the last
+// certificate or client of each Secret, and the choices for hosts, if the Secret or the cloud can
+// no longer be read.
 
-// Held are the certificates that the cloud has of Secrets, by the names of these: the one that was
-// compiled or, until that is there, the one that was remembered before.
+// Held returns the certificate of each Secret, by the name of the Secret: the compiled one or,
+// until it is in the cloud, the recorded one.
 func Held(compiled lb.LoadBalancer, seen *lb.Observed,
 	before map[string]lb.CertificateID) map[string]lb.CertificateID {
 	held := map[string]lb.CertificateID{}
@@ -29,8 +29,8 @@ func Held(compiled lb.LoadBalancer, seen *lb.Observed,
 	return held
 }
 
-// Clients are those that the cloud has users sign in with, by the Secrets that held them: the one
-// that was compiled or, until that is there, the one that was remembered before.
+// Clients returns the sign-in client of each Secret, by the name of the Secret: the compiled one
+// or, until it is in the cloud, the recorded one.
 func Clients(compiled lb.LoadBalancer, seen *lb.Observed,
 	before map[string]string) map[string]string {
 	has := map[string]bool{} // clients
@@ -41,7 +41,7 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed,
 		}
 	}
 	held := map[string]string{}
-	const longest = 256 // bytes; what is remembered has to fit into one object
+	const longest = 256 // bytes; the records have to fit into one object
 	for i := range compiled.Listeners {
 		for a := range compiled.Listeners[i].SignIns() {
 			for _, client := range []string{a.ClientID, before[a.Secret]} {
@@ -55,8 +55,8 @@ func Clients(compiled lb.LoadBalancer, seen *lb.Observed,
 	return held
 }
 
-// CloudCertificates are those that listeners show and that no Secret holds, with the hosts that
-// they were chosen for.
+// CloudCertificates returns the certificates on listeners that are not from Secrets, with the hosts
+// that they were chosen for.
 func CloudCertificates(table *precedence.Table, seen *lb.Observed) map[lb.CertificateID][]string {
 	out := map[lb.CertificateID][]string{}
 	for _, c := range table.Certificates {

@@ -2,29 +2,27 @@ package model
 
 import "slices"
 
-// This file gives concessions back in turn, namespace by namespace. The attempts that all have in
-// common can be used up by the refused Ingresses of one namespace; an Ingress of another one that
-// has room is not to stay refused for that.
+// This file undoes concessions in turn, namespace by namespace. The refused Ingresses of one
+// namespace can use up the common attempts; Ingresses of other namespaces that fit must not stay
+// refused because of this.
 
-// inTurns is how many attempts all namespaces have together at most, of which each has its part and
-// 4 at most, and 1 at least.
+// inTurns is the most attempts of all namespaces together. Each has an equal part, from 1 to 4.
 const (
 	inTurns  = 64
 	mostTurn = 4
 )
 
-// A turn is the concessions of one namespace that are to be given back: the newest first, as
-// indices.
+// A turn has the indices of the concessions of one namespace, the newest first.
 type turn struct {
 	rest []int
-	size int // how many are given back at once
+	size int // number that are undone at once
 }
 
-// next are the oldest of the rest, as many as are given back at once.
+// next returns the oldest of the rest that are undone at once.
 func (t *turn) next() []int { return t.rest[len(t.rest)-t.size:] }
 
-// done notes what became of the next ones. All of the rest are tried first, then half of that; one
-// that does not fit stays conceded.
+// done records whether the next ones fit. All of the rest are tried first, then half of them. A
+// single one that does not fit stays conceded.
 func (t *turn) done(fits bool) {
 	switch {
 	case fits || t.size == 1:
@@ -35,8 +33,7 @@ func (t *turn) done(fits bool) {
 	}
 }
 
-// inTurn gives back those of the first n concessions that it turns out not to take, with so many
-// attempts at most.
+// inTurn undoes the unnecessary ones of the first n concessions, with at most this many attempts.
 func inTurn(possible []concession, made []int, n, most int, known *needs,
 	suffice func(made []int) bool) []int {
 	given := make(map[int]bool, n)
@@ -70,7 +67,7 @@ func inTurn(possible []concession, made []int, n, most int, known *needs,
 	return left()
 }
 
-// turnsOf are the concessions of each namespace, the namespace with the oldest one first.
+// turnsOf returns the concessions of each namespace, the namespace with the oldest one first.
 func turnsOf(possible []concession, made []int) []*turn {
 	var out []*turn
 	of := map[string]*turn{}

@@ -15,34 +15,33 @@ import (
 	"fairlead.dev/fairlead/model/settings"
 )
 
-// This file computes how many rules and target groups members need at least. A load balancer whose
-// members need more than its quotas is known not to fit, and is not compiled to find that out. So
-// refusing thousands of members takes about as long as compiling them once.
+// This file computes the least number of rules and target groups that members need. If this exceeds
+// the quotas, the load balancer is not compiled. So refusing thousands of members takes about as
+// long as compiling them once.
 
-// A need is what a load balancer has at least if a member is served on it, whichever of the other
-// members are served, too.
+// A need has the resources that a load balancer needs at least for a member, with any other
+// members.
 type need struct {
 	rules  int
 	groups []lb.GroupID
-	// Apart says that no other member names the hosts of this one. So what it needs comes on top of
-	// what the others have.
+	// Apart: no other member names the hosts of this one, so its needs add to those of the others.
 	apart bool
 }
 
-// Needs are the needs of concessions that are given back, and what is there without them.
+// needs has the needs of concessions, and of the other members.
 type needs struct {
 	limits lb.Counts
 	of     []need // by the index of a concession
 
-	rules  int                // the sum for all members that are served
-	groups map[lb.GroupID]int // how many of the served members need a target group
-	// the load balancer that was compiled last and fits: its rules, and its target groups
+	rules  int                // the sum for all served members
+	groups map[lb.GroupID]int // the number of served members that need a target group
+	// the rules and target groups of the last compiled load balancer that fits
 	have       int
 	haveGroups map[lb.GroupID]bool
 }
 
-// newNeeds returns what members need, of the load balancer with all of them. All of them
-// are served at first.
+// newNeeds returns the needs of members, from the load balancer with all of them. At first, all are
+// served.
 func newNeeds(s snapshots.Snapshot, kept []members.Member, whole Built, c lb.Capabilities,
 	inUse lb.Counts, possible []concession) *needs {
 	byMember := needsOf(s, kept, whole)
@@ -73,7 +72,7 @@ func (n *needs) add(of need) {
 	}
 }
 
-// serve notes that members are served, whose concessions are given back.
+// serve records that members are served, as their concessions are undone.
 func (n *needs) serve(back ...int) {
 	if n == nil {
 		return
@@ -83,7 +82,7 @@ func (n *needs) serve(back ...int) {
 	}
 }
 
-// concede notes that a member is not served.
+// concede records that a member is not served.
 func (n *needs) concede(i int) {
 	if n == nil {
 		return
@@ -96,8 +95,7 @@ func (n *needs) concede(i int) {
 	}
 }
 
-// note takes what a load balancer has that fits. The next ones that are asked about have its
-// members and more.
+// note records a load balancer that fits. Later ones have its members and more.
 func (n *needs) note(fits lb.LoadBalancer) {
 	if n == nil {
 		return
@@ -108,14 +106,14 @@ func (n *needs) note(fits lb.LoadBalancer) {
 	}
 }
 
-// exceeded reports whether the members that are served, and those whose concessions are given back,
+// exceeded reports whether the served members, and those whose concessions would be undone,
 // certainly need more than the quotas.
 func (n *needs) exceeded(back ...int) bool {
 	if n == nil {
 		return false
 	}
 	rules, apart := 0, n.have > 0
-	// that are added to those of members, and to those that are there
+	// that are added to those of members, and to the present ones
 	var groups, more map[lb.GroupID]bool
 	for _, i := range back {
 		of := &n.of[i]
@@ -149,8 +147,8 @@ func with(ids map[lb.GroupID]bool, id lb.GroupID) map[lb.GroupID]bool {
 	return ids
 }
 
-// needsOf are the needs of members, by name, of the load balancer with all of them. Kept are the
-// members as they are if all changes are taken back.
+// needsOf returns the needs of members by name, from the load balancer with all of them. Kept has
+// the members if all changes are refused.
 //
 // A route that is reached beside all members is reached beside some of them, and routes of two
 // members, or with two actions, never share a rule. So a member has a rule for each of its actions.
@@ -158,11 +156,11 @@ func with(ids map[lb.GroupID]bool, id lb.GroupID) map[lb.GroupID]bool {
 // default backend, or a rule without a host, whose rule can be left out for another one's; where an
 // older version may come back that names the same host; and where members differ about whole ports.
 func needsOf(s snapshots.Snapshot, kept []members.Member, whole Built) map[string]need {
-	if !agree(slices.Concat(s.Members, kept)) {
+	if !sameSettings(slices.Concat(s.Members, kept)) {
 		return nil
 	}
 	present := make(map[*networkingv1.Ingress]bool, len(s.Members))
-	namers := map[string]int{} // of each host
+	namers := map[string]int{} // the number of members that name each host
 	for _, m := range s.Members {
 		present[m.Ingress] = true
 		for host := range hostsOf(m.Ingress) {
@@ -197,7 +195,7 @@ func needsOf(s snapshots.Snapshot, kept []members.Member, whole Built) map[strin
 	return needs
 }
 
-// hostsOf are the hosts that the rules of an Ingress name; "" for a rule without one.
+// hostsOf returns the hosts of the rules of an Ingress; "" for a rule without one.
 func hostsOf(ing *networkingv1.Ingress) map[string]bool {
 	hosts := make(map[string]bool, len(ing.Spec.Rules))
 	for i := range ing.Spec.Rules {
@@ -206,8 +204,9 @@ func hostsOf(ing *networkingv1.Ingress) map[string]bool {
 	return hosts
 }
 
-// agree reports whether all members ask for the same of whole ports and load balancers.
-func agree(all []members.Member) bool {
+// sameSettings reports whether all members have the same settings of whole ports and load
+// balancers.
+func sameSettings(all []members.Member) bool {
 	asks := func(v settings.Values) any {
 		return []any{v.Ports, v.InboundAsked(), v.WebACLAsked(), v.TLSPolicyAsked(), v.Shield}
 	}
@@ -255,7 +254,7 @@ func countActions(needs map[string]need, table *precedence.Table) {
 	}
 }
 
-// countOwnRules counts the rules of members that are apart: beside fewer members they are the same.
+// countOwnRules counts the rules of members that are apart: with fewer members they are the same.
 func countOwnRules(needs map[string]need, l lb.LoadBalancer) {
 	rules := map[string]int{}
 	for _, listener := range l.Listeners {

@@ -144,7 +144,7 @@ func TestRefusalsAreThoseOfTheObviousWay(t *testing.T) {
 		has := whole.LoadBalancer.Counts()
 		c.Rules, c.TargetGroups = 1+rng.IntN(max(1, has.Rules)), 1+rng.IntN(has.TargetGroups+2)
 		whole = compile(s, facts, c, language.NewCache())
-		if len(whole.exceeds(c, lb.Counts{})) == 0 {
+		if len(whole.brokenLimits(c, lb.Counts{})) == 0 {
 			continue
 		}
 		refusing++

@@ -9,17 +9,17 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file is the chain of policies that every snapshot goes through before it is translated. Each
-// takes out what cannot be served for one reason, so that its last accepted version is served
-// instead, and tells the owners.
+// This file has the policies for every snapshot before its translation. Each removes the changes
+// that cannot be served for one reason, so that the last accepted versions are served instead, and
+// reports them.
 
-// A policy returns a snapshot without what cannot be served, and the diagnostics for the owners.
+// A policy returns a snapshot without the changes that cannot be served, and diagnostics.
 type policy struct {
 	refuses string
 	apply   func(snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic)
 }
 
-// policyChain is all of them, in order.
+// policyChain returns all policies, in order.
 func policyChain(f lb.Facts, protection policies.CloudProtection) []policy {
 	return []policy{
 		{"a name that something else in the account has",
@@ -40,8 +40,8 @@ func policyChain(f lb.Facts, protection policies.CloudProtection) []policy {
 	}
 }
 
-// servable returns what of a snapshot the policies let through.
-func servable(s snapshots.Snapshot, chain []policy) (snapshots.Snapshot, []diag.Diagnostic) {
+// applyPolicies returns the snapshot after all policies, with their diagnostics.
+func applyPolicies(s snapshots.Snapshot, chain []policy) (snapshots.Snapshot, []diag.Diagnostic) {
 	var found, told []diag.Diagnostic
 	for _, p := range chain {
 		s, told = p.apply(s)

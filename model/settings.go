@@ -7,10 +7,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file answers 503 where a Backend has settings that its provider does not take.
+// This file answers 503 if a Backend has settings that its provider does not accept.
 
-// refuseSettings has each route and default that forwards to a backend of refused settings answer
-// 503, and tells their owners, each once for each of the backends. Refused is by settings, why.
+// refuseSettings makes each route and default that forwards to a backend with refused settings
+// answer 503, with a diagnostic for each owner and backend. Refused has the reasons by settings.
 func refuseSettings(config *routing.Config, refused map[string]string) []diag.Diagnostic {
 	var found []diag.Diagnostic
 	told := map[string]bool{}

@@ -7,13 +7,14 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 )
 
-// This file says which namespaces take more than their share of a quota. What is served may come to
-// need more without a new version of any Ingress: a Backend gets more Services, a Secret comes to
-// be. Where that does not fit, the namespaces that take more than their share give way before
-// others do, however old their Ingresses are.
+// This file finds the namespaces that use more than their share of a quota. Accepted versions can
+// need more without a change of any Ingress: a Backend gets more Services, a Secret is created. If
+// they no longer fit, members of namespaces that use more than their share are left out before
+// others, at any age.
 
-// overdrawn are the namespaces that take more of a broken quota than there is for each.
-func overdrawn(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) map[string]bool {
+// namespacesOverShare returns the namespaces that use more than an equal share of an exceeded
+// quota.
+func namespacesOverShare(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) map[string]bool {
 	have, most := l.Counts(), c.Limits()
 	rules, groups, certificates := usesOf(l)
 	namespaces := map[string]bool{}
@@ -43,8 +44,8 @@ func overdrawn(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) map[string
 	return out
 }
 
-// usesOf are how many rules, target groups and certificates of listeners there are for the
-// Ingresses of each namespace. What several namespaces need counts for each of them.
+// usesOf returns the numbers of rules, target groups and certificates of each namespace. Shared
+// ones count for each of their namespaces.
 func usesOf(l lb.LoadBalancer) (rules, groups, certificates map[string]int) {
 	rules, groups, certificates = map[string]int{}, map[string]int{}, map[string]int{}
 	secrets := map[lb.CertificateID][]string{}
