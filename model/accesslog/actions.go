@@ -4,16 +4,16 @@ import "bytes"
 
 // This file reads the actions that a load balancer took, in their order, between commas.
 
-// Actions are those of a line.
+// Actions has the actions of a line.
 type Actions struct {
 	// Final is the action of a rule: forward, redirect or fixed; empty if none was reached, as a
 	// firewall refused the request or a user had to sign in first.
 	Final string
-	// Authenticated says that the load balancer signed a user in, or looked at the session.
+	// Authenticated: the load balancer signed a user in, or checked the session.
 	Authenticated bool
 }
 
-// Actions reads the actions of the line. Words that are not documented are passed over.
+// Actions reads the actions of the line. Undocumented words are ignored.
 func (l *Line) Actions() Actions {
 	var out Actions
 	rest := l.fields[ActionsExecuted]

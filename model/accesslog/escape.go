@@ -9,8 +9,8 @@ import "bytes"
 //
 //	"GET https://gitlab.dev.singlecell.gi.ucsc.edu:443/QUOTE_EXPERIMENT?bar=\x22 HTTP/2.0"
 
-// Unescape returns a field with the bytes that escapes stand for. A backslash that begins no
-// escape stands for itself. The result is the field itself if it has no escapes.
+// Unescape returns a field with its escapes decoded. A backslash that begins no escape stays. The
+// result is the field itself if it has no escapes.
 func Unescape(field []byte) []byte {
 	at := bytes.Index(field, []byte(`\x`))
 	if at < 0 {

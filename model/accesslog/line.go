@@ -74,13 +74,13 @@ func (f Field) String() string {
 	return names[f]
 }
 
-// A Line is a line in its fields. They are parts of the text that was parsed, without the quotes
-// around them, and with the escapes in them.
+// A Line has the fields of a line. They are parts of the parsed text, without the quotes around
+// them, and with their escapes.
 type Line struct {
 	fields [Fields][]byte
 }
 
-// Parse divides a line into its fields. The line is good for as long as the text is not changed.
+// Parse divides a line into its fields. The line is valid until the text is changed.
 func (l *Line) Parse(text []byte) error {
 	text = bytes.TrimSuffix(text, []byte("\r"))
 	l.fields = [Fields][]byte{}
@@ -112,7 +112,7 @@ func (l *Line) check() error {
 
 var errQuote = errors.New("the closing quote is missing")
 
-// next returns the first field of a text, and the rest behind the space that ends it.
+// next returns the first field of a text, and the rest after the space that ends it.
 //
 // A quote ends a field in quotes only if a space or the end of the line follows. AWS writes quotes
 // of clients as \x22.
@@ -138,11 +138,10 @@ func next(text []byte) (value, rest []byte, err error) {
 	}
 }
 
-// Raw returns a field as it was written, escapes included. A field that the line does not have is
-// empty.
+// Raw returns a field with its escapes; empty if the line does not have it.
 func (l *Line) Raw(f Field) []byte { return l.fields[f] }
 
-// Text returns a field without escapes. The value "-" stands for none, and is returned as "".
+// Text returns a field without escapes. The value "-" means none, and is returned as "".
 func (l *Line) Text(f Field) string {
 	raw := l.fields[f]
 	if len(raw) == 1 && raw[0] == '-' {
@@ -151,14 +150,15 @@ func (l *Line) Text(f Field) string {
 	return string(Unescape(raw))
 }
 
-// Priority is the priority of the rule that decided, and 0 for the default action. It is negative
-// where no rule decided, as the rules could not be evaluated (-1) or the request failed before (-).
+// Priority returns the priority of the rule that decided, and 0 for the default action. It is
+// negative if no rule decided, as the rules could not be evaluated (-1) or the request failed
+// before (-).
 func (l *Line) Priority() int { return number(l.fields[RulePriority]) }
 
 // StatusCode returns a status in a field, or 0 if there is none.
 func (l *Line) StatusCode(f Field) int { return max(number(l.fields[f]), 0) }
 
-// mostShown is how much of a field is quoted in errors.
+// mostShown is the most bytes of a field in errors.
 const mostShown = 40
 
 // mostDigits bounds numbers. A priority is at most 50000.

@@ -9,15 +9,15 @@ import (
 // This file divides the request line: "METHOD scheme://host:port/path?query VERSION". The URL is
 // logged as the client sent it.
 
-// A Request is what a line says of a request, in parts of its text.
+// A Request has the parts of a request in a line, as parts of its text.
 type Request struct {
 	Method string
 	// Scheme is http or https.
 	Scheme string
-	Host   []byte // as it was sent, without its port
+	Host   []byte // as sent, without its port
 	Port   int32
-	Path   []byte // as it was sent
-	Query  []byte // behind the question mark; nil without one
+	Path   []byte // as sent
+	Query  []byte // after the question mark; nil without one
 }
 
 var (
@@ -26,7 +26,7 @@ var (
 )
 
 // Request divides the request line. It returns an error for a request that is not HTTP, which AWS
-// logs with "-" in place of what it could not read.
+// logs with "-" for parts that it could not read.
 func (l *Line) Request() (Request, error) {
 	text := Unescape(l.fields[RequestLine])
 	first, last := bytes.IndexByte(text, ' '), bytes.LastIndexByte(text, ' ')
@@ -66,7 +66,7 @@ func (l *Line) Request() (Request, error) {
 	return r, nil
 }
 
-// method returns a method as a text. The usual ones are not allocated.
+// method returns a method as a text, without an allocation for usual ones.
 func method(text []byte) string {
 	switch string(text) {
 	case "GET":
