@@ -1,47 +1,47 @@
-// Package check is what was found where something was looked at before it is used: one finding for
-// each thing that has to be as it is needed.
+// Package check has findings about the environment before it is used: one for each condition that
+// must hold.
 package check
 
 import "slices"
 
-// A State says whether what was looked at is as it has to be.
+// A State is whether a condition holds.
 type State string
 
-// The states that there are.
+// The states of findings.
 const (
 	OK      State = "ok"
 	Wrong   State = "wrong"
-	Unknown State = "unknown" // it could not be found out, or it depends on what is wanted
+	Unknown State = "unknown" // it could not be checked, or it depends on the wanted configuration
 )
 
-// A Finding is one thing that was looked at.
+// A Finding is the result of one check.
 type Finding struct {
 	ID     string `json:"id"`    // the same in each run: aws/vpc
-	Title  string `json:"title"` // what was looked at
+	Title  string `json:"title"` // the subject of the check
 	State  State  `json:"state"`
-	Detail string `json:"detail,omitempty"` // what was found
-	Advice string `json:"advice,omitempty"` // what to do about it
+	Detail string `json:"detail,omitempty"` // the result in words
+	Advice string `json:"advice,omitempty"` // the remedy
 }
 
-// Good is a finding of something that is as it has to be.
+// Good returns a finding of a condition that holds.
 func Good(id, title, detail string) Finding { return Finding{id, title, OK, detail, ""} }
 
-// Bad is a finding of something that is wrong, and what to do about it.
+// Bad returns a finding of an error, with a remedy.
 func Bad(id, title, detail, advice string) Finding {
 	return Finding{id, title, Wrong, detail, advice}
 }
 
-// Unsure is a finding of something that is not known, and what to do about it.
+// Unsure returns a finding of an unknown state, with a remedy.
 func Unsure(id, title, detail, advice string) Finding {
 	return Finding{id, title, Unknown, detail, advice}
 }
 
-// AnyWrong reports whether something is wrong.
+// AnyWrong reports whether a finding is an error.
 func AnyWrong(all []Finding) bool {
 	return slices.ContainsFunc(all, func(f Finding) bool { return f.State == Wrong })
 }
 
-// Count is how many findings have a state.
+// Count returns the number of findings with a state.
 func Count(all []Finding, s State) int {
 	n := 0
 	for _, f := range all {
