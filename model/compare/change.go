@@ -10,8 +10,8 @@ import (
 
 // This file describes the requests that get another answer.
 
-// A Change is a class of requests that one route or default backend answered, and that another one
-// answers now, in another way.
+// A Change is a class of requests whose answer changes, with the old and the new route or default
+// backend.
 type Change struct {
 	LoadBalancer routing.Key `json:"loadBalancer"`
 	Port         int32       `json:"port"`
@@ -28,29 +28,29 @@ type Change struct {
 	Because string `json:"because,omitempty"`
 }
 
-// A Request is a request as it is written down.
+// A Request is a request in printable form.
 type Request struct {
 	URL     string              `json:"url"`
 	Method  string              `json:"method"`
 	Headers map[string][]string `json:"headers,omitempty"`
-	// Source is the client's address, where it makes a difference.
+	// Source is the client's address, if it makes a difference.
 	Source string `json:"source,omitempty"`
 
 	Routed routing.Request `json:"-"`
 }
 
-// An Answer is what is done with the requests.
+// An Answer is the answer to the requests.
 type Answer struct {
 	Action  string `json:"action"`
-	Ingress string `json:"ingress"` // namespace/name; empty where no Ingress answers
+	Ingress string `json:"ingress"` // namespace/name; empty if no Ingress answers
 	Source  string `json:"source"`  // the field of the Ingress; likewise
-	// Route is path and conditions; empty for a default backend, and where no Ingress answers.
+	// Route is path and conditions; empty for a default backend, and if no Ingress answers.
 	Route  string `json:"route"`
 	SignIn string `json:"signIn,omitempty"`
 	Why    string `json:"why"`
 }
 
-// change describes a difference. It reports whether the specification confirms it.
+// change describes a difference. It reports whether Table.Match confirms it.
 func (d difference) change() (Change, bool) {
 	r := d.found.Request
 	r.Port, r.Host = d.port, d.class.Name
@@ -71,7 +71,7 @@ func (d difference) change() (Change, bool) {
 		before.Route == old.Route && after.Route == now.Route
 }
 
-// match is what the specification says; of a load balancer that does not exist, nothing is there.
+// match returns the outcome of Table.Match, or that of a missing load balancer.
 func match(t *precedence.Table, r routing.Request) precedence.Outcome {
 	if t == nil {
 		return precedence.Outcome{Action: routing.NotFound(), Why: "there is no such load balancer"}
@@ -79,7 +79,7 @@ func match(t *precedence.Table, r routing.Request) precedence.Outcome {
 	return t.Match(r)
 }
 
-// answer describes what a candidate does.
+// answer describes the answer of a candidate.
 func (d difference) answer(t *precedence.Table, c Candidate, o precedence.Outcome) Answer {
 	out := AnswerOf(c, o)
 	switch {
@@ -91,7 +91,7 @@ func (d difference) answer(t *precedence.Table, c Candidate, o precedence.Outcom
 	return out
 }
 
-// AnswerOf describes what a candidate does, whose outcome is known.
+// AnswerOf describes the answer of a candidate with a known outcome.
 func AnswerOf(c Candidate, o precedence.Outcome) Answer {
 	out := Answer{Action: lb.FromRouting(o.Action).String(), Why: o.Why}
 	if o.Owner.Name != "" {
@@ -109,7 +109,7 @@ func AnswerOf(c Candidate, o precedence.Outcome) Answer {
 	return out
 }
 
-// scheme is that of URLs on a port.
+// scheme returns the scheme of URLs on a port.
 func scheme(before, after *precedence.Table, port int32) string {
 	for _, t := range []*precedence.Table{after, before} {
 		if l := listenerOn(t, port); l != nil {

@@ -10,14 +10,14 @@ import (
 
 // This file compares two states.
 
-// A Report is everything that differs between two states. It is complete but for what is undecided.
+// A Report has all differences between two states. It is complete except for Undecided.
 type Report struct {
 	Changes   []Change    `json:"changes"`
 	Exposures []Exposure  `json:"exposures"`
 	Undecided []Undecided `json:"undecided"`
 }
 
-// An Undecided names requests of which it is not known whether their answers differ.
+// An Undecided has requests whose comparison exceeded the budget.
 type Undecided struct {
 	LoadBalancer routing.Key  `json:"loadBalancer"`
 	Port         int32        `json:"port"`
@@ -25,8 +25,8 @@ type Undecided struct {
 	Why          string       `json:"why"`
 }
 
-// Protection is that of the whole change: Less if anything is less protected, else Unknown if
-// that is not known of anything, else More if anything is more protected.
+// Protection returns the protection of the whole change: Less if any part is less protected, else
+// Unknown if any part is unknown, else More if any part is more protected.
 func (r Report) Protection() Protection {
 	out := Same
 	for _, order := range []Protection{More, Unknown, Less} {
@@ -38,11 +38,10 @@ func (r Report) Protection() Protection {
 	return out
 }
 
-// Empty reports whether it is certain that nothing differs.
+// Empty reports whether there is certainly no difference.
 func (r Report) Empty() bool { return len(r.Changes)+len(r.Exposures)+len(r.Undecided) == 0 }
 
-// Tables compares the tables of two states, each table that of a load balancer, within a budget of
-// steps.
+// Tables compares two states, with a table for each load balancer, within a budget of steps.
 func Tables(before, after []*precedence.Table, steps int) Report {
 	c := comparison{
 		finder: requests.NewFinder(steps),
@@ -59,13 +58,13 @@ func Tables(before, after []*precedence.Table, steps int) Report {
 	return c.Report
 }
 
-// comparison collects a Report.
+// A comparison builds a Report.
 type comparison struct {
 	finder *requests.Finder
 	Report
 }
 
-// compareHost compares what a class of hosts gets on a port.
+// compareHost compares the answers for a class of hosts on a port.
 func (c *comparison) compareHost(p pair, port int32, class HostClass) {
 	old, first := Candidates(p.before, port, class.Name)
 	now, second := Candidates(p.after, port, class.Name)

@@ -10,9 +10,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file writes requests down.
+// This file prints requests.
 
-// Written is a request as it is sent over a scheme.
+// Written returns a request over a scheme in printable form.
 func Written(scheme string, r routing.Request) Request {
 	out := Request{Method: r.Method, Routed: r, Headers: r.Header}
 	if r.Source.IsValid() {
@@ -29,8 +29,8 @@ func Written(scheme string, r routing.Request) Request {
 	return out
 }
 
-// query is parameters as rules compare them: only bytes are encoded that clients do not send as
-// they are.
+// query returns parameters as rules compare them: only bytes that clients always encode are
+// encoded.
 func query(parameters map[string][]string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._~:/@!$'(),*?-"
 	var b strings.Builder
@@ -56,7 +56,7 @@ func query(parameters map[string][]string) string {
 	return b.String()
 }
 
-// Curl is the request as a command line. Curl sends the path as it is written only if it is told to
+// Curl returns the request as a command line. Curl sends the path unchanged only with an option
 // (https://curl.se/docs/manpage.html#--path-as-is, and #-g for brackets and braces).
 func (r Request) Curl() string {
 	words := []string{"curl"}

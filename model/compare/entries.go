@@ -6,18 +6,18 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file turns what a table has for a host into a list of entries.
+// This file makes a list of entries from the routes and defaults of a host.
 
-// A Candidate is a route or a default backend as an entry of a list, or the 404 behind them.
+// A Candidate is a route or a default backend as an entry of a list, or the 404 after them.
 type Candidate struct {
-	Action  routing.Action // before it is known on which port
+	Action  routing.Action // for any port
 	Owner   routing.Owner  // zero for the 404
 	Route   *routing.Route // nil for a default backend and for the 404
 	Default *routing.Default
 }
 
-// Candidates returns what can answer requests for a host name on a port, in order, and the same as
-// entries whose answers are equal for equal actions.
+// Candidates returns the candidates for requests for a host name on a port, in order, also as
+// entries with equal answers for equal actions.
 func Candidates(t *precedence.Table, port int32, name string) ([]Candidate, []requests.Entry) {
 	l := collector{protocol: protocolOn(t, port)}
 	var chain []*precedence.Level
@@ -50,7 +50,7 @@ func Candidates(t *precedence.Table, port int32, name string) ([]Candidate, []re
 	return l.candidates, l.entries
 }
 
-// A collector makes a list of entries.
+// A collector builds a list of entries.
 type collector struct {
 	protocol   routing.Protocol
 	candidates []Candidate
@@ -65,7 +65,7 @@ func (l *collector) add(c Candidate, paths []routing.Path, when routing.Conditio
 
 func (l *collector) last(c Candidate) { l.add(c, requests.Anything, nil) }
 
-// protocolOn is the protocol of a port; HTTP where nothing listens.
+// protocolOn returns the protocol of a port; HTTP without a listener.
 func protocolOn(t *precedence.Table, port int32) routing.Protocol {
 	if l := listenerOn(t, port); l != nil {
 		return l.Protocol
@@ -73,7 +73,7 @@ func protocolOn(t *precedence.Table, port int32) routing.Protocol {
 	return routing.HTTP
 }
 
-// listenerOn is the listener on a port, or nil.
+// listenerOn returns the listener on a port, or nil.
 func listenerOn(t *precedence.Table, port int32) *routing.Listener {
 	if t == nil {
 		return nil

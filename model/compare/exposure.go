@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file compares which clients can connect, and the certificates that they are shown.
+// This file compares the clients that can connect, and the certificates that they get.
 
 // An Exposure is a setting that differs.
 type Exposure struct {
@@ -22,7 +22,7 @@ type Exposure struct {
 	Protection   Protection   `json:"protection"`
 }
 
-// internetFacing is the scheme of load balancers that the internet reaches.
+// internetFacing is the scheme of load balancers that clients on the internet reach.
 const internetFacing = "internet-facing"
 
 // exposures compares two load balancers, and their ports.
@@ -48,12 +48,12 @@ func exposures(p pair) []Exposure {
 		tell("scheme", before, after, lessIf(after == internetFacing))
 	}
 	if before, after := p.before.Protection, p.after.Protection; before.WebACL != after.WebACL {
-		tell("web ACL", orNone(before.WebACL), orNone(after.WebACL),
-			guard(before.Guarded(), after.Guarded()))
+		tell("web ACL", textOrNone(before.WebACL), textOrNone(after.WebACL),
+			compareGuard(before.Guarded(), after.Guarded()))
 	}
 	if before, after := p.before.Protection.Shield, p.after.Protection.Shield; before != after {
-		tell("shield", orNone(before), orNone(after),
-			guard(before == routing.ShieldOn, after == routing.ShieldOn))
+		tell("shield", textOrNone(before), textOrNone(after),
+			compareGuard(before == routing.ShieldOn, after == routing.ShieldOn))
 	}
 	before, after := p.before.Settings.SecurityGroups, p.after.Settings.SecurityGroups
 	if !slices.Equal(before, after) {
@@ -66,7 +66,7 @@ func exposures(p pair) []Exposure {
 	return out
 }
 
-// schemeOf is the scheme of a load balancer.
+// schemeOf returns the scheme of a load balancer.
 func schemeOf(t *precedence.Table) string {
 	if t.Settings.Scheme != "" {
 		return t.Settings.Scheme
@@ -74,7 +74,7 @@ func schemeOf(t *precedence.Table) string {
 	return t.Key.Scheme()
 }
 
-// lessIf is Less where something is open now, else More.
+// lessIf returns Less if open is true, else More.
 func lessIf(open bool) Protection {
 	if open {
 		return Less
@@ -82,8 +82,8 @@ func lessIf(open bool) Protection {
 	return More
 }
 
-// guard compares whether there is a guard. Of two guards it is not known which lets more through.
-func guard(before, after bool) Protection {
+// compareGuard compares whether there is a guard. Of two guards, the stricter one is not known.
+func compareGuard(before, after bool) Protection {
 	switch {
 	case before && after:
 		return Unknown
@@ -95,7 +95,7 @@ func guard(before, after bool) Protection {
 	return Same
 }
 
-func orNone(text string) string {
+func textOrNone(text string) string {
 	if text == "" {
 		return "none"
 	}
@@ -123,10 +123,10 @@ func portExposures(p pair, port int32) []Exposure {
 		if after.Protocol == routing.HTTPS && openOverHTTP(p.before, after.Inbound) {
 			protection = Same
 		}
-		tell("port", "closed", open(after), protection)
+		tell("port", "closed", describePort(after), protection)
 		return out
 	case after == nil:
-		tell("port", open(before), "closed", More)
+		tell("port", describePort(before), "closed", More)
 		return out
 	}
 	if before.Protocol != after.Protocol {
@@ -140,7 +140,7 @@ func portExposures(p pair, port int32) []Exposure {
 		}
 	}
 	if old, now := mutualOf(before.Mutual), mutualOf(after.Mutual); old != now {
-		tell("mutual TLS", old, now, mutual(before.Mutual, after.Mutual))
+		tell("mutual TLS", old, now, compareMutual(before.Mutual, after.Mutual))
 	}
 	if before.TLSPolicy != after.TLSPolicy {
 		tell("TLS policy", orDefault(before.TLSPolicy), orDefault(after.TLSPolicy), Unknown)
@@ -155,12 +155,12 @@ func orDefault(text string) string {
 	return text
 }
 
-// open describes an open port.
-func open(l *routing.Listener) string {
+// describePort describes an open port.
+func describePort(l *routing.Listener) string {
 	return fmt.Sprintf("%s for %s", l.Protocol, listed(l.Inbound, "everybody"))
 }
 
-// openOverHTTP reports whether those who may connect to a port could connect before, without
+// openOverHTTP reports whether the clients who may connect could connect before, without
 // encryption.
 func openOverHTTP(t *precedence.Table, who []string) bool {
 	return slices.ContainsFunc(t.Listeners, func(l routing.Listener) bool {
@@ -168,7 +168,7 @@ func openOverHTTP(t *precedence.Table, who []string) bool {
 	})
 }
 
-// mutualOf describes what is done with the certificates of clients.
+// mutualOf describes the handling of client certificates.
 func mutualOf(m *routing.MutualAuthentication) string {
 	if m == nil {
 		return "off"
@@ -183,9 +183,9 @@ func mutualOf(m *routing.MutualAuthentication) string {
 	return out
 }
 
-// mutual compares which clients are let in by their certificates.
-func mutual(before, after *routing.MutualAuthentication) Protection {
-	if p := guard(before.Verifies(), after.Verifies()); p != Unknown {
+// compareMutual compares the clients that are admitted by their certificates.
+func compareMutual(before, after *routing.MutualAuthentication) Protection {
+	if p := compareGuard(before.Verifies(), after.Verifies()); p != Unknown {
 		return p
 	}
 	if before.TrustStore == after.TrustStore && before.IgnoreExpiry != after.IgnoreExpiry {
@@ -202,22 +202,23 @@ func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
 	}
 	var out []Exposure
 	for _, class := range HostClasses(before.Port, nil, p.before, p.after) {
-		old, now := shown(p.before, before, class.Name), shown(p.after, after, class.Name)
+		old := shownCertificate(p.before, before, class.Name)
+		now := shownCertificate(p.after, after, class.Name)
 		if old.id == now.id {
 			continue
 		}
 		out = append(out, Exposure{
 			LoadBalancer: p.key(), Port: before.Port, Host: class.Host, Setting: "certificate",
-			Before: old.String(), After: now.String(), Protection: guardSame(old.valid, now.valid),
+			Before: old.String(), After: now.String(), Protection: compareCertificate(old.valid, now.valid),
 		})
 	}
 	return out
 }
 
-// guardSame is guard, but that two certificates for a host protect it equally.
-func guardSame(before, after bool) Protection {
+// compareCertificate is like compareGuard, but two certificates for a host protect it equally.
+func compareCertificate(before, after bool) Protection {
 	if before && after {
 		return Same
 	}
-	return guard(before, after)
+	return compareGuard(before, after)
 }

@@ -10,16 +10,16 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file divides host names into classes that no table tells apart.
+// This file divides host names into classes that no table distinguishes.
 
-// A HostClass is the names for which one host of the tables is the most specific: a host itself,
-// the names below a wildcard that are not hosts themselves, or, for Any, all other names.
+// A HostClass has the names whose most specific host in the tables is the same: a host itself, the
+// other names below a wildcard, or, for Any, all other names.
 type HostClass struct {
 	Host routing.Host
 	Name string // one of the class
 }
 
-// HostClasses returns the classes of the hosts of some tables on a port, and of other hosts.
+// HostClasses returns the classes of the hosts of tables on a port, and of other hosts.
 func HostClasses(port int32, others []routing.Host, tables ...*precedence.Table) []HostClass {
 	known := map[routing.Host]bool{routing.Any: true}
 	for _, h := range others {
@@ -54,7 +54,7 @@ func byKind(a, b routing.Host) int {
 	return cmp.Or(kind(a)-kind(b), cmp.Compare(a, b))
 }
 
-// nameOf is a name for which a host is the most specific one that is known.
+// nameOf returns a name whose most specific known host is h.
 func nameOf(h routing.Host, known map[routing.Host]bool) string {
 	domain := ".example"
 	switch {

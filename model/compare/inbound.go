@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// This file compares ranges of addresses.
+// This file compares address ranges.
 
-// inbound compares which clients may connect. No ranges stand for all clients.
+// inbound compares the clients that may connect. An empty list has all clients.
 func inbound(before, after []string) Protection {
 	more, fewer := admitsMore(before, after), admitsMore(after, before)
 	switch {
@@ -19,12 +19,11 @@ func inbound(before, after []string) Protection {
 	return Same
 }
 
-// Within reports whether all addresses of some ranges are in others. No ranges stand for all
-// addresses.
+// Within reports whether all addresses of ranges are in others. An empty list has all addresses.
 func Within(ranges, others []string) bool { return !admitsMore(others, ranges) }
 
-// admitsMore reports whether after admits an address that before does not. Of a list of addresses
-// that the cloud keeps under a name, only the name is known.
+// admitsMore reports whether after admits an address that before does not. Of a prefix list, only
+// the name is known.
 func admitsMore(before, after []string) bool {
 	switch {
 	case len(before) == 0:
@@ -47,21 +46,21 @@ func admitsMore(before, after []string) bool {
 	})
 }
 
-// covers reports whether some ranges together hold a whole range. Ranges are nested or disjoint, so
-// one holds it, or each of its halves is held.
+// covers reports whether ranges together contain a range. Ranges are nested or disjoint, so one
+// contains it, or each of its halves is covered.
 func covers(some []netip.Prefix, p netip.Prefix) bool {
 	holds := func(s netip.Prefix) bool { return s.Bits() <= p.Bits() && s.Contains(p.Addr()) }
 	if slices.ContainsFunc(some, holds) {
 		return true
 	}
 	if !slices.ContainsFunc(some, func(s netip.Prefix) bool { return p.Contains(s.Addr()) }) {
-		return false // neither half has anything
+		return false // no range is in either half
 	}
 	low, high := halves(p)
 	return covers(some, low) && covers(some, high)
 }
 
-// halves are the two ranges that a range consists of.
+// halves returns the two halves of a range.
 func halves(p netip.Prefix) (low, high netip.Prefix) {
 	bytes := p.Addr().AsSlice()
 	bytes[p.Bits()/8] |= 1 << (7 - p.Bits()%8)

@@ -11,10 +11,10 @@ import (
 
 // This file pairs the load balancers of both states.
 
-// A pair is a load balancer before and after. A table is nil where there is no load balancer.
+// A pair is a load balancer before and after. A table is nil without a load balancer.
 type pair struct{ before, after *precedence.Table }
 
-// key names the load balancer as it is after, or was before.
+// key returns the key of the load balancer after, or before if there is none after.
 func (p pair) key() routing.Key {
 	if p.after != nil {
 		return p.after.Key
@@ -22,8 +22,8 @@ func (p pair) key() routing.Key {
 	return p.before.Key
 }
 
-// pairs pairs tables by key. What a change of its scheme or its name turns into another load
-// balancer is paired with that.
+// pairs pairs tables by key. A load balancer whose scheme or name changes is paired with the new
+// one.
 func pairs(before, after []*precedence.Table) []pair {
 	left, right := byKey(before), byKey(after)
 	var out []pair
@@ -62,8 +62,7 @@ func byKey(tables []*precedence.Table) map[routing.Key]*precedence.Table {
 	return out
 }
 
-// byOwner maps what is in front of the scheme in a key to its table, or to nil if there are
-// several.
+// byOwner maps the part of a key before the scheme to its table, or to nil if there are several.
 func byOwner(tables map[routing.Key]*precedence.Table) map[string]*precedence.Table {
 	out := map[string]*precedence.Table{}
 	for _, key := range slices.Sorted(maps.Keys(tables)) {
@@ -76,7 +75,7 @@ func byOwner(tables map[routing.Key]*precedence.Table) map[string]*precedence.Ta
 	return out
 }
 
-// ports are those that either has, ascending.
+// ports returns the ports of both, ascending.
 func (p pair) ports() []int32 {
 	var out []int32
 	for _, t := range []*precedence.Table{p.before, p.after} {
@@ -91,7 +90,7 @@ func (p pair) ports() []int32 {
 	return slices.Compact(out)
 }
 
-// Successors returns for each table before the one after; nil where there is no load balancer then.
+// Successors returns, for each table before, the table after; nil if there is none.
 func Successors(before, after []*precedence.Table) map[*precedence.Table]*precedence.Table {
 	out := map[*precedence.Table]*precedence.Table{}
 	for _, p := range pairs(before, after) {

@@ -9,13 +9,14 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file says whether requests that get another answer are less protected. What is newly served
-// is not: it was not protected before, and its author decides how it is.
+// This file decides whether requests with another answer are less protected. Newly served requests
+// are not: they were not protected before, and the author decides about them.
 
-// Protection says how well requests, or a load balancer, are protected after a change.
+// A Protection compares the protection of requests, or of a load balancer, after a change with that
+// before.
 type Protection string
 
-// The values of Protection. Unknown stands for a change that may be either.
+// The values of Protection. Unknown may be either.
 const (
 	Same    Protection = "same"
 	Less    Protection = "less"
@@ -56,18 +57,19 @@ func (d difference) protection(r routing.Request) (Protection, string) {
 // SignsIn reports whether an action is for signed-in users only.
 func SignsIn(a routing.Action) bool { return a.Auth != nil && a.Auth.OnMissing != "allow" }
 
-// Reaches reports whether an action leads to a Service on a port of a protocol.
+// Reaches reports whether an action forwards to a Service on a port of a protocol.
 func Reaches(a routing.Action, on routing.Protocol) bool { return len(a.On(on).Forward) > 0 }
 
-// toHTTPS reports whether clients without HTTPS are sent there.
+// toHTTPS reports whether clients without HTTPS are redirected to it.
 func toHTTPS(a routing.Action, t *precedence.Table, port int32) bool {
 	on := protocolOn(t, port)
 	a = a.On(on)
 	return on == routing.HTTP && a.Redirect != nil && strings.EqualFold(a.Redirect.Scheme, "https")
 }
 
-// withheldFrom reports whether the backend that answers now stands before the entry that answered,
-// for the same path, behind a condition on the client's address alone that the request fails.
+// withheldFrom reports whether the backend that answers now is in an entry before the one that
+// answered, for the same path, with a condition on the client's address only that the request
+// fails.
 func withheldFrom(list []Candidate, answered int, now Candidate, r routing.Request) bool {
 	if len(now.Action.Forward) == 0 {
 		return false
@@ -85,7 +87,7 @@ func sharesBackend(a, b routing.Action) bool {
 	})
 }
 
-// besidesSource are conditions without those on the client's address.
+// besidesSource returns conditions without those on the client's address.
 func besidesSource(when routing.Conditions) routing.Conditions {
 	about := func(c routing.Condition) bool { return c.Field == "source" }
 	return slices.DeleteFunc(slices.Clone(when), about)

@@ -7,9 +7,9 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file compares the certificates that clients are shown.
+// This file finds the certificates that clients get.
 
-// A certificate is the one that a client is shown for a host.
+// A certificate is the certificate that a client gets for a host.
 type certificate struct {
 	id    routing.CertificateID
 	hosts []string
@@ -30,16 +30,15 @@ func (c certificate) String() string {
 	return out
 }
 
-// Certified reports whether clients are shown a certificate that is for a host.
+// Certified reports whether clients get a certificate for a host.
 func Certified(t *precedence.Table, l *routing.Listener, host string) bool {
-	return shown(t, l, host).valid
+	return shownCertificate(t, l, host).valid
 }
 
-// shown is the certificate for a host: one that names it, else one with a wildcard that stands for
-// it, else the default
-// (Elastic Load Balancing, "SSL certificates for your Application Load Balancer").
-// Of several, the first counts.
-func shown(t *precedence.Table, l *routing.Listener, host string) certificate {
+// shownCertificate returns the certificate for a host: one that names it, else one with a wildcard
+// for it, else the default (Elastic Load Balancing, "SSL certificates for your Application Load
+// Balancer"). Of several, the first counts.
+func shownCertificate(t *precedence.Table, l *routing.Listener, host string) certificate {
 	best, rank := certificate{}, 0
 	for i, id := range l.Certificates {
 		names := namesIn(t, id)
@@ -62,7 +61,7 @@ func shown(t *precedence.Table, l *routing.Listener, host string) certificate {
 	return best
 }
 
-// namesIn are the host names of a certificate, as far as they are known.
+// namesIn returns the known host names of a certificate.
 func namesIn(t *precedence.Table, id routing.CertificateID) []string {
 	for _, c := range t.Certificates {
 		if c.ID == id {
