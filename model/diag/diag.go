@@ -59,7 +59,7 @@ func (s Source) Compare(o Source) int {
 		cmp.Compare(s.Name, o.Name), cmp.Compare(s.Field, o.Field))
 }
 
-// MarshalText has JSON represent a source as a string.
+// MarshalText makes a source a string in JSON.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // A Diagnostic is one finding about one place.

@@ -9,7 +9,7 @@ import (
 // This file limits the diagnostics about one object. An Ingress can have thousands of paths, each
 // with a diagnostic, and diagnostics are kept in memory, stored, and sent as events.
 
-// mostOfOne is how many diagnostics about one object are kept.
+// mostOfOne is the most diagnostics about one object.
 const mostOfOne = 50
 
 // Limit sorts diagnostics and keeps at most 50 about each object. It keeps the first of every

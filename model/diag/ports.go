@@ -34,7 +34,7 @@ func (p Ports) List() []int32 {
 	return out
 }
 
-// MarshalJSON has JSON represent ports as a list of numbers.
+// MarshalJSON makes ports a list of numbers in JSON.
 func (p Ports) MarshalJSON() ([]byte, error) { return json.Marshal(p.List()) }
 
 // On returns the diagnostic with the ports on which the Ingress is not served as it asks.

@@ -11,7 +11,7 @@ import (
 // length, and messages are stored, sent as events and printed.
 
 const (
-	// longestValue is how many characters of a value a message has.
+	// longestValue is the most characters of a value in a message.
 	longestValue = 100
 	// longestWord is the most characters without a space in a message. A request with the longest host
 	// and a path of longestValue characters fits.
@@ -20,7 +20,7 @@ const (
 	longestMessage = 2000
 )
 
-// Cut returns the first 100 characters of a text, and an ellipsis where that is not all of it.
+// Cut returns the first 100 characters of a text, and an ellipsis if there are more.
 func Cut(text string) string {
 	head, more := cut(text)
 	if more {
@@ -29,8 +29,7 @@ func Cut(text string) string {
 	return head
 }
 
-// Quote returns the first 100 characters of a text in quotes, and an ellipsis where that is not all
-// of it.
+// Quote returns the first 100 characters of a text in quotes, and an ellipsis if there are more.
 func Quote(text string) string {
 	head, more := cut(text)
 	head = strconv.Quote(head)
