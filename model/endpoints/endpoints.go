@@ -1,5 +1,5 @@
 // Package endpoints finds the targets of a Service port: addresses of Pods, or nodes with a node
-// port. It leaves out the endpoints that must not be targets, whatever an EndpointSlice says.
+// port. It leaves out endpoints of EndpointSlices that must not be targets.
 package endpoints
 
 import (
@@ -29,7 +29,7 @@ type Objects struct {
 	Service *corev1.Service // nil if there is none
 	Slices  SliceList
 	Nodes   []*corev1.Node // where targets are instances
-	Pods    []*corev1.Pod  // of endpoints, as far as they are known
+	Pods    []*corev1.Pod  // the known Pods of endpoints
 	// PodsKnown and Awaited are as in Objects.
 	PodsKnown bool
 	Awaited   map[Claim]bool
@@ -38,7 +38,7 @@ type Objects struct {
 // SliceList has the EndpointSlices of one Service.
 type SliceList []*discoveryv1.EndpointSlice
 
-// Targets returns the endpoints of a port, sorted, each once.
+// Targets returns the endpoints of a port, sorted, without duplicates.
 func (l SliceList) Targets(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, e := range l.usable(port, family) {
@@ -157,7 +157,7 @@ type Found struct {
 	// are targets, because they would pass requests on to endpoints that are not, or may not be, Pods
 	// of the namespace.
 	Doubted, Disputed bool
-	// Left describes endpoints that are left out, and why; "" if none are.
+	// Left describes endpoints that are left out, with the reason; "" for none.
 	Left string
 }
 

@@ -17,11 +17,11 @@ func SameTargets(a, b *classSpec) bool {
 	return a.ForeignEndpoints == b.ForeignEndpoints && slices.Equal(a.TargetPorts, b.TargetPorts)
 }
 
-// A Claim is the statement of an EndpointSlice that an address is that of a Pod of its namespace.
+// A Claim is the statement of an EndpointSlice that a Pod of its namespace has an address.
 type Claim struct{ Namespace, Pod, Address string }
 
-// Claims returns the claims of an EndpointSlice, each with its endpoint. Endpoints that name no Pod
-// make none.
+// Claims returns the claims of an EndpointSlice, each with its endpoint. Endpoints without a Pod
+// have none.
 func Claims(s *discoveryv1.EndpointSlice) func(yield func(Claim, discoveryv1.Endpoint) bool) {
 	return func(yield func(Claim, discoveryv1.Endpoint) bool) {
 		for _, e := range s.Endpoints {
@@ -40,8 +40,7 @@ func claimOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) (Claim, bool)
 	return Claim{s.Namespace, pod, e.Addresses[0]}, true
 }
 
-// PodOf returns the name of the Pod that an endpoint says it is; "" if it names none of its
-// namespace.
+// PodOf returns the name of the Pod that an endpoint names; "" if it names none of its namespace.
 func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 	to := e.TargetRef
 	if to == nil || to.Kind != "Pod" || to.Namespace != "" && to.Namespace != s.Namespace {
@@ -51,8 +50,7 @@ func PodOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) string {
 }
 
 // ConfirmsAddress reports whether a Pod has the address of an endpoint that names it. A Pod that
-// has ended does not confirm it: its status keeps the address, which another Pod may have been
-// given since.
+// has ended does not count: its status keeps the address, which another Pod may have now.
 func ConfirmsAddress(p *corev1.Pod, s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) bool {
 	return IsOf(s, e, p) && len(e.Addresses) > 0 && !Ended(p) && HasAddress(p, e.Addresses[0])
 }
@@ -62,7 +60,7 @@ func Ended(p *corev1.Pod) bool {
 	return p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed
 }
 
-// HasAddress reports whether an address is one of a Pod.
+// HasAddress reports whether a Pod has an address.
 func HasAddress(p *corev1.Pod, address string) bool {
 	want, err := netip.ParseAddr(address)
 	return err == nil && slices.ContainsFunc(p.Status.PodIPs, func(ip corev1.PodIP) bool {
@@ -71,8 +69,8 @@ func HasAddress(p *corev1.Pod, address string) bool {
 	})
 }
 
-// HaveAddresses reports whether Pods have addresses in their status, as those of a cluster do and
-// those of manifests do not.
+// HaveAddresses reports whether Pods have addresses in their status, as Pods of a cluster have,
+// unlike those of manifests.
 func HaveAddresses(pods []*corev1.Pod) bool {
 	return slices.ContainsFunc(pods, func(p *corev1.Pod) bool { return len(p.Status.PodIPs) > 0 })
 }

@@ -11,9 +11,8 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file reads the readiness gate of Pods: such a Pod is ready once the load balancer finds it
-// healthy, which it can do only after the Pod has become a target. So a Pod that waits for its gate
-// alone becomes a target before it is ready.
+// This file reads the readiness gate of Pods: such a Pod is ready once it is a healthy target of
+// the load balancer. So a Pod that only waits for its gate becomes a target before it is ready.
 
 // WaitsForGate reports whether a Pod declares our readiness gate and meets all other conditions of
 // readiness. Whether the gate is open makes no difference: the endpoints of a Pod lag behind it.
@@ -21,7 +20,7 @@ func WaitsForGate(p *corev1.Pod) bool {
 	if !HasGate(p) || !p.DeletionTimestamp.IsZero() {
 		return false
 	}
-	return !slices.ContainsFunc(needs(p), func(t corev1.PodConditionType) bool {
+	return !slices.ContainsFunc(requiredConditions(p), func(t corev1.PodConditionType) bool {
 		c := ConditionOf(p, t)
 		return c == nil || c.Status != corev1.ConditionTrue
 	})
@@ -31,7 +30,7 @@ func WaitsForGate(p *corev1.Pod) bool {
 // conditions.
 func WaitsForGateSince(p *corev1.Pod) time.Time {
 	var last time.Time
-	for _, t := range needs(p) {
+	for _, t := range requiredConditions(p) {
 		if c := ConditionOf(p, t); c != nil && c.LastTransitionTime.After(last) {
 			last = c.LastTransitionTime.Time
 		}
@@ -56,8 +55,8 @@ func GateIsOpen(p *corev1.Pod) bool {
 	return c != nil && c.Status == corev1.ConditionTrue
 }
 
-// needs returns the conditions that a Pod has to meet to be ready, without ours.
-func needs(p *corev1.Pod) []corev1.PodConditionType {
+// requiredConditions returns the conditions that a Pod has to meet to be ready, without ours.
+func requiredConditions(p *corev1.Pod) []corev1.PodConditionType {
 	out := []corev1.PodConditionType{corev1.ContainersReady}
 	for _, g := range p.Spec.ReadinessGates {
 		if g.ConditionType != v1alpha1.TargetHealthGate {
@@ -76,9 +75,8 @@ func ConditionOf(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition 
 	return nil
 }
 
-// waiting returns the endpoints of a port whose Pods wait for their gates. They are targets beside
-// those that are usable, and in place of none: until they are healthy, Pods that terminate may
-// still be needed.
+// waiting returns the endpoints of a port whose Pods wait for their gates. They are added to the
+// usable ones, and replace none: until they are healthy, terminating Pods may still be needed.
 func (b Objects) waiting(port *corev1.ServicePort, family string) []routing.Target {
 	var out []routing.Target
 	for _, s := range b.Slices {
@@ -102,8 +100,7 @@ func (b Objects) waits(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint) boo
 	})
 }
 
-// IsOf reports whether an endpoint is that of a Pod, and not that of an earlier Pod of the same
-// name.
+// IsOf reports whether an endpoint belongs to a Pod, and not to an earlier Pod of the same name.
 func IsOf(s *discoveryv1.EndpointSlice, e discoveryv1.Endpoint, p *corev1.Pod) bool {
 	return s.Namespace == p.Namespace && PodOf(s, e) == p.Name && (e.TargetRef.UID == "" ||
 		e.TargetRef.UID == p.UID)

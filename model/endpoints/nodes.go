@@ -31,7 +31,7 @@ func AddressesOf(n *corev1.Node) NodeAddresses {
 		Name:     n.Name,
 		Instance: n.Spec.ProviderID[strings.LastIndexByte(n.Spec.ProviderID, '/')+1:],
 		Open: !excluded && n.DeletionTimestamp.IsZero() &&
-			!slices.ContainsFunc(n.Spec.Taints, closes),
+			!slices.ContainsFunc(n.Spec.Taints, closesNode),
 		Ready: slices.ContainsFunc(n.Status.Conditions, saysReady),
 	}
 	for _, a := range n.Status.Addresses {
@@ -51,9 +51,9 @@ func saysReady(c corev1.NodeCondition) bool {
 	return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
 }
 
-// closes reports whether a taint marks a Node as about to be removed, out of service, or not yet
-// initialised. Taints about readiness do not count, because conditions have that.
-func closes(t corev1.Taint) bool {
+// closesNode reports whether a taint marks a Node as about to be removed, out of service, or not
+// yet initialised. Taints about readiness do not count, because conditions have that.
+func closesNode(t corev1.Taint) bool {
 	switch t.Key {
 	case "ToBeDeletedByClusterAutoscaler",
 		"node.cloudprovider.kubernetes.io/uninitialized",

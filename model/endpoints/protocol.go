@@ -9,10 +9,10 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file finds the protocol that targets speak: the one that the Ingress says, else the
-// appProtocol of the Service's port, else plain HTTP/1.1.
+// This file finds the protocol of targets: that of the Ingress, else the appProtocol of the
+// Service's port, else plain HTTP/1.1.
 
-// Speech has the protocol and the version of HTTP of targets; "" if neither the Ingress nor the
+// A Speech has the protocol and the version of HTTP of targets; "" if neither the Ingress nor the
 // Service sets it.
 type Speech struct {
 	Protocol routing.Protocol
@@ -29,8 +29,8 @@ var appProtocols = map[string]Speech{
 	"grpc":              {v1alpha1.ProtocolHTTP, routing.VersionGRPC},
 }
 
-// to completes the settings of an Ingress with those of a Service port, which may be nil.
-func (s Speech) to(port *corev1.ServicePort) Speech {
+// complete completes the settings of an Ingress with those of a Service port, which may be nil.
+func (s Speech) complete(port *corev1.ServicePort) Speech {
 	var app Speech
 	if port != nil && port.AppProtocol != nil {
 		app = appProtocols[*port.AppProtocol]

@@ -66,7 +66,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 		Provider:   ref.Provider,
 	}}
 	r.lookUp(c, ref, behind)
-	spoken := ref.Speech.to(portIn(behind.Service, ref))
+	spoken := ref.Speech.complete(portIn(behind.Service, ref))
 	r.Backend.Protocol, r.Backend.Version = spoken.Protocol, spoken.Version
 	r.Backend.ID = idOf(r.Backend)
 	return r

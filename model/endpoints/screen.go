@@ -17,7 +17,8 @@ import (
 // This file leaves out endpoints of an EndpointSlice that must not be targets. The author of an
 // EndpointSlice can write any address and any port there.
 
-// A screening has the endpoints of a Service port that may be targets, and why others may not.
+// A screening has the endpoints of a Service port that may be targets, and the reasons why others
+// may not.
 type screening struct {
 	class   *classSpec
 	backend routing.Backend
@@ -59,7 +60,7 @@ func screen(c *classSpec, b Objects, port *corev1.ServicePort, backend routing.B
 // onNodes reports whether requests are sent to nodes, which pass them on to any endpoint.
 func (s *screening) onNodes() bool { return s.backend.TargetType == v1alpha1.TargetTypeInstance }
 
-// sift returns an EndpointSlice without the endpoints that must not be targets.
+// sift returns an EndpointSlice without endpoints that must not be targets.
 func (s *screening) sift(slice *discoveryv1.EndpointSlice,
 	number int32) *discoveryv1.EndpointSlice {
 	out := make([]discoveryv1.Endpoint, 0, len(slice.Endpoints))
@@ -119,7 +120,7 @@ func (s *screening) isForeign(address, why string) bool {
 	return false
 }
 
-// refused returns how many endpoints must not be targets.
+// refused returns the number of endpoints that must not be targets.
 func (s *screening) refused() int { return len(s.never) + len(s.foreign) }
 
 // tell adds problems about the endpoints that are left out.
@@ -149,7 +150,7 @@ func (s *screening) tell(r *Resolution) {
 	r.Unverified = s.blind > 0
 }
 
-// counted returns a number of endpoints, in words.
+// counted describes a number of endpoints.
 func counted(n int) string {
 	if n == 1 {
 		return "an endpoint that is"
