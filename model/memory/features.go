@@ -11,9 +11,8 @@ import (
 // This file lists the annotations and fields that an Ingress uses, so that their use can be
 // counted.
 
-// Features returns what an accepted version uses: annotations of the table by their names, and
-// fields of the API. There are as many as there are annotations and a few more, whatever its author
-// writes.
+// Features returns the features of an accepted version: annotations of the table by their names,
+// and fields of the API. Their number is bounded by the table.
 func (a Accepted) Features() []string {
 	var out []string
 	for name := range a.Annotations {

@@ -29,8 +29,8 @@ type LoadBalancer struct {
 	Class *v1alpha1.LoadBalancerClassSpec
 	// Members has the members by namespace/name.
 	Members map[string]Member
-	// Certificates has the last certificate of each Secret, as far as the cloud has it, by the
-	// namespace/name of the Secret.
+	// Certificates has the last certificate of each Secret, if the cloud has it, by the namespace/name
+	// of the Secret.
 	Certificates map[string]routing.CertificateID
 	// CloudCertificates has the hosts for which certificates of the cloud were chosen that listeners
 	// serve.
@@ -68,11 +68,11 @@ type Member struct {
 	Departed time.Duration
 	// Created is the creation time of the Ingress whose version was accepted; zero if not known.
 	Created time.Time
-	// Vanished is set where the Ingress was deleted without its finalizer, and is still served.
+	// Vanished is set if the Ingress was deleted without its finalizer, and is still served.
 	Vanished *Vanishing
 }
 
-// Accepted is a version of an Ingress that was compiled and programmed.
+// An Accepted is a version of an Ingress that was compiled and programmed.
 type Accepted struct {
 	Annotations map[string]string
 	Spec        networkingv1.IngressSpec
@@ -84,17 +84,17 @@ type Rejection struct {
 	Message string
 }
 
-// Version returns a digest of all that an Ingress asks for.
+// Version returns a digest of the parts of an Ingress that Fairlead reads.
 func Version(ing *networkingv1.Ingress) string {
 	text, err := json.Marshal(Accept(ing))
 	if err != nil {
-		return "" // API types always marshal; and "" is no version that was ever rejected
+		return "" // API types always marshal, and "" is never a rejected version
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// Rejection returns the refusal of the Ingress, as it is now, by the cloud, or nil.
+// Rejection returns the cloud's refusal of the present version of the Ingress, or nil.
 func (r Member) Rejection(ing *networkingv1.Ingress) *Rejection {
 	if len(r.Rejections) == 0 {
 		return nil
@@ -102,7 +102,7 @@ func (r Member) Rejection(ing *networkingv1.Ingress) *Rejection {
 	return r.RejectionOf(Version(ing))
 }
 
-// RejectionOf returns the refusal of a version or a certificate by the cloud, or nil.
+// RejectionOf returns the cloud's refusal of a version or a certificate, or nil.
 func (r Member) RejectionOf(version string) *Rejection {
 	i := slices.IndexFunc(r.Rejections, func(r Rejection) bool { return r.Version == version })
 	if i < 0 {
@@ -111,21 +111,20 @@ func (r Member) RejectionOf(version string) *Rejection {
 	return &r.Rejections[i]
 }
 
-// HasChanged reports whether an Ingress that is served asks for something else than was last
-// accepted.
+// HasChanged reports whether a served Ingress differs from its last accepted version.
 func (r Member) HasChanged(ing *networkingv1.Ingress) bool {
 	return r.Served && r.LastAccepted != nil && !r.LastAccepted.IsVersionOf(ing)
 }
 
-// Version returns the Ingress as it was accepted.
+// Version returns the accepted version of the Ingress.
 func (a *Accepted) Version(of *networkingv1.Ingress) *networkingv1.Ingress {
 	ing := *of
 	ing.Annotations, ing.Spec = a.Annotations, a.Spec
 	return &ing
 }
 
-// IsVersionOf reports whether the Ingress asks for what was accepted. Most Ingresses do, and are
-// found to without computing digests.
+// IsVersionOf reports whether the Ingress equals the accepted version. For most Ingresses, this
+// takes no digest.
 func (a *Accepted) IsVersionOf(ing *networkingv1.Ingress) bool {
 	return asksTheSame(a.Annotations, ing.Annotations) && reflect.DeepEqual(&a.Spec, &ing.Spec) ||
 		Version(a.Version(ing)) == Version(ing)
@@ -151,7 +150,7 @@ func asksTheSame(before, now map[string]string) bool {
 	return more == 0
 }
 
-// A Home is a load balancer that remembers an Ingress as its member.
+// A Home is a load balancer with a record of an Ingress as its member.
 type Home struct {
 	Key routing.Key
 	Member
@@ -208,7 +207,7 @@ func (t Trail) At(key routing.Key) int {
 	return slices.IndexFunc(t, func(h Home) bool { return h.Key == key })
 }
 
-// Leaving returns the load balancers that a member leaves for the one that remembers this.
+// Leaving returns the load balancers that a member leaves for the one with this record.
 func (r Member) Leaving() []routing.Key {
 	if r.Previous == "" {
 		return nil
@@ -233,7 +232,7 @@ func asked(ing *networkingv1.Ingress) map[string]string {
 	return out
 }
 
-// belongs reports whether an annotation, which is one of some, belongs to a version.
+// belongs reports whether an annotation of a version belongs to its record.
 func belongs(key string, all map[string]string) bool {
 	return strings.HasPrefix(key, settings.Prefix) || key == settings.IngressClass ||
 		foreign.Restricting(key, all)

@@ -10,10 +10,10 @@ import (
 
 // This file decides how long Ingresses are served that were deleted without their finalizer.
 
-// An Absence counts members, and those that have vanished.
+// An Absence counts members, and vanished ones.
 type Absence struct{ Vanished, Members int }
 
-// few is how many Ingresses may vanish without confirmation.
+// few is the most Ingresses that may vanish without confirmation.
 const few = 3
 
 // Grave reports whether the user has to confirm that the Ingresses are deleted, because more than a
