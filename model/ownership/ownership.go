@@ -9,7 +9,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// A Claim says that an Ingress names a host which the class lets its namespace serve.
+// A Claim is a host that an Ingress names and the class lets its namespace serve.
 type Claim struct {
 	Host routing.Host // Any for rules without a host and for default backends
 	By   routing.Owner
