@@ -1,7 +1,6 @@
 // Package plainyaml reads YAML, of which JSON is a part, from texts that people write into objects.
-// Only lists, mappings and scalars are read. An alias would let a short text stand for a long one,
-// and a tag for another type: both are refused before anything is made of the text, so that memory
-// is linear in its length.
+// Only lists, mappings and scalars are read. Aliases, by which a short text becomes a long one, and
+// tags are refused before the text is decoded, so that memory is linear in its length.
 package plainyaml
 
 import (
@@ -16,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// deepest is how many lists and mappings may lie in each other.
+// deepest is the most levels of nested lists and mappings.
 const deepest = 8
 
 // Read reads one document.
@@ -39,7 +38,7 @@ func Read(text string) (*yaml.Node, error) {
 	return document.Content[0], check(document.Content[0], 0)
 }
 
-// check refuses what is not a plain list, mapping or scalar, keys that are set twice, and deep
+// check refuses nodes that are not plain lists, mappings or scalars, duplicate keys, and deep
 // nesting.
 func check(n *yaml.Node, depth int) error {
 	switch {
@@ -71,7 +70,7 @@ func check(n *yaml.Node, depth int) error {
 	return nil
 }
 
-// IsNull reports whether a node says that there is nothing.
+// IsNull reports whether a node is null.
 func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
 // List returns the items of a list.
@@ -82,7 +81,7 @@ func List(n *yaml.Node) ([]*yaml.Node, error) {
 	return n.Content, nil
 }
 
-// Text returns the text of a scalar as it is written: 1.10 and yes are texts as well.
+// Text returns the original text of a scalar: 1.10 and yes are texts, too.
 func Text(n *yaml.Node) (string, error) {
 	if n.Kind != yaml.ScalarNode || IsNull(n) {
 		return "", fmt.Errorf("line %d: it is not a text", n.Line)
@@ -105,8 +104,8 @@ func Texts(n *yaml.Node) ([]string, error) {
 	return texts, nil
 }
 
-// Fields hands each field of a mapping to the function of its name. A name without a function
-// is refused.
+// Fields calls the function of its name for each field of a mapping. A name without a function is
+// refused.
 func Fields(n *yaml.Node, fields map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return fmt.Errorf("line %d: it is not a mapping", n.Line)
