@@ -12,17 +12,16 @@ import (
 	"unicode/utf8"
 )
 
-// ignorable are the characters that Unicode counts as letters, marks or symbols and that show
-// nothing. The tables are those of
-// https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other characters are not
-// printable to Go.
+// ignorable has the invisible characters that Unicode counts as letters, marks or symbols. The
+// tables are those of https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point; its other
+// characters are not printable to Go.
 var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point,
 	unicode.Variation_Selector}
 
-// Line returns the text as a part of one line. Every character that does not show as itself is
-// replaced by its escape in Go's syntax: controls (line breaks and tabs too), format characters
-// such as bidirectional controls, spaces other than the space, and bytes that are not UTF-8. All
-// other text stays as it is.
+// Line returns the text as a part of one line. Characters that are not printed as themselves are
+// replaced by their escapes in Go's syntax: controls (including line breaks and tabs), format
+// characters such as bidirectional controls, spaces other than the space, and bytes that are not
+// UTF-8.
 func Line(text string) string {
 	if plain(text) {
 		return text
@@ -36,8 +35,8 @@ func Line(text string) string {
 	return b.String()
 }
 
-// Word returns the text as it stands among other words: as it is where it is one word, else in
-// quotes. Different texts are different words.
+// Word returns the text as one word: unchanged if it is one, else in quotes. Different texts are
+// different words.
 func Word(text string) string {
 	if text != "" && text[0] != '"' && !strings.Contains(text, " ") && plain(text) {
 		return text
@@ -56,7 +55,7 @@ func Word(text string) string {
 	return b.String()
 }
 
-// Words are the texts as words.
+// Words returns the texts as words.
 func Words(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
@@ -65,16 +64,16 @@ func Words(texts []string) []string {
 	return out
 }
 
-// JSON returns a JSON document with every character escaped that Line would escape. It means the
-// same, for such characters stand only in strings. The white space between values stays.
+// JSON returns a JSON document with every character escaped that Line would escape. Its meaning is
+// the same, as such characters occur only in strings. White space between values stays.
 func JSON(document []byte) []byte {
 	var b strings.Builder
 	for rest := string(document); rest != ""; {
 		r, size := utf8.DecodeRuneInString(rest)
 		switch {
-		case r == '\n' || r == '\t' || r == '\r' || shows(r) && (r != utf8.RuneError || size > 1):
+		case r == '\n' || r == '\t' || r == '\r' || isShown(r) && (r != utf8.RuneError || size > 1):
 			b.WriteString(rest[:size])
-		case r > 0xffff: // JSON knows UTF-16 only
+		case r > 0xffff: // JSON escapes are UTF-16
 			const surrogates = 0x10000
 			writeUTF16(&b, 0xd800+(r-surrogates)>>10)
 			writeUTF16(&b, 0xdc00+(r-surrogates)&0x3ff)
@@ -86,8 +85,8 @@ func JSON(document []byte) []byte {
 	return []byte(b.String())
 }
 
-// Shell returns the text as one word of a shell's command line. It is quoted if a shell would read
-// more into it.
+// Shell returns the text as one word of a shell's command line, in quotes if a shell would
+// interpret it.
 func Shell(text string) string {
 	const harmless = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:/%+=@,~"
 	if text != "" && text[0] != '~' && strings.Trim(text, harmless) == "" {
@@ -96,7 +95,7 @@ func Shell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// plain reports whether every character shows as itself.
+// plain reports whether every character is printed as itself.
 func plain(text string) bool {
 	for i, r := range text {
 		if r == utf8.RuneError {
@@ -104,22 +103,22 @@ func plain(text string) bool {
 				return false
 			}
 		}
-		if !shows(r) {
+		if !isShown(r) {
 			return false
 		}
 	}
 	return true
 }
 
-// shows reports whether a character is printed as itself.
-func shows(r rune) bool {
+// isShown reports whether a character is printed as itself.
+func isShown(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= ' ' && r < 0x7f
 	}
 	return strconv.IsPrint(r) && !unicode.In(r, ignorable...)
 }
 
-// writeRune writes a character, or its escape. Raw is how it is written in the text.
+// writeRune writes a character, or its escape. Raw is its form in the text.
 func writeRune(b *strings.Builder, r rune, raw string) {
 	if plain(raw) {
 		b.WriteString(raw)
@@ -143,11 +142,10 @@ func writeRune(b *strings.Builder, r rune, raw string) {
 // writeUTF16 writes an escape of JSON.
 func writeUTF16(b *strings.Builder, unit rune) { fmt.Fprintf(b, `\u%04x`, unit) }
 
-// Shorten returns a text as it can stand in a status or an event: one line, printable, and of at
-// most 1,000 bytes.
+// Shorten returns a text for a status or an event: one line, printable, and of at most 1,000 bytes.
 func Shorten(text string) string {
 	const most = 1000
-	text = Line(strings.ReplaceAll(text, "\n", "; ")) // errors that were joined stand below each other
+	text = Line(strings.ReplaceAll(text, "\n", "; ")) // joined errors are on separate lines
 	if len(text) <= most {
 		return text
 	}
