@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file searches any number of lists for requests that they answer in a wanted way.
+// This file searches requests that several lists answer in a wanted way.
 
-// Wanted reports whether requests are searched that lists answer so, each list with one answer.
+// A Wanted reports whether a combination of answers, one of each list, is searched.
 type Wanted func(answers []string) bool
 
-// An Among is an entry of the first list, and a shortest request that it answers while all lists
+// An Among is an entry of the first list, and a shortest request that it answers and that all lists
 // answer as wanted.
 type Among struct {
 	First   int
@@ -20,7 +20,7 @@ type Among struct {
 }
 
 // FindAmong returns each entry of the first list that answers a request which all lists answer as
-// wanted. Undecided says why there may be more; "" if these are all.
+// wanted. Undecided is the reason why there may be more; "" if these are all.
 func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecided string) {
 	numbers := newLists()
 	s := &amongSearch{
@@ -36,7 +36,7 @@ func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecid
 	return s.out, s.undecided
 }
 
-// amongSearch searches lists.
+// An amongSearch is a search of FindAmong.
 type amongSearch struct {
 	*Finder
 	lists      []*list
@@ -63,8 +63,8 @@ func (s *amongSearch) run() {
 	}
 }
 
-// narrow keeps the cells of entries that may be the first to match. Where the answers that are left
-// are not wanted, nothing below matters.
+// narrow keeps the cells of entries that may be the first to match. It returns false if the
+// possible answers are not wanted.
 func (s *amongSearch) narrow(cells []cell) ([]cell, bool) {
 	for i, l := range s.lists {
 		s.alive[i] = l.alive(cells, s.alive[i])
@@ -83,8 +83,8 @@ func (s *amongSearch) narrow(cells []cell) ([]cell, bool) {
 	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
 }
 
-// may reports whether the entries that are left can answer as wanted, with the answers of the first
-// lists given.
+// may reports whether the remaining entries can answer as wanted, together with the given answers
+// of the first lists.
 func (s *amongSearch) may(given []string) bool {
 	at := len(given)
 	if at == len(s.lists) {
@@ -104,13 +104,13 @@ func (s *amongSearch) may(given []string) bool {
 	return false
 }
 
-// visit asks which entries can answer requests with a path.
+// visit finds the entries that can answer requests with a path.
 func (s *amongSearch) visit(text string, accepting []int32) {
 	matched := make([][]int32, len(s.lists))
 	key := ""
 	for i, l := range s.lists {
 		if matched[i] = l.matched(accepting); len(matched[i]) == 0 {
-			return // the last entry of a list matches everything
+			return // the last entry of a list matches all requests
 		}
 		key += keyOf(matched[i], nil)
 	}
@@ -133,27 +133,27 @@ func (s *amongSearch) visit(text string, accepting []int32) {
 	}
 }
 
-// A choice is an entry for each of the first lists, of those that match a path.
+// A choice has a matching entry for each of the first lists.
 type choice struct {
 	s        *amongSearch
 	first    int32 // the entry of the first list
 	text     string
 	matched  [][]int32
-	numbered [][][]int // the conditions of each of those
+	numbered [][][]int // the conditions of each
 
 	answers []string
 	all     []int   // conditions that hold
-	not     [][]int // of each, not all conditions hold
+	not     [][]int // of each, at least one condition does not hold
 }
 
-// take takes an entry of a list.
+// take adds an entry of a list.
 func (c *choice) take(list, at int) {
 	c.answers = append(slices.Clone(c.answers), c.s.lists[list].entries[c.matched[list][at]].Answer)
 	c.all = slices.Concat(c.all, c.numbered[list][at])
 	c.not = slices.Concat(c.not, c.numbered[list][:at])
 }
 
-// search tries the entries of the other lists. It reports whether a request is found.
+// search tries the entries of the other lists. It reports whether it finds a request.
 func (c choice) search() bool {
 	list := len(c.answers)
 	if list == len(c.s.lists) && !c.s.wanted(c.answers) {

@@ -9,22 +9,22 @@ import (
 
 // This file decides whether a part of a request can fulfil some conditions and fail others.
 
-// A claim is which conditions a part of a request is to fulfil, and which not.
+// A claim has the conditions that a part of a request must fulfil, and those that it must fail.
 type claim struct {
 	facts        *facts
 	holds, fails map[int]bool
-	chosen       []int // values that together fulfil all that are to be
+	chosen       []int // values that together fulfil all required conditions
 	left         *int
 }
 
-// hold claims that a condition is fulfilled. It reports whether it is not claimed to fail.
+// hold adds a condition to fulfil. It returns false if the condition must fail.
 func (h *claim) hold(c int) bool {
 	h.holds[c] = true
 	h.chosen = nil
 	return !h.fails[c]
 }
 
-// fail claims that a condition is not fulfilled, until that is undone.
+// fail adds a condition to fail, until undo.
 func (h *claim) fail(c int) (undo func()) {
 	before := h.chosen
 	h.fails[c] = true
@@ -34,10 +34,10 @@ func (h *claim) fail(c int) (undo func()) {
 	}
 }
 
-// possible reports whether a part of a request can be as it is claimed to be, and chooses how.
+// possible reports whether a part of a request can satisfy the claim, and chooses its values.
 func (h *claim) possible() bool {
 	if h.facts.repeated() && len(h.holds) == 0 {
-		return true // it can be absent
+		return true // the part can be absent
 	}
 	refused := func(v int) bool { return !h.allows(v) }
 	if len(h.chosen) > 0 && !slices.ContainsFunc(h.chosen, refused) {
@@ -64,8 +64,8 @@ func (h *claim) possible() bool {
 	return true
 }
 
-// find returns a value that fails what is to fail, and fulfils a condition, or all; -1 if there is
-// none.
+// find returns a value that fails the conditions to fail, and fulfils one condition, or all; -1 if
+// there is none.
 func (h *claim) find(condition *int) int {
 	*h.left -= len(h.facts.values)
 	return slices.IndexFunc(h.facts.values, func(v value) bool {
@@ -83,7 +83,7 @@ func (h *claim) find(condition *int) int {
 
 func (h *claim) allows(at int) bool { return h.clean(h.facts.values[at]) }
 
-// clean reports whether a value fulfils nothing that is to fail.
+// clean reports whether a value fails all conditions that must fail.
 func (h *claim) clean(v value) bool {
 	for c := range h.fails {
 		if v.holds[h.facts.place[c]] {
@@ -93,7 +93,7 @@ func (h *claim) clean(v value) bool {
 	return true
 }
 
-// write gives a request what is claimed.
+// write sets the chosen values in a request.
 func (h *claim) write(r *routing.Request) {
 	if len(h.holds) == 0 && h.facts.repeated() {
 		return
@@ -106,14 +106,14 @@ func (h *claim) write(r *routing.Request) {
 		case "source":
 			r.Source = v.source
 		case "header":
-			r.Header = with(r.Header, h.facts.part.name, v.text)
+			r.Header = addText(r.Header, h.facts.part.name, v.text)
 		case "query":
-			r.Query = with(r.Query, h.facts.part.name, v.text)
+			r.Query = addText(r.Query, h.facts.part.name, v.text)
 		}
 	}
 }
 
-func with(m map[string][]string, name, text string) map[string][]string {
+func addText(m map[string][]string, name, text string) map[string][]string {
 	if m == nil {
 		m = map[string][]string{}
 	}

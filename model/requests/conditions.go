@@ -5,11 +5,11 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file asks which entries of two lists, all of whose paths match one text, can be the first of
-// their lists by their conditions.
+// This file decides which entries that match a path can be the first of their lists by their
+// conditions.
 
-// conditions are all conditions of a search, numbered, each under the part of a request that it
-// looks at. Parts do not depend on each other.
+// conditions numbers all conditions of a search, by the part of a request that they look at. Parts
+// do not depend on each other.
 type conditions struct {
 	numbers map[string]int
 	all     []routing.Condition
@@ -38,7 +38,7 @@ func (cs *conditions) number(c routing.Condition) int {
 	return n
 }
 
-// numbered are the conditions of an entry.
+// numbered returns the numbers of the conditions of an entry.
 func (cs *conditions) numbered(when routing.Conditions) []int {
 	out := make([]int, len(when))
 	for i, c := range when {
@@ -59,14 +59,15 @@ func (cs *conditions) register(l *list) {
 	}
 }
 
-// A question is whether a request can fulfil all of some conditions, and not all of each of others.
+// A question is whether a request can fulfil all conditions of a list, and fail at least one of
+// each other list.
 type question struct {
 	*conditions
 	not  [][]int
 	held []*claim // by part
 }
 
-// ask decides, and keeps what a request has to be.
+// ask decides the question, and keeps the claims on a request.
 func (q *question) ask(all []int) language.Verdict {
 	for _, c := range all {
 		if !q.claimOf(c).hold(c) {
@@ -84,7 +85,7 @@ func (q *question) ask(all []int) language.Verdict {
 	return q.refute(0)
 }
 
-// refute finds, for each of the others from one on, a condition that a request can fail.
+// refute finds, for each of the other lists from an index on, a condition that a request can fail.
 func (q *question) refute(from int) language.Verdict {
 	if from == len(q.not) {
 		return language.Some
@@ -127,7 +128,7 @@ func (q *question) claimOf(condition int) *claim {
 	return h
 }
 
-// request is a request that fulfils what is claimed.
+// request returns a request that satisfies all claims.
 func (q *question) request() routing.Request {
 	r := routing.Request{}
 	for _, h := range q.held {

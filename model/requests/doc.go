@@ -1,9 +1,9 @@
-// Package requests finds the requests that two lists of entries answer differently. A list
-// answers a request by its first entry that matches: that is how a host of a precedence.Table
-// answers, and how the rules of a listener do.
+// Package requests finds the requests that two lists of entries answer differently. The first entry
+// of a list that matches a request answers it, as for a host of a precedence.Table and the rules of
+// a listener.
 //
 // A Finder decides this for all requests, not for samples. It steps the automata of all paths over
-// one text, shortest texts first (walk.go), and asks for each set of paths that match whether
-// conditions can hold that make two entries the first of their lists (conditions.go). What does not
-// fit into its budget is reported as undecided.
+// one text, shortest texts first (walk.go), and decides for each set of matching paths whether
+// conditions can make two entries the first of their lists (conditions.go). A search that exceeds
+// its budget is undecided.
 package requests

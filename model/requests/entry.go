@@ -7,21 +7,21 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file holds lists of entries.
+// This file has lists of entries.
 
-// An Entry answers the requests that one of its paths and all of its conditions match, and that no
-// entry before it answers.
+// An Entry answers the requests that match one of its paths and all of its conditions, and no
+// earlier entry.
 type Entry struct {
 	Paths  []routing.Path
 	When   routing.Conditions
 	Answer string // equal for equal answers
 }
 
-// Anything is the path of an entry that any request matches. The last entry of a list has it,
-// and no conditions.
+// Anything has the path that all requests match. The last entry of a list has it, and no
+// conditions.
 var Anything = []routing.Path{routing.Root}
 
-// A list is entries, prepared for a search.
+// A list has entries, prepared for a search.
 type list struct {
 	entries []Entry
 	ids     []int32   // equal for entries that are equal, also of two lists
@@ -85,8 +85,8 @@ func (l *list) of(pattern int32) []int32 {
 	return l.by[pattern]
 }
 
-// alive returns the entries that a text may match yet which begins as the cells have read it, up to
-// the first that every such text matches.
+// alive returns the entries that texts with the beginning read by the cells may match, up to the
+// first that all of them match.
 func (l *list) alive(cells []cell, into []int32) []int32 {
 	out := into[:0]
 	for _, c := range cells {
@@ -113,8 +113,7 @@ func (l *list) alive(cells []cell, into []int32) []int32 {
 	return out[:n]
 }
 
-// matched returns the entries that a text matches which ends here, up to the first without
-// conditions.
+// matched returns the entries with a matching pattern, up to the first without conditions.
 func (l *list) matched(patterns []int32) []int32 {
 	var out []int32
 	for _, p := range patterns {
@@ -130,7 +129,7 @@ func (l *list) matched(patterns []int32) []int32 {
 	return out
 }
 
-// same reports whether some entries of a list are those of another, in the same order.
+// same reports whether entries of two lists are equal, in the same order.
 func (l *list) same(some []int32, other *list, others []int32) bool {
 	return slices.EqualFunc(some, others, func(a, b int32) bool { return l.ids[a] == other.ids[b] })
 }

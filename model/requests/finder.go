@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// This file searches two lists for requests that they answer differently.
+// This file searches requests that two lists answer differently.
 
 // A Finder searches within a budget of steps. It keeps the automata of paths from one search to the
 // next.
@@ -16,31 +16,30 @@ type Finder struct {
 	languages map[routing.Path]*language.Language
 }
 
-// Steps is a budget for the comparison of what large clusters have: a step is a move of one
-// automaton by one character.
+// Steps is a budget for large clusters: a step is a move of one automaton by one character.
 const Steps = 400_000_000
 
-// NewFinder makes a Finder that takes so many steps.
+// NewFinder returns a Finder with a budget of steps.
 func NewFinder(steps int) *Finder {
 	return &Finder{left: steps, languages: map[routing.Path]*language.Language{}}
 }
 
-// A Pair is an entry of each list, and a shortest request that the one answers in the first list
-// and the other in the second. The request has a path, and what conditions ask for.
+// A Pair has an entry of each list, and a shortest request that both answer. The request has a
+// path, and the values that conditions require.
 type Pair struct {
 	First, Second int
 	Request       routing.Request
 }
 
-// Differ reports whether two answers, of the first and of the second list, differ. Equal ones do
+// A Differ reports whether two answers, of the first and of the second list, differ. Equal ones do
 // not.
 type Differ func(first, second string) bool
 
 // Unequal is the Differ of a comparison.
 func Unequal(first, second string) bool { return first != second }
 
-// Find returns each pair of entries that differ and answer a common request. Undecided says why
-// there may be more; "" if these are all.
+// Find returns each pair of entries that differ and answer a common request. Undecided is the
+// reason why there may be more; "" if these are all.
 func (f *Finder) Find(first, second []Entry, differ Differ) (pairs []Pair, undecided string) {
 	numbers := newLists()
 	s := &search{
@@ -69,7 +68,7 @@ func (f *Finder) automaton(p routing.Path) *language.Language {
 	return l
 }
 
-// search compares two lists.
+// A search compares two lists.
 type search struct {
 	*Finder
 	first, second *list
@@ -86,7 +85,7 @@ type search struct {
 	needed            []bool  // by pattern, likewise
 }
 
-// pathCharacters are those of the path of a request, as language.PathUniverse has them.
+// pathCharacters has the characters of request paths, as in language.PathUniverse.
 var pathCharacters = func() *alphabet {
 	var a alphabet
 	for c := language.FirstChar; c <= language.LastChar; c++ {
@@ -111,8 +110,8 @@ func (s *search) run() {
 	}
 }
 
-// walk steps the automata of patterns over all paths of requests. It reports whether it came to an
-// end within the steps that are left.
+// walk steps the automata of patterns over all request paths. It reports whether the remaining
+// steps sufficed.
 func (f *Finder) walk(
 	patterns []routing.Path, narrow func([]cell) ([]cell, bool), visit func(string, []int32),
 ) bool {
@@ -135,8 +134,8 @@ const (
 	noMachine  = "an automaton cannot say the regular expression "
 )
 
-// narrow keeps the cells of entries that may be the first to match. Where both lists have the same
-// entries left, or none that differ, nothing below matters.
+// narrow keeps the cells of entries that may be the first to match. It returns false if the
+// remaining entries of both lists are equal or do not differ.
 func (s *search) narrow(cells []cell) ([]cell, bool) {
 	s.ofFirst = s.first.alive(cells, s.ofFirst)
 	s.ofSecond = s.second.alive(cells, s.ofSecond)
@@ -149,8 +148,8 @@ func (s *search) narrow(cells []cell) ([]cell, bool) {
 	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
 }
 
-// keepNeeded keeps the cells of the patterns that are needed, in place. Undecided says which of
-// them has no machine, if any.
+// keepNeeded keeps the cells of needed patterns, in place. Undecided has a needed pattern without
+// an automaton, if any.
 func keepNeeded(
 	cells []cell, needed []bool, patterns []routing.Path, undecided *string,
 ) []cell {
@@ -175,8 +174,8 @@ func (s *search) need(l *list, entries []int32) {
 	}
 }
 
-// mayDiffer reports whether an entry that is left of the first list differs from one of the second.
-// Of many answers it says true.
+// mayDiffer reports whether a remaining entry of the first list differs from one of the second;
+// true if there are many answers.
 func (s *search) mayDiffer() bool {
 	const few = 8
 	one, other := distinct(s.first, s.ofFirst, few), distinct(s.second, s.ofSecond, few)
@@ -218,7 +217,7 @@ func (s *search) visit(text string, accepting []int32) {
 	}
 	s.tried[key] = true
 	if len(first) == 0 || len(second) == 0 {
-		return // the last entry of a list matches everything
+		return // the last entry of a list matches all requests
 	}
 	if len(first) == 1 && len(second) == 1 {
 		s.report(first[0], second[0], text, routing.Request{})
@@ -238,7 +237,7 @@ func (s *search) report(first, second int32, text string, with routing.Request) 
 	s.pairs = append(s.pairs, Pair{int(first), int(second), with})
 }
 
-// compare reports the pairs of entries that some conditions make the first of both lists.
+// compare reports the pairs of entries that conditions can make the first of both lists.
 func (s *search) compare(first, second []int32, text string) {
 	ones, others := s.numbered(s.first, first), s.numbered(s.second, second)
 	capOfFirst := s.caps(s.first, first, s.second, second)
@@ -268,8 +267,8 @@ func (s *search) numbered(l *list, entries []int32) [][]int {
 	return out
 }
 
-// caps are, for each entry, the first of the other list with the same conditions: no later one
-// answers what this one does.
+// caps returns, for each entry, the first of the other list with the same conditions: no later one
+// answers the same requests.
 func (s *search) caps(l *list, entries []int32, other *list, others []int32) []int {
 	at := map[string]int{}
 	for i, e := range slices.Backward(others) {

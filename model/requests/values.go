@@ -12,21 +12,21 @@ import (
 // This file finds the values of a part of a request: one for each set of conditions that a value
 // can fulfil together.
 
-// A part of a request is looked at by conditions: "header" and a name, "query" and a name, "method"
+// A part is a part of a request for conditions: "header" and a name, "query" and a name, "method"
 // or "source".
 type part struct{ field, name string }
 
-// facts are the conditions on a part of a request, and the values that it can have: one of each
-// class that the conditions tell apart.
+// facts has the conditions on a part of a request, and a possible value of each class that the
+// conditions distinguish.
 type facts struct {
 	part       part
 	conditions []routing.Condition
 	place      map[int]int // of a condition, by its number
 	values     []value     // nil until they are needed
-	failed     bool        // they take too many steps
+	failed     bool        // finding them takes too many steps
 }
 
-// A value is what a part of a request can be, and which conditions it fulfils.
+// A value is a possible value of a part of a request, with the conditions that it fulfils.
 type value struct {
 	text   string
 	source netip.Addr
@@ -44,8 +44,7 @@ func (f *facts) add(number int, c routing.Condition) {
 // repeated reports whether a request can have the part several times, or not at all.
 func (f *facts) repeated() bool { return f.part.field == "header" || f.part.field == "query" }
 
-// complete finds the values. It reports whether that comes to an end within the steps that are
-// left.
+// complete finds the values. It reports whether the remaining steps sufficed.
 func (f *facts) complete(left *int) bool {
 	if f.values == nil && !f.failed {
 		switch f.part.field {
@@ -64,7 +63,7 @@ func (f *facts) complete(left *int) bool {
 
 func lower(text string) string { return strings.ToLower(text) }
 
-// addValue adds a value, if it fulfils other conditions than those that are there.
+// addValue adds a value, if no other value fulfils the same conditions.
 func addValue(values []value, v value) []value {
 	if slices.ContainsFunc(values, func(o value) bool { return slices.Equal(o.holds, v.holds) }) {
 		return values
@@ -72,8 +71,7 @@ func addValue(values []value, v value) []value {
 	return append(values, v)
 }
 
-// methods are those that conditions name, and one that they do not. GET is the first where there is
-// a choice.
+// methods returns the methods of conditions, and another one. GET is the first if possible.
 func methods(conditions []routing.Condition) []value {
 	named := []string{}
 	for _, c := range conditions {
@@ -91,9 +89,9 @@ func methods(conditions []routing.Condition) []value {
 	return out
 }
 
-// sources are addresses, one of each set that the ranges of conditions tell apart: such a set
-// begins at the first address of all, at that of a range, or behind a range. The addresses of
-// RFC 5737 and RFC 3849 for documentation stand for those of no range where they can.
+// sources returns an address of each set that the ranges of conditions distinguish: such a set
+// begins at the first address of all, at that of a range, or after a range. Addresses for
+// documentation (RFC 5737 and RFC 3849) come first, if they are in no range.
 func sources(conditions []routing.Condition) []value {
 	ranges := make([][]netip.Prefix, len(conditions))
 	tries := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7")}
@@ -102,7 +100,7 @@ func sources(conditions []routing.Condition) []value {
 		for _, text := range c.Values {
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				continue // nothing is in it
+				continue // an invalid range is empty
 			}
 			p = p.Masked()
 			ranges[i] = append(ranges[i], p)
@@ -114,7 +112,7 @@ func sources(conditions []routing.Condition) []value {
 	var out []value
 	for _, a := range append(tries, exact...) {
 		if !a.IsValid() {
-			continue // behind the last address
+			continue // after the last address
 		}
 		v := value{source: a}
 		for _, those := range ranges {
@@ -126,7 +124,7 @@ func sources(conditions []routing.Condition) []value {
 	return out
 }
 
-// lastOf is the last address of a range.
+// lastOf returns the last address of a range.
 func lastOf(p netip.Prefix) netip.Addr {
 	bytes := p.Addr().AsSlice()
 	for bit := p.Bits(); bit < 8*len(bytes); bit++ {
@@ -136,11 +134,11 @@ func lastOf(p netip.Prefix) netip.Addr {
 	return last
 }
 
-// space stands for a space in automata, which know visible characters alone. No text has it: values
+// space represents a space in automata, which have visible characters only. No text has it: values
 // are compared in lower case.
 const space = 'S'
 
-// valueCharacters are those of values, in lower case.
+// valueCharacters has the characters of values, in lower case.
 var valueCharacters = func() *alphabet {
 	var a alphabet
 	for c := language.FirstChar; c <= language.LastChar; c++ {
@@ -149,8 +147,8 @@ var valueCharacters = func() *alphabet {
 	return &a
 }()
 
-// texts are values of a header or a query parameter. They fail if they take too many steps, or if a
-// condition has characters that automata do not know.
+// texts returns values of a header or a query parameter. It fails if this takes too many steps, or
+// if a condition has characters that automata do not have.
 func texts(conditions []routing.Condition, header bool, left *int) (out []value, failed bool) {
 	all := func(cells []cell) ([]cell, bool) { return cells, true }
 	w := &walk{allowed: valueCharacters, narrow: all}
@@ -199,7 +197,7 @@ func texts(conditions []routing.Condition, header bool, left *int) (out []value,
 	return append(out, empty), false
 }
 
-// add gives the walk the automaton of a glob. It reports whether there is one.
+// add adds the automaton of a glob to the walk. It reports whether there is one.
 func (w *walk) add(glob string) bool {
 	var automaton *language.Language
 	literal := ""

@@ -8,30 +8,30 @@ import (
 )
 
 // This file steps the automata of several patterns over one text, breadth first. It keeps only the
-// automata that can still accept, so what it takes depends on how much patterns have in common, and
-// not on how many there are.
+// automata that can still accept, so its cost depends on how much the patterns have in common, not
+// on their number.
 
 // A cell is a pattern and the state of its automaton.
 type cell struct{ pattern, state int32 }
 
 const (
-	// takesAll is the state behind which every text is accepted.
+	// takesAll is the state after which every text is accepted.
 	takesAll = -2
-	// unknown is the state of a pattern that has no automaton.
+	// unknown is the state of a pattern without an automaton.
 	unknown = -3
 )
 
 // A walk is one search over texts.
 type walk struct {
 	languages []*language.Language // by pattern
-	literals  []string             // the text of a pattern that is a text, or begins with it; else ""
+	literals  []string             // the literal text of a pattern, or its beginning; else ""
 	allowed   *alphabet
 
-	// narrow drops cells that do not matter. It reports whether texts that go on from there do.
+	// narrow drops irrelevant cells. It reports whether longer texts are relevant.
 	narrow func(cells []cell) ([]cell, bool)
-	// visit is told the shortest text of each position, with the patterns that accept it.
+	// visit is called with the shortest text of each position, and the patterns that accept it.
 	visit func(text string, accepting []int32)
-	// matches asks a pattern without an automaton.
+	// matches decides for a pattern without an automaton.
 	matches func(pattern int32, text string) bool
 
 	positions []position
@@ -40,18 +40,17 @@ type walk struct {
 	spread    [][]byte // by pattern, the characters at which a class of its automaton begins
 }
 
-// A position is where a text leads.
+// A position has the cells after a text.
 type position struct {
 	cells []cell
 	from  int32
 	by    byte
 }
 
-// An alphabet is the characters of texts.
+// An alphabet has the characters of texts.
 type alphabet [language.LastChar + 2]bool
 
-// run visits the texts that begin with a prefix. It reports whether it came to an end within the
-// steps that are left.
+// run visits the texts that begin with a prefix. It reports whether the remaining steps sufficed.
 func (w *walk) run(prefix string, left *int) bool {
 	w.seen = map[string]bool{}
 	w.spread = make([][]byte, len(w.languages))
@@ -84,7 +83,7 @@ func (w *walk) run(prefix string, left *int) bool {
 	return true
 }
 
-// reach adds a position, if it is new and matters.
+// reach adds a position, if it is new and relevant.
 func (w *walk) reach(cells []cell, from int32, by byte) {
 	cells, matters := w.narrow(cells)
 	if !matters {
@@ -120,7 +119,7 @@ func (w *walk) step(cells []cell, c byte) []cell {
 	return out
 }
 
-// letters is one character of each class that the cells tell apart.
+// letters returns one character of each class that the cells distinguish.
 func (w *walk) letters(cells []cell) []byte {
 	var cut alphabet
 	for c := language.FirstChar; c <= language.LastChar; c++ {
@@ -143,7 +142,7 @@ func (w *walk) letters(cells []cell) []byte {
 	return language.Letters(func(c byte) bool { return cut[c] })
 }
 
-// splits are the characters at which a class of an automaton begins.
+// splits returns the characters at which a class of an automaton begins.
 func (w *walk) splits(pattern int32) []byte {
 	if w.spread[pattern] == nil {
 		w.spread[pattern] = []byte{}
@@ -169,7 +168,7 @@ func (w *walk) accept(text string, cells []cell) {
 	w.visit(text, accepting)
 }
 
-// text is what leads to a position, behind the prefix.
+// text returns the text that leads to a position, after the prefix.
 func (w *walk) text(at int) string {
 	var text []byte
 	for i := int32(at); w.positions[i].from >= 0; i = w.positions[i].from {
