@@ -21,8 +21,7 @@ import (
 )
 
 // This file reads the certificate chain of a Secret, and its key. Counts and lengths are checked
-// before a key is read or a signature is checked, because that takes long where keys are large or
-// certificates are many.
+// first, because reading large keys and checking many signatures is slow.
 
 // The limits of a chain. Those of keys are of AWS Certificate Manager: User Guide, "Prerequisites
 // for importing ACM certificates", which has RSA keys of at most 4096 bits and private keys of at
@@ -33,7 +32,7 @@ const (
 	mostBlocks        = 2 * mostCertificates // of PEM, other than certificates among them
 	longestKey        = 5120                 // bytes
 	mostBits          = 4096                 // of an RSA key
-	leastBits         = 2048                 // that clients take
+	leastBits         = 2048                 // that clients accept
 	mostAuthorityBits = 8192                 // of the RSA keys that sign
 	mostSignatures    = 10                   // that are checked to order a chain
 )
@@ -41,8 +40,8 @@ const (
 // A Certificate is the certificate of a Secret without its private key, or why there is none.
 type Certificate struct {
 	Certificate *routing.Certificate
-	Hosts       []routing.Host // in it, and its common names that are names of hosts
-	Until       time.Time      // the certificate is valid
+	Hosts       []routing.Host // in it, and its common names that are host names
+	Until       time.Time      // the certificate expires
 	Err         error
 }
 
@@ -57,9 +56,9 @@ func ReadCertificate(s *corev1.Secret) Certificate {
 	return Certificate{c, routing.DistinctHosts(c.Hosts, commonNames(c.Pair.Chain)), until, err}
 }
 
-// commonNames returns the common names of the first certificate of a chain that are names of hosts.
-// Clients do not read them where there are other names, but a cloud may: AWS Certificate Manager
-// reports one as the DomainName of what was imported (API reference, CertificateDetail).
+// commonNames returns the common names of the first certificate of a chain that are host names.
+// Clients do not read them if there are other names, but a cloud may: AWS Certificate Manager
+// reports one as the DomainName of an imported certificate (API reference, CertificateDetail).
 func commonNames(chain []byte) []string {
 	block, _ := pem.Decode(chain)
 	if block == nil {
@@ -79,8 +78,8 @@ func (r Certificate) WithKey(s *corev1.Secret) routing.Certificate {
 	return c
 }
 
-// parseCertificate reads a certificate chain and its key, and until when they are good. Both are in
-// its name, so that a change of either is one of the certificate.
+// parseCertificate reads a certificate chain and its key, and the time until which they are valid.
+// The ID depends on both, so that a change of either changes the certificate.
 func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time, err error) {
 	chain, key := s.Data[corev1.TLSCertKey], s.Data[corev1.TLSPrivateKeyKey]
 	for _, part := range []struct {
@@ -102,7 +101,7 @@ func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time
 	if err != nil {
 		return nil, until, errors.New(strings.TrimPrefix(err.Error(), "tls: "))
 	}
-	if chain, err = ordered(certificates); err != nil {
+	if chain, err = orderChain(certificates); err != nil {
 		return nil, until, err
 	}
 	sum := sha256.New()
@@ -117,8 +116,8 @@ func parseCertificate(s *corev1.Secret) (c *routing.Certificate, until time.Time
 	}, pair.Leaf.NotAfter, nil
 }
 
-// certificatesIn returns the certificates of a chain in PEM, the leaf first, with keys of sizes
-// that are taken. It skips other blocks.
+// certificatesIn returns the certificates of a chain in PEM, the leaf first, with keys of accepted
+// sizes. It skips other blocks.
 func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	var out []*x509.Certificate
 	for blocks := 1; ; blocks++ {
@@ -147,8 +146,8 @@ func certificatesIn(chain []byte) ([]*x509.Certificate, error) {
 	}
 }
 
-// checkKey refuses keys that clients, and with them clouds, do not take from a server, and keys of
-// authorities that are larger than authorities have.
+// checkKey refuses keys of servers that clients and clouds do not accept, and too large keys of
+// authorities.
 func checkKey(c *x509.Certificate, leaf bool) error {
 	switch key := c.PublicKey.(type) {
 	case *ecdsa.PublicKey:
@@ -171,16 +170,15 @@ func checkKey(c *x509.Certificate, leaf bool) error {
 	return fmt.Errorf("its key is of type %s, and only RSA and ECDSA are served", c.PublicKeyAlgorithm)
 }
 
-// ordered returns a chain in PEM in which each certificate is signed by the next, in whichever
-// order the Secret has those behind the first. It leaves out certificates that are not of the
-// chain.
-func ordered(certificates []*x509.Certificate) ([]byte, error) {
+// orderChain returns a chain in PEM in which each certificate is signed by the next, for any order
+// of those after the first. It leaves out certificates that are not in the chain.
+func orderChain(certificates []*x509.Certificate) ([]byte, error) {
 	others := slices.Clone(certificates[1:])
 	var chain []byte
 	checks := 0
 	for last := certificates[0]; last != nil; {
 		chain = append(chain, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: last.Raw})...)
-		// Of several with the name of the issuer, the one with the key that the certificate names is
+		// Of several certificates with the name of the issuer, the one with the key ID of the issuer is
 		// tried first.
 		slices.SortStableFunc(others, func(a, b *x509.Certificate) int {
 			return compareBool(!bytes.Equal(a.SubjectKeyId, last.AuthorityKeyId),

@@ -143,11 +143,11 @@ func mustKey(t testing.TB) *ecdsa.PrivateKey {
 
 func TestOrderingAChainChecksFewSignatures(t *testing.T) {
 	ten := aTower(t, elliptic.P256(), 10, false).certificates
-	if _, err := ordered(ten); err != nil {
+	if _, err := orderChain(ten); err != nil {
 		t.Errorf("in order: %s", err)
 	}
 	slices.Reverse(ten[1:])
-	if _, err := ordered(ten); err == nil || !strings.Contains(err.Error(), "10 signatures do not tell their order") {
+	if _, err := orderChain(ten); err == nil || !strings.Contains(err.Error(), "10 signatures do not tell their order") {
 		t.Errorf("in reverse without key IDs: error %v", err)
 	}
 }

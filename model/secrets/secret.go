@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// This file has the keys of Secrets with clients, and drops the contents that are not read.
+// This file has the keys of Secrets with clients, and drops other contents.
 
 // The keys of the Secret with the client of an identity provider.
 const (
@@ -16,14 +16,14 @@ const (
 	LongestClient   = 4096 // bytes of either
 )
 
-// longest is how many bytes of each key are read.
+// longest is the most bytes of each key that are read.
 var longest = map[string]int{
 	corev1.TLSCertKey: longestChain, corev1.TLSPrivateKeyKey: longestKey,
 	ClientIDKey: LongestClient, ClientSecretKey: LongestClient,
 }
 
-// Shorten returns a Secret with the contents alone that are read. A value that is too long to be
-// read stays too long.
+// Shorten returns a Secret with only the contents that are read. A value that is too long stays too
+// long.
 func Shorten(s *corev1.Secret) *corev1.Secret {
 	short := &corev1.Secret{
 		TypeMeta: s.TypeMeta, ObjectMeta: s.ObjectMeta, Type: s.Type, Data: map[string][]byte{},
