@@ -1,6 +1,6 @@
 // Package witness finds a request that some rules match and others do not. lb.Overlap and
-// lb.Contains compare two rules by host and path; this compares any number by every part of a
-// request. The parts do not depend on each other, so that each is searched alone.
+// lb.Contains compare two rules by host and path; this package compares any number by every part of
+// a request. The parts do not depend on each other, so each is searched alone.
 package witness
 
 import (
@@ -15,8 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// A Finder finds requests for the rules of a cloud that reads values in one way. It keeps what it
-// has found out.
+// A Finder finds requests for the rules of a cloud with one dialect. It caches results.
 type Finder struct {
 	dialect  lb.Dialect
 	left     int // searches for a part of a request
@@ -30,16 +29,17 @@ type foundText struct {
 	verdict language.Verdict
 }
 
-// New returns a Finder that searches so many parts of requests. After that it is unsure.
+// New returns a Finder that searches at most this many parts of requests. After that it returns
+// language.Unsure.
 func New(d lb.Dialect, most int) *Finder {
 	return &Finder{dialect: d, left: most, machines: map[string]*language.Language{},
 		texts: map[string]foundText{}, holds: map[string]func(routing.Request) bool{}}
 }
 
-// A part of a request is looked at by conditions: a field, and the name of a header or parameter.
+// A part is a part of a request for conditions: a field, and the name of a header or parameter.
 type part struct{ field, name string }
 
-// claims are, for each part, conditions that have to hold and conditions that must not.
+// claims has, for each part, conditions that must hold and conditions that must not.
 type claims map[part][2][]lb.Condition
 
 func (q claims) add(c lb.Condition, side int) {
@@ -63,8 +63,8 @@ func (f *Finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.
 	return f.refute(port, q, out, held)
 }
 
-// refute finds a request for what is claimed, and has it fail a condition of the first rule of out
-// that it matches, until it matches none.
+// refute finds a request for the claims. It makes the request fail a condition of the first rule of
+// out that it matches, until it matches none.
 func (f *Finder) refute(port int32, q claims, out []lb.Rule, held map[string]bool,
 ) (routing.Request, language.Verdict) {
 	r := routing.Request{Port: port}
@@ -132,11 +132,11 @@ func (f *Finder) part(r *routing.Request, p part, in, out []lb.Condition) langua
 		return try(f, r, &r.Source, addresses(slices.Concat(in, out)), in, out)
 	}
 	values := map[bool]*map[string][]string{true: &r.Header, false: &r.Query}[p.field == "header"]
-	for _, c := range in { // each can have a value of its own
+	for _, c := range in { // each can have a separate value
 		if strings.ContainsFunc(strings.Join(c.Values, ""), func(r rune) bool {
 			return r < ' ' || r > language.LastChar
 		}) {
-			return language.Unsure // automata do not know it
+			return language.Unsure // automata lack the character
 		}
 		var value string
 		if v := f.text(&value, valueUniverse, []lb.Condition{c}, out); v != language.Some {
@@ -150,8 +150,8 @@ func (f *Finder) part(r *routing.Request, p part, in, out []lb.Condition) langua
 	return language.Some
 }
 
-// Values of headers and parameters are compared in lower case, so that a capital letter is free to
-// stand for a space, which automata do not know.
+// Values of headers and parameters are compared in lower case, so a capital letter can represent a
+// space, which automata lack.
 const (
 	space         = "S"
 	valueUniverse = `([!-@\[-~]([!-@\[-~S]*[!-@\[-~])?)?`
@@ -170,8 +170,8 @@ func try[T any](f *Finder, r *routing.Request, at *T, values []T, in, out []lb.C
 	return language.None
 }
 
-// addresses are one of each set that ranges tell apart: such a set begins at the first address of
-// all, at that of a range, or behind a range. Those of RFC 5737 and RFC 3849 come first.
+// addresses returns one of each set that ranges distinguish: such a set begins at the first address
+// of all, at that of a range, or after a range. Those of RFC 5737 and RFC 3849 come first.
 func addresses(conditions []lb.Condition) []netip.Addr {
 	out := []netip.Addr{netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("2001:db8::7"),
 		netip.IPv4Unspecified(), netip.IPv6Unspecified()}
@@ -179,7 +179,7 @@ func addresses(conditions []lb.Condition) []netip.Addr {
 		for _, text := range c.Values {
 			p, err := netip.ParsePrefix(text)
 			if err != nil {
-				continue // nothing is in it
+				continue // an invalid range is empty
 			}
 			last := p.Masked().Addr().AsSlice()
 			for bit := p.Bits(); bit < 8*len(last); bit++ {
@@ -221,12 +221,11 @@ func (f *Finder) machine(pattern string) *language.Language {
 	return f.machines[pattern]
 }
 
-// searchSteps is the most steps of a search for one text. Rules as people write them need a few
-// thousand.
+// searchSteps is the most steps of a search for one text. Usual rules need a few thousand.
 const searchSteps = 100_000
 
-// pattern is the texts for which a condition holds as one regular expression. lb.Matcher reads
-// values in the same way.
+// pattern returns one regular expression for the texts for which a condition holds. lb.Matcher
+// reads values in the same way.
 func (f *Finder) pattern(c lb.Condition) string {
 	all := make([]string, 0, len(c.Values)+len(c.Regex))
 	for _, v := range c.Values {
