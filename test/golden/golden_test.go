@@ -182,10 +182,10 @@ func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]
 	told := telling{caps: caps, diagnostics: diagnostics}
 	wanted := map[lb.Key]compiled{}
 	for _, snapshot := range split {
-		caps := caps.For(model.ClassOf(snapshot))
+		caps := caps.Restrict(model.ClassOf(snapshot))
 		facts := lb.Facts{Certificates: s.options.Certificates, Names: s.options.Names, WebACLs: s.options.WebACLs, Unshielded: s.options.Unshielded, NameTaken: s.options.NamesTaken[snapshot.Key.Name()], SettingsRefused: s.options.SettingsRefused}
 		if o := seen[snapshot.Key]; o != nil {
-			facts.Know(o)
+			facts.AddObserved(o)
 		}
 		built := model.Compile(snapshot, facts, caps)
 		wanted[snapshot.Key] = compiled{caps: caps, snapshot: snapshot, table: built.Table, want: built.LoadBalancer}
@@ -198,7 +198,7 @@ func compile(s *story, o objects.Objects, caps lb.Capabilities, seen map[lb.Key]
 			if class := classes.FindClass(o, s.classes(), name); class != nil {
 				gone.Class = *class
 			}
-			caps := caps.For(model.ClassOf(gone))
+			caps := caps.Restrict(model.ClassOf(gone))
 			wanted[key] = compiled{caps: caps, want: model.Compile(gone, lb.Facts{}, caps).LoadBalancer}
 		}
 	}

@@ -113,7 +113,7 @@ func (b *balancer) compile(ctx context.Context, o objects.Objects) error {
 	if b.seen, err = b.provider.Observe(ctx, key, false); err != nil {
 		return err
 	}
-	facts.Know(b.seen)
+	facts.AddObserved(b.seen)
 	b.built = model.Compile(b.snapshot, facts, b.provider.Capabilities(model.ClassOf(b.snapshot)))
 	return nil
 }
