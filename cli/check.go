@@ -117,7 +117,7 @@ func checkBoth(
 	for _, name := range o.Provider.InTree() {
 		look := with[name].Check
 		if look == nil {
-			can := strings.Join(with.Names(selection.Checks), ", ")
+			can := strings.Join(with.NamesOf(selection.Checks), ", ")
 			return nil, fmt.Errorf("--provider: %q cannot be checked; %s can", name, can)
 		}
 		findings = append(findings, look(ctx, around)...)

@@ -240,7 +240,8 @@ func compareSides(
 func bothTables(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (old, now []*precedence.Table, err error) {
-	if err := errors.Join(before.standIn(after), after.standIn(before)); err != nil {
+	err = errors.Join(before.addRecordedSecrets(after), after.addRecordedSecrets(before))
+	if err != nil {
 		return nil, nil, err
 	}
 	old, told, err := before.tables(cmd, with)
@@ -265,7 +266,7 @@ func bothTables(
 			return nil, nil, err
 		}
 	}
-	if err := tellUnserved(cmd, before.live || after.live, append(told, more...)); err != nil {
+	if err := warnUnserved(cmd, before.live || after.live, append(told, more...)); err != nil {
 		return nil, nil, err
 	}
 	saved.MakeAlike(assumed, old, now)
@@ -275,15 +276,15 @@ func bothTables(
 	return old, now, nil
 }
 
-// tellUnserved prints a warning about Ingresses that are not served.
-func tellUnserved(cmd *cobra.Command, live bool, diagnostics []diag.Diagnostic) error {
+// warnUnserved prints a warning about Ingresses that are not served.
+func warnUnserved(cmd *cobra.Command, live bool, diagnostics []diag.Diagnostic) error {
 	told := program.Unserved(diagnostics, live)
 	return output.Diagnostics(cmd.ErrOrStderr(), told, output.PaletteOf(cmd.ErrOrStderr()))
 }
 
-// standIn adds to a saved state the Secrets that it was compiled with, so that they do not count as
-// missing. The assumed ones depend on the other side.
-func (s *side) standIn(other *side) error {
+// addRecordedSecrets adds to a saved state the Secrets that it was compiled with, so that they do
+// not count as missing. The assumed ones depend on the other side.
+func (s *side) addRecordedSecrets(other *side) error {
 	if s.state == nil {
 		return nil
 	}
@@ -349,8 +350,8 @@ func (s side) programs(
 	return program.CompileAll(cmd.Context(), cloud, s.objects, s.options, seen)
 }
 
-// assuming compiles the objects with the Secrets that are missing, and returns their names.
-func (s side) assuming(
+// compileAssuming compiles the objects with the Secrets that are missing, and returns their names.
+func (s side) compileAssuming(
 	cmd *cobra.Command, with selection.Clouds,
 ) (tables []*precedence.Table, assumed []string, told []diag.Diagnostic, err error) {
 	tables, told, err = s.tables(cmd, with)
@@ -368,7 +369,7 @@ func (s side) assuming(
 
 // saved returns the configuration as a state, with the missing Secrets and without them.
 func (s side) saved(cmd *cobra.Command, with selection.Clouds) (saved.State, error) {
-	tables, assumed, _, err := s.assuming(cmd, with)
+	tables, assumed, _, err := s.compileAssuming(cmd, with)
 	if err != nil {
 		return saved.State{}, err
 	}

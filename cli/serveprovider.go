@@ -28,7 +28,7 @@ import (
 // This file serves a provider of this binary to an operator that is another process, which then
 // needs none of the cloud's credentials.
 
-// servedBy are the settings of run that serve-provider has, too.
+// servedBy lists the settings of run that serve-provider has, too.
 var servedBy = []string{
 	"provider", "kubeconfig", "context", "namespace", "installation-id", "cloud-attempt-timeout",
 	"cloud-call-timeout", "shutdown-timeout", "log-format", "verbose",

@@ -40,7 +40,7 @@ const verifyExamples = `  # The manifests of a repository
   # A comment on a pull request
   fairlead verify manifests/ --expect expectations.yaml -o markdown`
 
-// verified says what is verified.
+// verified has the expectations and objects to verify.
 type verified struct {
 	source.Input
 	expectations []string
@@ -141,9 +141,9 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 func (s side) complete(
 	cmd *cobra.Command, with selection.Clouds,
 ) ([]*precedence.Table, error) {
-	tables, _, diagnostics, err := s.assuming(cmd, with)
+	tables, _, diagnostics, err := s.compileAssuming(cmd, with)
 	if err != nil {
 		return nil, err
 	}
-	return tables, tellUnserved(cmd, s.live, diagnostics)
+	return tables, warnUnserved(cmd, s.live, diagnostics)
 }

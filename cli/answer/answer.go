@@ -114,12 +114,12 @@ func Explain(programs []program.Program, q Question) (Explanation, error) {
 	for _, p := range claimants {
 		e.LoadBalancers = append(e.LoadBalancers, p.LoadBalancer.Key)
 	}
-	err := To(claimants[0], &e, q)
+	err := FillAnswer(claimants[0], &e, q)
 	return e, err
 }
 
-// To fills in how a load balancer answers a request.
-func To(p program.Program, e *Explanation, q Question) error {
+// FillAnswer fills in how a load balancer answers a request.
+func FillAnswer(p program.Program, e *Explanation, q Question) error {
 	e.LoadBalancer = p.LoadBalancer.Key
 	listener := p.After.Listener(q.Request.Port)
 	if listener == nil {

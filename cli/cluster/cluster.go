@@ -23,8 +23,8 @@ type Cluster interface {
 	Answers(ctx context.Context, namespace, service string) (there, ready bool, err error)
 	// Leases returns the namespaces in which operators of Fairlead hold a lease of a name.
 	Leases(ctx context.Context, name string) ([]string, error)
-	// May reports whether the caller has a permission.
-	May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
+	// IsAllowed reports whether the caller has a permission.
+	IsAllowed(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
 }
 
 // Options describe the operator.

@@ -41,7 +41,7 @@ func (s *stub) Answers(_ context.Context, namespace, service string) (there, rea
 	return there, ready, nil
 }
 func (s *stub) Leases(context.Context, string) ([]string, error) { return s.leases, nil }
-func (s *stub) May(_ context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+func (s *stub) IsAllowed(_ context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	return s.denied == nil || !s.denied(what), nil
 }
 

@@ -129,8 +129,10 @@ func (l Live) Leases(ctx context.Context, name string) ([]string, error) {
 	return out, nil
 }
 
-// May is for Cluster.
-func (l Live) May(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+// IsAllowed is for Cluster.
+func (l Live) IsAllowed(
+	ctx context.Context, what authorizationv1.ResourceAttributes,
+) (bool, error) {
 	spec := authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what}
 	review := &authorizationv1.SelfSubjectAccessReview{Spec: spec}
 	if err := l.Client.Create(ctx, review); err != nil {

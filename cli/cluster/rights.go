@@ -135,7 +135,7 @@ func checkNeed(ctx context.Context, c Cluster, n need) check.Finding {
 	resource, sub, _ := strings.Cut(n.resource, "/")
 	var denied []string
 	for _, verb := range n.verbs {
-		may, err := c.May(ctx, authorizationv1.ResourceAttributes{
+		may, err := c.IsAllowed(ctx, authorizationv1.ResourceAttributes{
 			Namespace: n.namespace, Verb: verb, Group: n.group, Resource: resource, Subresource: sub,
 			Name: n.name,
 		})

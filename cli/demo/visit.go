@@ -70,7 +70,7 @@ func visitOf(
 	q.Request.Method = http.MethodGet
 	v := visit{Question: q, port: listener.Port, address: reachedAt(seen.Address, listener.Port)}
 	v.URL = q.Asked
-	if err := answer.To(p, &v.Explanation, q); err != nil {
+	if err := answer.FillAnswer(p, &v.Explanation, q); err != nil {
 		return v, err
 	}
 	v.empty = slices.ContainsFunc(p.LoadBalancer.TargetGroups, func(g lb.TargetGroup) bool {

@@ -22,7 +22,7 @@ const maxManifest = 8 << 20
 // StandardInput is the path for it.
 const StandardInput = "-"
 
-// NameOf returns what a file is called in messages: its path, except for standard input.
+// NameOf returns the name of a file in messages: its path, except for standard input.
 func NameOf(path string) string {
 	if path == StandardInput {
 		return "standard input"
@@ -106,7 +106,7 @@ func (f Files) inside(dir string) ([]string, error) {
 	return files, nil
 }
 
-// noneInside says why a directory has no manifests.
+// noneInside returns the error for a directory without manifests.
 func (f Files) noneInside(dir string) error {
 	if kustomization(dir) {
 		return fmt.Errorf("%s: it has a kustomization and no manifests: give -k %s in place of -f",

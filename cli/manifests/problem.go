@@ -12,7 +12,7 @@ import (
 // This file describes objects and files that could not be read. Each costs itself: everything else
 // is read.
 
-// A Place is where an object stands.
+// A Place is the file and the line of an object.
 type Place struct {
 	File string `json:"file"`
 	Line int    `json:"line,omitempty"` // counted from 1; 0 for the whole file
@@ -82,7 +82,7 @@ func AllLeftOut(err error) (Problems, error) {
 	return LeftOut(err)
 }
 
-// noneLeft are problems that leave no Ingress to work on.
+// noneLeft has the problems of input without any Ingress left.
 type noneLeft struct{ Problems }
 
 // parserLine is where parsers of YAML write the line.

@@ -17,9 +17,9 @@ const (
 	submoduleMode = "160000"
 )
 
-// special returns the paths of symbolic links, and of submodules, in the output of git ls-tree -r
-// -z.
-func special(list []byte) (links, submodules []string) {
+// specialPaths returns the paths of symbolic links, and of submodules, in the output of git ls-tree
+// -r -z.
+func specialPaths(list []byte) (links, submodules []string) {
 	for line := range strings.SplitSeq(string(list), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
 		switch mode, _, _ := strings.Cut(about, " "); mode {

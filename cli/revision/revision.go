@@ -39,7 +39,7 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 	t := &Tree{top: strings.TrimSpace(string(top))}
 	list, err := git(ctx, nil, "-C", t.top, "ls-tree", "-r", "-z", "--full-tree", revision)
 	if err != nil {
-		return nil, errors.Join(err, shallow(ctx, revision))
+		return nil, errors.Join(err, shallowError(ctx, revision))
 	}
 	if t.dir, err = os.MkdirTemp("", "fairlead-revision-"); err != nil {
 		return nil, fmt.Errorf("making a directory for %s: %w", revision, err)
@@ -63,14 +63,14 @@ func (t *Tree) write(ctx context.Context, revision string, list []byte) error {
 	if err != nil {
 		return err
 	}
-	links, submodules := special(list)
+	links, submodules := specialPaths(list)
 	t.submodules = submodules
 	return makeLinks(t.files, links)
 }
 
-// shallow returns the error for a shallow clone, which may lack a revision; nil for any other
+// shallowError returns the error for a shallow clone, which may lack a revision; nil for any other
 // clone.
-func shallow(ctx context.Context, revision string) error {
+func shallowError(ctx context.Context, revision string) error {
 	is, err := git(ctx, nil, "rev-parse", "--is-shallow-repository")
 	if err != nil {
 		return err
@@ -92,13 +92,13 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	if err != nil {
 		return "", false, fmt.Errorf("%s: %w", path, err)
 	}
-	absolute = resolved(absolute)
+	absolute = resolveLinks(absolute)
 	inside, err := filepath.Rel(t.top, absolute)
 	if err != nil || !filepath.IsLocal(inside) {
 		return "", false, fmt.Errorf("%s is not in the git repository %s", path, t.top)
 	}
 	for _, submodule := range t.submodules {
-		if within(submodule, inside) || within(inside, submodule) {
+		if isWithin(submodule, inside) || isWithin(inside, submodule) {
 			return "", false, fmt.Errorf("%s is a submodule, whose files are not in the revision", submodule)
 		}
 	}
@@ -107,15 +107,15 @@ func (t *Tree) Path(path string) (string, bool, error) {
 	return there, err == nil, nil
 }
 
-// within reports whether a path is another one, or is inside it.
-func within(path, other string) bool {
+// isWithin reports whether a path is another one, or is inside it.
+func isWithin(path, other string) bool {
 	inside, err := filepath.Rel(other, path)
 	return err == nil && filepath.IsLocal(inside)
 }
 
-// resolved returns a path without symbolic links, as git prints the top. A file that does not exist
-// any more cannot be one.
-func resolved(path string) string {
+// resolveLinks returns a path without symbolic links, as git prints the top. A file that does not
+// exist any more cannot be one.
+func resolveLinks(path string) string {
 	if out, err := filepath.EvalSymlinks(path); err == nil {
 		return out
 	}
@@ -123,7 +123,7 @@ func resolved(path string) string {
 	if dir == path {
 		return path
 	}
-	return filepath.Join(resolved(dir), filepath.Base(path))
+	return filepath.Join(resolveLinks(dir), filepath.Base(path))
 }
 
 // git returns the output of a git command, with some variables besides those of this process.

@@ -9,8 +9,8 @@ import (
 
 // This file converts routing tables.
 
-// Of returns a table in its printed form.
-func Of(t *precedence.Table) Table {
+// TableOf returns a table in its printed form.
+func TableOf(t *precedence.Table) Table {
 	out := Table{
 		Key: t.Key, Scheme: t.Settings.Scheme, SecurityGroups: t.Settings.SecurityGroups,
 		Protection: t.Protection, HostsOwned: t.HostsOwned,

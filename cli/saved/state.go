@@ -39,7 +39,7 @@ func StateOf(secrets, assumed []string) State {
 func TablesOf(tables []*precedence.Table) []Table {
 	out := []Table{}
 	for _, t := range tables {
-		out = append(out, Of(t))
+		out = append(out, TableOf(t))
 	}
 	return out
 }

@@ -15,8 +15,8 @@ import (
 // Clouds are the clouds of the binary, by the name that --provider gives them.
 type Clouds map[string]clouds.Cloud
 
-// Names returns the sorted names of the clouds for which can returns true.
-func (c Clouds) Names(can func(clouds.Cloud) bool) []string {
+// NamesOf returns the sorted names of the clouds for which can returns true.
+func (c Clouds) NamesOf(can func(clouds.Cloud) bool) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(c)) {
 		if can(c[name]) {
@@ -38,9 +38,9 @@ func Checks(c clouds.Cloud) bool { return c.Check != nil }
 // Demonstrates reports whether a cloud can be opened on this machine.
 func Demonstrates(c clouds.Cloud) bool { return c.Local != nil }
 
-// usual returns the default of --provider.
-func (c Clouds) usual() []string {
-	return c.Names(func(c clouds.Cloud) bool { return c.Default })
+// defaultName returns the default of --provider.
+func (c Clouds) defaultName() []string {
+	return c.NamesOf(func(c clouds.Cloud) bool { return c.Default })
 }
 
 // Flags adds the settings of all clouds.

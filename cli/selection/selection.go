@@ -29,7 +29,7 @@ type Selection struct {
 	urls        map[string]string // of the providers that are other processes
 	known       []string          // clouds of the binary
 	credentials string
-	usual       bool // the setting has its default
+	isDefault   bool // the setting has its default
 }
 
 // Flags adds the settings. Only clouds that support the command may be selected.
@@ -37,7 +37,7 @@ func (s *Selection) Flags(
 	flags *pflag.FlagSet, with Clouds, can func(clouds.Cloud) bool, purpose string,
 ) {
 	s.Reset()
-	s.known, s.Names, s.usual = with.Names(can), with.usual(), true
+	s.known, s.Names, s.isDefault = with.NamesOf(can), with.defaultName(), true
 	flags.Var(s, "provider", "`PROVIDERS` "+purpose+": "+flagvalue.Names(s.known)+
 		", or NAME=URL of a provider that is another process, such as "+
 		"edge=https://edge.example.com:8443, http://127.0.0.1:9000 on this machine or "+
@@ -54,7 +54,7 @@ var providerName = regexp.MustCompile(`^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$`)
 
 // Set adds providers. The first call replaces the usual provider.
 func (s *Selection) Set(text string) error {
-	if s.usual {
+	if s.isDefault {
 		s.Reset()
 	}
 	for entry := range strings.SplitSeq(text, ",") {
@@ -81,7 +81,7 @@ func (s *Selection) Set(text string) error {
 
 // Reset ...
 func (s *Selection) Reset() {
-	s.Names, s.urls, s.usual = nil, map[string]string{}, false
+	s.Names, s.urls, s.isDefault = nil, map[string]string{}, false
 }
 
 func (s *Selection) String() string {
@@ -122,7 +122,7 @@ func (s *Selection) Endpoint(name string, around clouds.Environment) remote.Endp
 
 // unknown returns the error for a provider that does not support the command.
 func (c Clouds) unknown(name string, can func(clouds.Cloud) bool) error {
-	there := strings.Join(c.Names(can), ", ")
+	there := strings.Join(c.NamesOf(can), ", ")
 	return fmt.Errorf("--provider: no provider is called %q; there are %s", name, there)
 }
 

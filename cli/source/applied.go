@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/objects"
 )
 
-// This file says what a cluster has once files are applied.
+// This file computes the objects of a cluster after files are applied.
 
 // Applied returns the objects of a cluster in which those of files are created or replaced. Nothing
 // is deleted.

@@ -57,7 +57,7 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 // ProviderFlag adds the flags that say which providers to compile for.
 func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 	in.Provider.Flags(cmd.Flags(), with, selection.Compiles, "to compile for")
-	flagvalue.Complete(cmd, "provider", with.Names(selection.Compiles)...)
+	flagvalue.Complete(cmd, "provider", with.NamesOf(selection.Compiles)...)
 }
 
 // Options returns the options of the compiler. Files without any class of Fairlead are compiled as

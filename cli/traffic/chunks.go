@@ -83,7 +83,7 @@ func (r *reader) read() {
 	}
 }
 
-// buffers are those of chunks that were worked on.
+// buffers has the buffers of finished chunks, for reuse.
 var buffers = sync.Pool{New: func() any { return new([chunkSize]byte) }}
 
 // done gives the buffer of a chunk back.
@@ -93,7 +93,7 @@ func (c chunk) done() {
 	}
 }
 
-// fill returns the beginning of a line with what follows.
+// fill returns the beginning of a line with the bytes that follow.
 func (r *reader) fill(rest []byte) ([]byte, error) {
 	text := buffers.Get().(*[chunkSize]byte)[:]
 	if 2*len(rest) > len(text) {

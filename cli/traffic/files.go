@@ -19,7 +19,7 @@ import (
 // Stdin is the name of standard input.
 const Stdin = "-"
 
-// nameOf returns what a file is called in reports: its path, except for standard input.
+// nameOf returns the name of a file in reports: its path, except for standard input.
 func nameOf(file string) string {
 	if file == Stdin {
 		return "standard input"

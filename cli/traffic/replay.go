@@ -33,10 +33,10 @@ func (l Logs) timely(at time.Time) bool {
 	return !at.Before(l.Since) && (l.Until.IsZero() || at.Before(l.Until))
 }
 
-// mostProblems is how many problems are told: the first ones. All are counted.
+// mostProblems is the limit of listed problems. All are counted.
 const mostProblems = 20
 
-// problems are those of lines and files, by place.
+// problems has the problems of lines and files, by place.
 type problems struct {
 	count int64
 	first []placed
@@ -136,7 +136,7 @@ func (l Logs) Replay(ctx context.Context, setup *replay.Setup) (Report, error) {
 	return l.report(replay.Merge(setup, all, l.names()), unread), nil
 }
 
-// names are what the files are called in reports.
+// names returns the names of the files in reports.
 func (l Logs) names() []string {
 	var out []string
 	for _, file := range l.Files {

@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
-// This file makes what lines are replayed against.
+// This file makes the load balancers that lines are replayed against.
 
 // Configurations are the compiled states that lines are replayed against.
 type Configurations struct {
@@ -48,7 +48,7 @@ func (c Configurations) Setup() (*replay.Setup, error) {
 	return out, nil
 }
 
-// keys are those of the load balancers before.
+// keys returns the keys of the load balancers before.
 func (c Configurations) keys() []string {
 	var out []string
 	for _, t := range c.Before {

@@ -87,7 +87,7 @@ func (w *writer) balancer(b replay.LoadBalancer, paths []replay.Path, most int) 
 	}
 }
 
-// more says that some things are not printed.
+// more writes the line for entries that are not printed.
 func (w *writer) more(indent string, n int, one, many string) {
 	if n == 1 {
 		w.line("%s1 more %s; --top or -o json has it", indent, one)
@@ -198,7 +198,7 @@ func (w *writer) change(c *replay.Change, most int) {
 	}
 }
 
-// summary is the report in one line.
+// summary returns the report in one line.
 func (r Report) summary() string {
 	s := r.Summary
 	parts := []string{fmt.Sprintf("%s, %s compared", lines(s.Lines), number(s.Compared)),
@@ -226,7 +226,7 @@ func (r Report) summary() string {
 	return out
 }
 
-// share is a part in per cent. What is not nothing is never printed as zero.
+// share returns a part in per cent. A part above zero is never printed as zero.
 func share(part, whole int64) string {
 	if part == 0 || whole == 0 {
 		return "0 %"
@@ -253,7 +253,7 @@ func requests(n int64) string {
 	return number(n) + " requests"
 }
 
-// number is a number with commas between thousands.
+// number returns a number with commas between thousands.
 func number(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for at := len(text) - 3; at > 0; at -= 3 {

@@ -39,13 +39,13 @@ func Read(files []string, stdin io.Reader) ([]Expectation, error) {
 		file := manifests.NameOf(file)
 		all, err := expectationsIn(text)
 		if err != nil {
-			return nil, placed(file, err)
+			return nil, errorAt(file, err)
 		}
 		for _, e := range all {
 			same := func(o Expectation) bool { return o.Name == e.Name }
 			if at := slices.IndexFunc(out, same); at >= 0 {
 				before := manifests.Place{File: out[at].File, Line: out[at].Line}
-				return nil, placed(file, expect.Error{Line: e.Line,
+				return nil, errorAt(file, expect.Error{Line: e.Line,
 					Text: fmt.Sprintf("name %q is used in %s", e.Name, before)})
 			}
 			out = append(out, Expectation{e, file})
@@ -74,8 +74,8 @@ func contents(file string, stdin io.Reader) ([]byte, error) {
 	return text, nil
 }
 
-// placed returns an error with its file and line.
-func placed(file string, err error) error {
+// errorAt returns an error with its file and line.
+func errorAt(file string, err error) error {
 	if e, ok := errors.AsType[expect.Error](err); ok {
 		return manifests.Problem{
 			Place: manifests.Place{File: file, Line: e.Line}, Message: e.Message()}
