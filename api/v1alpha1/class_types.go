@@ -156,10 +156,10 @@ type LoadBalancerClassSpec struct {
 	// AllowExternalNames lets Services of type ExternalName be backends.
 	AllowExternalNames bool `json:"allowExternalNames,omitempty"`
 
-	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as
-	// those of An author writes the endpoints of a Service without a selector. Unset, such endpoints
-	// are left out, and told: the author of an EndpointSlice could have load balancers send requests
-	// to nodes, to the Pods of other namespaces and to all else that they reach.
+	// ForeignEndpoints lets endpoints be targets that are not Pods of the Service's namespace, as in
+	// a Service without a selector, whose endpoints its author writes. Unset, such endpoints are left
+	// out, and reported: the author of an EndpointSlice could have load balancers send requests to
+	// nodes, to the Pods of other namespaces and to all else that they reach.
 	ForeignEndpoints bool `json:"foreignEndpoints,omitempty"`
 
 	// TargetPorts are the ports on which load balancers may reach targets, to send requests and to

@@ -18,6 +18,8 @@ import (
 
 // A Recorder has the metrics of one operator.
 type Recorder struct {
+	collectors []prometheus.Collector // the counters and histograms below
+
 	Compiles  prometheus.Histogram
 	steps     *prometheus.CounterVec
 	Plans     *prometheus.CounterVec
@@ -32,30 +34,42 @@ type Recorder struct {
 	gauges    func(emit func(m Metric, value float64, labels ...string))
 }
 
+// NewRecorder returns the metrics of an operator: those that gauges emits are counted when they are
+// scraped.
 func NewRecorder(
 	requests *Requests, reads *Reads, version string,
 	gauges func(emit func(m Metric, value float64, labels ...string)),
 ) *Recorder {
-	counter := func(m Metric) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: m.Name, Help: m.meaning}, m.labels)
-	}
-	histogram := func(m Metric, shortest float64) prometheus.HistogramOpts {
-		return prometheus.HistogramOpts{
-			Name: m.Name, Help: m.meaning, Buckets: prometheus.ExponentialBuckets(shortest, 2, 15),
-		}
-	}
-	return &Recorder{
-		Compiles:  prometheus.NewHistogram(histogram(compileSeconds, 0.0002)),
-		steps:     counter(planSteps),
-		Plans:     counter(plansCount),
-		Proofs:    counter(proofsCount),
-		Changes:   prometheus.NewHistogramVec(histogram(changeSeconds, 0.25), changeSeconds.labels),
-		calls:     counter(providerCalls),
-		durations: prometheus.NewHistogramVec(histogram(providerSeconds, 0.002), providerSeconds.labels),
-		requests:  requests,
-		reads:     reads,
-		version:   version,
-		gauges:    gauges,
+	r := &Recorder{requests: requests, reads: reads, version: version, gauges: gauges}
+	r.collectors = append(r.collectors, requests.counter)
+	r.Compiles = prometheus.NewHistogram(histogramOpts(compileSeconds, 0.0002))
+	r.collectors = append(r.collectors, r.Compiles)
+	r.steps = r.counter(planSteps)
+	r.Plans = r.counter(plansCount)
+	r.Proofs = r.counter(proofsCount)
+	r.Changes = r.histogram(changeSeconds, 0.25)
+	r.calls = r.counter(providerCalls)
+	r.durations = r.histogram(providerSeconds, 0.002)
+	return r
+}
+
+// counter returns a counter that is collected.
+func (m *Recorder) counter(of Metric) *prometheus.CounterVec {
+	out := prometheus.NewCounterVec(prometheus.CounterOpts{Name: of.Name, Help: of.meaning}, of.labels)
+	m.collectors = append(m.collectors, out)
+	return out
+}
+
+// histogram returns a histogram that is collected. Its buckets begin with the shortest time.
+func (m *Recorder) histogram(of Metric, shortest float64) *prometheus.HistogramVec {
+	out := prometheus.NewHistogramVec(histogramOpts(of, shortest), of.labels)
+	m.collectors = append(m.collectors, out)
+	return out
+}
+
+func histogramOpts(of Metric, shortest float64) prometheus.HistogramOpts {
+	return prometheus.HistogramOpts{
+		Name: of.Name, Help: of.meaning, Buckets: prometheus.ExponentialBuckets(shortest, 2, 15),
 	}
 }
 
@@ -74,9 +88,7 @@ func (m *Recorder) Describe(to chan<- *prometheus.Desc) {
 
 // Collect returns the counters, and counts the gauges.
 func (m *Recorder) Collect(to chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{
-		m.Compiles, m.steps, m.Plans, m.Proofs, m.Changes, m.calls, m.durations, m.requests.counter,
-	} {
+	for _, c := range m.collectors {
 		c.Collect(to)
 	}
 	to <- prometheus.MustNewConstMetric(oldestCall.desc(), prometheus.GaugeValue,

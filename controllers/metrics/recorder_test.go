@@ -71,6 +71,28 @@ func (c *cloud) Targets(context.Context, lb.Key, lb.GroupID) ([]lb.TargetHealth,
 	return nil, c.err
 }
 
+// A counter or a histogram of the table that no Recorder makes would be on the page, and nowhere else.
+func TestEveryCounterIsCollected(t *testing.T) {
+	m := NewRecorder(NewRequests(), &Reads{}, "", noGauges)
+	described := make(chan *prometheus.Desc, 2*len(table))
+	for _, c := range m.collectors {
+		c.Describe(described)
+	}
+	close(described)
+	collected := map[string]bool{objectsRead.desc().String(): true} // of which Collect knows the value
+	for d := range described {
+		collected[d.String()] = true
+	}
+	for _, row := range table {
+		if row.kind != "gauge" && !collected[row.desc().String()] {
+			t.Errorf("%s is in the table, and NewRecorder does not make it", row.Name)
+		}
+	}
+	if len(collected) < 5 {
+		t.Errorf("only %d are collected", len(collected))
+	}
+}
+
 // Each call is counted and timed, and each step is counted. The oldest call under way has an age.
 func TestCallsAreMetered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -18,101 +18,102 @@ type Metric struct {
 	meaning string
 }
 
-// Counters and histograms, which grow as things happen.
+// table has all metrics, in the order of the reference, which is that of their declarations.
+var table []Metric
+
+// metric adds a row to the table.
+func metric(name, kind string, labels []string, meaning string) Metric {
+	row := Metric{name, kind, labels, meaning}
+	table = append(table, row)
+	return row
+}
+
+// Counters and histograms, which grow as things happen. NewRecorder makes them.
 var (
-	compileSeconds = Metric{"fairlead_compile_seconds", "histogram", nil,
-		"How long it takes to compile the Ingresses of a load balancer."}
-	planSteps = Metric{"fairlead_plan_steps_total", "counter", []string{"op", "kind", "result"},
-		"Steps of plans that were tried."}
-	providerCalls = Metric{"fairlead_provider_calls_total", "counter", []string{"call", "result"},
-		"Calls of the provider. Each step of a plan is one Apply."}
-	cloudRequests = Metric{"fairlead_cloud_requests_total", "counter",
+	compileSeconds = metric("fairlead_compile_seconds", "histogram", nil,
+		"How long it takes to compile the Ingresses of a load balancer.")
+	planSteps = metric("fairlead_plan_steps_total", "counter", []string{"op", "kind", "result"},
+		"Steps of plans that were tried.")
+	providerCalls = metric("fairlead_provider_calls_total", "counter", []string{"call", "result"},
+		"Calls of the provider. Each step of a plan is one Apply.")
+	cloudRequests = metric("fairlead_cloud_requests_total", "counter",
 		[]string{"service", "operation", "outcome"},
-		"Requests to the cloud's API, those that are made again included. A call of the provider is " +
-			"one or a few, or none."}
-	objectsRead = Metric{"fairlead_objects_read_total", "counter", nil,
-		"Objects that were read from the operator's caches. " +
-			"A reconcile of a load balancer of five Ingresses reads about 40."}
-	providerSeconds = Metric{"fairlead_provider_call_seconds", "histogram", []string{"call"},
-		"How long calls of the provider take, waiting for their turn included."}
-	plansCount = Metric{"fairlead_plans_total", "counter", []string{"result"},
-		"Plans that had something to do, by what came of them. A plan that has to wait is counted each " +
-			"time it is tried."}
-	proofsCount = Metric{"fairlead_plan_proofs_total", "counter", []string{"verdict"},
-		"Plans that had something to do, by what the check of them says. A plan that has to wait is " +
-			"checked each time it is tried."}
-	changeSeconds = Metric{"fairlead_change_seconds", "histogram", []string{"loop"},
-		"How long it takes from when the operator hears of a change of an object until the cloud has " +
-			"it, where something has to be changed there."}
+		"Requests to the cloud's API, those that are made again included. A call of the provider is "+
+			"one or a few, or none.")
+	objectsRead = metric("fairlead_objects_read_total", "counter", nil,
+		"Objects that were read from the operator's caches. "+
+			"A reconcile of a load balancer of five Ingresses reads about 40.")
+	providerSeconds = metric("fairlead_provider_call_seconds", "histogram", []string{"call"},
+		"How long calls of the provider take, waiting for their turn included.")
+	plansCount = metric("fairlead_plans_total", "counter", []string{"result"},
+		"Plans that had something to do, by what came of them. A plan that has to wait is counted each "+
+			"time it is tried.")
+	proofsCount = metric("fairlead_plan_proofs_total", "counter", []string{"verdict"},
+		"Plans that had something to do, by what the check of them says. A plan that has to wait is "+
+			"checked each time it is tried.")
+	changeSeconds = metric("fairlead_change_seconds", "histogram", []string{"loop"},
+		"How long it takes from when the operator hears of a change of an object until the cloud has "+
+			"it, where something has to be changed there.")
 )
 
 // oldestCall is a gauge that every replica has.
-var oldestCall = Metric{"fairlead_provider_call_oldest_seconds", "gauge", nil,
-	"How long the oldest call of the provider that is under way has been so, waiting for its turn " +
-		"included; 0 without one."}
+var oldestCall = metric("fairlead_provider_call_oldest_seconds", "gauge", nil,
+	"How long the oldest call of the provider that is under way has been so, waiting for its turn "+
+		"included; 0 without one.")
 
 // build is a gauge that every replica has.
-var build = Metric{"fairlead_build_info", "gauge", []string{"version"},
-	"1, with the version of the replica."}
+var build = metric("fairlead_build_info", "gauge", []string{"version"},
+	"1, with the version of the replica.")
 
 // Gauges, which are counted when they are asked for. Only the leader has them.
 var (
-	LoadBalancersGauge = Metric{"fairlead_load_balancers", "gauge", []string{"condition", "status"},
-		"Load balancers by what their conditions say."}
-	DegradedGauge = Metric{"fairlead_load_balancer_degraded", "gauge",
+	LoadBalancersGauge = metric("fairlead_load_balancers", "gauge", []string{"condition", "status"},
+		"Load balancers by what their conditions say.")
+	DegradedGauge = metric("fairlead_load_balancer_degraded", "gauge",
 		[]string{"load_balancer", "reason"},
-		"1 for each load balancer that needs attention, for as long as it does."}
-	RulesGauge = Metric{"fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
-		"Rules that a load balancer has."}
-	RuleLimitGauge = Metric{"fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
-		"Rules that a load balancer can have, where the cloud sets a limit."}
-	ParkedGauge = Metric{"fairlead_load_balancer_parked_target_groups", "gauge",
+		"1 for each load balancer that needs attention, for as long as it does.")
+	RulesGauge = metric("fairlead_load_balancer_rules", "gauge", []string{"load_balancer"},
+		"Rules that a load balancer has.")
+	RuleLimitGauge = metric("fairlead_load_balancer_rule_limit", "gauge", []string{"load_balancer"},
+		"Rules that a load balancer can have, where the cloud sets a limit.")
+	ParkedGauge = metric("fairlead_load_balancer_parked_target_groups", "gauge",
 		[]string{"load_balancer"},
-		"Target groups of a load balancer that have to be healthy before they take over, where there " +
-			"are any."}
-	TakenOverGauge = Metric{"fairlead_load_balancer_ingresses_taken_over", "gauge",
+		"Target groups of a load balancer that have to be healthy before they take over, where there "+
+			"are any.")
+	TakenOverGauge = metric("fairlead_load_balancer_ingresses_taken_over", "gauge",
 		[]string{"load_balancer", "by"},
-		"Ingresses of a load balancer that another controller works on, where there are any."}
-	VanishedGauge = Metric{"fairlead_vanished_ingresses", "gauge",
+		"Ingresses of a load balancer that another controller works on, where there are any.")
+	VanishedGauge = metric("fairlead_vanished_ingresses", "gauge",
 		[]string{"load_balancer", "confirmation"},
-		"Ingresses of a load balancer that were removed without the operator, and are still served, " +
-			"where there are any."}
-	ServedGauge = Metric{"fairlead_ingresses", "gauge", []string{"served"},
-		"Ingresses that have a load balancer, by whether all that they ask for has been served at some " +
-			"time."}
-	UnclassedGauge = Metric{"fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
-		"Ingresses that name no class and are not served, where there are any and they are not " +
-			"adopted."}
-	UnclassedSinceGauge = Metric{"fairlead_ingresses_without_class_oldest_created_seconds", "gauge",
+		"Ingresses of a load balancer that were removed without the operator, and are still served, "+
+			"where there are any.")
+	ServedGauge = metric("fairlead_ingresses", "gauge", []string{"served"},
+		"Ingresses that have a load balancer, by whether all that they ask for has been served at some "+
+			"time.")
+	UnclassedGauge = metric("fairlead_ingresses_without_class", "gauge", []string{"ingress_namespace"},
+		"Ingresses that name no class and are not served, where there are any and they are not "+
+			"adopted.")
+	UnclassedSinceGauge = metric("fairlead_ingresses_without_class_oldest_created_seconds", "gauge",
 		[]string{"ingress_namespace"},
-		"When the oldest Ingress without a class was created, in seconds since 1970."}
-	DiagnosticsGauge = Metric{"fairlead_diagnostics", "gauge", []string{"severity", "reason"},
-		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md)."}
-	WaitingGauge = Metric{"fairlead_waiting_load_balancers", "gauge", []string{"reason"},
-		"Load balancers that wait for something, by what they wait for."}
-	WaitingSecondsGauge = Metric{"fairlead_waiting_seconds", "gauge", []string{"reason"},
-		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where " +
-			"none waits."}
-	UnmetGauge = Metric{"fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
-		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if " +
-			"it has all. What is paused does not count."}
-	FeaturesGauge = Metric{"fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
-		"Ingresses that use a feature, by the class that they were served under, where there are any."}
-	OrphansGauge = Metric{"fairlead_orphans", "gauge", nil,
-		"Load balancers that the last look at the cloud found, and that no Ingress asks for and " +
-			"nothing remembers."}
-	OrphansHeldGauge = Metric{"fairlead_orphans_held", "gauge", []string{"held_by"},
-		"Those of the orphans that are not collected, by what keeps them, where there are any."}
+		"When the oldest Ingress without a class was created, in seconds since 1970.")
+	DiagnosticsGauge = metric("fairlead_diagnostics", "gauge", []string{"severity", "reason"},
+		"Diagnostics that hold now, by reason; see [diagnostics](diagnostics.md).")
+	WaitingGauge = metric("fairlead_waiting_load_balancers", "gauge", []string{"reason"},
+		"Load balancers that wait for something, by what they wait for.")
+	WaitingSecondsGauge = metric("fairlead_waiting_seconds", "gauge", []string{"reason"},
+		"How long the load balancer that has waited longest has done so, by what it waits for; 0 where "+
+			"none waits.")
+	UnmetGauge = metric("fairlead_change_oldest_unmet_seconds", "gauge", []string{"loop"},
+		"How long ago the operator heard of the oldest change that the cloud does not have yet; 0 if "+
+			"it has all. What is paused does not count.")
+	FeaturesGauge = metric("fairlead_feature_ingresses", "gauge", []string{"class", "feature"},
+		"Ingresses that use a feature, by the class that they were served under, where there are any.")
+	OrphansGauge = metric("fairlead_orphans", "gauge", nil,
+		"Load balancers that the last look at the cloud found, and that no Ingress asks for and "+
+			"nothing remembers.")
+	OrphansHeldGauge = metric("fairlead_orphans_held", "gauge", []string{"held_by"},
+		"Those of the orphans that are not collected, by what keeps them, where there are any.")
 )
-
-// table has all metrics, in the order of the reference.
-var table = []Metric{
-	compileSeconds, planSteps, plansCount, proofsCount, changeSeconds, providerCalls, providerSeconds,
-	oldestCall, build, cloudRequests, objectsRead, LoadBalancersGauge, DegradedGauge, RulesGauge,
-	RuleLimitGauge, ParkedGauge, TakenOverGauge, VanishedGauge, ServedGauge, UnclassedGauge,
-	UnclassedSinceGauge, DiagnosticsGauge, WaitingGauge, WaitingSecondsGauge, UnmetGauge,
-	FeaturesGauge, OrphansGauge, OrphansHeldGauge,
-}
 
 // meanings explain the labels of metrics.
 var meanings = map[string]string{
