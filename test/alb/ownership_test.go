@@ -69,7 +69,7 @@ func TestANameThatSomebodyElseHasIsLeftAlone(t *testing.T) {
 				}
 				arn := take(w, like)
 				w.Ingresses = asked
-				w.leavesAlone(arn, w.state(arn), "belongs to another installation")
+				w.leavesAlone(arn, w.state(arn), "installation")
 			})
 		})
 	}

@@ -411,7 +411,7 @@ func TestTargetsForWhichThereIsNoRoomKeepNobodyOut(t *testing.T) {
 		w.sim.SetLimits(albsim.Limits{TargetsPerGroup: 77})
 		w.service("big", 150)
 		_, _, err := w.reconcile()
-		if !errors.Is(err, providers.ErrNoRoom) || !strings.Contains(fmt.Sprint(err), "150 targets are wanted, and 77 are there") {
+		if !errors.Is(err, providers.ErrNoRoom) || !strings.Contains(fmt.Sprint(err), "150 targets are wanted, and 77 are registered") {
 			t.Errorf("more than there is room for: %v", err)
 		}
 		time.Sleep(time.Minute)

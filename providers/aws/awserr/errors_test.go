@@ -51,7 +51,7 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		},
 		"a resource that AWS does not find yet": {
 			MarkTooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
-			providers.ErrPending, []string{"TargetGroupNotFound: no", "was made a moment ago"}, "",
+			providers.ErrPending, []string{"TargetGroupNotFound: no", "was created a moment ago"}, "",
 		},
 		"load balancers, where the message mentions a year": {
 			refused(elbv2, "CreateLoadBalancer", "TooManyLoadBalancers", "50 load balancers in the last year"),
@@ -80,7 +80,7 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		"certificates of a year":                 {refused("ACM", "ImportCertificate", "LimitExceededException", "Error: you have reached your limit of 20 certificates in the last year."), providers.ErrNoRoom, []string{`the quota "Imported certificates in last 365 days" (L-3808DC70) of 5000, unless`, "makes no room", "until there is room"}, "L-D2CB7DE9"},
 		"tags":                                   {refused(elbv2, "AddTags", "TooManyTags", "51"), providers.ErrRejected, []string{"a quota is used up, and AWS does not raise it"}, ""},
 		"a value that AWS does not take":         {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
-		"too many calls":                         {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"shares its rates"}, ""},
+		"too many calls":                         {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"share its rates"}, ""},
 		"too many calls, in EC2's words":         {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
 		"what is in use":                         {refused(elbv2, "DeleteTargetGroup", "ResourceInUse", "no"), providers.ErrPending, nil, ""},
 		"a prefix list that is not there":        {refused("EC2", "AuthorizeSecurityGroupIngress", "InvalidPrefixListID.NotFound", "The prefix list ID 'pl-1' does not exist"), providers.ErrRejected, []string{"'pl-1'"}, ""},

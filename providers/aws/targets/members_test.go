@@ -64,9 +64,9 @@ func TestAFullTargetGroup(t *testing.T) {
 		"room after some left":    {[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.3", "10.0.0.4"}, nil, ""},
 		"no room for all":         {[]string{"10.0.0.1"}, []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, nil, "3 targets are wanted, and 2 are registered"},
 		"room for one of two":     {[]string{"10.0.0.1", "10.0.0.2"}, []string{"10.0.0.2", "10.0.0.3", "10.0.0.4"}, nil, "3 targets are wanted, and 2 are registered"},
-		"one that is refused":     {[]string{"10.0.0.1"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are there"},
+		"one that is refused":     {[]string{"10.0.0.1"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are registered"},
 		"one refused, no room":    {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3", "10.0.0.4", "10.0.0.5"}, nil, "4 targets are wanted, and 2 are registered"},
-		"one refused, room later": {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are there"},
+		"one refused, room later": {[]string{"10.0.0.1", "10.0.0.2"}, []string{"db.example.com", "10.0.0.3"}, nil, "2 targets are wanted, and 1 are registered"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			c2 := newTrial(t)
