@@ -14,10 +14,10 @@ const nameLength = 63
 
 var lowercase = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Name is the name of the LoadBalancer of a key: as much of the key as a name can say, for people,
-// and a digest of all of it. Names of Ingresses hold dashes and dots and can be as long as any
-// name, so that no readable spelling tells every two keys apart. The scope is the namespace that
-// the operator looks after, or "" for all: operators of two namespaces may each have a load
+// Name returns the name of the LoadBalancer of a key: as much of the key as a name can say, for
+// people, and a digest of all of it. Names of Ingresses hold dashes and dots and can be as long as
+// any name, so that no readable spelling tells every two keys apart. The scope is the namespace
+// that the operator looks after, or "" for all: operators of two namespaces may each have a load
 // balancer of one group that both may join.
 func Name(key, scope string) string {
 	text := key

@@ -80,7 +80,7 @@ func (s *LoadBalancerStatus) compressIfLarger(size int) (have int, err error) {
 	return measure(&stored)
 }
 
-// measure is how many bytes of JSON a value takes.
+// measure returns how many bytes of JSON a value takes.
 func measure(v any) (int, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -89,7 +89,7 @@ func measure(v any) (int, error) {
 	return len(text), nil
 }
 
-// fitting is how many of some names take no more than so many bytes.
+// fitting returns how many of some names take no more than so many bytes.
 func fitting(names []string, size int) int {
 	for i, name := range names {
 		if size -= len(name) + len(`"",`); size < 0 {
@@ -311,7 +311,7 @@ func (t *trimming) trim() (some bool) {
 	return some
 }
 
-// without is a list without the entries of some indices.
+// without returns a list without the entries of some indices.
 func without[T any](list []T, gone map[int]bool) []T {
 	if len(gone) == 0 {
 		return list
@@ -325,13 +325,13 @@ func without[T any](list []T, gone map[int]bool) []T {
 	return out
 }
 
-// namespaceOf is the namespace of a namespace/name.
+// namespaceOf returns the namespace of a namespace/name.
 func namespaceOf(name string) string {
 	namespace, _, _ := strings.Cut(name, "/")
 	return namespace
 }
 
-// namespaceOfSource is the namespace of an object that a diagnostic is about, of the kind, the
+// namespaceOfSource returns the namespace of an object that a diagnostic is about, of the kind, the
 // object and the field; "" if it has none.
 func namespaceOfSource(source string) string {
 	if words := strings.Fields(source); len(words) > 1 {
@@ -379,7 +379,7 @@ func boundHosts(hosts []HostOwner, size int) []HostOwner {
 	return kept
 }
 
-// namedFirst are the hosts that Ingresses name, and behind them the reserved ones.
+// namedFirst returns the hosts that Ingresses name, and behind them the reserved ones.
 func namedFirst(hosts []HostOwner) []HostOwner {
 	reserved := func(h HostOwner) bool { return h.Until != nil }
 	named := slices.DeleteFunc(slices.Clone(hosts), reserved)

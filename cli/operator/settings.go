@@ -53,7 +53,7 @@ type Settings struct {
 	verbose          bool
 }
 
-// Flags is the table. A row checks its value when it is set, wherever the value comes from.
+// Flags returns the table. A row checks its value when it is set, wherever the value comes from.
 func (o *Settings) Flags(with selection.Clouds) *pflag.FlagSet {
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false

@@ -42,7 +42,7 @@ func (p Palette) Bad(text string) string { return p.paint(text, 31) }
 // Bold is bold.
 func (p Palette) Bold(text string) string { return p.paint(text, 1) }
 
-// Severity is in the colour of the severity.
+// Severity returns in the colour of the severity.
 func (p Palette) Severity(s diag.Severity) string {
 	code := map[diag.Severity]int{diag.Error: 31, diag.Warning: 33, diag.Info: 36}[s]
 	return p.paint(string(s), code)

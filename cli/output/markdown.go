@@ -27,8 +27,8 @@ func Table(b *strings.Builder, heading string, rows [][]string) {
 	}
 }
 
-// Code is text that Markdown shows as it is. Objects are written by their authors, so a text must
-// not end the code or the cell.
+// Code returns text that Markdown shows as it is. Objects are written by their authors, so a text
+// must not end the code or the cell.
 func Code(text string) string {
 	if text == "" {
 		return ""
@@ -37,7 +37,7 @@ func Code(text string) string {
 	return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
 }
 
-// Escaped is text without the characters that Markdown and HTML give a meaning.
+// Escaped returns text without the characters that Markdown and HTML give a meaning.
 func Escaped(text string) string {
 	const special = "\\`*_{}[]<>()#+!|~@"
 	var b strings.Builder
@@ -50,7 +50,7 @@ func Escaped(text string) string {
 	return b.String()
 }
 
-// Strong is text in bold; nothing without text.
+// Strong returns text in bold; nothing without text.
 func Strong(text string) string {
 	if text == "" {
 		return ""

@@ -49,8 +49,8 @@ func Observe(
 	return seen, nil
 }
 
-// FromCluster reads the objects that are compiled, and the operator's records of load balancers. It
-// reads Secrets only in namespaces with Ingresses.
+// clusterObjects reads the objects that are compiled, and the operator's records of load balancers.
+// It reads Secrets only in namespaces with Ingresses.
 func clusterObjects(ctx context.Context, h access.Cluster) (objects.Objects, error) {
 	var out objects.Objects
 	cluster, err := h.Client()

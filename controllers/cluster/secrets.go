@@ -67,7 +67,7 @@ func (s SecretReader) Read(ctx context.Context,
 	return out, unread
 }
 
-// Get reads a Secret, as the mode's role permits; nil if there is none that may be served.
+// get reads a Secret, as the mode's role permits; nil if there is none that may be served.
 func (s SecretReader) get(ctx context.Context, r Ref) (*corev1.Secret, error) {
 	switch s.Mode {
 	case SecretsNone:

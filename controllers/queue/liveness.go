@@ -47,7 +47,7 @@ func (p *Liveness) begin(about string) func() {
 	}
 }
 
-// Check is a liveness check: it fails if a reconcile does not end.
+// Check returns a liveness check: it fails if a reconcile does not end.
 func (p *Liveness) Check(*http.Request) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

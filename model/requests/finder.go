@@ -35,7 +35,7 @@ type Pair struct {
 // not.
 type Differ func(first, second string) bool
 
-// Unequal is the Differ of a comparison.
+// Unequal reports whether two answers differ at all, as the Differ of a comparison.
 func Unequal(first, second string) bool { return first != second }
 
 // Find returns each pair of entries that differ and answer a common request. Undecided is the

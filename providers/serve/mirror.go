@@ -31,7 +31,7 @@ type mirror struct {
 	looking chan struct{}
 }
 
-// A step that is under way.
+// underWay is a step that is not over.
 type underWay struct{ ended chan struct{} }
 
 // An observation is the result of Observe.

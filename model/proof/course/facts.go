@@ -95,7 +95,7 @@ func (c *Course) requireOrder(first, then int, name string) {
 	}
 }
 
-// The names of facts.
+// balancer is the name of the fact of a load balancer. The functions below name others.
 const balancer = "the load balancer"
 
 func group(g lb.GroupID) string              { return "target group " + string(g) }

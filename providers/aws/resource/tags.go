@@ -47,9 +47,9 @@ func (o Owner) Owned(key lb.Key, more map[string]string) map[string]string {
 	return out
 }
 
-// A key can be longer than the value of a tag. Then it continues in further tags
-// (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a value
-// has 256 characters).
+// longestValue is how many characters the value of a tag has. A longer key continues in further
+// tags (https://docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html: a
+// value has 256 characters).
 const longestValue = 256
 
 // keyTag returns the tag of a part of the key: fairlead.dev/key, fairlead.dev/key.2 and so on.
