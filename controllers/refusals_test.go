@@ -195,8 +195,11 @@ func TestEveryReasonHasItsMistake(t *testing.T) {
 		shown[m.reason] = true
 	}
 	for _, r := range diag.Reasons {
-		if shown[r.Reason] == (elsewhere[r.Reason] != "") {
-			t.Errorf("nobody makes the mistake %s, or it is made here and elsewhere", r.Reason)
+		switch {
+		case !shown[r.Reason] && elsewhere[r.Reason] == "":
+			t.Errorf("no mistake above leads to %s: add one, or name in `elsewhere` the test that shows it", r.Reason)
+		case shown[r.Reason] && elsewhere[r.Reason] != "":
+			t.Errorf("%s has a mistake above, and is in `elsewhere`: delete one of them", r.Reason)
 		}
 	}
 }
