@@ -58,7 +58,7 @@ type Cognito struct {
 	Session `json:",inline"`
 }
 
-// Session is what a sign-in asks for and how long it lasts.
+// Session has the claims of a sign-in, and how long it lasts.
 type Session struct {
 	// OnUnauthenticatedRequest is for users that are not signed in: authenticate sends them to sign
 	// in, deny answers 401, allow lets them through.
@@ -69,7 +69,7 @@ type Session struct {
 	// +kubebuilder:default=openid
 	// +kubebuilder:validation:MaxLength=1024
 	Scope string `json:"scope,omitempty"`
-	// CookieName is what the name of the cookie begins with that keeps the session. A dash and 16
+	// CookieName is the beginning of the name of the cookie that keeps the session. A dash and 16
 	// digits follow, which the namespace, the identity provider and the client decide: a session is
 	// good for no other sign-in.
 	// +kubebuilder:default=AWSELBAuthSessionCookie

@@ -5,7 +5,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// This file is what a path of an Ingress can refer to besides a Service:
+// This file has Backend, to which a path of an Ingress can refer in place of a Service:
 //
 //	backend:
 //	  resource: {apiGroup: fairlead.dev, kind: Backend, name: to-https}
@@ -32,8 +32,8 @@ type BackendSpec struct {
 	Rewrite *Rewrite `json:"rewrite,omitempty"`
 	// Provider are settings of target groups that only the provider of the load balancer understands.
 	// It says with a JSON Schema what they can be. A Service has a target group of its own for each of
-	// its settings. What the provider does not take is told, and requests are answered 503 until it is
-	// put right.
+	// its settings. Settings that the provider refuses are reported, and requests are answered 503
+	// until they are corrected.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
 	// Authenticate lets only users through that are signed in. That needs HTTPS: on other ports
@@ -50,7 +50,7 @@ type Stickiness struct {
 	DurationSeconds int32 `json:"durationSeconds"`
 }
 
-// Rewrite is what becomes of the URL and of the host. Which rule answers has been decided before.
+// Rewrite changes the URL and the host of requests, after a rule has been chosen for them.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.url) || has(self.host)",message="must change the URL or the host"
 type Rewrite struct {
@@ -67,8 +67,8 @@ type Replacement struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^\^`
 	Pattern string `json:"pattern"`
-	// Replacement stands in the place of what matches; $1 to $9 are the groups of the pattern. That of
-	// a URL begins with a slash or with a group.
+	// Replacement replaces the text that matches; $1 to $9 are the groups of the pattern. That of a
+	// URL begins with a slash or with a group.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	Replacement string `json:"replacement"`

@@ -23,8 +23,8 @@ type LoadBalancerClassSpec struct {
 	ProviderName string `json:"providerName,omitempty"`
 
 	// Provider are settings of load balancers that only their provider understands. It says with a
-	// JSON Schema what they can be; docs/providers has those of each provider. What it does not take
-	// is told, and nothing changes until it is put right.
+	// JSON Schema what they can be; docs/providers has those of each provider. Settings that it
+	// refuses are reported, and nothing changes until they are corrected.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
 
@@ -47,14 +47,14 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=ipv4;dualstack;dualstack-without-public-ipv4
 	IPFamily string `json:"ipFamily,omitempty"`
 
-	// Subnets that load balancers stand in, by ID or name. Unset, the cloud is searched for
-	// suitable ones. A load balancer keeps those it stands in as long as they suit.
+	// Subnets of load balancers, by ID or name. Unset, the cloud is searched for suitable ones. A load
+	// balancer keeps its subnets as long as they are suitable.
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=100
 	Subnets []string `json:"subnets,omitempty"`
 
-	// SubnetTags select subnets that have all of these tags, one in each zone. An empty value stands
-	// for any. It is not for classes that name their subnets.
+	// SubnetTags select subnets that have all of these tags, one in each zone. An empty value selects
+	// any value. A class that names its subnets cannot have it.
 	// +kubebuilder:validation:MaxProperties=20
 	SubnetTags map[string]string `json:"subnetTags,omitempty"`
 
@@ -124,12 +124,12 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:MaxItems=100
 	Annotations *[]string `json:"annotations,omitempty"`
 
-	// ForeignAnnotations says what becomes of Ingresses with annotations of other controllers, which
+	// ForeignAnnotations says how Ingresses with annotations of other controllers are served, which
 	// Fairlead does not read. Refuse (the default) does not serve an Ingress that such an annotation
-	// restricts: without it more would be exposed than its author asked for. What only changes how
-	// requests are answered is told with a warning. Warn serves both, and tells both with a warning.
-	// Ignore says nothing, which is for Ingresses that two controllers serve on purpose. It holds for
-	// the annotations of the Services that Ingresses refer to as well.
+	// restricts: without it more would be exposed than its author asked for. An annotation that only
+	// changes how requests are answered gets a warning. Warn serves both, with a warning. Ignore
+	// reports nothing, which is for Ingresses that two controllers serve on purpose. It applies to
+	// annotations of the Services to which Ingresses refer, too.
 	// +kubebuilder:validation:Enum=Refuse;Warn;Ignore
 	// +kubebuilder:default=Refuse
 	ForeignAnnotations string `json:"foreignAnnotations,omitempty"`
@@ -138,7 +138,7 @@ type LoadBalancerClassSpec struct {
 	// older one.
 	Order bool `json:"order,omitempty"`
 
-	// HostMiss says what becomes of a request whose host a rule names but whose path matches nothing
+	// HostMiss says how a request is answered whose host a rule names but whose path matches nothing
 	// there. Answer (the default) lets the host's own default backend answer, or 404; LessSpecific
 	// goes on to the wildcard and then to the rules without a host. Where hosts have owners, it passes
 	// over those of other namespaces than the host's.
@@ -148,7 +148,7 @@ type LoadBalancerClassSpec struct {
 
 	// ImplementationSpecific is how paths of that type are read. Fairlead (the default): a glob
 	// if there is a * or ? in it, else a Prefix. Glob: always a glob over the whole path, so
-	// that /a stands for itself only. Regex: a regular expression over the whole path.
+	// that /a matches only itself. Regex: a regular expression over the whole path.
 	// +kubebuilder:validation:Enum=Fairlead;Glob;Regex
 	// +kubebuilder:default=Fairlead
 	ImplementationSpecific string `json:"implementationSpecific,omitempty"`
@@ -179,16 +179,16 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=true
 	RegularExpressions *bool `json:"regularExpressions,omitempty"`
 
-	// UnknownRules says what becomes of rules that somebody else puts into the listeners of load
-	// balancers. They are reported, and then removed, or with Keep left where they stand. What they
-	// forward to is never touched. Unset, it is Remove.
+	// UnknownRules says whether rules stay that other writers create in the listeners of load
+	// balancers. They are reported, and then removed, or with Keep left as they are. Target groups to
+	// which they forward are never changed. Unset, it is Remove.
 	// +kubebuilder:validation:Enum=Remove;Keep
 	UnknownRules string `json:"unknownRules,omitempty"`
 
-	// UnprovenPlans says what becomes of a plan that fails the check that every request is answered as
-	// before or as wanted after each of its steps. Its steps are carried out one after the other if
-	// that passes the check; otherwise nothing is changed, or with CarryOut the plan is carried out as
-	// it is. Unset, it is Withhold.
+	// UnprovenPlans says whether a plan is carried out that fails the check that every request is
+	// answered as before or as wanted after each of its steps. Its steps are carried out one after the
+	// other if that passes the check; otherwise nothing is changed, or with CarryOut the plan is
+	// carried out as it is. Unset, it is Withhold.
 	// +kubebuilder:validation:Enum=Withhold;CarryOut
 	UnprovenPlans string `json:"unprovenPlans,omitempty"`
 
@@ -270,18 +270,18 @@ type ConfigMapReference struct {
 	Name string `json:"name"`
 }
 
-// ListenPort is a port and what is spoken on it.
+// ListenPort is a port and its protocol.
 type ListenPort struct {
-	// Protocol is what clients speak.
+	// Protocol of clients.
 	// +kubebuilder:validation:Enum=HTTP;HTTPS
 	Protocol string `json:"protocol"`
-	// Port is what they connect to.
+	// Port to which clients connect.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port"`
 }
 
-// PortSettings are what holds for a port of every load balancer that listens there.
+// PortSettings are the settings of one port, on every load balancer that listens there.
 type PortSettings struct {
 	// Port that they are for.
 	// +kubebuilder:validation:Minimum=1
@@ -296,9 +296,9 @@ type PortSettings struct {
 	MutualAuthentication *MutualAuthentication `json:"mutualAuthentication,omitempty"`
 }
 
-// MutualAuthentication is what is done with the certificates of clients.
+// MutualAuthentication says how certificates of clients are used.
 //
-// +kubebuilder:validation:XValidation:rule="(self.mode == 'verify') == has(self.trustStore)",message="a trust store is what `verify` needs, and nothing else does"
+// +kubebuilder:validation:XValidation:rule="(self.mode == 'verify') == has(self.trustStore)",message="`verify` needs a trust store, and no other mode has one"
 // +kubebuilder:validation:XValidation:rule="self.mode == 'verify' || !(has(self.ignoreExpiry) && self.ignoreExpiry) && !(has(self.advertiseCANames) && self.advertiseCANames)",message="`ignoreExpiry` and `advertiseCANames` are for `verify`"
 type MutualAuthentication struct {
 	// Mode is off; passthrough, which hands the client's certificate on to the target; or verify,
@@ -316,7 +316,7 @@ type MutualAuthentication struct {
 
 // SharedGroup is a load balancer that several namespaces share.
 type SharedGroup struct {
-	// Name is what Ingresses say in the annotation fairlead.dev/group.
+	// Name is the value of the annotation fairlead.dev/group.
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	Name string `json:"name"`

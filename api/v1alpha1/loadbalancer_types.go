@@ -5,13 +5,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// This file is what the operator says of each load balancer, and what it keeps to itself until the
-// next time. People read it and write nothing here but the annotations that pause and confirm. An
-// object that is deleted is written again; what it remembered is then lost, but no load balancer
-// is.
+// This file has LoadBalancer, the operator's report about a load balancer and its record of it.
+// People read it, and write only the annotations that pause and confirm. An object that is deleted
+// is written again; its record is then lost, but no load balancer is.
 
 // PausedAnnotation leaves a load balancer as it is, if its LoadBalancer or its IngressClass has it
-// with the value "true": what there would be to do is planned and reported, and not done.
+// with the value "true": changes are planned and reported, and not carried out.
 const PausedAnnotation = Group + "/paused"
 
 // ConfirmVanishedAnnotation has the routes of Ingresses taken away that had vanished by a time,
@@ -105,19 +104,19 @@ type LoadBalancerStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
-	// Diagnostics are what there is to tell about its Ingresses, at most 200.
+	// Diagnostics are about its Ingresses, at most 200.
 	// +listType=atomic
 	Diagnostics []Diagnostic `json:"diagnostics,omitempty"`
 	// OmittedDiagnostics are how many more there are.
 	OmittedDiagnostics int32 `json:"omittedDiagnostics,omitempty"`
-	// LastError is why the last attempt to change the load balancer did not succeed.
+	// LastError is the reason why the last change of the load balancer failed.
 	LastError string `json:"lastError,omitempty"`
 	// Term is the replica that last began to carry out a plan, and which time it had the lease.
-	// Another one that finds its own name gone looks at the cloud anew.
+	// A replica that does not find its own name here reads the cloud again.
 	Term string `json:"term,omitempty"`
-	// LastPlan is the last one that had something to do, done or not.
+	// LastPlan is the last plan that had steps, carried out or not.
 	LastPlan *PlanStatus `json:"lastPlan,omitempty"`
-	// Memory is what the operator keeps until the next time.
+	// Memory is the operator's record, which it reads again in the next reconcile.
 	Memory Memory `json:"memory,omitzero"`
 }
 
@@ -166,8 +165,8 @@ type PlanStep struct {
 // versions, the overlap of a running move, rejections until the cloud repeats them, and which
 // namespace named a host first. Then the age of Ingresses decides.
 type Memory struct {
-	// Class is what its class said when something was last accepted. It stands in when the class
-	// disappears. No schema judges it again: a check that is stricter than the one it passed must
+	// Class is the spec of its class when something was last accepted. It is used if the class
+	// disappears. No schema validates it again: a check that is stricter than the one it passed must
 	// not keep the rest of the memory from being written.
 	// +kubebuilder:validation:Schemaless
 	// +kubebuilder:validation:Type=object
@@ -204,34 +203,34 @@ type Memory struct {
 	LostAt *metav1.Time `json:"lostAt,omitempty"`
 }
 
-// MemberMemory is what is remembered of one Ingress.
+// MemberMemory is the record of one Ingress.
 type MemberMemory struct {
 	// Ingress is its namespace/name.
 	Ingress string `json:"ingress"`
 	// LastAccepted is the version to fall back to.
 	LastAccepted *AcceptedVersion `json:"lastAccepted,omitempty"`
-	// Forgotten says that there was one, and that it was dropped to make room.
+	// Forgotten says that there was such a version, and that it was dropped to make room.
 	Forgotten bool `json:"forgotten,omitempty"`
 	// Rejections are the versions that the cloud refused, and the certificates of its Secrets.
 	// +listType=atomic
 	Rejections []Rejection `json:"rejections,omitempty"`
-	// Previous is the key of the load balancer that the Ingress moves here from.
+	// Previous is the key of the load balancer from which the Ingress moves to this one.
 	Previous string `json:"previous,omitempty"`
-	// Earlier are those that it was leaving already when it was here before, where it has come back.
+	// Earlier are the keys of those that it was leaving already, where it has come back to this one.
 	// +listType=atomic
 	Earlier []string `json:"earlier,omitempty"`
 	// Move is the number of the move that brought the Ingress here last: of the load balancers that
 	// remember it, it belongs to the one with the highest.
 	Move int32 `json:"move,omitempty"`
-	// PublishedAt is when the Ingress was first told this address, after it came here last. The grace
-	// of a move counts from then.
+	// PublishedAt is when this address was first written into the status of the Ingress, after its
+	// last move to this load balancer. The grace of a move counts from then.
 	PublishedAt *metav1.Time `json:"publishedAt,omitempty"`
 	// Served says that routes of the Ingress have been in the cloud.
 	Served bool `json:"served,omitempty"`
-	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is let
-	// go once the class's moveGrace has passed since then.
+	// DepartedAt is when the Ingress was first seen to name no class of Fairlead's any more. It is
+	// released once the class's moveGrace has passed since then.
 	DepartedAt *metav1.Time `json:"departedAt,omitempty"`
-	// VanishedAt is when the Ingress was first seen to be gone without having been let go of.
+	// VanishedAt is when the Ingress was first seen to be gone although it had not been released.
 	VanishedAt *metav1.Time `json:"vanishedAt,omitempty"`
 	// Unconfirmed says that so many vanished with it that its routes go only once that is confirmed.
 	Unconfirmed bool `json:"unconfirmed,omitempty"`
@@ -241,13 +240,13 @@ type MemberMemory struct {
 type SecretCertificate struct {
 	// Secret is its namespace/name.
 	Secret string `json:"secret"`
-	// ID stands for the content of the certificate and its key, neither of which can be told from it.
+	// ID is a hash of the certificate and its key.
 	ID string `json:"id"`
 }
 
 // CloudCertificate is a certificate that the cloud has of itself.
 type CloudCertificate struct {
-	// ID is what the cloud calls it.
+	// ID is its ID in the cloud.
 	ID string `json:"id"`
 	// Hosts are those that it was chosen for.
 	// +listType=atomic
@@ -294,7 +293,7 @@ type AcceptedVersion struct {
 
 // Rejection is a version of an Ingress that the cloud refused, or a certificate.
 type Rejection struct {
-	// Version stands for the spec and the annotations that Fairlead reads, or is the ID of a
+	// Version is a hash of the spec and the annotations that Fairlead reads, or the ID of a
 	// certificate.
 	Version string `json:"version"`
 	// Message is in the cloud's words.

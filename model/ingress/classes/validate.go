@@ -64,7 +64,7 @@ func validatePorts(ports []v1alpha1.PortSettings, at *field.Path) field.ErrorLis
 		}
 		if (m.Mode == v1alpha1.MutualVerify) != (m.TrustStore != "") {
 			errs = append(errs, field.Invalid(under.Child("trustStore"), m.TrustStore,
-				"a trust store is what `verify` needs, and nothing else does"))
+				"`verify` needs a trust store, and no other mode has one"))
 		}
 		if m.Mode != v1alpha1.MutualVerify && (m.IgnoreExpiry || m.AdvertiseCANames) {
 			errs = append(errs, field.Invalid(under, m.Mode,
