@@ -42,7 +42,7 @@ func (b *foreignRules) applyForeignRulePolicy(ctx context.Context, g *gather.Sna
 		d := s.Notice(g.Key, stay)
 		built.Diagnostics = append(built.Diagnostics, d)
 		if news {
-			log.FromContext(ctx).Info("somebody else has made a rule", "what", d.Message)
+			log.FromContext(ctx).Info("another writer has created a rule", "what", d.Message)
 		}
 	}
 	if stay {

@@ -113,20 +113,20 @@ var Reasons = []Doc{
 		"Correct the field that the message names."},
 	{ClassMissing,
 		"The Ingress names an IngressClass that does not exist, in `spec.ingressClassName` or in the " +
-			"annotation `kubernetes.io/ingress.class`. What was served under the class stays as it was " +
-			"last accepted.",
+			"annotation `kubernetes.io/ingress.class`. Its last accepted version stays served under the " +
+			"class.",
 		"Create the class, or name one that exists."},
 	{ClassForeign,
-		"The Ingress names an IngressClass of another controller, which is left to serve it. What " +
-			"Fairlead served of it stays as it was last accepted until the class's `moveGrace` is over.",
+		"The Ingress names an IngressClass of another controller, which is left to serve it. Its last " +
+			"accepted version stays served until the class's `moveGrace` is over.",
 		"Nothing, if another controller is to serve it. Else name a class of Fairlead's."},
 	{ClassUnknown,
 		"The annotation `kubernetes.io/ingress.class` has a name that no IngressClass has. Other " +
 			"controllers take such names, so the Ingress is left alone, and only the command line says so.",
 		"Nothing, if another controller is to serve it. Else name a class of Fairlead's."},
 	{ClassUnset,
-		"The Ingress names no class, so it is left alone. What Fairlead served of it stays as it was " +
-			"last accepted until the class's `moveGrace` is over.",
+		"The Ingress names no class, so it is left alone. Its last accepted version stays served until " +
+			"the class's `moveGrace` is over.",
 		"Set `spec.ingressClassName`, or run the operator with `--watch-ingress-without-class`."},
 	{ClassConflict,
 		"`spec.ingressClassName` and the annotation `kubernetes.io/ingress.class` disagree; the " +
@@ -200,7 +200,7 @@ var Reasons = []Doc{
 		"The object as it is now is not accepted; its last accepted version keeps being served.",
 		"Correct the object; the other diagnostics say what is wrong."},
 	{Vanished,
-		"The Ingress is gone, and Fairlead has not let go of it: its finalizer was taken by force, or " +
+		"The Ingress is gone, and Fairlead has not released it: its finalizer was removed by force, or " +
 			"the API server was restored from an older state. It is served as it was last accepted until " +
 			"`--vanished-grace` is over. Where more than three, or more than a third, of the Ingresses of " +
 			"the load balancer or of the installation vanished, it is served until that is confirmed on " +
@@ -216,12 +216,12 @@ var Reasons = []Doc{
 			"not."},
 	{Rejected,
 		"The cloud refused what this Ingress asks for.",
-		"The message carries the cloud's words; change the Ingress or the limit that it names. What " +
-			"others may make room for is tried again within ten minutes."},
+		"The message carries the cloud's words; change the Ingress or the limit that it names. If room " +
+			"may become free, it is tried again within ten minutes."},
 	{TooComplex,
-		"What the Ingress asks for takes more memory or time than one Ingress may take, so it is left " +
-			"out. Where all of the Ingress is, its last accepted version keeps being served, unless the " +
-			"load balancer has no room for it among its members.",
+		"A part of the Ingress takes more memory or time than one Ingress may take, so it is left out. " +
+			"Where all of the Ingress is left out, its last accepted version keeps being served, unless " +
+			"the load balancer has no room for it among its members.",
 		"The message names what to simplify."},
 	{Omitted,
 		"There is more to say about the object than is kept: the first of each reason is, and errors " +
@@ -263,9 +263,9 @@ var Reasons = []Doc{
 		"The resource that the backend refers to does not exist.",
 		"Create it in the Ingress's namespace."},
 	{NodesUnread,
-		"Targets are instances, and Nodes could not be read. What is served stays, with the targets " +
-			"that it has, and an Ingress that is new or has changed waits. Other Ingresses are served as " +
-			"ever. They are read again within a minute.",
+		"Targets are instances, and Nodes could not be read. Served routes stay, with their targets, " +
+			"and an Ingress that is new or has changed waits. Other Ingresses are served as ever. They " +
+			"are read again within a minute.",
 		"Give the operator the rights to list and to watch Nodes, or use target type `ip`."},
 	{AuthUnavailable,
 		"Users would have to sign in and cannot; requests are answered 503, and never let through.",
@@ -351,26 +351,26 @@ var Reasons = []Doc{
 			"requests for a Backend are answered 503.",
 		"The message says what is wrong and where; docs/providers says what each provider takes."},
 	{NameTaken,
-		"Another load balancer has the name that this one is to have. What asks for it anew is not " +
-			"served; what was served before stays.",
+		"Another load balancer has the name that this one is to have. A new Ingress that asks for it " +
+			"is not served; Ingresses that are served stay.",
 		"Ask for another name, or let the other load balancer go; a name that is free is found to be " +
 			"so within ten minutes."},
 	{WebACLMissing,
-		"There is no such web ACL to stand before the load balancer. What is asked for anew is not " +
-			"served without it; what was served before stays.",
+		"There is no such web ACL to stand before the load balancer. A new Ingress that asks for it is " +
+			"not served without it; Ingresses that are served stay.",
 		"Create the web ACL in the load balancer's region, or correct its name; it is found within ten " +
 			"minutes."},
 	{WebACLDiffers,
-		"Another web ACL stands before the load balancer than the one that the Ingress asks for. What " +
-			"asks for it anew is not served; what was served before stays as it was, unless it asks for " +
-			"another one too.",
+		"Another web ACL stands before the load balancer than the one that the Ingress asks for. A new " +
+			"Ingress that asks for it is not served; Ingresses that are served stay as they were, unless " +
+			"they ask for another one, too.",
 		"Ask for the same web ACL, set one on the class, or use a load balancer of your own."},
 	{NoShield,
 		"The load balancer cannot have the protection that is asked for, and is served without it.",
 		"Subscribe to AWS Shield Advanced, or do not ask for it."},
 	{Protected,
-		"Nobody asks for the load balancer any more, but it is protected from being deleted: it stays " +
-			"as it is, and goes on answering.",
+		"No Ingress asks for the load balancer any more, but it is protected from being deleted: it " +
+			"stays as it is, and goes on answering.",
 		"Take the protection away where it comes from, in the attributes of the class or in the cloud, " +
 			"if it is to go."},
 	{DeleteFirst,
@@ -380,8 +380,8 @@ var Reasons = []Doc{
 		"Ports that redirect to each other change in ways that no order of steps keeps apart.",
 		"Change one port at a time, or apply at a quiet hour."},
 	{UnknownRule,
-		"Somebody else has put a rule into a listener of the load balancer. It is removed, or stays, " +
-			"as `unknownRules` of the class says.",
+		"Another writer has created a rule in a listener of the load balancer. It is removed, or " +
+			"stays, as `unknownRules` of the class says.",
 		"Say it with an Ingress; or set `unknownRules: Keep` on the class, and mind that such a rule " +
 			"goes before those behind it."},
 	{Unparked,

@@ -59,7 +59,7 @@ func (r portLimits) whyNoRedirect(to routing.Redirect, protocol routing.Protocol
 	keeps := func(value, placeholder string) bool { return value == "" || value == placeholder }
 	switch {
 	case protocol == routing.HTTPS && scheme == "HTTP":
-		return r.caps.Name + " sends nobody from HTTPS to HTTP"
+		return r.caps.Name + " redirects no request from HTTPS to HTTP"
 	case (scheme == "" || scheme == string(protocol)) && keeps(to.Host, "#{host}") &&
 		keeps(to.Port, "#{port}") && keeps(to.Path, "/#{path}"):
 		return r.caps.Name +

@@ -120,7 +120,7 @@ func (s ForeignRule) Notice(key lb.Key, stays bool) diag.Diagnostic {
 	}
 	return diag.Diagnostic{Severity: diag.Warning, Reason: diag.UnknownRule,
 		Source: plan.SourceOf(key), Message: fmt.Sprintf(
-			"Rule %d of port %d (%s) was made by somebody else: %s.", s.Priority, s.Port, s.Rule, fate)}
+			"Rule %d of port %d (%s) was created by another writer: %s.", s.Priority, s.Port, s.Rule, fate)}
 }
 
 func rulesAt(b lb.LoadBalancer, port int32) []lb.Rule {

@@ -136,7 +136,7 @@ func TestStrangersStayOnTheirPort(t *testing.T) {
 
 func TestAStrangerIsToldWhatBecomesOfIt(t *testing.T) {
 	s := ForeignRule{80, lb.ObservedRule{Priority: 7, Rule: rule("", "/x", fixed(200))}}
-	for stays, says := range map[bool]string{true: "Rule 7 of port 80 (path = /x → fixed 200) was made by somebody else: it stays", false: "it is removed"} {
+	for stays, says := range map[bool]string{true: "Rule 7 of port 80 (path = /x → fixed 200) was created by another writer: it stays", false: "it is removed"} {
 		if got := s.Notice("k", stays).Message; !strings.Contains(got, says) {
 			t.Errorf("where it stays: %t, it says %q", stays, got)
 		}

@@ -27,11 +27,13 @@ func keptByProtection(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities
 	case !want.Empty() || !seen.Exists:
 		return said, false
 	case seen.Protected == lb.ByOthers:
-		said.Message = "nobody asks for it any more, but somebody has the cloud refuse to delete it" +
+		said.Message = "no Ingress asks for it any more, but another writer has protected it " +
+			"from deletion" +
 			stays
 		return said, true
 	case seen.Protected == lb.ByClass && want.Protected:
-		said.Message = "nobody asks for it any more, but its class says " + c.DeletionProtection + stays
+		said.Message = "no Ingress asks for it any more, but its class says " +
+			c.DeletionProtection + stays
 		return said, true
 	}
 	return said, false

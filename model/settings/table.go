@@ -138,8 +138,8 @@ var Table = []Setting{
 		Annotation: LoadBalancerName, Class: "loadBalancerName", Type: loadBalancerName,
 		Without: "one that is made of its key", About: Placement, Merge: OwnLoadBalancer,
 		Decides: ClassDecides, Example: "shop-edge",
-		Doc: "What the load balancer is called in the cloud. Where the class sets a name, no other can " +
-			"be asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, " +
+		Doc: "The name of the load balancer in the cloud. Where the class sets a name, no other can be " +
+			"asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, " +
 			"nor `internal-`. Nothing else in the account may have it: an Ingress that asks for a name " +
 			"that is taken is told so, and is served once it is free. A change is a move to another load " +
 			"balancer, and so is a change of the group or the scheme, with which the name has to change.",
@@ -154,7 +154,7 @@ var Table = []Setting{
 		Type: oneOf(v1alpha1.TargetTypeIP, v1alpha1.TargetTypeInstance), Default: v1alpha1.TargetTypeIP,
 		About: ServicePorts, Merge: OwnTargets, Needs: "targets of that type",
 		Example: v1alpha1.TargetTypeIP,
-		Doc: "What requests are sent to: the addresses of pods, or the node port of a Service of type " +
+		Doc: "The targets of requests: the addresses of pods, or the node port of a Service of type " +
 			"NodePort or LoadBalancer, on every node that is ready; with `externalTrafficPolicy: Local`, " +
 			"on those that run a ready pod of the Service. Nodes that are being removed or shut down, or " +
 			"carry the label `node.kubernetes.io/exclude-from-external-load-balancers`, are left out; " +
@@ -225,7 +225,7 @@ var Table = []Setting{
 		Without: "host and path decide alone",
 		About:   Ingress, Merge: Own, Example: `[{"backend": "canary", "header": {"X-Canary": ` +
 			`["always"]}}]`,
-		Doc: "What requests have to fulfil besides host and path. An entry is about the paths of a " +
+		Doc: "Conditions of requests besides host and path. An entry is about the paths of a " +
 			"`backend`, which is the name of a Service or Backend, about a `path` as it is spelt in the " +
 			"spec, about both, or about all paths of the Ingress. It has `header` and `query`, each a " +
 			"name with its values, `method` and `source`, each a list. A request fulfils all of them, " +
@@ -374,7 +374,7 @@ var Table = []Setting{
 		Annotation: HealthProtocol, Class: "healthCheck.protocol",
 		Type: oneOf(v1alpha1.ProtocolHTTP, v1alpha1.ProtocolHTTPS), Default: v1alpha1.ProtocolHTTP,
 		About: ServicePorts, Merge: OldestPerTargets, Example: v1alpha1.ProtocolHTTPS,
-		Doc:  "What is spoken to ask. Unless it is set, it is what requests are sent with.",
+		Doc:  "The protocol of health checks. Unless it is set, it is that of requests.",
 		Good: []string{"HTTP", "HTTPS"}, Bad: []string{"", "http", "TCP"},
 		put:     func(v *Values, text string) error { v.health.Protocol = text; return nil },
 		ofClass: fieldOf(func(c *class) string { return c.HealthCheck.Protocol }),

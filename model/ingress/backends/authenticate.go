@@ -129,7 +129,7 @@ func (v *MemberBackends) RequireSignIn(a routing.Action, h routing.Host, secure 
 	}
 	if len(secure) == 0 {
 		v.Tell(diag.Error, diag.AuthUnavailable, field,
-			hostrules.DescribeHost(h)+" is not served over HTTPS, without which nobody can sign in; "+
+			hostrules.DescribeHost(h)+" is not served over HTTPS, without which users cannot sign in; "+
 				"requests are answered 503")
 		return a
 	}

@@ -72,7 +72,7 @@ func reportVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic
 	}
 	return diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.Vanished, Source: objects.SourceOf(ing),
-		Message: fmt.Sprintf("it is gone, and was not let go of: %s serves it as it was last accepted "+
+		Message: fmt.Sprintf("it is gone, and was not released: %s serves it as it was last accepted "+
 			"until it is back or %s", home.Key, until),
 	}
 }
