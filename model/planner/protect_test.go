@@ -25,7 +25,7 @@ func TestWhyALoadBalancerStays(t *testing.T) {
 		"its class would, and it is not":        {want: lb.LoadBalancer{Protected: true}},
 		"its class does":                        {protectedBy: lb.ByClass, want: lb.LoadBalancer{Protected: true}, says: "its class says deletion_protection.enabled, so it stays as it is"},
 		"its class does, and takes routes away": {protectedBy: lb.ByClass, want: lb.LoadBalancer{Protected: true, Withdrawn: true}, says: "so it stays, and answers nothing that its class does not permit"},
-		"others do":                             {protectedBy: lb.ByOthers, says: "somebody has the cloud refuse to delete it, so it stays as it is"},
+		"others do":                             {protectedBy: lb.ByOthers, says: "another writer has protected it from deletion, so it stays as it is"},
 		"others do, and it is gone":             {protectedBy: lb.ByOthers, gone: true},
 		"others do, and somebody asks for it":   {protectedBy: lb.ByOthers, want: asked},
 	} {
