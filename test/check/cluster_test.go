@@ -61,7 +61,7 @@ func TestCluster(t *testing.T) {
 	if _, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(t.Context(), guard, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	want := "✗ webhook guard.example.com: its failurePolicy is Fail and its Service guard/gone does not exist, so that writes are refused; mend it, or delete the ValidatingWebhookConfiguration guard"
+	want := "✗ webhook guard.example.com: its failurePolicy is Fail and its Service guard/gone does not exist, so that writes are refused; correct it, or delete the ValidatingWebhookConfiguration guard"
 	if got = ask(); got.code != 1 || !slices.Equal(got.lines("✗"), []string{want}) {
 		t.Errorf("with a webhook whose Service is gone: exit code %d, %q, it says\n%s", got.code, got.err, got.out)
 	}
