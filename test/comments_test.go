@@ -105,3 +105,8 @@ func TestWhichCommentsHaveAProblem(t *testing.T) {
 		}
 	}
 }
+
+// countsAsCode reports whether a file is code that people wrote, and no test.
+func countsAsCode(name string) bool {
+	return strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") && !strings.HasPrefix(name, "zz_generated")
+}
