@@ -6,6 +6,7 @@ package printable
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -24,7 +25,7 @@ var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point
 // UTF-8.
 func Line(text string) string {
 	if plain(text) {
-		return text
+		return inert(text)
 	}
 	var b strings.Builder
 	for rest := text; rest != ""; {
@@ -32,13 +33,40 @@ func Line(text string) string {
 		writeRune(&b, r, rest[:size])
 		rest = rest[size:]
 	}
-	return b.String()
+	return inert(b.String())
+}
+
+// The commands that GitHub Actions reads from the lines that a job prints: ::error:: at the start
+// of a line, and ##[error] anywhere in it
+// (https://github.com/actions/runner/blob/main/src/Runner.Common/ActionCommand.cs).
+var (
+	commandAtStart = regexp.MustCompile(`^ *:(:[A-Za-z-]+( |::|$))`)
+	commandInside  = strings.NewReplacer("##[", `#\u0023[`)
+)
+
+// inert returns a printable text in which no command of GitHub Actions is.
+func inert(text string) string {
+	if at := commandAtStart.FindStringSubmatchIndex(text); at != nil {
+		text = text[:at[2]-1] + `\u003a` + text[at[2]:]
+	}
+	return commandInside.Replace(text)
+}
+
+// IsCommand reports whether GitHub Actions would take a line of a text for a command.
+func IsCommand(text string) bool {
+	for line := range strings.Lines(text) {
+		if commandAtStart.MatchString(strings.TrimRight(line, "\n")) || strings.Contains(line, "##[") {
+			return true
+		}
+	}
+	return false
 }
 
 // Word returns the text as one word: unchanged if it is one, else in quotes. Different texts are
 // different words.
 func Word(text string) string {
-	if text != "" && text[0] != '"' && !strings.Contains(text, " ") && plain(text) {
+	isWord := text != "" && text[0] != '"' && !strings.Contains(text, " ")
+	if isWord && plain(text) && !IsCommand(text) {
 		return text
 	}
 	var b strings.Builder
@@ -52,7 +80,7 @@ func Word(text string) string {
 		rest = rest[size:]
 	}
 	b.WriteByte('"')
-	return b.String()
+	return commandInside.Replace(b.String())
 }
 
 // Words returns the texts as words.
@@ -82,7 +110,7 @@ func JSON(document []byte) []byte {
 		}
 		rest = rest[size:]
 	}
-	return []byte(b.String())
+	return []byte(commandInside.Replace(b.String()))
 }
 
 // Shell returns the text as one word of a shell's command line, in quotes if a shell would
@@ -92,7 +120,8 @@ func Shell(text string) string {
 	if text != "" && text[0] != '~' && strings.Trim(text, harmless) == "" {
 		return text
 	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	quoted := "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+	return strings.ReplaceAll(quoted, "##[", "#''#[") // a shell joins the parts
 }
 
 // plain reports whether every character is printed as itself.
