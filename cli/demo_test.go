@@ -117,7 +117,7 @@ func TestDemoFollowsItsFiles(t *testing.T) {
 
 	write(t, filepath.Join(dir, "ingress.yaml"), ingressYAML("web", "a.example.com", "no-slash"))
 	until(t, "complaining", func() bool {
-		return complaints.contains("ingress.yaml:1: Ingress shop/web: spec.rules[0].http.paths[0].path: ")
+		return complaints.contains("ingress.yaml:10: Ingress shop/web: spec.rules[0].http.paths[0].path: ")
 	})
 
 	write(t, filepath.Join(dir, "ingress.yaml"), ingressYAML("web", "a.example.com", "/new"))

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/comparison"
+	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/placeholder"
@@ -23,6 +26,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
@@ -39,8 +43,11 @@ the report lists the hosts that are not decided, and never says that they are th
 The two configurations are two directories or files; with --base, the same files at a git revision
 and as they are; with --live, the cluster as it is, and with the files applied.
 
-In place of a directory, OLD or NEW can be the output of plan -o json. It has no secrets of
-clients, so a change of one is not compared.
+In place of OLD or NEW, --old-state or --new-state names a file with the output of plan -o json. It
+has no secrets of clients, so a change of one is not compared.
+
+A document that is no Kubernetes object, and that neither this command nor kubectl can read, is a
+note if both configurations have it. --exclude leaves out files and directories.
 
 A Secret that both configurations lack is assumed to exist, the same in both. Weights of targets,
 Pods and health checks are not compared.
@@ -53,7 +60,7 @@ const diffExamples = `  # Two directories
 
   # What was planned before, and the files as they are
   fairlead plan manifests/ -o json > before.json
-  fairlead diff before.json manifests/
+  fairlead diff --old-state before.json manifests/
 
   # A pull request: the main branch, and the files as they are
   fairlead diff --base origin/main manifests/
@@ -67,6 +74,8 @@ const diffExamples = `  # Two directories
 // An opposite is the configuration that the files are compared with.
 type opposite struct {
 	base    string // a git revision
+	old     string // a file with a saved state
+	new     string // likewise
 	live    bool
 	cluster access.Cluster
 }
@@ -78,7 +87,8 @@ func newDiff(with selection.Clouds) *cobra.Command {
 		format output.Format
 	)
 	cmd := &cobra.Command{
-		Use:     "diff OLD NEW | --base REVISION FILE|DIR... | --live FILE|DIR...",
+		Use: "diff OLD NEW | --old-state FILE NEW | --base REVISION FILE|DIR... | " +
+			"--live FILE|DIR...",
 		Short:   "Compare two configurations by what requests get",
 		Long:    diffHelp,
 		Example: diffExamples,
@@ -94,7 +104,14 @@ func newDiff(with selection.Clouds) *cobra.Command {
 	cmd.Flags().BoolVar(&from.live, "live", false,
 		"compare the cluster with the cluster in which the files are applied")
 	from.cluster.ConnectionFlags(cmd.Flags())
-	cmd.MarkFlagsMutuallyExclusive("base", "live")
+	cmd.Flags().StringVar(&from.old, "old-state", "",
+		"`FILE` with what plan -o json has printed, in place of OLD")
+	cmd.Flags().StringVar(&from.new, "new-state", "",
+		"`FILE` with what plan -o json has printed, in place of NEW")
+	for _, state := range []string{"old-state", "new-state"} {
+		flagvalue.Must(cmd.MarkFlagFilename(state, "json", "yaml"))
+		cmd.MarkFlagsMutuallyExclusive("base", "live", state)
+	}
 	return cmd
 }
 
@@ -103,10 +120,13 @@ func runDiff(
 	format output.Format,
 ) error {
 	before, after, err := from.sides(cmd, in, args)
-	problems := slices.Concat(before.problems, after.problems)
 	if err != nil {
 		return err
 	}
+	var same manifests.Problems
+	before.problems, after.problems, same = manifests.Unchanged(before.problems, after.problems)
+	problems := slices.Concat(before.problems, after.problems)
+	noteUnchanged(cmd.ErrOrStderr(), same)
 	report, err := compareSides(cmd, with, &before, &after)
 	if err != nil {
 		return err
@@ -115,8 +135,8 @@ func runDiff(
 		return err
 	}
 	switch {
-	case len(problems) > 0:
-		return leftOut(problems)
+	case len(problems) > 0: // which the report has
+		return fmt.Errorf("not everything was read: %s", output.Number(len(problems), "problem"))
 	case report.LessProtected():
 		return errLessProtected
 	case !report.Empty():
@@ -125,23 +145,31 @@ func runDiff(
 	return nil
 }
 
+// noteUnchanged prints where documents are that no command reads, and that are in both
+// configurations.
+func noteUnchanged(w io.Writer, same manifests.Problems) {
+	const most = 5
+	if len(same) == 0 {
+		return
+	}
+	var places []string
+	for _, p := range same[:min(most, len(same))] {
+		places = append(places, p.String())
+	}
+	text := strings.Join(places, ", ")
+	if more := len(same) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	fmt.Fprintf(w, "note: no Kubernetes object, and the same in both configurations: %s\n",
+		printable.Line(text))
+}
+
 // sides reads the two configurations.
 func (o opposite) sides(
 	cmd *cobra.Command, in source.Input, args []string,
 ) (before, after side, err error) {
 	if o.base == "" && !o.live {
-		if len(args) != 2 || in.FromFiles() {
-			return before, after, errors.New("which two configurations? diff takes two directories " +
-				"or files as arguments, without -f and -k, or --base or --live with the files of one")
-		}
-		if err := source.OneStdin(args[:1], args[1:]); err != nil {
-			return before, after, err
-		}
-		old, now := in, in
-		old.Files, now.Files = args[:1], args[1:]
-		before, errBefore := o.readOne(cmd, old)
-		after, errAfter := o.readOne(cmd, now)
-		return before, after, errors.Join(errBefore, errAfter)
+		return o.two(cmd, in, args)
 	}
 	in.Files = append(in.Files, args...)
 	if !in.FromFiles() {
@@ -160,6 +188,33 @@ func (o opposite) sides(
 	after.objects, after.options = source.Applied(before.objects, after.objects), before.options
 	after.live = true
 	return before, after, nil
+}
+
+// two reads two configurations, each from files or from a saved state.
+func (o opposite) two(
+	cmd *cobra.Command, in source.Input, args []string,
+) (before, after side, err error) {
+	states := []string{o.old, o.new}
+	given := slices.DeleteFunc(slices.Clone(states), func(state string) bool { return state == "" })
+	if len(args)+len(given) != len(states) || in.FromFiles() {
+		return before, after, errors.New("which two configurations? diff takes two directories " +
+			"or files as arguments, without -f and -k, or --base or --live with the files of one; " +
+			"--old-state or --new-state stands for one of them")
+	}
+	if err := source.OneStdin(args[:min(1, len(args))], args[min(1, len(args)):]); err != nil {
+		return before, after, err
+	}
+	var errs [2]error
+	for i, one := range []*side{&before, &after} {
+		if states[i] != "" {
+			*one, errs[i] = ofState(states[i])
+			continue
+		}
+		files := in
+		files.Files, args = args[:1], args[1:]
+		*one, errs[i] = o.read(cmd, files)
+	}
+	return before, after, errors.Join(errs[:]...)
 }
 
 // sinceBase reads the files at the git revision, and their current versions. Each side lacks the
@@ -190,25 +245,19 @@ func (o opposite) readThere(cmd *cobra.Command, in source.Input) (side, error) {
 	return o.read(cmd, in)
 }
 
-// readOne reads a configuration: the saved state in a file, or files.
-func (o opposite) readOne(cmd *cobra.Command, in source.Input) (side, error) {
-	state, err := saved.Load(in.Files[0])
+// ofState reads the saved state in a file.
+func ofState(file string) (side, error) {
+	state, err := saved.Load(file)
 	if err != nil {
 		return side{}, err
 	}
-	if state != nil {
-		return side{state: state, problems: state.Problems}, nil
-	}
-	return o.read(cmd, in)
+	return side{state: state, problems: state.Problems}, nil
 }
 
 // read reads one configuration, which is empty without Ingresses.
 func (o opposite) read(cmd *cobra.Command, in source.Input) (side, error) {
 	found, options, err := in.Objects(cmd, o.cluster)
-	problems, err := manifests.LeftOut(err)
-	if errors.Is(err, manifests.ErrNoIngress) {
-		err = nil
-	}
+	problems, err := manifests.AllLeftOut(err)
 	return side{objects: found, options: options, input: in, problems: problems,
 		live: !in.FromFiles()}, err
 }

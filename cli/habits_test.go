@@ -198,7 +198,7 @@ func TestManifestsAreFoundWhereKubectlFindsThem(t *testing.T) {
 		"a directory as an argument": {[]string{dir}, []string{"web"}},
 		"a file as an argument":      {[]string{filepath.Join(deep, "b.yaml")}, []string{"deep"}},
 		"both an argument and -f":    {[]string{dir, "-f", deep}, []string{"deep", "web"}},
-		"-R":                         {[]string{"-R", "-f", dir}, []string{"deep", "web"}},
+		"-R":                         {[]string{"-R", "-f", dir}, []string{"deep", "hidden", "web"}},
 		"a URL":                      {[]string{"-f", server.URL + "/b.yaml"}, []string{"deep"}},
 		"-k":                         {[]string{"-k", built}, []string{"built"}},
 		"-k and -f":                  {[]string{"-k", built, "-f", dir}, []string{"built", "web"}},
@@ -334,12 +334,12 @@ func TestValidateHasPlaces(t *testing.T) {
 		annotated("fairlead.dev/scheme: public")}))
 	got := fairlead(t, "validate", "a.yaml")
 	if got.code != exitFail || !strings.HasPrefix(got.out,
-		"a.yaml:7: error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/scheme]: ") {
+		"a.yaml:9: error AnnotationInvalid Ingress shop/web metadata.annotations[fairlead.dev/scheme]: ") {
 		t.Errorf("%+v", got)
 	}
 	var found validation
 	if err := json.Unmarshal([]byte(fairlead(t, "validate", "a.yaml", "-o", "json").out),
-		&found); err != nil || len(found.Findings) != 1 || found.Findings[0].Line != 7 {
+		&found); err != nil || len(found.Findings) != 1 || found.Findings[0].Line != 9 {
 		t.Errorf("%+v, error %v", found, err)
 	}
 }

@@ -29,27 +29,27 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 
 		"a path without a slash": {
 			files: map[string]string{"a.yaml": ingressYAML("web", "a.example.com", "cart")},
-			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].http.paths[0].path: ", "cart"},
+			want:  []string{"a.yaml:10: Ingress shop/web: spec.rules[0].http.paths[0].path: ", "cart"},
 		},
 		"a host that is an address": {
 			files: map[string]string{"a.yaml": ingressYAML("web", "10.0.0.1", "/")},
-			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].host: ", "10.0.0.1"},
+			want:  []string{"a.yaml:7: Ingress shop/web: spec.rules[0].host: ", "10.0.0.1"},
 		},
 		"a field that does not exist": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "pathType: Prefix", "pathTyp: Prefix", 1)},
-			want:  []string{"a.yaml:1: Ingress shop/web: ", `"spec.rules[0].http.paths[0].pathTyp"`},
+			want:  []string{"a.yaml:11: Ingress shop/web: ", `"spec.rules[0].http.paths[0].pathTyp"`},
 		},
 		"a field of another type": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "number: 80", "number: http", 1)},
-			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].http.paths[0].backend.service.port.number: must be of type int32, not string"},
+			want:  []string{"a.yaml:12: Ingress shop/web: spec.rules[0].http.paths[0].backend.service.port.number: must be of type int32, not string"},
 		},
 		"a host that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, `"a.example.com"`, "12", 1)},
-			want:  []string{"a.yaml:1: Ingress shop/web: spec.rules[0].host: must be of type string, not number"},
+			want:  []string{"a.yaml:7: Ingress shop/web: spec.rules[0].host: must be of type string, not number"},
 		},
 		"a time that is none": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "namespace: shop", "namespace: shop, creationTimestamp: yesterday", 1)},
-			want:  []string{"a.yaml:1: Ingress shop/web: metadata.creationTimestamp: ", "yesterday"},
+			want:  []string{"a.yaml:3: Ingress shop/web: metadata.creationTimestamp: ", "yesterday"},
 		},
 		"a key that is written twice": {
 			files: map[string]string{"a.yaml": good + "spec: {}\n"},
@@ -57,11 +57,11 @@ func TestBadInputIsOneClearLine(t *testing.T) {
 		},
 		"a name that YAML takes for a number": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web", "name: 7", 1)},
-			want:  []string{"a.yaml:1: Ingress: metadata.name: must be of type string, not number"},
+			want:  []string{"a.yaml:3: Ingress: metadata.name: must be of type string, not number"},
 		},
 		"an Ingress without a name": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "name: web, ", "", 1)},
-			want:  []string{"a.yaml:1: Ingress: metadata.name: required"},
+			want:  []string{"a.yaml:3: Ingress: metadata.name: required"},
 		},
 		"an API that is no longer served": {
 			files: map[string]string{"a.yaml": strings.Replace(good, "networking.k8s.io/v1", "networking.k8s.io/v1beta1", 1)},
@@ -161,18 +161,18 @@ func TestAProblemCostsItself(t *testing.T) {
 			want:  []string{"a.yaml:16: not a Kubernetes object: apiVersion and kind are required"},
 		}, "two documents with one name": {
 			files: map[string]string{"a.yaml": good, "b.yaml": serviceYAML + "---\n" + good},
-			want:  []string{"b.yaml:7: Ingress shop/web: metadata.name: ", "a.yaml:1"},
+			want:  []string{"b.yaml:9: Ingress shop/web: metadata.name: ", "a.yaml:1"},
 		}, "one name in one file, the namespace once left out": {
 			files: map[string]string{"a.yaml": strings.ReplaceAll(good, "shop", "default") + "---\n" +
 				strings.ReplaceAll(good, ", namespace: shop", "")},
-			want: []string{"a.yaml:14: Ingress default/web: metadata.name: ", "a.yaml:1"},
+			want: []string{"a.yaml:16: Ingress default/web: metadata.name: ", "a.yaml:1"},
 		}, "a kind that Fairlead does not have": {
 			files: map[string]string{"a.yaml": good +
 				"---\napiVersion: fairlead.dev/v1alpha1\nkind: Backends\nmetadata: {name: x}\n"},
-			want: []string{"a.yaml:14: Backends x: kind: fairlead.dev/v1alpha1 has no kind Backends"},
+			want: []string{"a.yaml:15: Backends x: kind: fairlead.dev/v1alpha1 has no kind Backends"},
 		}, "an Ingress that is invalid": {
 			files: map[string]string{"a.yaml": good, "b.yaml": ingressYAML("bad", "BAD_HOST", "/")},
-			want:  []string{"b.yaml:1: Ingress shop/bad: spec.rules[0].host: "},
+			want:  []string{"b.yaml:7: Ingress shop/bad: spec.rules[0].host: "},
 		},
 		"values of a chart": {
 			files: map[string]string{"a.yaml": good, "values.yaml": "# values\nreplicas: 3\n"},

@@ -27,11 +27,11 @@ examples (docs/replay.md).
 Lines do not have headers other than User-Agent. Where these decide, each of several paths is
 possible, and the line disagrees with none of them.
 
-The configuration is that of the time of the logs: files or directories, a saved state (what plan
--o json has printed), a git revision of files (--base), or the cluster (--live). The priorities of
-rules and the target groups are those of the load balancers in the saved state or in --observed, or
-with --live in the cloud. Without these, they are not compared. Those of a plan for load balancers
-that are not there yet are compared only if --observed says that they are.
+The configuration is that of the time of the logs: files or directories, a saved state (--state,
+with what plan -o json has printed), a git revision of files (--base), or the cluster (--live). The
+priorities of rules and the target groups are those of the load balancers in the saved state or in
+--observed, or with --live in the cloud. Without these, they are not compared. Those of a plan for
+load balancers that are not there yet are compared only if --observed says that they are.
 
 With a second configuration, replay says what share of the requests a change alters, and which: the
 files of --change, the files as they are after --base, or the files applied to the cluster with
@@ -44,7 +44,7 @@ const replayExamples = `  # A day of logs, and the manifests of that day
   fairlead replay --provider aws --logs logs/2026/07/02/ manifests/
 
   # The same, against the state that was saved on that day by plan --live -o json
-  fairlead replay --provider aws --logs logs/2026/07/02/ state.json
+  fairlead replay --provider aws --logs logs/2026/07/02/ --state state.json
 
   # What a pull request would have changed for these requests
   fairlead replay --provider aws --logs 'logs/*.log.gz' --base origin/main manifests/
@@ -60,6 +60,7 @@ type replayed struct {
 	source.Input
 	logs     []string
 	base     string
+	state    string
 	change   []string
 	live     bool
 	observed string
@@ -106,6 +107,9 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flagvalue.Must(cmd.MarkFlagFilename("logs", "log", "gz"))
 	flags.StringVar(&r.base, "base", "",
 		"replay against the files at this git `REVISION`, and compare with the files as they are")
+	flags.StringVar(&r.state, "state", "", "`FILE` with the configuration and its load balancers: "+
+		"what plan -o json has printed, in place of manifests")
+	flagvalue.Must(cmd.MarkFlagFilename("state", "json", "yaml"))
 	flags.StringArrayVar(&r.change, "change", nil, "`FILE` or directory with the manifests after a "+
 		"change, whose effect is printed; can be repeated")
 	flagvalue.Must(cmd.MarkFlagFilename("change", "yaml", "yml", "json"))
@@ -122,6 +126,7 @@ func (r *replayed) flags(cmd *cobra.Command) {
 		"2026-07-02T10:30:00Z or, before now, 90m")
 	flags.StringVar(&r.until, "until", "", "leave out lines at this `TIME` and after it")
 	cmd.MarkFlagsMutuallyExclusive("base", "live", "change")
+	cmd.MarkFlagsMutuallyExclusive("base", "live", "state")
 }
 
 // timeOf returns the time of a flag: a day or a moment, or a duration before now. A day begins at
@@ -170,7 +175,10 @@ func runReplay(
 	if err != nil {
 		return err
 	}
-	if err := in.RequireFiles(in.live); err != nil {
+	if in.state != "" && in.FromFiles() {
+		return errors.New("--state stands in place of files: give one of them")
+	}
+	if err := in.RequireFiles(in.live || in.state != ""); err != nil {
 		return err
 	}
 	before, after, err := in.sides(cmd)
@@ -226,23 +234,22 @@ func (r replayed) sides(cmd *cobra.Command) (before, after *side, err error) {
 		old, now, err := from.sides(cmd, r.Input, nil)
 		return &old, &now, err
 	}
-	old, err := from.readAny(cmd, r.Input)
+	old, err := r.then(cmd, from)
 	if err != nil || len(r.change) == 0 {
 		return &old, nil, err
 	}
 	changed := r.OfCluster()
 	changed.Files = r.change
-	now, err := from.readAny(cmd, changed)
+	now, err := from.read(cmd, changed)
 	return &old, &now, err
 }
 
-// readAny reads a configuration: files, among them a saved state if it is the only one, or the
-// cluster.
-func (o opposite) readAny(cmd *cobra.Command, in source.Input) (side, error) {
-	if len(in.Files) == 1 && in.Files[0] != traffic.Stdin {
-		return o.readOne(cmd, in)
+// then reads the configuration of the time of the logs: a saved state, files, or the cluster.
+func (r replayed) then(cmd *cobra.Command, from opposite) (side, error) {
+	if r.state == "" {
+		return from.read(cmd, r.Input)
 	}
-	return o.read(cmd, in)
+	return ofState(r.state)
 }
 
 // compile compiles the configurations.
@@ -273,7 +280,7 @@ func (r replayed) loadBalancers(
 	case r.observed != "":
 		return source.ReadState(r.observed)
 	case before.state != nil:
-		return source.ReadState(r.Files[0])
+		return source.ReadState(r.state)
 	case !r.live:
 		return out, nil
 	}

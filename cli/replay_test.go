@@ -147,9 +147,9 @@ func TestLinesAreReplayedAgainstEachSource(t *testing.T) {
 	}
 	state := filepath.Join(t.TempDir(), "state.json")
 	write(t, state, fairlead(t, "plan", "--provider", "aws", old, "-o", "json").out)
-	for _, args := range [][]string{{state, "--change", now}, {old, "--change", now, "--observed", state}} {
+	for _, args := range [][]string{{"--state", state, "--change", now}, {old, "--change", now, "--observed", state}} {
 		report, got := replayJSON(t, "", append(args, "--logs", log)...)
-		if told := len(args) > 3; got.code != map[bool]int{true: exitToDo}[told] || report.Change.Changed != 1 || report.LoadBalancers[0].Priorities != told || report.LoadBalancers[0].Planned != told {
+		if told := args[0] == old; got.code != map[bool]int{true: exitToDo}[told] || report.Change.Changed != 1 || report.LoadBalancers[0].Priorities != told || report.LoadBalancers[0].Planned != told {
 			t.Errorf("%q: exit code %d: %s%s", args, got.code, got.out, got.err)
 		}
 	}

@@ -64,10 +64,11 @@ func TestASavedStateIsComparedAsItsFiles(t *testing.T) {
 		if want.code != exitDone {
 			differ++
 		}
-		for name, args := range map[string][2]string{
-			"the first is saved": {before, now}, "the second is saved": {old, after}, "both are saved": {before, after},
+		for name, args := range map[string][]string{
+			"the first is saved": {"--old-state", before, now}, "the second is saved": {old, "--new-state", after},
+			"both are saved": {"--old-state", before, "--new-state", after},
 		} {
-			got := fairlead(t, "diff", "--provider", "aws", args[0], args[1], "-o", "json")
+			got := fairlead(t, append([]string{"diff", "--provider", "aws", "-o", "json"}, args...)...)
 			if got.code == exitFail && strings.Contains(got.err, "some and not all") {
 				refused++
 				continue
@@ -87,14 +88,14 @@ func TestASavedStateIsComparedAsItsFiles(t *testing.T) {
 func TestASavedStateIsOfItsProvider(t *testing.T) {
 	dir := shop(t)
 	state := savedPlan(t, "json", dir)
-	for _, sides := range [][]string{{state, dir}, {dir, state}} {
+	for _, sides := range [][]string{{"--old-state", state, dir}, {"--new-state", state, dir}} {
 		got := fairlead(t, append([]string{"diff"}, sides...)...)
 		if got.code != exitFail || !strings.Contains(got.err, "compiled for aws, and it is to be compared "+
 			"with files for fake: give --provider aws") {
 			t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 		}
 	}
-	if got := fairlead(t, "diff", state, state); got.code != exitDone {
+	if got := fairlead(t, "diff", "--old-state", state, "--new-state", state); got.code != exitDone {
 		t.Errorf("two states: exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }
@@ -107,7 +108,7 @@ func TestASavedStateSaysWhatItLeftOut(t *testing.T) {
 		"b.yaml": strings.Replace(ingressYAML("api", "b.example.com", "/"), "pathType: Prefix", "pathType: Prefx", 1),
 	})
 	state := savedPlan(t, "json", broken)
-	for _, sides := range [][]string{{state, whole}, {whole, state}} {
+	for _, sides := range [][]string{{"--old-state", state, whole}, {"--new-state", state, whole}} {
 		got := fairlead(t, append([]string{"diff", "--provider", "aws"}, sides...)...)
 		if got.code != exitFail || !strings.Contains(got.out, "not read") || !strings.Contains(got.out, "b.yaml") {
 			t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
@@ -119,7 +120,7 @@ func TestASavedStateSaysWhatItLeftOut(t *testing.T) {
 func TestASavedStateOfAnOlderVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "saved.json")
 	write(t, file, `{"loadBalancers": [], "steps": [], "state": {}}`)
-	got := fairlead(t, "diff", file, "../config/samples")
+	got := fairlead(t, "diff", "--old-state", file, "../config/samples")
 	if got.code != exitFail || !strings.Contains(got.err, file+": the output of a plan without the key routing") {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}

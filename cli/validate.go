@@ -19,7 +19,7 @@ import (
 )
 
 const validateHelp = `Check manifests as the API server and the compiler do, and plan nothing.
-Each finding has the file and the line of its object. It needs no cluster and no cloud.
+Each finding has its file and the line of its field. It needs no cluster and no cloud.
 
 An object that is merely not among the files is no error: it may be in the cluster.
 
@@ -140,7 +140,7 @@ func findingsOf(
 	}
 	for _, d := range diagnostics {
 		object := diag.Source{Kind: d.Source.Kind, Namespace: d.Source.Namespace, Name: d.Source.Name}
-		at := places[object.String()]
+		at, _ := places.Of(object.String(), d.Source.Field)
 		out = append(out, validationFinding{at.File, at.Line, d.Severity, d.Reason, d.Source.String(),
 			d.Message})
 	}

@@ -13,10 +13,13 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	sigsjson "sigs.k8s.io/json"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/objects"
+	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
 // This file lists the kinds that are read from manifests. Other kinds in the same files, such as a
@@ -73,12 +76,31 @@ func (k Kind) strictly() Kind     { k.strict = true; return k }
 
 // identity is the kind and the name in a document.
 type identity struct {
-	APIVersion string `json:"apiVersion"`
-	Kind       string `json:"kind"`
-	Metadata   struct {
-		Namespace string `json:"namespace"`
-		Name      string `json:"name"`
-	} `json:"metadata"`
+	APIVersion string
+	Kind       string
+	Metadata   metadata
+}
+
+type metadata struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// identityOf returns what the fields of a document say of its kind and name. Names of another type
+// than text are left to the decoder of the kind.
+func identityOf(fields map[string]json.RawMessage) (id identity, err error) {
+	text := func(name string) (value string) {
+		if raw, there := fields[name]; there && err == nil &&
+			sigsjson.UnmarshalCaseSensitivePreserveInts(raw, &value) != nil {
+			err = fieldError{name, "must be of type string"}
+		}
+		return value
+	}
+	id.APIVersion, id.Kind = text("apiVersion"), text("kind")
+	if raw, there := fields["metadata"]; there {
+		_ = sigsjson.UnmarshalCaseSensitivePreserveInts(raw, &id.Metadata)
+	}
+	return id, err
 }
 
 // String returns the object as diagnostics name it.
@@ -102,29 +124,82 @@ func (i identity) kind() (k Kind, ok bool, err error) {
 	}
 	group, _, versioned := strings.Cut(i.APIVersion, "/")
 	switch {
-	case i.Kind == "Ingress" && (group == "extensions" || group == "networking.k8s.io" || !versioned):
-		return Kind{}, false, fmt.Errorf("apiVersion: %s is not an API that Kubernetes serves "+
-			"Ingresses under; write networking.k8s.io/v1", i.APIVersion)
-	case group == "fairlead.dev" && (i.APIVersion != ours || i.Kind != "LoadBalancer"):
-		return Kind{}, false, fmt.Errorf("kind: %s has no kind %s", i.APIVersion, i.Kind)
+	case i.Kind == "Ingress" &&
+		(group == "extensions" || group == networkingv1.GroupName || !versioned):
+		return Kind{}, false, fieldError{"apiVersion", i.APIVersion +
+			" is not an API that Kubernetes serves Ingresses under; write networking.k8s.io/v1"}
+	case group == v1alpha1.Group && (i.APIVersion != ours || i.Kind != "LoadBalancer"):
+		return Kind{}, false, fieldError{"kind", i.APIVersion + " has no kind " + i.Kind + i.meant()}
+	}
+	if meant := i.meant(); meant != "" {
+		return Kind{}, false, fieldError{"kind", i.APIVersion + " has no kind " + i.Kind + meant}
+	}
+	for _, k := range Kinds {
+		its, _, grouped := strings.Cut(k.APIVersion, "/")
+		if grouped && k.Name == i.Kind && its != group && spelling.Resembles(its, group) {
+			return Kind{}, false, fieldError{"apiVersion", "did you mean " + k.APIVersion + "?"}
+		}
 	}
 	return Kind{}, false, nil
 }
 
+// served has the kinds of the groups whose misspelt kinds are told.
+var served = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{corev1.AddToScheme, networkingv1.AddToScheme,
+		discoveryv1.AddToScheme, v1alpha1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			panic(err) // two types have one name
+		}
+	}
+	return scheme
+}()
+
+// meant asks whether another kind of the same API was meant, if one is similar. It is empty for a
+// kind that exists.
+func (i identity) meant() string {
+	known := served.KnownTypes(schema.FromAPIVersionAndKind(i.APIVersion, i.Kind).GroupVersion())
+	if _, exists := known[i.Kind]; exists {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		if spelling.Resembles(name, i.Kind) {
+			return "; did you mean " + name + "?"
+		}
+	}
+	return ""
+}
+
+// A fieldError is what is wrong with a field of an object.
+type fieldError struct{ field, text string }
+
+// Error returns the problem with its field.
+func (e fieldError) Error() string { return e.field + ": " + e.text }
+
+// duplicateField is how the error of a key that is written twice begins
+// (https://pkg.go.dev/sigs.k8s.io/json#UnmarshalStrict).
+const duplicateField = "duplicate field "
+
 // decode reads a document of this kind, and puts it into a namespace if it names none. It returns
-// all errors.
+// all errors. Kinds that are not strict may have unknown fields, and no field twice.
 func (k Kind) decode(data []byte, namespace string) (metav1.Object, []error) {
 	object := k.Empty()
-	unknown, err := sigsjson.UnmarshalStrict(data, object)
+	strict, err := sigsjson.UnmarshalStrict(data, object)
 	if err != nil {
 		var document map[string]any
-		if json.Unmarshal(data, &document) == nil {
-			err = cmp.Or(k.wrong("", document, func(whole any) any { return whole }), err)
+		if sigsjson.UnmarshalCaseSensitivePreserveInts(data, &document) == nil {
+			err = cmp.Or(k.wrong("", document, 0, func(whole any) any { return whole }), err)
 		}
-		return nil, []error{errors.New(strings.TrimPrefix(err.Error(), "json: "))}
+		if _, located := errors.AsType[fieldError](err); !located {
+			err = errors.New(strings.TrimPrefix(err.Error(), "json: "))
+		}
+		return nil, []error{err}
 	}
-	if k.strict && len(unknown) > 0 {
-		return nil, unknown
+	strict = slices.DeleteFunc(strict, func(err error) bool {
+		return !k.strict && !strings.HasPrefix(err.Error(), duplicateField)
+	})
+	if len(strict) > 0 {
+		return nil, strict
 	}
 	if k.Namespaced && object.GetNamespace() == "" {
 		object.SetNamespace(namespace)
@@ -135,39 +210,48 @@ func (k Kind) decode(data []byte, namespace string) (metav1.Object, []error) {
 	return object, nil
 }
 
+// deepest is how many levels of a document wrong descends. No kind has so many, and each level is
+// decoded with all that is below it.
+const deepest = 20
+
 // wrong names the first invalid value of a document, and the reason. A decoder loses the indices of
 // lists, and the whole path of types that decode themselves, such as times. Therefore wrong decodes
 // each value by itself, from the top down. The function alone puts a value at its place in a
 // document; wrong returns nil if no value is invalid.
-func (k Kind) wrong(path string, value any, alone func(any) any) error {
+func (k Kind) wrong(path string, value any, level int, alone func(any) any) error {
 	data, err := json.Marshal(alone(value))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err = json.Unmarshal(data, k.Empty()); err == nil {
+	if err = sigsjson.UnmarshalCaseSensitivePreserveInts(data, k.Empty()); err == nil {
 		return nil
+	}
+	if level == deepest {
+		value = nil
 	}
 	switch value := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(value)) {
 			field := func(v any) any { return alone(map[string]any{key: v}) }
-			if inside := k.wrong(strings.TrimPrefix(path+"."+key, "."), value[key], field); inside != nil {
+			below := strings.TrimPrefix(path+"."+key, ".")
+			if inside := k.wrong(below, value[key], level+1, field); inside != nil {
 				return inside
 			}
 		}
 	case []any:
 		for i, item := range value {
 			element := func(v any) any { return alone([]any{v}) }
-			if inside := k.wrong(fmt.Sprintf("%s[%d]", path, i), item, element); inside != nil {
+			inside := k.wrong(fmt.Sprintf("%s[%d]", path, i), item, level+1, element)
+			if inside != nil {
 				return inside
 			}
 		}
 	}
 	var mismatch *json.UnmarshalTypeError
 	if errors.As(err, &mismatch) {
-		return fmt.Errorf("%s: must be of type %s, not %s", path, mismatch.Type, mismatch.Value)
+		return fieldError{path, fmt.Sprintf("must be of type %s, not %s", mismatch.Type, mismatch.Value)}
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return fieldError{path, err.Error()}
 }
 
 // mergeStringData merges stringData of a Secret into data, as the API server does.

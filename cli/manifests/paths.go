@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,7 +45,24 @@ type Files struct {
 	// Namespace is that of objects which name none; empty is the namespace default. If it is set,
 	// Ingresses of other namespaces are left out.
 	Namespace string
-	Stdin     io.Reader
+	// Exclude are patterns of files and directories inside the directories of Paths that are left out.
+	Exclude []string
+	// Remote permits kustomizations inside directories to name files and directories of other
+	// machines.
+	Remote bool
+	// Budget is shared by all files of a command; nil for one of its own.
+	Budget *Budget
+	// Shown returns the name of a path in messages; nil for the path itself.
+	Shown func(path string) string
+	Stdin io.Reader
+}
+
+// shown returns the name of a path in messages.
+func (f Files) shown(path string) string {
+	if f.Shown != nil && path != StandardInput {
+		return f.Shown(path)
+	}
+	return NameOf(path)
 }
 
 // list returns the files behind the paths, each once.
@@ -57,7 +75,7 @@ func (f Files) list() ([]string, error) {
 		}
 		info, err := os.Stat(path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, withoutPath(err))
+			return nil, fmt.Errorf("%s: %w", f.shown(path), withoutPath(err))
 		}
 		if !info.IsDir() {
 			files = append(files, filepath.Clean(path))
@@ -70,27 +88,36 @@ func (f Files) list() ([]string, error) {
 		files = append(files, inside...)
 	}
 	var once []string
+	there := map[string]bool{}
 	for _, file := range files {
-		if !slices.Contains(once, file) {
+		if !there[file] {
 			once = append(once, file)
 		}
+		there[file] = true
 	}
 	return once, nil
 }
 
-// inside returns the manifests of a directory by name. Hidden directories are not searched. A
-// directory inside it that cannot be read is returned like a file, so that it is told as one.
+// inside returns the manifests of a directory by name: those that kubectl reads, which are hidden
+// ones, too. A directory inside it that cannot be read is returned like a file, so that it is told
+// as one.
 func (f Files) inside(dir string) ([]string, error) {
 	var files []string
 	root := dir + string(filepath.Separator) // which follows a link
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		leftOut, wrong := f.excludes(root, path)
 		switch {
+		case wrong != nil:
+			return wrong
 		case err != nil && path == root:
-			return fmt.Errorf("%s: %w", dir, withoutPath(err))
+			return fmt.Errorf("%s: %w", f.shown(dir), withoutPath(err))
+		case leftOut && entry.IsDir():
+			return fs.SkipDir
+		case leftOut:
 		case err != nil:
 			files = append(files, filepath.Clean(path))
 			return fs.SkipDir
-		case entry.IsDir() && path != root && (!f.Recursive || strings.HasPrefix(entry.Name(), ".")):
+		case entry.IsDir() && path != root && !f.Recursive:
 			return fs.SkipDir
 		case !entry.IsDir() && IsManifest(entry.Name()):
 			files = append(files, filepath.Clean(path))
@@ -106,37 +133,54 @@ func (f Files) inside(dir string) ([]string, error) {
 	return files, nil
 }
 
+// excludes reports whether a pattern leaves out a path inside a directory. A pattern without a
+// slash is one of names, at any depth; another one is of paths inside the directory.
+func (f Files) excludes(root, path string) (bool, error) {
+	inside, err := filepath.Rel(root, path)
+	if err != nil || inside == "." {
+		return false, err
+	}
+	inside = filepath.ToSlash(inside)
+	for _, pattern := range f.Exclude {
+		of := inside
+		if !strings.Contains(strings.TrimSuffix(pattern, "/"), "/") {
+			of = filepath.Base(path)
+		}
+		found, err := pathpkg.Match(strings.TrimSuffix(pattern, "/"), of)
+		if err != nil {
+			return false, fmt.Errorf("--exclude: %q: %w", pattern, err)
+		}
+		if found {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // noneInside returns the error for a directory without manifests.
 func (f Files) noneInside(dir string) error {
-	if kustomization(dir) {
-		return fmt.Errorf("%s: it has a kustomization and no manifests: give -k %s in place of -f",
-			dir, dir)
-	}
-	if f.Recursive {
-		return fmt.Errorf("%s: no .yaml, .yml or .json file there", dir)
-	}
-	return fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not "+
-		"searched; -R searches them)", dir)
-}
-
-// kustomizations are the names of the file that makes a directory a kustomization
-// (https://kubectl.docs.kubernetes.io/references/kustomize/glossary/#kustomization).
-var kustomizations = []string{"kustomization.yaml", "kustomization.yml", "Kustomization"}
-
-// kustomization reports whether a directory has such a file.
-func kustomization(dir string) bool {
-	return slices.ContainsFunc(kustomizations, func(name string) bool {
+	if slices.ContainsFunc(kustomizations, func(name string) bool {
 		_, err := os.Stat(filepath.Join(dir, name))
 		return err == nil
-	})
+	}) {
+		return onlyKustomization(f.shown(dir))
+	}
+	if f.Recursive {
+		return fmt.Errorf("%s: no .yaml, .yml or .json file there", f.shown(dir))
+	}
+	return fmt.Errorf("%s: no .yaml, .yml or .json file there (directories inside it are not "+
+		"searched; -R searches them)", f.shown(dir))
 }
 
-// IsManifest reports whether a file name is that of a manifest. A kustomization is not one.
+func onlyKustomization(dir string) error {
+	return fmt.Errorf("%s: it has a kustomization and no manifests: give -k %s in place of -f",
+		dir, dir)
+}
+
+// IsManifest reports whether kubectl reads a file of this name in a directory
+// (https://github.com/kubernetes/kubernetes/blob/v1.37.0/staging/src/k8s.io/cli-runtime/pkg/resource/builder.go).
 func IsManifest(name string) bool {
-	ext := filepath.Ext(name)
-	return slices.Contains([]string{".yaml", ".yml", ".json"}, ext) &&
-		!strings.EqualFold(strings.TrimSuffix(name, ext), "kustomization") &&
-		!strings.HasPrefix(name, ".")
+	return slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
 }
 
 // IsURL reports whether a path is the URL of a manifest.
@@ -148,17 +192,34 @@ func IsURL(path string) bool {
 func (f Files) text(ctx context.Context, file string) ([]byte, error) {
 	switch {
 	case file == StandardInput:
-		return limited(f.Stdin)
+		return limited(f.Stdin, maxManifest)
 	case IsURL(file):
 		return fetched(ctx, file)
+	}
+	return ReadFile(file, maxManifest)
+}
+
+// ReadFile reads a regular file of at most so many bytes. A device or a named pipe, which may have
+// no end, is refused, also behind a link; one under /dev that is named itself is read, as a shell
+// names those of <(…).
+func ReadFile(file string, most int64) ([]byte, error) {
+	about, err := os.Stat(file)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	named := strings.HasPrefix(file, "/dev/")
+	if !named && !about.Mode().IsRegular() {
+		return nil, errIrregular
 	}
 	in, err := os.Open(file)
 	if err != nil {
 		return nil, withoutPath(err)
 	}
 	defer func() { _ = in.Close() }() // it was only read
-	return limited(in)
+	return limited(in, most)
 }
+
+var errIrregular = errors.New("not a regular file; - reads standard input")
 
 // fetched reads a manifest from a server.
 func fetched(ctx context.Context, url string) ([]byte, error) {
@@ -176,16 +237,16 @@ func fetched(ctx context.Context, url string) ([]byte, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("fetching it: the server answers %s", response.Status)
 	}
-	return limited(response.Body)
+	return limited(response.Body, maxManifest)
 }
 
-func limited(in io.Reader) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(in, maxManifest+1))
+func limited(in io.Reader, most int64) ([]byte, error) {
+	text, err := io.ReadAll(io.LimitReader(in, most+1))
 	if err != nil {
 		return nil, withoutPath(err)
 	}
-	if len(text) > maxManifest {
-		return nil, fmt.Errorf("larger than %d MiB, too large for a manifest", maxManifest>>20)
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("larger than %d MiB, which is the limit for it", most>>20)
 	}
 	return text, nil
 }

@@ -1,7 +1,6 @@
 package manifests
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -31,6 +30,9 @@ type Problem struct {
 	Place
 	Object  string `json:"object,omitempty"` // as diagnostics name it
 	Message string `json:"message"`
+	// unread is the text of a document that kubectl cannot read either, so that it makes no object;
+	// empty for any other problem.
+	unread string
 }
 
 // Error returns the problem in one line.
@@ -55,6 +57,32 @@ func (p Problems) Unwrap() []error {
 		out = append(out, problem)
 	}
 	return out
+}
+
+// Unchanged takes out of the problems of two sides those that both have: the same documents, which
+// kubectl cannot read either. Nothing that is applied differs by them.
+func Unchanged(before, after Problems) (left, right, same Problems) {
+	there, both := map[string]int{}, map[string]int{}
+	for _, p := range after {
+		there[p.unread]++
+	}
+	for _, p := range before {
+		if p.unread == "" || there[p.unread] == 0 {
+			left = append(left, p)
+			continue
+		}
+		there[p.unread]--
+		both[p.unread]++
+	}
+	for _, p := range after {
+		if both[p.unread] == 0 {
+			right = append(right, p)
+			continue
+		}
+		both[p.unread]--
+		same = append(same, p)
+	}
+	return left, right, same
 }
 
 // ErrNoIngress is returned for files without errors and without an Ingress, which is seldom
@@ -90,17 +118,23 @@ var parserLine = regexp.MustCompile(`\bline ([0-9]+): `)
 
 // unreadable returns the problem of text that is not YAML. The line is that of the parser, or else
 // that where the document begins.
-func unreadable(file string, document int, err error) Problem {
+func unreadable(file string, p part, err error) Problem {
 	text := OneLine(err.Error())
-	line := 0
+	line := p.firstLine()
 	if at := parserLine.FindStringSubmatchIndex(text); at != nil {
-		line, _ = strconv.Atoi(text[at[2]:at[3]]) // the expression matches digits
+		inside, _ := strconv.Atoi(text[at[2]:at[3]]) // the expression matches digits
+		line = p.line + inside - 1
 		text = text[:at[0]] + text[at[1]:]
 	}
-	return Problem{
-		Place:   Place{file, cmp.Or(line, document)},
-		Message: "reading YAML: " + strings.TrimSpace(text),
+	text = parserLine.ReplaceAllStringFunc(text, func(found string) string {
+		inside, _ := strconv.Atoi(parserLine.FindStringSubmatch(found)[1])
+		return fmt.Sprintf("line %d: ", p.line+inside-1)
+	})
+	const most = 1000 // a parser names every key that is written twice
+	if text = strings.TrimSpace(text); len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + " and more"
 	}
+	return Problem{Place: Place{file, line}, Message: "reading YAML: " + text}
 }
 
 // OneLine returns the text of an error without line breaks, and without its parser's introduction.

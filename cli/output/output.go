@@ -53,9 +53,12 @@ func (f Format) Print(w io.Writer, value any) error {
 	}
 	text := printable.JSON(document.Bytes())
 	if f == YAML {
-		var err error
-		if text, err = yaml.JSONToYAML(text); err != nil {
+		inYAML, err := yaml.JSONToYAML(text)
+		if err != nil {
 			return fmt.Errorf("writing %s: %w", f, err)
+		}
+		if !printable.IsCommand(string(inYAML)) { // else it stays JSON, which is YAML, too
+			text = inYAML
 		}
 	}
 	if _, err := w.Write(text); err != nil {

@@ -33,10 +33,10 @@ func TallyOf(diagnostics []diag.Diagnostic, problems int) Tally {
 	return t
 }
 
-// String returns the counts in words. Problems are there only if some object was left out.
+// String returns the counts in words. Problems are errors, too, and are named if there are some.
 func (t Tally) String() string {
 	parts := []string{
-		Number(t.Errors, "error"), Number(t.Warnings, "warning"), Number(t.Notes, "note"),
+		Number(t.Errors+t.LeftOut, "error"), Number(t.Warnings, "warning"), Number(t.Notes, "note"),
 	}
 	text := strings.Join(parts, ", ")
 	if t.LeftOut > 0 {

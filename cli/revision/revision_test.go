@@ -100,13 +100,18 @@ func TestARevisionHasAllFiles(t *testing.T) {
 	}
 }
 
-// A file is as git checks it out, whatever size it has in the repository.
-func TestARevisionIsAsItIsCheckedOut(t *testing.T) {
+// Nothing that a repository names is executed, and no filter runs: files are as the repository has
+// them.
+func TestNothingIsExecuted(t *testing.T) {
 	t.Chdir(t.TempDir())
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := filepath.Join(t.TempDir(), "executed")
 	files := map[string]string{
-		".gitattributes": "*.yaml text eol=crlf\nid.txt ident\n",
-		"a.yaml":         "a: 1\nb: 2\n", "two\nlines.yaml": "c: 3\n",
-		"id.txt": "$Id$\n", "z.yaml": "d: 4\n",
+		".gitattributes": "*.yaml filter=evil text eol=crlf\nid.txt ident\n", ".gitignore": "run\n",
+		"a.yaml": "a: 1\nb: 2\n", "two\nlines.yaml": "c: 3\n", "id.txt": "$Id$\n",
 	}
 	command(t, "init", "-q", "-b", "trunk")
 	for name, text := range files {
@@ -116,24 +121,82 @@ func TestARevisionIsAsItIsCheckedOut(t *testing.T) {
 	}
 	command(t, "add", "-A")
 	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first")
-	command(t, "rm", "-q", "-r", "--cached", ".")
-	command(t, "reset", "-q", "--hard") // and so they are converted here, too
+	run := filepath.Join(here, "run")
+	if err := os.WriteFile(run, []byte("#!/bin/sh\necho $0 $* >> "+mark+"\ncat\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, hook := range []string{"post-checkout", "post-index-change", "reference-transaction", "pre-commit"} {
+		if err := os.Symlink(run, filepath.Join(".git", "hooks", hook)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, setting := range []string{"filter.evil.smudge", "filter.evil.clean", "core.fsmonitor", "core.pager", "diff.external"} {
+		command(t, "config", setting, run)
+	}
 	tree, err := Checkout(t.Context(), "trunk")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = tree.Remove() })
-	for name := range files {
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for name, want := range files {
 		at, _, err := tree.Path(name)
-		if got, wrong := os.ReadFile(at); wrong != nil || err != nil || string(got) != string(want) {
+		if got, wrong := os.ReadFile(at); wrong != nil || err != nil || string(got) != want {
 			t.Errorf("%s is %q, want %q, errors %v and %v", name, got, want, err, wrong)
 		}
 	}
-	command(t, "diff", "--quiet") // the index of the working directory is as before
+	if said, err := os.ReadFile(mark); err == nil {
+		t.Errorf("git has executed %s", said)
+	}
+}
+
+// TestARepositoryAmongFilesIsNone: a change can add the files of a repository, with its settings, to
+// a directory in which a pipeline runs.
+func TestARepositoryAmongFilesIsNone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	command(t, "init", "-q", "-b", "trunk")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "--allow-empty", "-m", "first")
+	command(t, "init", "-q", "--bare", "deploy")
+	command(t, "-C", "deploy", "config", "core.bare", "false")
+	command(t, "-C", "deploy", "config", "core.worktree", ".")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "--git-dir", "deploy", "commit", "-q", "--allow-empty", "-m", "evil")
+	t.Chdir("deploy")
+	_, err := Checkout(t.Context(), "HEAD")
+	if err == nil {
+		t.Fatal("a bare repository is taken for the repository")
+	}
+	// Versions of git without the setting find it.
+	t.Setenv("GIT_DIR", ".")
+	if _, err := Checkout(t.Context(), "HEAD"); err == nil || !strings.Contains(err.Error(), "has no .git") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestTheNameOfAFile is that of git, not of a temporary directory.
+func TestTheNameOfAFile(t *testing.T) {
+	t.Chdir(t.TempDir())
+	command(t, "init", "-q", "-b", "trunk")
+	if err := os.WriteFile("a.yaml", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	command(t, "add", "-A")
+	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first")
+	tree, err := Checkout(t.Context(), "trunk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tree.Remove() })
+	at, _, err := tree.Path("a.yaml")
+	if got := tree.Name(at); got != "trunk:a.yaml" || err != nil {
+		t.Errorf("%s, %v", got, err)
+	}
+	for revision, want := range map[string]string{
+		"origin/man": "there is no revision origin/man here: if the branch exists, git fetch origin man brings it",
+		"man":        "there is no revision man here: git branch --all lists branches",
+	} {
+		if _, err := Checkout(t.Context(), revision); err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %s", err, want)
+		}
+	}
 }
 
 // A sparse checkout has the same part of the files at a revision: one that is not checked out is not
@@ -204,7 +267,7 @@ func TestAShallowCloneIsNamed(t *testing.T) {
 	}
 	command(t, "clone", "-q", "--depth", "1", "file://"+here+"/origin", "shallow")
 	t.Chdir("shallow")
-	if _, err := Checkout(t.Context(), "origin/other"); err == nil || !strings.Contains(err.Error(), "this clone is shallow, and may lack origin/other") {
+	if _, err := Checkout(t.Context(), "origin/other"); err == nil || !strings.Contains(err.Error(), "This clone is shallow, and may lack origin/other") {
 		t.Errorf("the error is %v", err)
 	}
 	t.Chdir("../origin")

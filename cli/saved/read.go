@@ -4,30 +4,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-
-	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/cli/manifests"
 )
 
-// This file reads what plan -o json or -o yaml has printed.
+// This file reads what plan -o json or -o yaml has printed. A flag names such a file: it is never
+// told from manifests by its content, which the author of a change writes.
 
-// mostBytes is the limit for the size of a file.
-const mostBytes = 1 << 30
+// MostBytes is the limit for the size of a file.
+const MostBytes = 1 << 30
 
-// Load reads the state in a file; nil if the file is no output of plan.
+// Load reads the state in a file.
 func Load(file string) (*State, error) {
-	about, err := os.Stat(file)
-	if err != nil || !about.Mode().IsRegular() || about.Size() > mostBytes {
-		return nil, nil //nolint:nilerr // manifests are read from it, which says what is wrong
-	}
-	text, err := os.ReadFile(file)
+	text, err := manifests.ReadFile(file, MostBytes)
 	if err != nil {
-		return nil, nil //nolint:nilerr // likewise
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
-	if text, err = yaml.YAMLToJSON(text); err != nil {
-		return nil, nil //nolint:nilerr // likewise: it may have several documents
+	if text, err = manifests.ToJSON(text); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	var printed struct {
 		LoadBalancers json.RawMessage    `json:"loadBalancers"`
@@ -37,10 +31,10 @@ func Load(file string) (*State, error) {
 	}
 	err = json.Unmarshal(text, &printed)
 	switch {
-	case printed.LoadBalancers == nil || printed.Steps == nil:
-		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: reading the output of a plan: %w", file, err)
+	case printed.LoadBalancers == nil || printed.Steps == nil:
+		return nil, fmt.Errorf("%s: %w", file, errOther)
 	case printed.Routing == nil:
 		return nil, fmt.Errorf("%s: %w", file, errOlder)
 	}
@@ -48,5 +42,8 @@ func Load(file string) (*State, error) {
 	return printed.Routing, nil
 }
 
-var errOlder = errors.New("the output of a plan without the key routing, by an older version: " +
-	"plan again")
+var (
+	errOlder = errors.New("the output of a plan without the key routing, by an older version: " +
+		"plan again")
+	errOther = errors.New("not a saved state, which is what plan -o json has printed")
+)

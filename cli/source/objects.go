@@ -26,6 +26,10 @@ type Input struct {
 	Files          []string // with URLs, and - for standard input
 	kustomizations []string
 	recursive      bool
+	exclude        []string
+	remote         bool
+	budget         *manifests.Budget // of all files that the command reads
+	shown          func(path string) string
 	ClassName      string
 	withoutClass   string
 	literal        string
@@ -41,6 +45,12 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 		"`DIR` with a kustomization, which kubectl or kustomize builds; can be repeated")
 	flags.BoolVarP(&in.recursive, "recursive", "R", false,
 		"search the directories inside those of --filename, too")
+	flags.StringArrayVar(&in.exclude, "exclude", nil, "leave out files and directories inside "+
+		"directories by a `PATTERN` of their name, such as values.yaml, or of their path in the "+
+		"directory that is given, such as 'charts/*'; can be repeated")
+	flags.BoolVar(&in.remote, "kustomize-remote", false,
+		"let kustomizations name files and repositories of other machines, which are fetched")
+	in.budget = new(manifests.Budget)
 	in.ClassName = flagvalue.NoName
 	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name",
 		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; "+
@@ -110,7 +120,8 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 func (in *Input) Load(cmd *cobra.Command, namespace string) (objects.Objects, manifests.Places,
 	error) {
 	files := manifests.Files{Paths: in.Files, Kustomizations: in.kustomizations,
-		Recursive: in.recursive, Namespace: namespace, Stdin: cmd.InOrStdin()}
+		Recursive: in.recursive, Namespace: namespace, Exclude: in.exclude, Remote: in.remote,
+		Budget: in.budget, Shown: in.shown, Stdin: cmd.InOrStdin()}
 	return files.Load(cmd.Context())
 }
 
@@ -148,6 +159,7 @@ func (in Input) OfRevision(tree *revision.Tree) (Input, error) {
 		return out
 	}
 	in.Files, in.kustomizations = there(in.Files), there(in.kustomizations)
+	in.shown = tree.Name
 	return in, errors.Join(errs...)
 }
 

@@ -1,18 +1,16 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 
-	"sigs.k8s.io/yaml"
-
+	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/saved"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan/values"
 )
@@ -33,10 +31,9 @@ func ReadState(file string) (State, error) {
 	if file == "" {
 		return State{}, nil
 	}
-	text, err := os.ReadFile(file)
+	text, err := manifests.ReadFile(file, saved.MostBytes)
 	if err != nil {
-		// The inner error lacks the path, which is printed already.
-		return State{}, fmt.Errorf("%s: %w", file, errors.Unwrap(err))
+		return State{}, fmt.Errorf("%s: %w", file, err)
 	}
 	state, err := stateIn(text)
 	if err != nil {
@@ -56,11 +53,9 @@ func ReadState(file string) (State, error) {
 // stateIn reads load balancers: those of the key state in the output of plan, or all of the
 // file.
 func stateIn(text []byte) (State, error) {
-	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && len(text) > 0 {
-		var err error
-		if text, err = yaml.YAMLToJSON(text); err != nil {
-			return State{}, fmt.Errorf("reading YAML: %w", err)
-		}
+	text, err := manifests.ToJSON(text)
+	if err != nil {
+		return State{}, err
 	}
 	var printed struct {
 		LoadBalancers json.RawMessage            `json:"loadBalancers"`
@@ -79,7 +74,7 @@ func stateIn(text []byte) (State, error) {
 		return State{printed.State, printed.Settings, printed.ForeignRules}, nil
 	}
 	var seen map[lb.Key]*lb.Observed
-	err := json.Unmarshal(text, &seen)
+	err = json.Unmarshal(text, &seen)
 	return State{Observed: seen}, err
 }
 

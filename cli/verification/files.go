@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"go.yaml.in/yaml/v3"
@@ -55,21 +54,19 @@ func Read(files []string, stdin io.Reader) ([]Expectation, error) {
 }
 
 func contents(file string, stdin io.Reader) ([]byte, error) {
-	from := stdin
 	if file != manifests.StandardInput {
-		f, err := os.Open(file)
+		text, err := manifests.ReadFile(file, mostBytes)
 		if err != nil {
-			return nil, fmt.Errorf("reading expectations: %w", err)
+			return nil, fmt.Errorf("reading expectations: %s: %w", file, err)
 		}
-		defer func() { _ = f.Close() }() // it was only read
-		from = f
+		return text, nil
 	}
-	text, err := io.ReadAll(io.LimitReader(from, mostBytes+1))
+	text, err := io.ReadAll(io.LimitReader(stdin, mostBytes+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("reading expectations: %w", err)
 	case len(text) > mostBytes:
-		return nil, fmt.Errorf("%s: it has more than %d bytes", file, mostBytes)
+		return nil, fmt.Errorf("standard input: it has more than %d bytes", mostBytes)
 	}
 	return text, nil
 }

@@ -41,7 +41,7 @@ func Check(all []Expectation, tables []*precedence.Table, places manifests.Place
 		result.File = e.File
 		for i := range result.Violations {
 			v := &result.Violations[i]
-			if at, known := places["Ingress "+v.Answer.Ingress]; known {
+			if at, known := places.Of("Ingress "+v.Answer.Ingress, ""); known {
 				v.Place = at.String()
 			}
 		}
