@@ -16,7 +16,7 @@ DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
+TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
 # These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
 UNCACHED := test/neutral tools/release tools/mutants
 
