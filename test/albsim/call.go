@@ -42,10 +42,11 @@ var errLost = errors.New("the connection is lost")
 
 // call carries a call out, unless a bucket is empty or a fault is injected.
 func (s *Sim) call(by, service, action string, do handler, decode decoder) (any, error) {
+	c := Call{Service: service, Action: action, By: by, Write: writes(action)}
+	defer s.takeTime(c)()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.caller = by
-	c := Call{Service: service, Action: action, By: by, Write: writes(action), At: s.now()}
+	s.caller, c.At = by, s.now()
 	fault := NoFault
 	if s.options.Fault != nil {
 		fault = s.options.Fault(c)

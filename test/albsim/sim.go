@@ -77,6 +77,10 @@ type Options struct {
 	Amend func(in, out any) error
 	// Fault chooses which calls break. It is called before each call.
 	Fault func(Call) Fault
+	// Serial returns the time that a call takes at an endpoint that carries out one call of a service
+	// after another, also those whose callers no longer wait. Zero is a call that takes no time and
+	// waits for no other. A nil Serial is an endpoint where no call takes time.
+	Serial func(Call) time.Duration
 	// AccessLog gets a line in AWS's format for each request that is asked; nil for no lines.
 	AccessLog func(line string)
 	// After is called after each call, when the simulator can be asked again.
@@ -88,6 +92,7 @@ type Sim struct {
 	options  Options
 	services map[string]service
 	requests atomic.Int64
+	lines    map[string]chan struct{} // by service, full while a call takes its time; see serial.go
 
 	mu            sync.Mutex
 	caller        string // the access key of the call that is carried out
@@ -127,7 +132,10 @@ func New(o Options) *Sim {
 		loadBalancers: map[string]*loadBalancer{}, listeners: map[string]*listener{}, rules: map[string]*rule{},
 		targetGroups: map[string]*targetGroup{}, tags: map[string]map[string]string{}, lingering: map[string]time.Time{},
 		certificates: map[string]*certificate{}, webACLs: map[string]string{}, protections: map[string]shield.Protection{},
-		trustStores: map[string]string{}, roleMissing: o.FirstUse,
+		trustStores: map[string]string{}, roleMissing: o.FirstUse, lines: map[string]chan struct{}{},
+	}
+	for name := range s.services {
+		s.lines[name] = make(chan struct{}, 1)
 	}
 	s.net = newNetwork(s)
 	return s

@@ -144,7 +144,21 @@ func credential(r *http.Request) []string {
 
 // RoundTrip answers an API call without a network between, so that a Sim is a transport for the SDK
 // that works where time is simulated too.
-func (s *Sim) RoundTrip(r *http.Request) (answer *http.Response, err error) {
+func (s *Sim) RoundTrip(r *http.Request) (*http.Response, error) {
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	if s.options.Serial != nil {
+		return s.roundTripSlowly(r)
+	}
+	return s.answerCall(r)
+}
+
+// answerCall answers an API call.
+func (s *Sim) answerCall(r *http.Request) (answer *http.Response, err error) {
 	defer func() {
 		if v := recover(); v == http.ErrAbortHandler { //nolint:errorlint // it is compared as net/http does
 			answer, err = nil, fmt.Errorf("reading the answer: %w", io.ErrUnexpectedEOF)
@@ -152,12 +166,6 @@ func (s *Sim) RoundTrip(r *http.Request) (answer *http.Response, err error) {
 			panic(v)
 		}
 	}()
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	if r.Body == nil {
-		r.Body = http.NoBody
-	}
 	w := httptest.NewRecorder()
 	s.ServeHTTP(w, r)
 	return w.Result(), nil
