@@ -52,6 +52,22 @@ func WithUrgency(ctx context.Context, urgent bool) context.Context {
 	return WithAsker(ctx, a)
 }
 
+type planKey struct{}
+
+// withPlan returns a context whose calls wait for their turn only until the context of their plan
+// ends. A call that was sent is not ended by it.
+func withPlan(ctx, plan context.Context) context.Context {
+	return context.WithValue(ctx, planKey{}, plan)
+}
+
+// planOf returns the context of the plan of a call.
+func planOf(ctx context.Context) context.Context {
+	if plan, ok := ctx.Value(planKey{}).(context.Context); ok {
+		return plan
+	}
+	return ctx
+}
+
 // waits calls Waits.
 func (a Asker) waits() (over func()) {
 	if a.Waits == nil {

@@ -41,6 +41,19 @@ func (q *queue[C]) pop() C {
 	return q.urgent.pop()
 }
 
+// popOther removes the first call of a load balancer that is none of some. If there is none, it
+// removes the call whose turn it is. The queue must not be empty.
+func (q *queue[C]) popOther(some map[lb.Key]bool) C {
+	for _, r := range []*rounds[C]{&q.urgent, &q.others} {
+		for i, l := range *r {
+			if !some[l.key] || l.key == "" {
+				return r.popAt(i)
+			}
+		}
+	}
+	return q.pop()
+}
+
 // remove removes a call that no longer waits. It returns false if the call was popped.
 func (q *queue[C]) remove(call C) bool { return q.urgent.remove(call) || q.others.remove(call) }
 
@@ -66,12 +79,19 @@ func (r *rounds[C]) push(key lb.Key, call C) {
 }
 
 // pop removes the first call of the first line, and moves the line to the end.
-func (r *rounds[C]) pop() C {
-	first := (*r)[0]
-	*r = (*r)[1:]
-	call := first.calls[0]
-	if first.calls = first.calls[1:]; len(first.calls) > 0 {
-		*r = append(*r, first)
+func (r *rounds[C]) pop() C { return r.popAt(0) }
+
+// popAt removes the first call of a line, and moves the line to the end.
+func (r *rounds[C]) popAt(i int) C {
+	from := (*r)[i]
+	if i == 0 {
+		*r = (*r)[1:]
+	} else {
+		*r = slices.Delete(*r, i, i+1)
+	}
+	call := from.calls[0]
+	if from.calls = from.calls[1:]; len(from.calls) > 0 {
+		*r = append(*r, from)
 	}
 	return call
 }

@@ -39,8 +39,8 @@ type Rejection struct {
 // steps that depend on it are not applied; others are. The error is nil if the whole plan is done.
 // Otherwise it joins the errors of all steps, rejected and pending ones included.
 //
-// When the context ends, no further step starts. Steps under way are finished: after a step that is
-// cut off, the state of the cloud is unknown.
+// When the context ends, no further step starts, and no call waits for its turn any longer. Calls
+// under way are finished: after a call that is cut off, the state of the cloud is unknown.
 //
 // Only this goroutine writes seen. Steps under way share a copy, which has at least the results of
 // the steps that they depend on. A new copy is made when a step starts that depends on a step whose
@@ -62,7 +62,8 @@ func Run(
 			if view == nil || r.isBehind(a.index) {
 				view, r.inView = seen.Clone(), len(r.order)
 			}
-			go apply(WithUrgency(context.WithoutCancel(ctx), r.urgent[a.index]), cloud, view, a, finished)
+			step := withPlan(context.WithoutCancel(ctx), ctx)
+			go apply(WithUrgency(step, r.urgent[a.index]), cloud, view, a, finished)
 			underWay++
 		}
 		if underWay == 0 {

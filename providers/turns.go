@@ -70,23 +70,34 @@ func (t *Turns) Wait(ctx context.Context) error {
 	t.queue.push(asker.Key, asker.Urgent, turn)
 	t.give()
 	t.mu.Unlock()
+	return await(ctx, turn, func() bool {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return t.queue.remove(turn)
+	})
+}
+
+// await waits for a turn, until the context of the call ends or that of its plan. Remove removes
+// the call from the queue; it returns false if the call had its turn at the same moment.
+func await(ctx context.Context, turn <-chan struct{}, remove func() bool) error {
 	select {
 	case <-turn:
 		return nil
 	default:
 	}
-	defer asker.waits()()
+	defer AskerOf(ctx).waits()()
+	ended := planOf(ctx)
 	select {
 	case <-turn:
 		return nil
 	case <-ctx.Done():
+		ended = ctx
+	case <-ended.Done():
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.queue.remove(turn) {
-		return nil // it had its turn at the same moment
+	if !remove() {
+		return nil
 	}
-	return context.Cause(ctx)
+	return context.Cause(ended)
 }
 
 // give gives the turns that are due, and sets the timer for the next one. The caller holds the

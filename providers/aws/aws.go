@@ -46,6 +46,9 @@ type Options struct {
 	Rates providers.Rates
 	// OnRequest is called after each call of AWS, if it is not nil.
 	OnRequest func(throttle.Request)
+	// OnInFlight is called when the number of calls under way at an endpoint changes, or its limit, if
+	// it is not nil.
+	OnInFlight func(service, calls string, underWay, limit int)
 	// Deadlines limit the time of calls; zero values are the defaults.
 	Deadlines throttle.Deadlines
 }
@@ -79,8 +82,11 @@ type Provider struct {
 func New(o Options) *Provider {
 	p := &Provider{options: o, releases: releases.New(cmp.Or(o.Settle, lb.ALB().Settle))}
 	p.recent = recent.New(o.Lag, p.forgetMissing)
-	c := clients.New(o.Config, o.Installation, o.VPC,
-		throttle.NewPacer(o.Rates, o.OnRequest).AddTo, o.Deadlines.WithDefaults().AddTo, p.recent.AddTo)
+	deadlines := o.Deadlines.WithDefaults()
+	pacer := throttle.NewPacer(throttle.PacerOptions{
+		Rates: o.Rates, Deadlines: deadlines, OnRequest: o.OnRequest, OnInFlight: o.OnInFlight,
+	})
+	c := clients.New(o.Config, o.Installation, o.VPC, pacer.AddTo, deadlines.AddTo, p.recent.AddTo)
 	p.clients, p.limits, p.conditions = c, account.NewLimits(c.ELB), account.NewConditionSupport(c.API)
 	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
 	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)

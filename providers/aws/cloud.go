@@ -79,7 +79,8 @@ func (s *settings) access(around clouds.Environment, installation string) access
 	out := access.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
 		UnmanagedGroups: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
-		Deadlines: throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
+		Deadlines:  throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
+		OnInFlight: around.OnInFlight,
 	}
 	if around.OnRequest != nil {
 		out.OnRequest = func(r throttle.Request) { around.OnRequest(r.Service, r.Operation, r.Result) }

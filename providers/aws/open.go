@@ -61,7 +61,7 @@ func open(
 	p := New(Options{
 		Config: sdk, Installation: a.Installation, VPC: a.VPC, Cluster: a.Cluster,
 		UnmanagedGroups: a.UnmanagedGroups,
-		Rates:           rates, OnRequest: a.OnRequest, Deadlines: a.Deadlines,
+		Rates:           rates, OnRequest: a.OnRequest, OnInFlight: a.OnInFlight, Deadlines: a.Deadlines,
 	})
 	subnets, err := p.subnets.ReadSince(ctx, time.Now())
 	if err == nil && len(subnets) == 0 {

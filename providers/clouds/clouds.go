@@ -49,6 +49,9 @@ type Environment struct {
 	Nodes func(context.Context) ([]string, error)
 	// OnRequest is called after each request to the cloud's API.
 	OnRequest func(service, operation, result string)
+	// OnInFlight is called when the number of requests under way at an API changes, or its limit.
+	// Calls are "reads" or "changes". It may be nil.
+	OnInFlight func(service, calls string, underWay, limit int)
 	// AttemptTimeout limits each attempt of a call, and CallTimeout all attempts of a call.
 	AttemptTimeout, CallTimeout time.Duration
 	// Log is the log of the cloud.

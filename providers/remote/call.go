@@ -15,10 +15,12 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/wire"
 )
 
@@ -36,6 +38,42 @@ type call struct {
 	into   any          // what the answer is read into; nil for none
 	etag   *string      // is given the entity tag of the answer; nil: not wanted
 	header *http.Header // is given the headers of the answer; nil: not wanted
+
+	load *load // records the signs of too much load
+}
+
+// A load records the attempts of a call for the bound of what is under way.
+type load struct {
+	mu      sync.Mutex
+	sent    bool // the last attempt was sent
+	refused bool // an attempt was refused because of load, or not answered
+}
+
+// add records an attempt.
+func (l *load) add(sent bool, response *http.Response, err error) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sent = sent
+	l.refused = l.refused || sent && (err != nil || response.StatusCode >= 500 ||
+		response.StatusCode == http.StatusTooManyRequests)
+}
+
+// answer returns how a call ended.
+func (l *load) answer(ctx context.Context, err error) providers.Answer {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case ctx.Err() != nil || err != nil && !l.sent:
+		return providers.Cancelled
+	case err != nil:
+		return providers.Lost
+	case l.refused:
+		return providers.Refused
+	}
+	return providers.Answered
 }
 
 // errNotModified stands for the status 304: the answer is that of the entity tag.

@@ -27,7 +27,7 @@ func inProcess(t *testing.T, log logr.Logger, to http.Handler) *Provider {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.http.HTTPClient.Transport.(*attempts).next = &line{to: to}
+	p.reads.http.HTTPClient.Transport.(*attempts).next = &line{to: to}
 	return p
 }
 

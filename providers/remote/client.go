@@ -27,8 +27,9 @@ import (
 type client struct {
 	endpoint Endpoint
 	base     *url.URL
-	http     *retryablehttp.Client
 	breaker  *breaker
+	// Reads have a limit of their own: a look does not wait for changes that are slow.
+	reads, changes *calls
 
 	mu           sync.Mutex
 	capabilities capabilities
@@ -41,8 +42,34 @@ func newClient(e Endpoint) (*client, error) {
 		return nil, fmt.Errorf("provider %s: %w", e.Name, err)
 	}
 	c := &client{endpoint: e, breaker: newBreaker(e.Name)}
-	c.base, c.http = newHTTPClient(e, base, c.breaker)
+	base, attempts := newAttempts(e, base, c.breaker)
+	c.base, c.reads = base, newCalls(e, "reads", e.Attempt, attempts)
+	// A change is not sent again while the provider may still carry it out: its attempt has the time
+	// of the call.
+	c.changes = newCalls(e, "changes", e.Call, attempts)
 	return c, nil
+}
+
+// calls makes the calls that read, or those that change something, and bounds what is under way.
+type calls struct {
+	http     *retryablehttp.Client
+	inFlight *providers.InFlight
+}
+
+func newCalls(e Endpoint, kind string, within time.Duration, a *attempts) *calls {
+	var tell func(underWay, limit int)
+	if e.OnInFlight != nil {
+		tell = func(underWay, limit int) { e.OnInFlight(e.Name, kind, underWay, limit) }
+	}
+	return &calls{newHTTPClient(e, within, a), providers.NewInFlight(e.Attempt, e.Operation, tell)}
+}
+
+// of returns what makes a call.
+func (p *client) of(c call) *calls {
+	if c.changes {
+		return p.changes
+	}
+	return p.reads
 }
 
 // call makes a call, with the provider's name in its error.
@@ -55,19 +82,29 @@ func (p *client) do(ctx context.Context, c call) error {
 	if err != nil {
 		return err
 	}
-	to := p.base.JoinPath(c.at)
-	to.RawQuery = c.query.Encode()
-	got, err := p.send(ctx, c, to, body)
+	sent, err := p.of(c).inFlight.Send(ctx, c.operation)
+	if err != nil {
+		return fmt.Errorf("waiting for a turn to call %s: %w", c.operation, err)
+	}
+	c.load = &load{}
+	got, err := p.finish(ctx, c, body)
+	sent.End(c.load.answer(ctx, err))
 	if err != nil {
 		return err
 	}
-	until := time.Now().Add(p.endpoint.Operation)
-	for got.status == http.StatusAccepted {
-		if got, err = p.poll(ctx, c, got, until); err != nil {
-			return err
-		}
-	}
 	return got.read(c)
+}
+
+// finish sends a call, and follows an answer of 202.
+func (p *client) finish(ctx context.Context, c call, body []byte) (*answer, error) {
+	to := p.base.JoinPath(c.at)
+	to.RawQuery = c.query.Encode()
+	got, err := p.send(ctx, c, to, body)
+	until := time.Now().Add(p.endpoint.Operation)
+	for err == nil && got.status == http.StatusAccepted {
+		got, err = p.poll(ctx, c, got, until)
+	}
+	return got, err
 }
 
 // encode returns the body of a call.
@@ -91,8 +128,12 @@ const shortest = 8 << 10
 
 // send makes the attempts of a call and returns the last answer.
 func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call,
-		fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call))
+	late := fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call)
+	if c.changes {
+		// The look that decides whether to repeat the change comes when it is no longer under way.
+		late = &providers.RetryAfter{Err: late, In: p.endpoint.Call}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, late)
 	defer cancel()
 	var raw any
 	encoding := ""
@@ -130,7 +171,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 		got, err = readAnswer(response)
 		return err
 	})
-	response, err := p.http.Do(r)
+	response, err := p.of(c).http.Do(r)
 	if response != nil && response != read { // an answer that go-retryablehttp takes for a failure
 		got, err = readAnswer(response)
 	}
@@ -164,7 +205,8 @@ func (p *client) poll(
 		return nil, context.Cause(ctx)
 	case <-time.After(wait):
 	}
-	got, err := p.send(ctx, call{operation: c.operation, method: http.MethodGet}, at, nil)
+	asks := call{operation: c.operation, method: http.MethodGet, load: c.load}
+	got, err := p.send(ctx, asks, at, nil)
 	if err == nil && got.status == http.StatusNotFound {
 		return nil, fmt.Errorf("the provider has no result of %s any longer: it may have "+
 			"been started anew", c.operation)

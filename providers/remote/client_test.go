@@ -51,7 +51,7 @@ func follow(t *testing.T, turns ...func(*http.Request) (*http.Response, error)) 
 		t.Fatal(err)
 	}
 	s := &script{turns: turns}
-	p.http.HTTPClient.Transport.(*attempts).next = s
+	p.reads.http.HTTPClient.Transport.(*attempts).next = s
 	return p, s
 }
 

@@ -30,14 +30,17 @@ type Endpoint struct {
 	// Credentials is a directory with any of token, ca.crt, tls.crt and tls.key, like a mounted
 	// Secret; "" for none. The files are read again when they change.
 	Credentials string
-	// Attempt is the timeout of an attempt, and Call the timeout of all attempts of a call; 0: 15 s
-	// and a minute.
+	// Attempt is the timeout of an attempt that only reads, and Call the timeout of all attempts of a
+	// call, and of an attempt that changes something; 0: 15 s and a minute.
 	Attempt, Call time.Duration
 	// Operation is the timeout of a call that is answered with 202; 0: ten minutes.
 	Operation time.Duration
 	// OnRequest is called for each attempt; it may be nil.
 	OnRequest func(service, operation, result string)
-	Log       logr.Logger
+	// OnInFlight is called when the number of calls under way changes, or its limit; it may be nil.
+	// Calls are "reads" or "changes".
+	OnInFlight func(service, calls string, underWay, limit int)
+	Log        logr.Logger
 	// LeastWait and MostWait bound the time between attempts; 0: half a second and ten seconds.
 	LeastWait, MostWait time.Duration
 }
@@ -110,8 +113,8 @@ func (e Endpoint) connections(base *url.URL) (*url.URL, credentials, *http.Trans
 			return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
 		},
 		MaxIdleConns: mostConnections, MaxIdleConnsPerHost: mostConnections,
-		IdleConnTimeout:       90 * time.Second,
-		ResponseHeaderTimeout: e.Attempt, MaxResponseHeaderBytes: 64 << 10,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
 	}
 }
 

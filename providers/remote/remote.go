@@ -63,13 +63,14 @@ func (p *Provider) Reach(ctx context.Context) error { return p.refresh(ctx) }
 // connections, and no observation.
 func (p *Provider) Term() providers.Provider {
 	c := &client{
-		endpoint: p.endpoint, base: p.base, http: p.http, breaker: p.breaker, capabilities: p.known(),
+		endpoint: p.endpoint, base: p.base, breaker: p.breaker, reads: p.reads,
+		changes: p.changes, capabilities: p.known(),
 	}
 	return &Provider{client: c, steps: newBatches(c)}
 }
 
 // Close closes idle connections.
-func (p *Provider) Close() { p.http.HTTPClient.CloseIdleConnections() }
+func (p *Provider) Close() { p.reads.http.HTTPClient.CloseIdleConnections() }
 
 // Capabilities is for the Provider interface. It makes no calls.
 func (p *Provider) Capabilities(class lb.Class) lb.Capabilities {

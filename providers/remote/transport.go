@@ -18,14 +18,19 @@ import (
 // This file makes one attempt of a call: with credentials, a deadline and the circuit breaker.
 // go-retryablehttp repeats attempts.
 
-// newHTTPClient returns the client that all calls go through, and their URL.
-func newHTTPClient(e Endpoint, base *url.URL, b *breaker) (*url.URL, *retryablehttp.Client) {
+// newAttempts returns what makes the attempts of all calls, and their URL.
+func newAttempts(e Endpoint, base *url.URL, b *breaker) (*url.URL, *attempts) {
 	base, secrets, next := e.connections(base)
+	return base, &attempts{endpoint: e, breaker: b, secrets: secrets, next: next}
+}
+
+// newHTTPClient returns a client whose attempts are answered within a time.
+func newHTTPClient(e Endpoint, within time.Duration, a *attempts) *retryablehttp.Client {
 	c := retryablehttp.NewClient()
 	c.HTTPClient = &http.Client{
-		Timeout:       e.Attempt, // with the reading of the answer
+		Timeout:       within, // with the reading of the answer
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Transport:     &attempts{endpoint: e, breaker: b, secrets: secrets, next: next},
+		Transport:     a,
 	}
 	c.Logger = retryLogger{e.Log.WithValues("provider", e.Name)}
 	c.RetryWaitMin, c.RetryWaitMax, c.RetryMax = e.LeastWait, e.MostWait, 6
@@ -39,7 +44,7 @@ func newHTTPClient(e Endpoint, base *url.URL, b *breaker) (*url.URL, *retryableh
 		return min(retryablehttp.DefaultBackoff(least, most, attempt, response), most)
 	}
 	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
-	return base, c
+	return c
 }
 
 // attempts makes the attempts of calls.
@@ -69,8 +74,21 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.changes && providers.AskerOf(r.Context()).Urgent {
 		r.Header.Set("Priority", v1.PriorityUrgent)
 	}
-	r.Header.Set(v1.HeaderTimeout, strconv.FormatInt(a.endpoint.Attempt.Milliseconds(), 10))
-	response, err := a.breaker.do(func() (*http.Response, error) { return a.next.RoundTrip(r) })
+	within := a.endpoint.Attempt
+	if c.changes {
+		within = a.endpoint.Call
+	}
+	if until, ok := r.Context().Deadline(); ok {
+		within = min(within, time.Until(until).Round(time.Second/10))
+	}
+	within = max(within, time.Millisecond)
+	r.Header.Set(v1.HeaderTimeout, strconv.FormatInt(within.Milliseconds(), 10))
+	sent := false
+	response, err := a.breaker.do(func() (*http.Response, error) {
+		sent = true
+		return a.next.RoundTrip(r)
+	})
+	c.load.add(sent, response, err)
 	if told := a.endpoint.OnRequest; told != nil {
 		told(a.endpoint.Name, c.operation, resultOf(response, err))
 	}

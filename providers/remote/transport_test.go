@@ -30,7 +30,7 @@ func TestHeadersOfAnAttempt(t *testing.T) {
 	put(t, directory, map[string][]byte{"token": []byte("secret")})
 	var sent http.Header
 	a := &attempts{
-		endpoint: Endpoint{Attempt: 2 * time.Second}, breaker: newBreaker("edge"),
+		endpoint: Endpoint{Attempt: 2 * time.Second, Call: 6 * time.Second}, breaker: newBreaker("edge"),
 		secrets: credentials{directory},
 		next: roundTrip(func(r *http.Request) (*http.Response, error) {
 			sent = r.Header
@@ -50,6 +50,9 @@ func TestHeadersOfAnAttempt(t *testing.T) {
 		}
 		answer.Body.Close()
 		want := http.Header{"Authorization": {"Bearer secret"}, v1.HeaderTimeout: {"2000"}}
+		if c.changes {
+			want[v1.HeaderTimeout] = []string{"6000"} // it is not attempted again before
+		}
 		if c.priority != nil {
 			want["Priority"] = c.priority
 		}

@@ -40,6 +40,9 @@ type Access struct {
 	Rates providers.Rates
 	// OnRequest is called after each call of AWS, if it is not nil.
 	OnRequest func(throttle.Request)
+	// OnInFlight is called when the number of calls under way at an endpoint changes, or its limit, if
+	// it is not nil.
+	OnInFlight func(service, calls string, underWay, limit int)
 	// Deadlines limit the time of calls.
 	Deadlines throttle.Deadlines
 }

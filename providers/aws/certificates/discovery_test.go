@@ -267,7 +267,7 @@ func late(t *testing.T) error {
 		return next.HandleFinalize(ctx, in)
 	})
 	deadlines := throttle.Deadlines{Attempt: time.Second, Call: time.Second}
-	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), throttle.NewPacer(nil, nil).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), throttle.NewPacer(throttle.PacerOptions{Deadlines: deadlines}).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
 		t.Fatal(err)
 	}
 	_, _, err := stack.HandleMiddleware(t.Context(), nil, middleware.HandlerFunc(func(ctx context.Context, _ any) (any, middleware.Metadata, error) {

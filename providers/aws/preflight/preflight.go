@@ -149,8 +149,11 @@ func (i *inspection) locate(ctx context.Context) bool {
 		return false
 	}
 	a := i.access
-	i.Clients = clients.New(i.sdk, a.Installation, vpc,
-		throttle.NewPacer(a.Rates, a.OnRequest).AddTo, throttle.Deadlines{}.WithDefaults().AddTo)
+	deadlines := throttle.Deadlines{}.WithDefaults()
+	pacer := throttle.NewPacer(throttle.PacerOptions{
+		Rates: a.Rates, Deadlines: deadlines, OnRequest: a.OnRequest,
+	})
+	i.Clients = clients.New(i.sdk, a.Installation, vpc, pacer.AddTo, deadlines.AddTo)
 	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
 	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, recent.New(0, nil))
 	i.subnets, err = i.network.ReadSince(ctx, time.Now())

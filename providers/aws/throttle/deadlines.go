@@ -16,9 +16,11 @@ import (
 // lease. The SDK's own client waits for an answer without a limit
 // (https://docs.aws.amazon.com/sdk-for-go/v2/developer-guide/configure-http.html).
 
-// Deadlines limit the time of calls. The wait for the rate limit does not count.
+// Deadlines limit the time of calls. The wait for a turn does not count.
 type Deadlines struct {
-	Attempt time.Duration // of each attempt of a call
+	// of each attempt of a call that only reads. A change is not attempted again while AWS may still
+	// carry it out: its attempt has the time of the call.
+	Attempt time.Duration
 	// of a call with all of its attempts, and with the reading of its credentials
 	Call time.Duration
 }
@@ -55,8 +57,8 @@ func IsTimeout(err error) bool {
 	return is
 }
 
-// AddTo adds two middlewares. The call's deadline covers the whole call; the attempt's deadline
-// starts after the wait for the rate limit.
+// AddTo adds two middlewares. The call's deadline covers the whole call, without its waits for
+// turns; the attempt's deadline starts when the attempt is sent.
 func (d Deadlines) AddTo(stack *middleware.Stack) error {
 	//nolint:misspell // the SDK names it so
 	if err := stack.Initialize.Add(middleware.InitializeMiddlewareFunc("CallDeadline", d.limitCall),
@@ -77,14 +79,19 @@ func (d Deadlines) limitCall(ctx context.Context, in middleware.InitializeInput,
 	w := newStopwatch(d.Call, func() { cancel(expired) })
 	defer w.pause()
 	out, metadata, err := next.HandleInitialize(context.WithValue(timed, stopwatchKey{}, w), in)
-	if err != nil && errors.Is(context.Cause(timed), expired) {
-		err = expired
+	if err == nil || !errors.Is(context.Cause(timed), expired) {
+		return out, metadata, err
+	}
+	err = expired
+	if !reads(expired.operation) {
+		// The look that decides whether to repeat the change comes when it is no longer under way.
+		err = &providers.RetryAfter{Err: expired, In: d.Call}
 	}
 	return out, metadata, err
 }
 
-// limitAttempt ends an attempt at its deadline. It does not send a write if the operator may no
-// longer write.
+// limitAttempt ends an attempt of a read at its deadline. It does not send a write if the operator
+// may no longer write.
 func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput,
 	next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 	operation := awsmiddleware.GetOperationName(ctx)
@@ -93,6 +100,7 @@ func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput
 			return middleware.FinalizeOutput{}, middleware.Metadata{},
 				fmt.Errorf("calling %s: %w", operation, err)
 		}
+		return next.HandleFinalize(ctx, in)
 	}
 	timed, cancel := context.WithTimeout(ctx, d.Attempt)
 	defer cancel()
@@ -103,7 +111,7 @@ func (d Deadlines) limitAttempt(ctx context.Context, in middleware.FinalizeInput
 	return out, metadata, err
 }
 
-// A stopwatch measures a call without its waits for the rate limit. One call at a time uses it.
+// A stopwatch measures a call without its waits for turns. One call at a time uses it.
 type stopwatch struct {
 	timer *time.Timer
 	left  time.Duration

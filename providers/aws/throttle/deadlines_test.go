@@ -20,9 +20,14 @@ import (
 
 var deadlines = Deadlines{Attempt: 15 * time.Second, Call: time.Minute}
 
-// called makes a call with a deadline, with the name of an operation.
+// called makes a call that reads, with a deadline.
 func called(ctx context.Context, answer func(context.Context) error) error {
-	named := awsmiddleware.RegisterServiceMetadata{ServiceID: "EC2", OperationName: "DescribeSubnets"}
+	return calledAs(ctx, "DescribeSubnets", answer)
+}
+
+// calledAs makes a call of an operation with a deadline.
+func calledAs(ctx context.Context, operation string, answer func(context.Context) error) error {
+	named := awsmiddleware.RegisterServiceMetadata{ServiceID: "EC2", OperationName: operation}
 	_, _, err := named.HandleInitialize(ctx, middleware.InitializeInput{}, middleware.InitializeHandlerFunc(
 		func(ctx context.Context, in middleware.InitializeInput) (middleware.InitializeOutput, middleware.Metadata, error) {
 			return deadlines.limitCall(ctx, in, middleware.InitializeHandlerFunc(
@@ -67,8 +72,10 @@ func TestWhatIsNotAnsweredEnds(t *testing.T) {
 		takes time.Duration
 		final bool
 	}{
-		"a call":     {called, deadlines.Call, true},
-		"an attempt": {attempted, deadlines.Attempt, false},
+		"a call": {called, deadlines.Call, true},
+		"an attempt": {func(ctx context.Context, answer func(context.Context) error) error {
+			return attempted(awsmiddleware.SetOperationName(ctx, "DescribeSubnets"), answer)
+		}, deadlines.Attempt, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -92,6 +99,30 @@ func TestWhatIsNotAnsweredEnds(t *testing.T) {
 			})
 		})
 	}
+}
+
+// An attempt of a change has the time of its call, and is not made again: it may still be carried
+// out. The caller is asked to look when that is over.
+func TestAChangeIsNotAttemptedAgainWhileItMayBeUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		err := calledAs(t.Context(), "CreateRule", func(ctx context.Context) error {
+			return attempted(ctx, func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		})
+		e, late := errors.AsType[timeoutError](err)
+		if took := time.Since(began); took != deadlines.Call || !late || !IsTimeout(err) || e.RetryableError() {
+			t.Errorf("after %s it ends with %v", took, err)
+		}
+		if again, ok := errors.AsType[*providers.RetryAfter](err); !ok || again.In != deadlines.Call {
+			t.Errorf("it ends with %v, which does not ask for a look after %s", err, deadlines.Call)
+		}
+		if again, ok := errors.AsType[*providers.RetryAfter](called(t.Context(), func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})); ok {
+			t.Errorf("a read is to be repeated after %s, though it can be at once", again.In)
+		}
+	})
 }
 
 // The wait for a turn is no part of the deadline of a call, and the time before it is.
@@ -159,7 +190,7 @@ func TestWhereTheDeadlinesAre(t *testing.T) {
 	retries := middleware.FinalizeMiddlewareFunc("Retry", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 		return next.HandleFinalize(ctx, in)
 	})
-	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), NewPacer(nil, nil).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), NewPacer(PacerOptions{Deadlines: deadlines}).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
 		t.Fatal(err)
 	}
 	if got := stack.Finalize.List(); !slices.Equal(got, []string{"Retry", "Pace", "AttemptDeadline"}) { //nolint:misspell // the SDK names it so

@@ -3,13 +3,16 @@ package throttle
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/smithy-go/middleware"
 
 	"fairlead.dev/fairlead/providers"
@@ -89,16 +92,40 @@ type Request struct {
 	Waited             time.Duration // for the rate limit
 }
 
-// A Pacer makes calls wait for their turn.
+// A Pacer makes calls wait for their turn: first for the rate of their class, then until there are
+// few enough under way at their endpoint.
 type Pacer struct {
-	buckets   map[string]*bucket
-	onRequest func(Request) // called after each attempt; may be nil
+	o       PacerOptions
+	buckets map[string]*bucket
+
+	mu       sync.Mutex
+	inFlight map[endpoint]*providers.InFlight
 }
 
-// NewPacer returns a Pacer for the rates. It calls onRequest after each attempt.
-func NewPacer(rates providers.Rates, onRequest func(Request)) *Pacer {
-	p := &Pacer{buckets: map[string]*bucket{}, onRequest: onRequest}
-	for class, r := range rates {
+// PacerOptions configure a Pacer.
+type PacerOptions struct {
+	// Rates are the rates of classes of calls. Calls of a class without one have none.
+	Rates providers.Rates
+	// Deadlines are those of the calls.
+	Deadlines Deadlines
+	// OnRequest is called after each attempt; it may be nil.
+	OnRequest func(Request)
+	// OnInFlight is called when the number of calls under way at an endpoint changes, or its limit; it
+	// may be nil. Calls are "reads" or "changes".
+	OnInFlight func(service, calls string, underWay, limit int)
+}
+
+// An endpoint is a service, and whether the calls change something. Reads have a limit of their
+// own: a look does not wait for changes that are slow.
+type endpoint struct {
+	service string
+	changes bool
+}
+
+// NewPacer returns a Pacer that has made no call yet.
+func NewPacer(o PacerOptions) *Pacer {
+	p := &Pacer{o: o, buckets: map[string]*bucket{}, inFlight: map[endpoint]*providers.InFlight{}}
+	for class, r := range o.Rates {
 		p.buckets[class] = &bucket{
 			turns: providers.NewTurns(r.PerSecond, r.Burst), rate: r.PerSecond, full: r.PerSecond,
 		}
@@ -120,15 +147,13 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	}
 	b := p.buckets[classOf(r.Service, r.Operation)]
 	came := time.Now()
-	if b != nil {
-		w := stopwatchOf(ctx)
-		w.pause()
-		err := b.turns.Wait(ctx)
-		w.resume()
-		if err != nil {
-			return middleware.FinalizeOutput{}, middleware.Metadata{},
-				fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
-		}
+	w := stopwatchOf(ctx)
+	w.pause()
+	sent, err := p.wait(ctx, b, r)
+	w.resume()
+	if err != nil {
+		return middleware.FinalizeOutput{}, middleware.Metadata{},
+			fmt.Errorf("waiting for a turn to call %s: %w", r.Operation, err)
 	}
 	r.Waited = time.Since(came)
 	out, metadata, err := next.HandleFinalize(ctx, in)
@@ -137,13 +162,59 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	} else if r.Result == "" {
 		r.Result = "lost"
 	}
+	sent.End(answerOf(ctx, r.Result, err))
 	if b != nil {
 		b.record(errorcode.Throttled(r.Result))
 	}
-	if p.onRequest != nil {
-		p.onRequest(r)
+	if p.o.OnRequest != nil {
+		p.o.OnRequest(r)
 	}
 	return out, metadata, err
+}
+
+// wait waits until an attempt may be sent.
+func (p *Pacer) wait(ctx context.Context, b *bucket, r Request) (*providers.Sent, error) {
+	if b != nil {
+		if err := b.turns.Wait(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p.inFlightAt(endpoint{r.Service, !reads(r.Operation)}).Send(ctx, r.Operation)
+}
+
+// inFlightAt returns the bound of an endpoint.
+func (p *Pacer) inFlightAt(to endpoint) *providers.InFlight {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.inFlight[to] == nil {
+		calls := "reads"
+		if to.changes {
+			calls = "changes"
+		}
+		var tell func(underWay, limit int)
+		if told := p.o.OnInFlight; told != nil {
+			tell = func(underWay, limit int) { told(to.service, calls, underWay, limit) }
+		}
+		p.inFlight[to] = providers.NewInFlight(p.o.Deadlines.Attempt, p.o.Deadlines.Call, tell)
+	}
+	return p.inFlight[to]
+}
+
+// answerOf returns how an attempt ended, for the bound of its endpoint.
+func answerOf(ctx context.Context, result string, err error) providers.Answer {
+	status := 0
+	if r, ok := errors.AsType[*awshttp.ResponseError](err); ok {
+		status = r.HTTPStatusCode()
+	}
+	switch {
+	case errorcode.Throttled(result), status >= http.StatusInternalServerError:
+		return providers.Refused
+	case result != "lost":
+		return providers.Answered
+	case ctx.Err() != nil && !IsTimeout(context.Cause(ctx)):
+		return providers.Cancelled
+	}
+	return providers.Lost
 }
 
 // A bucket holds the rate of a class, and the lower rate that is used while AWS throttles calls.

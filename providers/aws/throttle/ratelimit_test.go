@@ -102,7 +102,7 @@ func paced(ctx context.Context, p *Pacer, service, operation string, answer erro
 // The wait for a turn, however long, is no part of the deadline of a call. What comes after it is.
 func TestAPacedCallHasItsTimeAfterItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := NewPacer(providers.Rates{"ec2-read": {PerSecond: 1.0 / 3600, Burst: 1}}, nil)
+		p := NewPacer(PacerOptions{Rates: providers.Rates{"ec2-read": {PerSecond: 1.0 / 3600, Burst: 1}}, Deadlines: deadlines})
 		if err := paced(t.Context(), p, "EC2", "DescribeSubnets", nil); err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,9 @@ func TestAPacedCallHasItsTimeAfterItsTurn(t *testing.T) {
 func TestCallsAreTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Request
-		p := NewPacer(providers.Rates{"ec2-read": {PerSecond: 1, Burst: 1}}, func(r Request) { told = append(told, r) })
+		p := NewPacer(PacerOptions{
+			Rates: providers.Rates{"ec2-read": {PerSecond: 1, Burst: 1}}, Deadlines: deadlines, OnRequest: func(r Request) { told = append(told, r) },
+		})
 		slow := &smithy.GenericAPIError{Code: "RequestLimitExceeded"}
 		lost := errors.New("connection reset")
 		for i, c := range []struct {
@@ -154,7 +156,7 @@ func TestCallsAreTold(t *testing.T) {
 		if err := paced(ended, p, "EC2", "DescribeSubnets", nil); !errors.Is(err, context.Canceled) || len(told) != 6 {
 			t.Errorf("a call that gets no turn ends with %v, and %d calls are told", err, len(told))
 		}
-		if err := paced(t.Context(), NewPacer(nil, nil), "EC2", "DescribeSubnets", nil); err != nil {
+		if err := paced(t.Context(), NewPacer(PacerOptions{Deadlines: deadlines}), "EC2", "DescribeSubnets", nil); err != nil {
 			t.Errorf("a call that nothing is told of ends with %v", err)
 		}
 	})
