@@ -42,6 +42,7 @@ func TestMetricsMove(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	requests, reads := metrics.NewRequests(), &metrics.Reads{}
 	requests.Count("Elastic Load Balancing v2", "CreateRule", "ok") // as a provider does
+	requests.SetInFlight("Elastic Load Balancing v2", "changes", 1, 4)
 	w.run(func(s *settings) {
 		s.operator.Metrics, s.operator.Requests, s.operator.Version = registry, requests, "1.2.3"
 		s.operator.Reads, s.manager.NewClient = reads, reads.NewClient
@@ -71,6 +72,8 @@ func TestMetricsMove(t *testing.T) {
 	shows("fairlead_compile_seconds")
 	shows("fairlead_objects_read_total")
 	shows("fairlead_cloud_requests_total", "Elastic Load Balancing v2", "CreateRule", "ok")
+	shows("fairlead_cloud_requests_in_flight", "changes", "Elastic Load Balancing v2")
+	shows("fairlead_cloud_requests_in_flight_limit", "changes", "Elastic Load Balancing v2")
 	shows("fairlead_plan_steps_total", "create", "rule", "ok")
 	shows("fairlead_plans_total", "ok")
 	shows("fairlead_change_seconds", "loadbalancers")

@@ -214,8 +214,9 @@ func sinceFor(r *records.Record, reason string, known time.Time, waits bool,
 	return now
 }
 
-// waitsForRate is the text for calls that wait for the cloud's rate.
-const waitsForRate = "calls wait for the rate at which the cloud may be asked"
+// waitsForRate is the text for calls that wait for their turn.
+const waitsForRate = "calls wait for their turn: the operator bounds their rate, and how many of " +
+	"them are under way at a cloud that is slow"
 
 // rateMessage returns the text for waiting calls that belong to no plan.
 func rateMessage(time.Time) string { return waitsForRate }

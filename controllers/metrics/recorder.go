@@ -41,7 +41,7 @@ func NewRecorder(
 	gauges func(emit func(m Metric, value float64, labels ...string)),
 ) *Recorder {
 	r := &Recorder{requests: requests, reads: reads, version: version, gauges: gauges}
-	r.collectors = append(r.collectors, requests.counter)
+	r.collectors = append(r.collectors, requests.counter, requests.underWay, requests.limit)
 	r.Compiles = prometheus.NewHistogram(histogramOpts(compileSeconds, 0.0002))
 	r.collectors = append(r.collectors, r.Compiles)
 	r.steps = r.counter(planSteps)

@@ -61,6 +61,17 @@ var oldestCall = metric("fairlead_provider_call_oldest_seconds", "gauge", nil,
 	"How long the oldest call of the provider that is under way has been so, waiting for its turn "+
 		"included; 0 without one.")
 
+// The requests under way are gauges that every replica has.
+var (
+	cloudUnderWay = metric("fairlead_cloud_requests_in_flight", "gauge",
+		[]string{"service", "requests"},
+		"Requests to the cloud's API that are under way.")
+	cloudLimit = metric("fairlead_cloud_requests_in_flight_limit", "gauge",
+		[]string{"service", "requests"},
+		"Requests to the cloud's API that may be under way at a time. The operator lowers it while "+
+			"answers are slow, refuse requests because of load, or do not come, and raises it again.")
+)
+
 // build is a gauge that every replica has.
 var build = metric("fairlead_build_info", "gauge", []string{"version"},
 	"1, with the version of the replica.")
@@ -141,6 +152,7 @@ var meanings = map[string]string{
 	"outcome":   "`ok`, the API's own name of an error, or `lost` where there was no answer",
 	"reason": "why it is so: of a condition or of a diagnostic. What is waited for is `Queued`, " +
 		"`RateLimited`, `Throttled`, `TargetHealth`, `Cloud` or `Quota`",
+	"requests": "`reads`, or `changes` for those that change something",
 	"result": "`ok`, `pending` (it has to be asked again), `rejected` (the cloud will not do it), " +
 		"`denied` (the credentials do not suffice), `throttled` (too many calls), `stopped` (the " +
 		"operator was told to stop) or `error`; of plans also `withheld` (it is paused, has to be " +
