@@ -48,7 +48,7 @@ func (o *Settings) Run(ctx context.Context, with selection.Clouds, logs io.Write
 	limitMemory(logger, memlimit.FromCgroup)
 	requests, reads := metrics.NewRequests(), &metrics.Reads{}
 	around := o.Surroundings()
-	around.OnRequest, around.Log = requests.Count, logger
+	around.OnRequest, around.OnInFlight, around.Log = requests.Count, requests.SetInFlight, logger
 	cloud, err := o.Provider.Live(ctx, with, around)
 	if err != nil {
 		return err

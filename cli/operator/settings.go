@@ -138,9 +138,10 @@ func (o *Settings) callFlags(flags *pflag.FlagSet) {
 	flags.Var(flagvalue.AtLeastOne(&o.cloudBurst, 10), "cloud-burst",
 		"how many calls to make at once after fewer than --cloud-rate were made")
 	flags.Var(flagvalue.Positive(&o.attemptTimeout, 15*time.Second), "cloud-attempt-timeout",
-		"how long the cloud may take to answer one attempt of a call")
+		"how long the cloud may take to answer one attempt of a call that only reads")
 	flags.Var(flagvalue.Positive(&o.callTimeout, time.Minute), "cloud-call-timeout",
-		"how long all attempts of a call may take, without the wait for its turn")
+		"how long all attempts of a call may take, without the wait for its turn, and one attempt of a "+
+			"call that changes something: it is not repeated while the cloud may still carry it out")
 }
 
 // Surroundings describes the operator to a cloud.

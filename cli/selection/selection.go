@@ -111,8 +111,8 @@ func (s *Selection) InTree() []string {
 // Endpoint returns the connection to a provider that is another process.
 func (s *Selection) Endpoint(name string, around clouds.Environment) remote.Endpoint {
 	e := remote.Endpoint{
-		Name: name, URL: s.urls[name], OnRequest: around.OnRequest, Log: around.Log,
-		Attempt: around.AttemptTimeout, Call: around.CallTimeout,
+		Name: name, URL: s.urls[name], OnRequest: around.OnRequest, OnInFlight: around.OnInFlight,
+		Attempt: around.AttemptTimeout, Call: around.CallTimeout, Log: around.Log,
 	}
 	if s.credentials != "" {
 		e.Credentials = filepath.Join(s.credentials, name)
