@@ -51,7 +51,7 @@ const (
 	ReasonProviderFailed  = "ProviderFailed"  // the cloud failed; it is tried again
 	ReasonAsExpected      = "AsExpected"      // nothing needs attention
 	ReasonQueued          = "Queued"          // other load balancers are worked on
-	ReasonRateLimited     = "RateLimited"     // calls wait for the rate at which the cloud may be asked
+	ReasonRateLimited     = "RateLimited"     // calls wait for their turn
 	ReasonThrottled       = "Throttled"       // the cloud refuses calls for their rate
 	ReasonTargetHealth    = "TargetHealth"    // targets have to be healthy before they take over
 	ReasonCloud           = "Cloud"           // the cloud is not ready
