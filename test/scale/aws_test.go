@@ -5,6 +5,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -12,7 +13,10 @@ import (
 // This file puts the AWS provider behind the operator. The simulated account is in the process of
 // the test, so that its memory and its processor time are not the operator's.
 
-var provider = flag.String("provider", "fake", "rows only: fake, or aws for a simulated account whose quotas and rates are enough")
+var (
+	provider  = flag.String("provider", "fake", "rows only: fake, or aws for a simulated account whose quotas and rates are enough")
+	writeTime = flag.Duration("write-time", 0, "rows of aws only: how long each write takes, one after another")
+)
 
 // enough is more than any size takes. An account's own rates would have 10,000 Ingresses take hours.
 const enough = 1_000_000
@@ -23,6 +27,12 @@ func simulateAWS(t testing.TB, o *operator) {
 		Limits: albsim.Limits{
 			LoadBalancers: enough, TargetGroups: enough, RulesPerLoadBalancer: enough, TargetGroupsPerLoadBalancer: enough,
 			TargetsPerLoadBalancer: enough, TargetsPerGroup: enough, SecurityGroups: enough, RulesPerSecurityGroup: enough,
+		},
+		Serial: func(c albsim.Call) time.Duration {
+			if c.Write {
+				return *writeTime
+			}
+			return 0
 		},
 		After: func(c albsim.Call) {
 			method := "Observe"

@@ -210,7 +210,7 @@ func service(namespace, name string) []client.Object {
 // of its load balancer's first plan. It returns when that was.
 func (f *fleet) programmed(t testing.TB) time.Time {
 	t.Helper()
-	most := f.times(patience)
+	most := f.times(patience) + time.Duration(10*f.ingresses)**writeTime
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	told := map[string]bool{}

@@ -43,6 +43,7 @@ func parseRow(text string) (row, error) {
 //
 //	make scale ROWS=2000/100,1000/1 BASE=v0.1.0
 //	make scale ROWS=2000/100 PROVIDER=aws SHAPE=secrets
+//	go test ./test/scale -v -timeout 2h -run TestRows -rows 200/10 -provider aws -write-time 1s
 func TestRows(t *testing.T) {
 	for text := range strings.SplitSeq(*rows, ",") {
 		r, err := parseRow(text)
@@ -67,7 +68,16 @@ func (r row) measure(t *testing.T) {
 	w.fleet = newFleet(t, w.server, r.ingresses, r.groups, r.classes)
 	w.populate(t)
 	w.operator = operate(t, w.Cluster)
+	if *writeTime > 0 {
+		defer func() {
+			t.Logf("%s: %d calls that read and %d that write, of %s each", r, w.made(false), w.made(true), *writeTime)
+		}()
+	}
 	took := w.programmed(t).Sub(w.started)
+	if *writeTime > 0 {
+		t.Logf("%s: programmed after %.1f s", r, took.Seconds())
+		return
+	}
 	w.calm(t)
 	w.profileHeap(t)
 	cold, worked, looked := w.asked(t), w.worked(), w.looked(t)
@@ -82,6 +92,17 @@ func (r row) measure(t *testing.T) {
 		"%d reads and %d writes of the API server",
 		r, burst, (w.worked() - worked).Seconds(), w.peak(), w.looked(t)-looked,
 		since.count("get", "list"), since.writes())
+}
+
+// made is the number of calls of the cloud so far that write, or that do not.
+func (w *world) made(write bool) int {
+	n := 0
+	for _, c := range w.journal(0) {
+		if c.writes() == write {
+			n++
+		}
+	}
+	return n
 }
 
 // measureBase prints the numbers of a cold start that the TestScale of another revision measures. It
