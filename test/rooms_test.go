@@ -39,6 +39,7 @@ var rooms = map[string]room{
 	"model/endpoints":            {8, 5},
 	"model/ingress/foreign":      {19, 0},
 	"model/settings":             {14, 4},
+	"providers":                  {14, 1},
 	"providers/aws/certificates": {6, 5},
 }
 
