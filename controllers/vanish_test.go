@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -27,6 +28,25 @@ func vanishing(t *testing.T, grace time.Duration) *world {
 	w.run(graced(grace))
 	w.serve("web", "web-1")
 	return w
+}
+
+// vanishingBoth is such a world, and another namespace of the same operator, which serves the
+// Ingress far. Options has an operator serve both again.
+func vanishingBoth(t *testing.T, grace time.Duration) (w, far *world, options func(*settings)) {
+	t.Helper()
+	t.Parallel()
+	w = emptyWorld(t, kube.Shared(t))
+	far = &world{T: t, Client: w.Client, cluster: w.cluster, namespace: w.cluster.Namespace(t), class: w.class, cloud: w.cloud}
+	options = func(s *settings) {
+		graced(grace)(s)
+		s.manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}, far.namespace: {}}}
+	}
+	w.run(options)
+	w.serve("web", "web-1")
+	far.serve("web", "web-1")
+	far.create(far.ask("far", "far.example", "/", "web"))
+	far.answers("far", "http://far.example/", "web-1")
+	return w, far, options
 }
 
 func graced(grace time.Duration) func(*settings) {
@@ -148,24 +168,25 @@ func (w *world) many(apart, together int) (names []string) {
 	return names
 }
 
-// TestManyThatVanishGoOnlyOnceConfirmed: after a restart, as after a restore of etcd, 25 Ingresses
-// are gone, some with their whole load balancers. Nothing is deleted when the grace is over; what
-// is confirmed goes, and what is not stays.
-func TestManyThatVanishGoOnlyOnceConfirmed(t *testing.T) {
-	const grace = time.Second
-	w := vanishing(t, grace)
+// TestWhatNamespacesLoseGoesOnlyOnceConfirmed: after a restart, as after a restore of etcd, 26
+// Ingresses of two namespaces are gone, some with their whole load balancers. Nothing is deleted
+// when the grace is over; what is confirmed goes, and what is not stays.
+func TestWhatNamespacesLoseGoesOnlyOnceConfirmed(t *testing.T) {
+	const grace = 5 * time.Second
+	w, far, options := vanishingBoth(t, grace)
 	names := w.many(5, 20)
 	first, last := w.address(names[0]), w.address(names[24])
 	writes := w.cloud.writes.Load()
 
 	w.stop()
 	w.force(names...)
-	w.run(graced(grace))
+	far.force("far")
+	w.run(options)
 	said := w.degraded(names[0], "Vanished")
 	time.Sleep(grace)
 	w.calm()
 	if n := w.cloud.writes.Load() - writes; n > 0 {
-		t.Errorf("%d writes to the cloud, of 25 Ingresses that vanished", n)
+		t.Errorf("%d writes to the cloud, of 26 Ingresses that vanished", n)
 	}
 	if err := w.request(first, "http://shop-0.example/", "web-1"); err != nil {
 		t.Error(err)
@@ -230,8 +251,8 @@ func groupOf(ing *networkingv1.Ingress) *networkingv1.Ingress {
 
 // TestAllThatVanishedComesBack: as where a backup is put back after a restore.
 func TestAllThatVanishedComesBack(t *testing.T) {
-	const grace = time.Second
-	w := vanishing(t, grace)
+	const grace = 5 * time.Second
+	w, far, options := vanishingBoth(t, grace)
 	names := w.many(2, 4)
 	writes := w.cloud.writes.Load()
 	var kept []*networkingv1.Ingress
@@ -242,7 +263,8 @@ func TestAllThatVanishedComesBack(t *testing.T) {
 	}
 	w.stop()
 	w.force(names...)
-	w.run(graced(grace))
+	far.force("far")
+	w.run(options)
 	w.degraded(names[0], "Vanished")
 	time.Sleep(grace)
 	for i, ing := range kept { // one by one: the last is not let go of because all others are back
@@ -296,4 +318,13 @@ func TestADeletionIsNoVanishing(t *testing.T) {
 		}
 		return noError(len(list.Items) == 0, "%d records are left", len(list.Items))
 	})
+}
+
+// TestManyOfOneNamespaceThatVanishGo: a namespace whose finalizers are removed by force keeps no
+// load balancer longer than the grace.
+func TestManyOfOneNamespaceThatVanishGo(t *testing.T) {
+	const grace = 2 * time.Second
+	w := vanishing(t, grace)
+	w.force(w.many(5, 3)...)
+	w.gone()
 }

@@ -310,7 +310,7 @@ func TestWhichIngressesDepart(t *testing.T) {
 		"it is gone":                                      {record: remembering(), departs: true, disowned: true},
 		"it is gone, and was served":                      {record: remembering(isServed), departs: true, disowned: true},
 		"it is gone, and was refused":                     {record: remembering(rejecting(web)), departs: true, disowned: true},
-		"it has vanished":                                 {record: remembering(isServed), grace: time.Hour, vanished: true},
+		"it has vanished, and its version is unknown":     {record: remembering(isServed), grace: time.Hour, departs: true, disowned: true},
 		"it has vanished, and its version is known":       {record: remembering(isServed, accepted(web.Spec)), grace: time.Hour, member: true, vanished: true},
 		"it is deleted":                                   {there: asking(deleted), record: remembering(isServed), departs: true, disowned: true},
 		"it is of another controller":                     {there: foreign, record: remembering(), departs: true, disowned: true},

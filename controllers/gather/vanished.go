@@ -25,40 +25,55 @@ import (
 // not exist, its finalizer was removed by force, or the API server was restored.
 
 // vanished returns the Ingresses of a load balancer that have vanished and are still served. The
-// API server has confirmed for each of known whether it exists.
+// API server has confirmed for each of known whether it exists. An Ingress without an accepted
+// version cannot be served: it counts as deleted, so that nothing waits for it.
 func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*networkingv1.Ingress,
 	now time.Time) (map[string]memory.Vanishing, error) {
 	if g.Grace <= 0 {
 		return nil, nil
 	}
-	here, gone := memory.Absence{}, []v1alpha1.MemberMemory(nil)
+	var gone []v1alpha1.MemberMemory
+	lost := map[string]bool{} // namespaces
 	for _, m := range g.Memories.Get(key).Memory.Members {
-		if !stillServed(m) {
+		if !stillServed(m) || known[m.Ingress] != nil {
 			continue
 		}
-		if here.Members++; known[m.Ingress] == nil {
+		if g.isRecent(m, now) {
+			lost[namespaceOf(m)] = true
+		}
+		if m.LastAccepted != nil {
 			gone = append(gone, m)
 		}
 	}
-	if here.Vanished = len(gone); gone == nil {
+	if gone == nil {
 		return nil, nil
 	}
 	confirmed, err := g.VanishingConfirmed(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	all, err := g.absence(ctx)
-	if err != nil {
+	if err := g.addLosses(ctx, lost, now); err != nil {
 		return nil, err
 	}
 	out := map[string]memory.Vanishing{}
 	for _, m := range gone {
 		v := vanishing(m, confirmed, now)
-		if v.Unconfirmed = v.Unconfirmed || here.Grave() || all.Grave(); v.Stays(g.Grace) {
+		// One namespace can remove finalizers by force. If several have lost Ingresses, the API server
+		// may have been restored.
+		if v.Unconfirmed = v.Unconfirmed || len(lost) > 1; v.Stays(g.Grace) {
 			out[m.Ingress] = v
 		}
 	}
 	return out, nil
+}
+
+// isRecent reports whether a member that does not exist has vanished within the grace.
+func (g *Gatherer) isRecent(m v1alpha1.MemberMemory, now time.Time) bool {
+	return m.VanishedAt == nil || now.Sub(m.VanishedAt.Time) < g.Grace
+}
+
+func namespaceOf(m v1alpha1.MemberMemory) string {
+	return cluster.RefFrom(cluster.KindIngress, m.Ingress).Namespace
 }
 
 // clockSkew is how far the clock of the person who confirms may be ahead.
@@ -95,32 +110,25 @@ func vanishing(m v1alpha1.MemberMemory, confirmed, now time.Time) memory.Vanishi
 	}
 }
 
-// absence returns how many members of all load balancers have vanished. If the cache lacks
-// Ingresses that exist, the number is too high.
-func (g *Gatherer) absence(ctx context.Context) (memory.Absence, error) {
+// addLosses adds the namespaces that have lost Ingresses within the grace, of any load balancer. If
+// the cache lacks Ingresses that exist, there are too many.
+func (g *Gatherer) addLosses(ctx context.Context, lost map[string]bool, now time.Time) error {
 	var list networkingv1.IngressList // must not be changed
 	if err := g.Cache.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
-		return memory.Absence{}, fmt.Errorf("listing Ingresses: %w", err)
+		return fmt.Errorf("listing Ingresses: %w", err)
 	}
 	there := make(map[string]bool, len(list.Items))
 	for i := range list.Items {
 		there[cluster.RefOf(cluster.KindIngress, &list.Items[i]).String()] = true
 	}
-	members := map[string]bool{}
 	for _, r := range g.Memories.All() {
 		for _, m := range r.Memory.Members {
-			if stillServed(m) {
-				members[m.Ingress] = there[m.Ingress]
+			if stillServed(m) && g.isRecent(m, now) && !there[m.Ingress] {
+				lost[namespaceOf(m)] = true
 			}
 		}
 	}
-	out := memory.Absence{Members: len(members)}
-	for _, there := range members {
-		if !there {
-			out.Vanished++
-		}
-	}
-	return out, nil
+	return nil
 }
 
 // keepServing marks the vanished Ingresses for the compiler to serve, and unmarks the others of
@@ -166,17 +174,6 @@ func (g *Snapshot) NoteVanished(next *records.Record) bool {
 		}
 	}
 	return news
-}
-
-// HasUnserved reports whether the record has no version of a vanished Ingress to serve: its routes
-// are only in the cloud.
-func (g *Snapshot) HasUnserved() bool {
-	for name := range g.Vanished {
-		if !g.Memory.Members[name].Memorable() {
-			return true
-		}
-	}
-	return false
 }
 
 // Addressee returns the Ingress that a diagnostic is sent to; nil if there is none. A vanished

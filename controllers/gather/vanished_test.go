@@ -88,15 +88,19 @@ func vanishingGatherer(t *testing.T, there []string, annotated string, remembere
 }
 
 // served are members of the namespace shop that are served.
-func served(names ...string) (out []v1alpha1.MemberMemory) {
+func served(names ...string) []v1alpha1.MemberMemory { return servedIn("shop", names...) }
+
+// servedIn are members of a namespace that are served.
+func servedIn(namespace string, names ...string) (out []v1alpha1.MemberMemory) {
 	for _, name := range names {
-		out = append(out, v1alpha1.MemberMemory{Ingress: "shop/" + name, Served: true})
+		out = append(out, v1alpha1.MemberMemory{Ingress: namespace + "/" + name, Served: true, LastAccepted: &v1alpha1.AcceptedVersion{}})
 	}
 	return out
 }
 
-// A member has vanished if it is served, is not leaving, and does not exist. It is served until the
-// grace is over or it is confirmed, and if many have vanished, only until that.
+// A member has vanished if it is served, has an accepted version, is not leaving, and does not
+// exist. It is served until the grace is over or it is confirmed, and if several namespaces have
+// lost Ingresses within the grace, only until that.
 func TestWhichMembersHaveVanished(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	since := metav1.NewTime(now.Add(-2 * time.Hour))
@@ -118,9 +122,19 @@ func TestWhichMembersHaveVanished(t *testing.T) {
 		"one, without a grace": {members: served(all...), there: all[1:], noGrace: true},
 		"the only one":         {members: served("a"), want: map[string]bool{"shop/a": false}},
 		"all, without a grace": {members: served(all...), noGrace: true},
-		"all of few, and none of many others": {
-			members: served("a", "b"), there: []string{"s", "t", "u", "v", "w", "x", "y", "z"}, beside: served("s", "t", "u", "v", "w", "x", "y", "z"),
-			want: map[string]bool{"shop/a": true, "shop/b": true},
+		"all, however many there are": {
+			members: served(all...), beside: served("w", "x", "y", "z"),
+			want: map[string]bool{"shop/a": false, "shop/b": false, "shop/c": false, "shop/d": false},
+		},
+		"one without a version": {members: known(func(m *v1alpha1.MemberMemory) { m.LastAccepted = nil })},
+		"one, and one of another namespace": {
+			members: append(served("a"), servedIn("yard", "z")...), want: map[string]bool{"shop/a": true, "yard/z": true},
+		},
+		"one, and one without a version of another namespace": {
+			members: append(served("a"), v1alpha1.MemberMemory{Ingress: "yard/z", Served: true}), want: map[string]bool{"shop/a": true},
+		},
+		"one, and one of another namespace that vanished long ago": {
+			members: append(served("a"), v1alpha1.MemberMemory{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}), want: map[string]bool{"shop/a": false},
 		},
 		"one that was not served":     {members: known(func(m *v1alpha1.MemberMemory) { m.Served = false })},
 		"one that is leaving":         {members: known(func(m *v1alpha1.MemberMemory) { m.DepartedAt = &since })},
@@ -134,12 +148,14 @@ func TestWhichMembersHaveVanished(t *testing.T) {
 			members:   known(func(m *v1alpha1.MemberMemory) { m.VanishedAt, m.Unconfirmed = &since, true }),
 			annotated: since.Add(-time.Second).Format(time.RFC3339), want: map[string]bool{"shop/a": true},
 		},
-		"half of them": {members: served(all...), there: all[2:], want: map[string]bool{"shop/a": true, "shop/b": true}},
-		"one, and as many of another": {
-			members: served("a", "b", "c", "d"), there: all[1:], beside: served("w", "x", "y", "z"), want: map[string]bool{"shop/a": true},
+		"one, and one of another namespace and load balancer": {
+			members: served(all...), there: all[1:], beside: servedIn("yard", "z"), want: map[string]bool{"shop/a": true},
 		},
-		"one, and one of another that is not served": {
-			members: served(all...), there: all[1:], beside: []v1alpha1.MemberMemory{{Ingress: "shop/w"}, {Ingress: "shop/x"}, {Ingress: "shop/y"}},
+		"one, and one of another namespace that is not served": {
+			members: served(all...), there: all[1:], beside: []v1alpha1.MemberMemory{{Ingress: "yard/z"}}, want: map[string]bool{"shop/a": false},
+		},
+		"one, and one of another namespace and load balancer that vanished long ago": {
+			members: served(all...), there: all[1:], beside: []v1alpha1.MemberMemory{{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}},
 			want: map[string]bool{"shop/a": false},
 		},
 		"none, and all of another": {members: served("a"), there: all, beside: served("w", "x", "y", "z")},
@@ -319,26 +335,5 @@ func TestTheMessageOfOneThatIsNotRecorded(t *testing.T) {
 func TestTheNamespaceOfOneThatHasVanished(t *testing.T) {
 	if got := namespacesOf(map[string]memory.Vanishing{"shop/web": {}}); !slices.Equal(got, []string{"shop"}) {
 		t.Errorf("the namespaces are %q", got)
-	}
-}
-
-// An Ingress that has vanished can be served on if it was served, and its version is remembered.
-func TestWhatCannotBeServedOn(t *testing.T) {
-	for name, c := range map[string]struct {
-		member memory.Member
-		there  bool
-		want   bool
-	}{
-		"with a version":               {member: memory.Member{Served: true, LastAccepted: &memory.Accepted{}}},
-		"without a version":            {member: memory.Member{Served: true}, want: true},
-		"without a version, and there": {member: memory.Member{Served: true}, there: true},
-	} {
-		g := &Snapshot{Snapshot: snapshots.Snapshot{Memory: memory.LoadBalancer{Members: map[string]memory.Member{"shop/web": c.member}}}}
-		if !c.there {
-			g.Vanished = map[string]memory.Vanishing{"shop/web": {}}
-		}
-		if got := g.HasUnserved(); got != c.want {
-			t.Errorf("%s: %t", name, got)
-		}
 	}
 }

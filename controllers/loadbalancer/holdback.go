@@ -66,8 +66,6 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonRecordLost
 	case o.Dispute != nil:
 		why = v1alpha1.ReasonDisputed
-	case o.Snapshot.HasUnserved():
-		why = v1alpha1.ReasonVanished
 	case o.Expectations.Reason() != "":
 		why = o.Expectations.Reason()
 	case o.Proof.Reason() != "":

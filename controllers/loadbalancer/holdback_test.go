@@ -63,33 +63,3 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 		})
 	}
 }
-
-// A load balancer that serves an Ingress that has vanished, of which no version is remembered, is
-// left as it is.
-func TestAPlanIsWithheldForAnIngressThatCannotBeServedOn(t *testing.T) {
-	b := newBench(t, ask("shop.example"), service())
-	b.Grace = time.Hour
-	b.place()
-	b.settle()
-	rules := b.rules()
-	known := b.Memories.Get(benchKey)
-	record := *known.DeepCopy()
-	record.Memory.Members[0].LastAccepted = nil
-	if err := b.Memories.Save(t.Context(), benchKey, record); err != nil {
-		t.Fatal(err)
-	}
-	ing := b.ingress()
-	ing.Finalizers = nil
-	if err := b.Update(t.Context(), ing); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Delete(t.Context(), ing); err != nil {
-		t.Fatal(err)
-	}
-	b.later()
-	b.reconciles()
-	b.says(v1alpha1.ConditionProgrammed, v1alpha1.ReasonVanished)
-	if n := b.rules(); n != rules {
-		t.Errorf("there are %d rules, and %d before", n, rules)
-	}
-}

@@ -19,8 +19,6 @@ func (o Outcome) withholding() string {
 		return lossMessage(o.Snapshot)
 	case v1alpha1.ReasonDisputed:
 		return o.Dispute.String()
-	case v1alpha1.ReasonVanished:
-		return "an Ingress has vanished, and the record has no version of it to serve"
 	case v1alpha1.ReasonExpectation, v1alpha1.ReasonExpectations:
 		return o.Expectations.Message()
 	case v1alpha1.ReasonPlanUnproven:

@@ -1,0 +1,330 @@
+package loadbalancer
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
+)
+
+// This file is a bench with a load balancer that the namespaces alice and bob share. What bob does
+// must not delay what alice asks for.
+
+const sharedKey = lb.Key("fairlead/@public/internal")
+
+// A sharedBench is a bench with the group public.
+type sharedBench struct{ *bench }
+
+// newSharedBench is a bench with the namespaces alice, bob and carol, each with the Services web and
+// other, and a group that all of them may join.
+func newSharedBench(t *testing.T, edit func(*v1alpha1.LoadBalancerClassSpec), objects ...client.Object) sharedBench {
+	t.Helper()
+	b := sharedBench{newBench(t, objects...)}
+	b.Grace = time.Minute
+	for _, namespace := range []string{"alice", "bob", "carol"} {
+		b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		for _, name := range []string{"web", "other"} {
+			s := service()
+			s.Namespace, s.Name = namespace, name
+			b.create(s)
+		}
+	}
+	class := &v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: "shared"}}
+	class.Spec.Groups = []v1alpha1.SharedGroup{{Name: "public"}}
+	if edit != nil {
+		edit(&class.Spec)
+	}
+	b.create(class)
+	named := &networkingv1.IngressClass{}
+	if err := b.Get(t.Context(), client.ObjectKey{Name: "fairlead"}, named); err != nil {
+		t.Fatal(err)
+	}
+	named.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "shared"}
+	if err := b.Update(t.Context(), named); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// joins is an Ingress of a namespace in the group, with paths of a host.
+func joins(namespace, name, host string, paths ...string) *networkingv1.Ingress {
+	ing := below(host, paths...)
+	ing.Namespace, ing.Name = namespace, name
+	ing.Annotations = map[string]string{"fairlead.dev/group": "public"}
+	return ing
+}
+
+// find returns an Ingress; nil if there is none.
+func (b sharedBench) find(namespace, name string) *networkingv1.Ingress {
+	b.Helper()
+	ing, err := cluster.Get[networkingv1.Ingress](b.Context(), b.Client, cluster.RefTo(cluster.KindIngress, namespace, name))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ing
+}
+
+// put creates an Ingress, or edits it.
+func (b sharedBench) put(ing *networkingv1.Ingress) {
+	b.Helper()
+	if before := b.find(ing.Namespace, ing.Name); before != nil {
+		before.Spec, before.Annotations = ing.Spec, ing.Annotations
+		if err := b.Update(b.Context(), before); err != nil {
+			b.Fatal(err)
+		}
+	} else {
+		b.create(ing.DeepCopy())
+	}
+	b.onIngress(b.Context(), b.find(ing.Namespace, ing.Name))
+}
+
+// remove deletes an Ingress; by force, without its finalizers.
+func (b sharedBench) remove(namespace, name string, force bool) {
+	b.Helper()
+	ing := b.find(namespace, name)
+	if ing == nil {
+		return
+	}
+	if force && len(ing.Finalizers) > 0 {
+		ing.Finalizers = nil
+		if err := b.Update(b.Context(), ing); err != nil {
+			b.Fatal(err)
+		}
+		ing = b.find(namespace, name)
+	}
+	if ing == nil {
+		return // it was being deleted
+	}
+	if err := b.Delete(b.Context(), ing); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// work reconciles the load balancer as often as it asks for at once.
+func (b sharedBench) work() {
+	b.Helper()
+	for range 4 {
+		if _, err := b.Reconcile(b.Context(), sharedKey); err != nil {
+			b.Logf("reconciling: %v", err)
+		}
+	}
+}
+
+// answer returns the namespace and the Service whose target group answers a request, or the status.
+func (b sharedBench) answer(host, path string) string {
+	b.Helper()
+	seen, err := b.cloud.Cloud.Observe(b.Context(), sharedKey, false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l := seen.Listener(80)
+	if l == nil {
+		return "closed"
+	}
+	_, action := l.Plain().Match(routing.Request{Port: 80, Host: host, Path: path, Method: "GET"}, b.cloud.Capabilities(lb.Class{}).Dialect)
+	if groups := action.Groups(); len(groups) > 0 {
+		name, _, _ := strings.Cut(string(groups[0]), ":")
+		return name
+	}
+	return strconv.Itoa(action.Status)
+}
+
+// answers checks what answers a request.
+func (b sharedBench) answers(host, path, want string) {
+	b.Helper()
+	if got := b.answer(host, path); got != want {
+		b.Errorf("%s%s is answered by %s, want %s", host, path, got, want)
+	}
+}
+
+// notes returns the events about an Ingress, each as its reason and its text.
+func (b sharedBench) notes(namespace, name string) (out []string) {
+	b.Helper()
+	var list eventsv1.EventList
+	if err := b.List(b.Context(), &list, client.InNamespace(namespace)); err != nil {
+		b.Fatal(err)
+	}
+	for _, e := range list.Items {
+		if e.Regarding.Name == name {
+			out = append(out, e.Reason+": "+e.Note)
+		}
+	}
+	return out
+}
+
+// hears checks that an Ingress has an event with some parts.
+func (b sharedBench) hears(namespace, name string, parts ...string) {
+	b.Helper()
+	notes := b.notes(namespace, name)
+	if !slices.ContainsFunc(notes, func(note string) bool {
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(note, part) })
+	}) {
+		b.Errorf("%s/%s has the events %q, want one with %q", namespace, name, notes, parts)
+	}
+}
+
+// forgetVersions drops the last accepted versions of a namespace, as a full record does.
+func (b sharedBench) forgetVersions(namespace string) {
+	b.Helper()
+	known := b.Memories.Get(sharedKey)
+	record := *known.DeepCopy()
+	for i := range record.Memory.Members {
+		if m := &record.Memory.Members[i]; strings.HasPrefix(m.Ingress, namespace+"/") {
+			m.LastAccepted, m.Forgotten = nil, true
+		}
+	}
+	if err := b.Memories.Save(b.Context(), sharedKey, record); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// A namespace whose Ingresses vanish delays no change of another one, whether the record has a
+// version of them or not. What it has a version of is served for the grace, and the rest goes.
+func TestWhatVanishesDelaysNoNeighbour(t *testing.T) {
+	for name, c := range map[string]struct {
+		ingresses int
+		forgotten bool
+	}{
+		"one":                      {ingresses: 1},
+		"many":                     {ingresses: 6},
+		"one without a version":    {ingresses: 1, forgotten: true},
+		"many without any version": {ingresses: 6, forgotten: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newSharedBench(t, nil)
+				b.put(joins("alice", "web", "alice.example", "/old"))
+				for i := range c.ingresses {
+					b.put(joins("bob", "web"+strconv.Itoa(i), "bob"+strconv.Itoa(i)+".example", "/"))
+				}
+				b.work()
+				b.answers("bob0.example", "/", "bob/web")
+				if c.forgotten {
+					b.forgetVersions("bob")
+				}
+				for i := range c.ingresses {
+					b.remove("bob", "web"+strconv.Itoa(i), true)
+				}
+				b.put(joins("alice", "web", "alice.example", "/new"))
+				b.work()
+				b.answers("alice.example", "/new", "alice/web")
+				b.answers("alice.example", "/old", "404")
+				want := "bob/web"
+				if c.forgotten {
+					want = "404"
+				}
+				b.answers("bob0.example", "/", want)
+				time.Sleep(b.Grace)
+				b.work()
+				for i := range c.ingresses {
+					b.answers("bob"+strconv.Itoa(i)+".example", "/", "404")
+				}
+				b.remove("alice", "web", false)
+				b.work()
+				b.answers("alice.example", "/new", "closed")
+				if b.find("alice", "web") != nil {
+					t.Error("the Ingress of alice stays")
+				}
+			})
+		})
+	}
+}
+
+// Where several namespaces lose Ingresses, all of these are served until that is confirmed. The
+// changes of others are carried out.
+func TestWhatSeveralNamespacesLoseHasToBeConfirmed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, nil)
+		b.put(joins("alice", "web", "alice.example", "/old"))
+		b.put(joins("bob", "web", "bob.example", "/"))
+		b.put(joins("carol", "web", "carol.example", "/"))
+		b.work()
+		b.remove("bob", "web", true)
+		b.work()
+		time.Sleep(b.Grace / 2)
+		b.remove("carol", "web", true)
+		b.put(joins("alice", "web", "alice.example", "/new"))
+		b.work()
+		time.Sleep(2 * b.Grace)
+		b.work()
+		b.answers("alice.example", "/new", "alice/web")
+		b.answers("bob.example", "/", "bob/web")
+		b.answers("carol.example", "/", "carol/web")
+
+		// They wait for a confirmation, and one namespace that loses an Ingress later does not.
+		b.put(joins("bob", "later", "later.example", "/"))
+		b.work()
+		b.remove("bob", "later", true)
+		b.work()
+		time.Sleep(b.Grace)
+		b.work()
+		b.answers("later.example", "/", "404")
+		b.answers("bob.example", "/", "bob/web")
+		o := &v1alpha1.LoadBalancer{}
+		if err := b.Get(t.Context(), client.ObjectKey{Name: v1alpha1.Name(string(sharedKey), "")}, o); err != nil {
+			t.Fatal(err)
+		}
+		o.Annotations = map[string]string{v1alpha1.ConfirmVanishedAnnotation: time.Now().UTC().Format(time.RFC3339)}
+		if err := b.Update(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+		b.work()
+		b.answers("bob.example", "/", "404")
+		b.answers("carol.example", "/", "404")
+	})
+}
+
+// A namespace gets no load balancers by removing finalizers: those of what has vanished go at the
+// end of the grace, however many there are.
+func TestLoadBalancersOfWhatVanishedGo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, nil)
+		var keys []lb.Key
+		for round := range 4 {
+			for i := range 4 {
+				name := "web" + strconv.Itoa(4*round+i)
+				ing := joins("bob", name, name+".example", "/")
+				ing.Annotations = nil
+				b.put(ing)
+				keys = append(keys, lb.Key("fairlead/bob/"+name+"/internal"))
+			}
+			for _, key := range keys {
+				if _, err := b.Reconcile(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i := range 4 {
+				b.remove("bob", "web"+strconv.Itoa(4*round+i), true)
+			}
+			for _, key := range keys {
+				if _, err := b.Reconcile(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		time.Sleep(b.Grace)
+		for range 3 {
+			for _, key := range keys {
+				if _, err := b.Reconcile(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if left, err := b.cloud.List(t.Context()); err != nil || len(left) > 0 {
+			t.Errorf("%d load balancers are left: %v, %v", len(left), left, err)
+		}
+	})
+}
