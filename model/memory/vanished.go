@@ -10,25 +10,12 @@ import (
 
 // This file decides how long Ingresses are served that were deleted without their finalizer.
 
-// An Absence counts members, and vanished ones.
-type Absence struct{ Vanished, Members int }
-
-// few is the most Ingresses that may vanish without confirmation.
-const few = 3
-
-// Grave reports whether the user has to confirm that the Ingresses are deleted, because more than a
-// few or more than a third have vanished. A single one does not suggest that the API server was
-// restored from a backup.
-func (a Absence) Grave() bool {
-	return a.Vanished > few || a.Vanished > 1 && 3*a.Vanished > a.Members
-}
-
 // A Vanishing is the state of an Ingress that has vanished.
 type Vanishing struct {
 	// For is how long ago the Ingress was first missing.
 	For time.Duration
-	// Unconfirmed is true if its routes are removed only after a confirmation, because many vanished
-	// with it.
+	// Unconfirmed is true if its routes are removed only after a confirmation, because several
+	// namespaces have lost Ingresses.
 	Unconfirmed bool
 	// Confirmed is true after that confirmation.
 	Confirmed bool
