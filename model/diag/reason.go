@@ -97,6 +97,7 @@ const (
 
 	ExpectationViolated Reason = "ExpectationViolated"
 	PlanUnproven        Reason = "PlanUnproven"
+	ChangeWaits         Reason = "ChangeWaits"
 )
 
 // Ends of messages about requests for a backend without targets that another one has answered.
@@ -202,8 +203,8 @@ var Reasons = []Doc{
 	{Vanished,
 		"The Ingress is gone, and Fairlead has not released it: its finalizer was removed by force, or " +
 			"the API server was restored from an older state. It is served as it was last accepted until " +
-			"`--vanished-grace` is over. Where several namespaces have lost Ingresses within that time, it " +
-			"is served until that is confirmed on the LoadBalancer.",
+			"`--vanished-grace` is over. Where several namespaces have lost Ingresses within that time, " +
+			"it is served until that is confirmed on the LoadBalancer.",
 		"Make the Ingress again if it is to stay. If it is to go, wait, or confirm it with the " +
 			"annotation `fairlead.dev/confirm-vanished` that the condition Degraded of the LoadBalancer " +
 			"names."},
@@ -400,6 +401,9 @@ var Reasons = []Doc{
 		"`unprovenPlans: CarryOut` of the class says so.",
 		"See [operating](../operating.md#a-plan-is-not-proven), and report the plan, which is in the " +
 			"log."},
+	{ChangeWaits, "A change of this Ingress, or its deletion, is not carried out yet. Until then it " +
+		"is served as it was last accepted; an Ingress that was never accepted is not served.",
+		"The message has the reason, and who can end it."},
 	{ExpectationViolated, "Requests that this answers are answered as an " +
 		"[expectation](../verify.md) of the class rules out, or would be by a plan that is not " +
 		"carried out. The message has a request and says what is wrong.",

@@ -4,6 +4,9 @@
 package plan
 
 import (
+	"slices"
+	"strings"
+
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 )
@@ -26,6 +29,23 @@ type Planned struct {
 	// Early is the reason why a step does not wait for all steps that should come before it; "" if it
 	// does. A diagnostic of the plan reports the effect on requests.
 	Early diag.Reason
+}
+
+// Namespaces returns the namespaces whose routes need a step, or have the rule that it deletes;
+// none if that is not known.
+func (p Planned) Namespaces() []string {
+	var out []string
+	for _, source := range p.Origin {
+		out = append(out, source.Namespace)
+	}
+	if s, deletes := p.Step.(DeleteRule); deletes && len(out) == 0 {
+		for _, id := range s.Rule.Action.Groups() {
+			namespace, _, _ := strings.Cut(string(id), "/")
+			out = append(out, namespace)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Empty reports whether the plan has no steps.

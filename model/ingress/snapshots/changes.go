@@ -3,6 +3,7 @@ package snapshots
 import (
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -99,8 +100,9 @@ func (s *Snapshot) TellKept(ing *networkingv1.Ingress) {
 	})
 }
 
-// Versions yields the members, and then the last accepted versions of changed ones. Their objects
-// have to be read, too, because these versions are served if a change is refused.
+// Versions yields the members, and then the last accepted versions of changed ones, and of those
+// that have departed. Their objects have to be read, too, because these versions are served if a
+// change is refused.
 func (s Snapshot) Versions() iter.Seq[members.Member] {
 	return func(yield func(members.Member) bool) {
 		for _, m := range s.Members {
@@ -117,7 +119,35 @@ func (s Snapshot) Versions() iter.Seq[members.Member] {
 				return
 			}
 		}
+		for _, m := range s.departed(nil) {
+			if !yield(m) {
+				return
+			}
+		}
 	}
+}
+
+// departed returns the last accepted versions of the Ingresses of the record that are not members
+// any more. Those that still exist are in known.
+func (s Snapshot) departed(known map[string]*networkingv1.Ingress) (out []members.Member) {
+	stay := map[string]bool{}
+	for _, m := range s.Members {
+		stay[m.Owner.String()] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Memory.Members)) {
+		r := s.Memory.Members[name]
+		if stay[name] || !r.Memorable() {
+			continue
+		}
+		ing := known[name]
+		if ing == nil {
+			ing = r.Ingress(name)
+		}
+		if m, _, ok := LastAccepted(&s.Class, s.Key, ing, r.LastAccepted); ok {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // NeedsNodes reports whether the requests of any member are sent to Nodes.
