@@ -127,6 +127,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",
 	diag.PlanUnproven:       "controllers/loadbalancer: TestAPlanThatIsNotProvenIsWithheld",
+	diag.ChangeWaits:        "controllers/loadbalancer: TestAViolationHoldsItsNamespaceBack",
 	diag.ExpectationViolated: "controllers/loadbalancer: " +
 		"TestAPlanThatViolatesAnExpectationIsWithheld",
 }

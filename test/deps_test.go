@@ -132,7 +132,7 @@ var layers = map[string][]string{
 	"controllers/multimap":       {},
 	"controllers/podcache":       {"model/endpoints"},
 	"controllers/orphans":        {"api/v1alpha1", "controllers/cluster", "controllers/gather", "model/ingress/classes", "model/lb", "providers"},
-	"controllers/outcome":        {"api/v1alpha1", "controllers/disputes", "controllers/expectations", "controllers/gather", "controllers/proofs", "controllers/queue", "controllers/records", "model", "model/diag", "model/ingress/members", "model/lb", "model/memory", "model/plan", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers"},
+	"controllers/outcome":        {"api/v1alpha1", "controllers/cluster", "controllers/disputes", "controllers/expectations", "controllers/gather", "controllers/proofs", "controllers/queue", "controllers/records", "model", "model/diag", "model/ingress/members", "model/ingress/snapshots", "model/lb", "model/memory", "model/plan", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers"},
 	"controllers/queue":          {"controllers/cluster", "providers"},
 	"controllers/readiness":      {"api/v1alpha1", "controllers/cluster", "controllers/events", "controllers/gather", "controllers/podcache", "controllers/queue", "controllers/targets", "model/endpoints", "model/lb", "model/printable", "providers"},
 	"controllers/records":        {"api/v1alpha1", "controllers/multimap", "model/diag", "model/lb", "model/memory", "model/routing"},

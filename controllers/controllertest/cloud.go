@@ -17,6 +17,7 @@ type Cloud struct {
 	Refuses      func(plan.Step) error // before a step is done
 	Lists        func() ([]lb.Key, error)
 	Shields      bool // can protect load balancers by Shield
+	Inbound      bool // can limit which clients connect
 	Observations int
 }
 
@@ -35,6 +36,7 @@ func NewCloud(t *testing.T) *Cloud {
 func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	out := c.Cloud.Capabilities(class)
 	out.Shields = c.Shields
+	out.Inbound = out.Inbound || c.Inbound
 	return out
 }
 

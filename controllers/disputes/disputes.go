@@ -34,6 +34,9 @@ type Dispute struct {
 	// Until is when the change is made again.
 	Until time.Time
 
+	// OfTargets: it is about the targets of one group, so no plan waits for it.
+	OfTargets bool
+
 	undone []string // the objects, with the step for each
 	times  int      // in a row
 }
@@ -62,14 +65,19 @@ func (d *Disputes) Add(k lb.GroupKey, undone []string, now time.Time) bool {
 	return next.Until.After(now)
 }
 
-// FirstToEnd returns the dispute about a load balancer, or about the targets of one of its groups,
-// that ends first; nil if there is none.
+// FirstToEnd returns the dispute about a load balancer; if there is none, that about the targets of
+// one of its groups that ends first; nil if there is none either.
 func (d *Disputes) FirstToEnd(key lb.Key, now time.Time) *Dispute {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var first *Dispute
 	for k, found := range d.byKey {
-		if k.Key == key && found.Until.After(now) && (first == nil || found.Until.Before(first.Until)) {
+		found.OfTargets = k.ID != ""
+		switch {
+		case k.Key != key || !found.Until.After(now):
+		case !found.OfTargets:
+			return &found
+		case first == nil || found.Until.Before(first.Until):
 			first = &found
 		}
 	}

@@ -56,7 +56,7 @@ func TestWhatIsUndoneTwiceIsLeft(t *testing.T) {
 }
 
 // A load balancer has the disputes about itself and about its target groups, and none of another
-// load balancer. The one that is over first is told, and all of them are forgotten together.
+// load balancer. That about itself is told first, and all of them are forgotten together.
 func TestTheDisputesOfALoadBalancer(t *testing.T) {
 	const other = lb.Key("fairlead/shop/other/internal")
 	undone := []string{"register 10.0.0.1"}
@@ -69,7 +69,7 @@ func TestTheDisputesOfALoadBalancer(t *testing.T) {
 		"another's":              {map[lb.GroupKey]time.Duration{others: time.Minute}, 0},
 		"a target group's":       {map[lb.GroupKey]time.Duration{group: time.Minute}, 11 * time.Minute},
 		"its own first":          {map[lb.GroupKey]time.Duration{self: time.Minute, group: 2 * time.Minute}, 11 * time.Minute},
-		"a target group's first": {map[lb.GroupKey]time.Duration{self: 2 * time.Minute, group: time.Minute, others: 0}, 11 * time.Minute},
+		"a target group's first": {map[lb.GroupKey]time.Duration{self: 2 * time.Minute, group: time.Minute, others: 0}, 12 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for range 20 { // the order of a map is another each time
@@ -81,6 +81,9 @@ func TestTheDisputesOfALoadBalancer(t *testing.T) {
 				first := d.FirstToEnd(key, began.Add(3*time.Minute))
 				if (first != nil) != (c.want > 0) || first != nil && !first.Until.Equal(began.Add(c.want)) {
 					t.Fatalf("the first is %v, want one that ends after %s", first, c.want)
+				}
+				if _, own := c.begin[self]; first != nil && first.OfTargets == own {
+					t.Fatalf("it is about targets: %t", first.OfTargets)
 				}
 				d.Forget(key)
 				if d.FirstToEnd(key, began) != nil || d.TimeLeft(others, began) > 0 != (len(d.byKey) > 0) {

@@ -44,6 +44,20 @@ func (g *Gate) Judge(set *Set, c Change) Judgement {
 	return Judge(*set, g.servedTable(c), c.Next)
 }
 
+// StandingAlone returns the Ingresses that violate the expectations even where all Ingresses and
+// the class are as they were last accepted: something that they refer to has changed.
+func (g *Gate) StandingAlone(set *Set, c Change) map[string]bool {
+	out, now := map[string]bool{}, g.servedTable(c)
+	if set == nil || now == nil {
+		return out // they may have violated them before
+	}
+	next := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities).Table
+	for _, o := range Judge(*set, now, next).Offences {
+		out[o.Next] = true
+	}
+	return out
+}
+
 // servedTable returns the table that is served now; nil if it is unknown, so that every violation
 // counts as new.
 func (g *Gate) servedTable(c Change) *precedence.Table {
@@ -68,20 +82,11 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
 // those that have departed since, and the class of that time.
 func (c Change) lastAccepted() snapshots.Snapshot {
-	s := c.Snapshot.Refuse(c.Snapshot.Changes())
+	s := c.Snapshot
 	if s.Memory.Class != nil {
 		s.Class.LoadBalancerClassSpec = *s.Memory.Class
 	}
-	for name, ing := range c.Departed {
-		known := s.Memory.Members[name]
-		if ing == nil || !known.Served || known.LastAccepted == nil {
-			continue
-		}
-		if m, _, ok := snapshots.LastAccepted(&s.Class, s.Key, ing, known.LastAccepted); ok {
-			s.Members = append(s.Members, m)
-		}
-	}
-	return s
+	return s.AsAccepted(func(string) bool { return true }, c.Departed)
 }
 
 // changesAnswers reports whether a plan may change the answers to requests, or which clients can

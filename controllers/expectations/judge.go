@@ -1,6 +1,7 @@
 package expectations
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type Judgement struct {
 	// AddedRequest describes a request that the plan would answer anew, if the expectations are
 	// unread.
 	AddedRequest string
+	// Offences are the answers for which the plan is forbidden.
+	Offences []Offence
 }
 
 // Judge decides whether a load balancer may change from one table to another. A table of nil
@@ -39,7 +42,7 @@ type Judgement struct {
 func Judge(set Set, now, next *precedence.Table) Judgement {
 	j := Judgement{Set: set}
 	if set.Unread != "" {
-		j.AddedRequest = addedRequest(now, next)
+		j.AddedRequest, j.Offences = addedRequest(now, next)
 		return j
 	}
 	for _, e := range set.All {
@@ -49,6 +52,7 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 		}
 		if worse := expect.CheckChange(e, now, next, steps); worse.Verdict != expect.Holds {
 			j.NewlyViolated = append(j.NewlyViolated, worse)
+			j.Offences = append(j.Offences, offences(worse, now, next)...)
 		} else {
 			j.StillViolated = append(j.StillViolated, whole)
 		}
@@ -57,23 +61,27 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 }
 
 // addedRequest returns the first request that is answered by another Service, or in another way,
-// without being better protected; "" if there is none. What is answered no longer is not added.
-func addedRequest(now, next *precedence.Table) string {
+// without being better protected; "" if there is none. What is answered no longer is not added. The
+// offences are those of all such requests.
+func addedRequest(now, next *precedence.Table) (first string, all []Offence) {
 	report := compare.Tables(tables(now), tables(next), steps)
 	for _, c := range report.Changes {
 		if c.After.Ingress != "" && c.Protection != compare.More {
-			return fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress)
-		}
-	}
-	for _, e := range report.Exposures {
-		if e.Protection == compare.Less || e.Protection == compare.Unknown {
-			return fmt.Sprintf("%s would be %s, and is %s", e.Setting, e.After, e.Before)
+			first = cmp.Or(first, fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress))
+			all = append(all, Offence{Next: c.After.Ingress, Now: c.Before.Ingress})
 		}
 	}
 	for _, u := range report.Undecided {
-		return "the changes could not be decided: " + u.Why
+		first = cmp.Or(first, "the changes could not be decided: "+u.Why)
+		all = append(all, atHost(next, u)...)
 	}
-	return ""
+	for _, e := range report.Exposures {
+		if e.Protection == compare.Less || e.Protection == compare.Unknown {
+			first = cmp.Or(first, fmt.Sprintf("%s would be %s, and is %s", e.Setting, e.After, e.Before))
+			all = append(all, exposing(next, e)...)
+		}
+	}
+	return first, all
 }
 
 func tables(t *precedence.Table) []*precedence.Table {
@@ -165,7 +173,7 @@ func (j Judgement) Diagnostics() []diag.Diagnostic {
 			}
 		}
 	}
-	report(j.NewlyViolated, "the plan is not carried out, since this would violate ")
+	report(j.NewlyViolated, "the change waits, since this would violate ")
 	report(j.StillViolated, "this violates ")
 	return diag.Limit(out)
 }

@@ -177,9 +177,12 @@ func (g *Snapshot) NoteVanished(next *records.Record) bool {
 }
 
 // Addressee returns the Ingress that a diagnostic is sent to; nil if there is none. A vanished
-// Ingress gets only the diagnostic of its removal.
+// Ingress gets only the diagnostic of its removal, and one that is to leave only that it waits.
 func (g *Snapshot) Addressee(d diag.Diagnostic) *networkingv1.Ingress {
 	name := d.Source.Object()
+	if d.Reason == diag.ChangeWaits && g.Departed[name] != nil {
+		return g.Departed[name]
+	}
 	if ing := g.Actual[name]; ing != nil || d.Reason != diag.Vanished {
 		return ing
 	}

@@ -31,7 +31,7 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
 		removesRoutes(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
 		return nil, nil
 	}
-	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(o.Snapshot.Departed)), o.Keeps)
 	parted := make([]bool, len(names))
 	err = ingresses.ForEach(len(names), func(i int) error {
 		ref := cluster.RefFrom(cluster.KindIngress, names[i])

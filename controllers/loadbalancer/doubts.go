@@ -10,19 +10,22 @@ import (
 
 // This file holds plans that a second reading has to confirm.
 
-// doubts holds plans that delete much although no Ingress changed: an incomplete read leads to such
-// a plan. They are carried out after a second reading leads to the same plan.
+// doubts holds the deletions of plans that delete much although no Ingress changed: an incomplete
+// read leads to such a plan. They are carried out after a second reading leads to the same ones.
 type doubts struct {
 	mu    sync.Mutex
 	plans map[lb.Key][]plan.Printed
 }
 
-// confirm stores a plan, and reports whether it equals the stored one.
+// confirm stores the deletions of a plan, and reports whether they equal the stored ones.
 func (d *doubts) confirm(p plan.Plan) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	printed := p.Print()
-	if slices.Equal(d.plans[p.Key], printed) {
+	certain := plan.WithoutDeletions(p).Print()
+	printed := slices.DeleteFunc(p.Print(), func(s plan.Printed) bool {
+		return slices.Contains(certain, s)
+	})
+	if before, doubted := d.plans[p.Key]; doubted && slices.Equal(before, printed) {
 		delete(d.plans, p.Key)
 		return true
 	}
@@ -37,7 +40,8 @@ func (d *doubts) confirm(p plan.Plan) bool {
 func (d *doubts) isUnconfirmed(key lb.Key) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.plans[key] != nil
+	_, found := d.plans[key]
+	return found
 }
 
 // forget drops the plan of a load balancer.

@@ -108,7 +108,7 @@ func TestAPlanThatViolatesAnExpectationIsWithheld(t *testing.T) {
 			t.Errorf("%q lacks %q", c.Message, part)
 		}
 	}
-	if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Ingress shop/web spec.rules[0].http.paths[1]: the plan is not carried out") {
+	if told := b.told(); len(told) != 1 || !strings.HasPrefix(told[0], "Ingress shop/web spec.rules[0].http.paths[1]: the change waits") {
 		t.Errorf("told %q", told)
 	}
 	b.edit("shop.example", "/shop", "/about")

@@ -1,30 +1,171 @@
 package loadbalancer
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/controllers/expectations"
+	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/proofs"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 )
 
-// This file decides which plans are only reported.
+// This file decides which changes wait. What belongs to the namespaces that cause a wait is held
+// back; the changes of others are carried out. If that is not possible, the plan is only reported.
+
+// mostRetries is how often a plan is made again, without the changes of more namespaces each time.
+const mostRetries = 2
+
+// plan compiles a load balancer and makes the steps to it. If they are not permitted, or not
+// proven, the namespaces that cause this are held back, and the plan is made again. If no plan is
+// permitted, it returns the first one.
+func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
+	seen *lb.Observed) outcome.Outcome {
+	first := r.planWith(ctx, snap, facts, seen, snapshots.Hold{})
+	if first.Forbidden == "" {
+		return first
+	}
+	c := causes{r: r, facts: facts, changed: changedIngresses(snap)}
+	last, told := first, first.Expectations
+	for range mostRetries {
+		hold := c.holdMore(last)
+		if hold.Equal(last.Hold) {
+			break
+		}
+		if last = r.planWith(ctx, snap, facts, seen, hold); last.Forbidden == "" {
+			last = c.release(last, func(hold snapshots.Hold) outcome.Outcome {
+				return r.planWith(ctx, snap, facts, seen, hold)
+			})
+			last.HoldBack(first, told)
+			return last
+		}
+		told = told.With(last.Expectations)
+	}
+	return first
+}
+
+// planWith makes a plan with some Ingresses held back, and judges it.
+func (r *Reconciler) planWith(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
+	seen *lb.Observed, hold snapshots.Hold) outcome.Outcome {
+	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
+	built := r.compile(snap.Held(hold, snap.Departed), facts, seen, caps) // cannot fail
+	// Rules that another writer has made.
+	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)
+	// The steps, in a safe order.
+	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps))
+	o := outcome.Outcome{
+		Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo,
+		ForeignRules: foreign, Unread: unread(snap, facts), Hold: hold,
+	}
+	r.prove(ctx, &o) // that the order is safe
+	o.Expectations = r.judge(ctx, o, facts)
+	if !o.Plan.Empty() {
+		o.Forbidden = cmp.Or(o.Expectations.Reason(), o.Proof.Reason())
+	}
+	return o
+}
+
+// A causes finds the namespaces because of which a plan is not permitted.
+type causes struct {
+	r       *Reconciler
+	facts   lb.Facts
+	changed map[string]bool // Ingresses whose present version is not served yet
+	alone   map[string]bool // as StandingAlone returns it; nil if it is not known yet
+	// doubtful are namespaces that may be held back because of another one's change.
+	doubtful []string
+}
+
+// changedIngresses returns the Ingresses that came, changed or went since the last plan.
+func changedIngresses(snap *gather.Snapshot) map[string]bool {
+	out := map[string]bool{}
+	for _, m := range snap.Changes() {
+		out[m.Owner.String()] = true
+	}
+	for name := range snap.Departed {
+		out[name] = true
+	}
+	return out
+}
+
+// holdMore returns what is to be held back after a plan that was not permitted.
+func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
+	hold := o.Hold
+	add := func(namespace string) bool {
+		fresh := namespace != "" && !slices.Contains(hold.Namespaces, namespace)
+		if fresh {
+			hold.Namespaces = append(slices.Clip(hold.Namespaces), namespace)
+		}
+		return fresh
+	}
+	namespaceOf := func(ingress string) string {
+		return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
+	}
+	for _, f := range o.Expectations.Offences {
+		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
+		switch {
+		case c.changed[f.Next] && add(next):
+			if c.changed[f.Now] && now != next {
+				c.doubtful = append(c.doubtful, next)
+			}
+		case c.changed[f.Now] && add(now):
+		case f.Next != "" && !slices.Contains(hold.Ingresses, f.Next) && c.standsAlone(o, f.Next):
+			hold.Ingresses = append(slices.Clip(hold.Ingresses), f.Next)
+		}
+	}
+	for _, namespace := range o.Proof.Namespaces() {
+		add(namespace)
+	}
+	return hold
+}
+
+// standsAlone reports whether an Ingress violates an expectation although no Ingress changed.
+func (c *causes) standsAlone(o outcome.Outcome, ingress string) bool {
+	if c.alone == nil {
+		c.alone = c.r.gate.StandingAlone(o.Snapshot.Expectations, changeOf(o, c.facts))
+	}
+	return c.alone[ingress]
+}
+
+// release makes a permitted plan again without holding back those who may have been held back
+// because of another namespace's change, if that is permitted, too.
+func (c *causes) release(o outcome.Outcome,
+	plan func(snapshots.Hold) outcome.Outcome) outcome.Outcome {
+	for _, namespace := range c.doubtful {
+		hold := o.Hold
+		hold.Namespaces = slices.DeleteFunc(slices.Clone(hold.Namespaces), func(n string) bool {
+			return n == namespace
+		})
+		if less := plan(hold); less.Forbidden == "" {
+			o = less
+		}
+	}
+	return o
+}
+
+func changeOf(o outcome.Outcome, facts lb.Facts) expectations.Change {
+	return expectations.Change{
+		Snapshot: o.Snapshot.Snapshot, Departed: o.Snapshot.Departed, Facts: facts,
+		Capabilities: o.Capabilities, Observed: o.Observed, Plan: o.Plan, Next: o.Built.Table,
+	}
+}
 
 // judge compares a plan with the expectations of the class, and with the routes that are served
 // now.
 func (r *Reconciler) judge(
 	ctx context.Context, o outcome.Outcome, facts lb.Facts,
 ) expectations.Judgement {
-	j := r.gate.Judge(o.Snapshot.Expectations, expectations.Change{
-		Snapshot: o.Snapshot.Snapshot, Departed: o.Snapshot.Departed, Facts: facts,
-		Capabilities: o.Capabilities, Observed: o.Observed, Plan: o.Plan, Next: o.Built.Table,
-	})
+	j := r.gate.Judge(o.Snapshot.Expectations, changeOf(o, facts))
 	for _, d := range j.Diagnostics() {
 		if !o.WasReported(d) {
 			log.FromContext(ctx).Info("an expectation is violated",
@@ -46,6 +187,9 @@ func (r *Reconciler) prove(ctx context.Context, o *outcome.Outcome) {
 		return
 	}
 	r.Metrics.Proofs.WithLabelValues(o.Proof.Way).Inc()
+	if o.Proof.Way == proofs.Unproven {
+		r.Metrics.Defects.WithLabelValues(metrics.DefectUnprovenPlan).Inc()
+	}
 	if o.Proof.Way != proofs.Proven {
 		log.FromContext(ctx).Info("a plan is not proven", "is", o.Proof.Way, "message", o.Proof.Message(),
 			"witness", o.Proof.Witness(), "done", o.Proof.Done(), "plan", o.Proof.Steps())
@@ -64,12 +208,10 @@ func (r *Reconciler) withheld(o outcome.Outcome) string {
 		why = v1alpha1.ReasonPaused
 	case r.lostRecordWait(o.Snapshot, time.Now()) > 0:
 		why = v1alpha1.ReasonRecordLost
-	case o.Dispute != nil:
+	case o.Dispute != nil && !o.Dispute.OfTargets:
 		why = v1alpha1.ReasonDisputed
-	case o.Expectations.Reason() != "":
-		why = o.Expectations.Reason()
-	case o.Proof.Reason() != "":
-		why = o.Proof.Reason()
+	case o.Forbidden != "":
+		why = o.Forbidden
 	case plan.Suspicious(o.Plan, o.Observed) && !o.Snapshot.HasChanges():
 		if r.doubts.confirm(o.Plan) {
 			return ""

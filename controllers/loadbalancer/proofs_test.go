@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/metrics"
 	"fairlead.dev/fairlead/controllers/proofs"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -78,6 +79,16 @@ func (b *bench) verdicts(way string) int {
 	b.Helper()
 	var out dto.Metric
 	if err := b.Metrics.Proofs.WithLabelValues(way).Write(&out); err != nil {
+		b.Fatal(err)
+	}
+	return int(out.GetCounter().GetValue())
+}
+
+// defects is how many plans were not proven.
+func (b *bench) defects() int {
+	b.Helper()
+	var out dto.Metric
+	if err := b.Metrics.Defects.WithLabelValues(metrics.DefectUnprovenPlan).Write(&out); err != nil {
 		b.Fatal(err)
 	}
 	return int(out.GetCounter().GetValue())

@@ -10,11 +10,13 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 )
 
@@ -51,27 +53,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 		return reconcile.Result{}, err
 	}
 	r.warmups.assumeWarm(ctx, snap, seen) // the wait for some target groups is over
-	caps := r.Cloud.Capabilities(model.ClassOf(snap.Snapshot))
-	built := r.compile(snap.Snapshot, facts, seen, caps) // the wanted load balancer; cannot fail
-	// Rules that another writer has made.
-	foreign := r.rules.applyForeignRulePolicy(ctx, snap, seen, &built)
-	// The steps, in a safe order.
-	todo := outcome.PlanUnlessRetained(snap, r.diff(seen, built.LoadBalancer, caps))
-	o := outcome.Outcome{
-		Snapshot: snap, Capabilities: caps, Built: built, Observed: seen, Plan: todo,
-		ForeignRules: foreign, Unread: unread(snap, facts),
-	}
-	r.prove(ctx, &o)                 // that the order is safe
-	undone := undoneSince(before, o) // steps that another writer undoes
+	o := r.plan(ctx, snap, facts, seen)   // the wanted load balancer, and the steps to it
+	undone := undoneSince(before, o)      // steps that another writer undoes
 	o.Dispute = r.writes.judgeDispute(r.Disputes, before != nil && before != seen, key, undone)
-	o.Expectations = r.judge(ctx, o, facts)
 	o.Withheld = r.withheld(o)
 	// Pods with a readiness gate may wait for target groups that do not exist yet.
 	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.Groups())
-	if o.Withheld == "" {
-		if err := r.apply(ctx, &o, undone); err != nil {
-			return reconcile.Result{}, err
-		}
+	if err := r.apply(ctx, &o, undone); err != nil {
+		return reconcile.Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
 	defer cancel()
@@ -84,9 +73,24 @@ func unread(snap *gather.Snapshot, facts lb.Facts) bool {
 		snap.NodesUnread != ""
 }
 
-// apply carries the plan out, and remembers its steps. It fails without a change if another
-// operator has the lease.
+// apply carries the plan out, unless it is withheld, and remembers its steps. Of a plan that a
+// second reading has to confirm it carries out what deletes nothing. It fails without a change if
+// another operator has the lease.
 func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, undone []string) error {
+	switch o.Withheld {
+	case "":
+		return r.applyAll(ctx, o, undone)
+	case v1alpha1.ReasonUnconfirmed:
+		whole := o.Plan
+		o.Plan = plan.WithoutDeletions(whole)
+		err := r.applyAll(ctx, o, undone)
+		o.Plan = whole
+		return err
+	}
+	return nil
+}
+
+func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, undone []string) error {
 	key := o.Snapshot.Key
 	if !o.Plan.Empty() {
 		if err := r.claim(ctx, key); err != nil {

@@ -24,6 +24,7 @@ type Recorder struct {
 	steps     *prometheus.CounterVec
 	Plans     *prometheus.CounterVec
 	Proofs    *prometheus.CounterVec
+	Defects   *prometheus.CounterVec
 	Changes   *prometheus.HistogramVec
 	version   string // of Fairlead
 	calls     *prometheus.CounterVec
@@ -47,11 +48,16 @@ func NewRecorder(
 	r.steps = r.counter(planSteps)
 	r.Plans = r.counter(plansCount)
 	r.Proofs = r.counter(proofsCount)
+	r.Defects = r.counter(defectsCount)
+	r.Defects.WithLabelValues(DefectUnprovenPlan) // alerts need the 0
 	r.Changes = r.histogram(changeSeconds, 0.25)
 	r.calls = r.counter(providerCalls)
 	r.durations = r.histogram(providerSeconds, 0.002)
 	return r
 }
+
+// DefectUnprovenPlan is the kind of a plan whose check fails.
+const DefectUnprovenPlan = "unproven_plan"
 
 // counter returns a counter that is collected.
 func (m *Recorder) counter(of Metric) *prometheus.CounterVec {

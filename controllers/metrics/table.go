@@ -51,6 +51,9 @@ var (
 	proofsCount = metric("fairlead_plan_proofs_total", "counter", []string{"verdict"},
 		"Plans that had something to do, by what the check of them says. A plan that has to wait is "+
 			"checked each time it is tried.")
+	defectsCount = metric("fairlead_defects_total", "counter", []string{"kind"},
+		"Mistakes that the operator finds in its own work: report them. The kind unproven_plan is a "+
+			"plan whose check fails; what it would change waits.")
 	changeSeconds = metric("fairlead_change_seconds", "histogram", []string{"loop"},
 		"How long it takes from when the operator hears of a change of an object until the cloud has "+
 			"it, where something has to be changed there.")

@@ -40,8 +40,13 @@ func (o Outcome) conditions() []metav1.Condition {
 	if reason != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, reason, told)
 	}
-	if o.Withheld == v1alpha1.ReasonPlanUnproven && rest[1].Status == metav1.ConditionFalse {
-		rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.Message())
+	if rest[1].Status == metav1.ConditionFalse {
+		switch v1alpha1.ReasonPlanUnproven {
+		case o.Withheld:
+			rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Withheld, o.Proof.Message())
+		case o.Held.Reason:
+			rest[1] = Condition(v1alpha1.ConditionDegraded, true, o.Held.Reason, o.heldMessage())
+		}
 	}
 	if told := o.Snapshot.VanishedMessage(); told != "" && rest[1].Status == metav1.ConditionFalse {
 		rest[1] = Condition(v1alpha1.ConditionDegraded, true, v1alpha1.ReasonVanished, told)
@@ -49,6 +54,9 @@ func (o Outcome) conditions() []metav1.Condition {
 	if o.Withheld != "" {
 		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Withheld,
 			o.Plan.Counts()+": "+o.withholding())
+	}
+	if o.Held.Reason != "" && rest[0].Status == metav1.ConditionTrue {
+		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, o.Held.Reason, o.heldMessage())
 	}
 	if d := o.Protected(); d != nil {
 		rest[0] = Condition(v1alpha1.ConditionProgrammed, false, v1alpha1.ReasonProtected, d.Message)

@@ -87,9 +87,9 @@ func TestWithheldPlansSayForWhatTheyWait(t *testing.T) {
 	for withheld, want := range map[string]string{
 		v1alpha1.ReasonReadOnly:     "0 to create, 0 to change, 1 to delete: this operator only plans",
 		v1alpha1.ReasonRecordLost:   "0 to create, 0 to change, 1 to delete: the LoadBalancer was gone while the load balancer existed, and a pause with it: nothing is changed for --vanished-grace, or until the annotation fairlead.dev/confirm-vanished=2026-01-01T12:00:00Z, or a later time that is over, confirms it",
-		v1alpha1.ReasonPaused:       "0 to create, 0 to change, 1 to delete: the flag pauses the load balancer",
-		v1alpha1.ReasonExpectations: "0 to create, 0 to change, 1 to delete: expectations of ConfigMap ops/rules: it is gone",
-		v1alpha1.ReasonPlanUnproven: "0 to create, 0 to change, 1 to delete: the plan is not proven: ",
+		v1alpha1.ReasonPaused:       "0 to create, 0 to change, 1 to delete: the flag pauses the load balancer, until it is removed",
+		v1alpha1.ReasonExpectations: "0 to create, 0 to change, 1 to delete: expectations of ConfigMap ops/rules: it is gone; it ends when the ConfigMap is corrected",
+		v1alpha1.ReasonPlanUnproven: "0 to create, 0 to change, 1 to delete: the plan is not proven: ; this is a defect of Fairlead, please report it; it ends when the change is divided, or the class has unprovenPlans: CarryOut",
 		"AnotherReason":             "0 to create, 0 to change, 1 to delete: so much would be deleted that a second reading has to confirm it",
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})

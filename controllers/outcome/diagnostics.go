@@ -13,7 +13,8 @@ import (
 // Diagnostics returns the diagnostics of the compiler, of the plan and of the cloud.
 func (o Outcome) Diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unavoidableRejections(),
-		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.Diagnostics())
+		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.Diagnostics(),
+		o.waitDiagnostics())
 }
 
 // Protected returns the diagnostic of a load balancer that is kept without an Ingress; nil if there

@@ -51,13 +51,14 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 			// rejections that have ended were tried again, with success
 			known.Rejections = o.lastingRejections(known.Rejections)
 		}
+		leftOut := ended[m.Source()] || slices.Contains(o.Hold.Ingresses, m.Owner.String())
 		switch {
-		case served && ended[m.Source()] && !slices.ContainsFunc(o.Built.Table.Members,
+		case served && leftOut && !slices.ContainsFunc(o.Built.Table.Members,
 			func(by routing.Owner) bool { return by.String() == m.Owner.String() }):
 			known.Served, known.LastAccepted = false, nil
 		case !o.Observed.Exists && o.Complete():
 			known.Served = false // it has no load balancer
-		case served && !refused[m.Source()]:
+		case served && !refused[m.Source()] && !o.holds(m.Owner.String()):
 			learnVersion(m, known, now)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
@@ -29,6 +30,11 @@ type Outcome struct {
 	Plan         plan.Plan
 	// ForeignRules are the rules that another writer has made.
 	ForeignRules []planner.ForeignRule
+	// Hold has what the plan holds back, and Held the reason.
+	Hold snapshots.Hold
+	Held Holdback
+	// Forbidden is the reason of the expectations or of the proof against the plan; "" for none.
+	Forbidden string
 	// Withheld is the reason for which the plan was not carried out; "" if it was.
 	Withheld string
 	// Expectations is the verdict of the class's expectations on the plan.

@@ -2,15 +2,52 @@ package outcome
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/controllers/cluster"
+	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
+	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file describes why a plan is withheld.
+// This file describes why a plan, or a part of it, is withheld, and tells all whose changes wait.
 
-// withholding describes why a plan is withheld.
+// A Holdback is why some changes are left out of a plan that is carried out. The zero value is that
+// of a plan with all changes.
+type Holdback struct {
+	Reason  string // as of the condition Programmed
+	message string
+}
+
+// HoldBack records that the plan was made without some changes, because the first one, with all of
+// them, was forbidden. Told has the violations of it and of the plans in between.
+func (o *Outcome) HoldBack(first Outcome, told expectations.Judgement) {
+	told.StillViolated = o.Expectations.StillViolated
+	o.Expectations = told
+	first.Expectations = told
+	first.Withheld = first.Forbidden
+	if first.Proof.Reason() != "" {
+		o.Proof = first.Proof
+	}
+	o.Held = Holdback{Reason: first.Forbidden, message: first.withholding()}
+}
+
+// holds reports whether the present version of an Ingress is held back.
+func (o Outcome) holds(ingress string) bool {
+	namespace := cluster.RefFrom(cluster.KindIngress, ingress).Namespace
+	return slices.Contains(o.Hold.Ingresses, ingress) || slices.Contains(o.Hold.Namespaces, namespace)
+}
+
+// Keeps reports whether the plan still serves an Ingress that has departed.
+func (o Outcome) Keeps(departed string) bool {
+	return o.holds(departed) && o.Snapshot.Memory.Members[departed].Memorable()
+}
+
+// withholding describes why a plan is withheld, and who can end this.
 func (o Outcome) withholding() string {
 	switch o.Withheld {
 	case v1alpha1.ReasonReadOnly:
@@ -19,12 +56,16 @@ func (o Outcome) withholding() string {
 		return lossMessage(o.Snapshot)
 	case v1alpha1.ReasonDisputed:
 		return o.Dispute.String()
-	case v1alpha1.ReasonExpectation, v1alpha1.ReasonExpectations:
-		return o.Expectations.Message()
+	case v1alpha1.ReasonExpectation:
+		return o.Expectations.Message() + "; it ends when that Ingress, the class or the ConfigMap is " +
+			"corrected"
+	case v1alpha1.ReasonExpectations:
+		return o.Expectations.Message() + "; it ends when the ConfigMap is corrected"
 	case v1alpha1.ReasonPlanUnproven:
-		return o.Proof.Message()
+		return o.Proof.Message() + "; this is a defect of Fairlead, please report it; it ends when the " +
+			"change is divided, or the class has unprovenPlans: CarryOut"
 	case v1alpha1.ReasonPaused:
-		return o.Snapshot.PausedBy + " pauses the load balancer"
+		return o.Snapshot.PausedBy + " pauses the load balancer, until it is removed"
 	default:
 		return "so much would be deleted that a second reading has to confirm it"
 	}
@@ -37,4 +78,58 @@ func lossMessage(g *gather.Snapshot) string {
 		"it: nothing is changed for --vanished-grace, "+
 		"or until the annotation %s=%s, or a later time that is over, confirms it",
 		v1alpha1.ConfirmVanishedAnnotation, at)
+}
+
+// waiting returns the Ingresses whose changes wait, in order.
+func (o Outcome) waiting() []string {
+	names := map[string]bool{}
+	all := o.Withheld != "" && o.Withheld != v1alpha1.ReasonReadOnly &&
+		o.Withheld != v1alpha1.ReasonUnconfirmed // the second reading follows at once
+	for _, m := range o.Snapshot.Changes() {
+		if all || o.holds(m.Owner.String()) {
+			names[m.Owner.String()] = true
+		}
+	}
+	for name := range o.Snapshot.Departed {
+		if all || o.Keeps(name) {
+			names[name] = true
+		}
+	}
+	for _, name := range o.Hold.Ingresses {
+		names[name] = true
+	}
+	if all {
+		for _, s := range o.Plan.Steps {
+			for _, source := range s.Origin {
+				names[source.Object()] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// waitDiagnostics returns a diagnostic for each Ingress whose change waits.
+func (o Outcome) waitDiagnostics() []diag.Diagnostic {
+	why := o.Held.message
+	if o.Withheld != "" {
+		why = o.withholding()
+	}
+	var out []diag.Diagnostic
+	for _, name := range o.waiting() {
+		ref := cluster.RefFrom(cluster.KindIngress, name)
+		d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.ChangeWaits,
+			Source:  diag.Source{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name},
+			Message: "its change waits: " + why}
+		if slices.Contains(o.Hold.Ingresses, name) && o.Withheld == "" {
+			d.Severity, d.Message = diag.Error, "it is not served: "+why
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// heldMessage describes what is left out of a plan that is carried out.
+func (o Outcome) heldMessage() string {
+	return fmt.Sprintf("the changes of some Ingresses wait (%s): %s",
+		strings.Join(o.waiting(), ", "), o.Held.message)
 }

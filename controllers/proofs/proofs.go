@@ -126,3 +126,21 @@ func (j Judgement) Diagnostics() []diag.Diagnostic {
 	}
 	return diag.Limit(out)
 }
+
+// Namespaces returns the namespaces of the failing step of a plan that is withheld; those of all
+// steps before it if that is not known.
+func (j Judgement) Namespaces() []string {
+	done := j.verdict.Done
+	if j.Way != Unproven || len(done) == 0 {
+		return nil
+	}
+	if out := j.plan.Steps[done[len(done)-1]].Namespaces(); len(out) > 0 {
+		return out
+	}
+	var out []string
+	for _, i := range done {
+		out = append(out, j.plan.Steps[i].Namespaces()...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

@@ -1,0 +1,64 @@
+package expectations
+
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/expect"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file finds the Ingresses because of which a plan is forbidden.
+
+// An Offence has the Ingresses, by namespace/name, that answer requests which an expectation rules
+// out: after the plan, and now. They are "" where no Ingress answers.
+type Offence struct{ Next, Now string }
+
+// offences returns the offences of an expectation that would be violated.
+func offences(r expect.Result, now, next *precedence.Table) []Offence {
+	var out []Offence
+	for _, v := range r.Violations {
+		o := Offence{Next: v.Source.Object()}
+		if now != nil {
+			o.Now = now.Match(v.Request.Routed).Source.Object()
+		}
+		out = append(out, o)
+	}
+	for _, u := range r.Undecided {
+		out = append(out, atHost(next, u)...)
+	}
+	return out
+}
+
+// atHost returns an offence for each Ingress that names the host of requests that could not be
+// decided.
+func atHost(t *precedence.Table, u compare.Undecided) []Offence {
+	var out []Offence
+	for _, n := range t.Names {
+		if n.Host == u.Host && slices.Contains(n.Ports, u.Port) {
+			out = append(out, Offence{Next: n.Owner.String()})
+		}
+	}
+	return out
+}
+
+// exposing returns an offence for each Ingress on the port of an exposure, or of the load balancer.
+func exposing(t *precedence.Table, e compare.Exposure) []Offence {
+	var out []Offence
+	for _, n := range t.Names {
+		if e.Port == 0 || slices.Contains(n.Ports, e.Port) {
+			out = append(out, Offence{Next: n.Owner.String()})
+		}
+	}
+	return out
+}
+
+// With returns the judgement with the violations of another one.
+func (j Judgement) With(o Judgement) Judgement {
+	for _, r := range o.NewlyViolated {
+		if !slices.ContainsFunc(j.NewlyViolated, func(k expect.Result) bool { return k.Name == r.Name }) {
+			j.NewlyViolated = append(slices.Clip(j.NewlyViolated), r)
+		}
+	}
+	return j
+}
