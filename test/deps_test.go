@@ -123,7 +123,7 @@ var layers = map[string][]string{
 	"controllers/disputes":       {"model/lb"},
 	"controllers/events":         {"api/v1alpha1", "controllers/cluster", "model/diag", "model/lb", "model/printable"},
 	"controllers/proofs":         {"api/v1alpha1", "model/compare", "model/diag", "model/lb", "model/plan", "model/printable", "model/proof", "model/routing"},
-	"controllers/expectations":   {"api/v1alpha1", "controllers/cluster", "model", "model/compare", "model/diag", "model/expect", "model/ingress/snapshots", "model/lb", "model/plan", "model/planner", "model/printable", "model/requests", "model/routing/precedence"},
+	"controllers/expectations":   {"api/v1alpha1", "controllers/cluster", "model", "model/compare", "model/diag", "model/expect", "model/ingress/members", "model/ingress/snapshots", "model/lb", "model/plan", "model/planner", "model/printable", "model/requests", "model/routing/precedence"},
 	"controllers/gather":         {"api/v1alpha1", "controllers/cluster", "controllers/expectations", "controllers/records", "model", "model/diag", "model/ingress/classes", "model/ingress/members", "model/ingress/objects", "model/ingress/placement", "model/ingress/snapshots", "model/lb", "model/memory", "model/printable", "model/secrets", "model/settings"},
 	"controllers/gauges":         {"api/v1alpha1", "controllers/cluster", "controllers/gather", "controllers/ingresses", "controllers/metrics", "controllers/queue", "controllers/records", "controllers/waits", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/lb", "model/memory"},
 	"controllers/ingresses":      {"api/v1alpha1", "controllers/cluster", "controllers/queue"},

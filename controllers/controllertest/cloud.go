@@ -1,6 +1,7 @@
 package controllertest
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -18,6 +19,7 @@ type Cloud struct {
 	Lists        func() ([]lb.Key, error)
 	Shields      bool // can protect load balancers by Shield
 	Inbound      bool // can limit which clients connect
+	Rules        int  // how many a load balancer may have, if it is not 0
 	Observations int
 }
 
@@ -37,6 +39,7 @@ func (c *Cloud) Capabilities(class lb.Class) lb.Capabilities {
 	out := c.Cloud.Capabilities(class)
 	out.Shields = c.Shields
 	out.Inbound = out.Inbound || c.Inbound
+	out.Rules = cmp.Or(c.Rules, out.Rules)
 	return out
 }
 

@@ -7,6 +7,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -72,11 +73,21 @@ func (g *Gate) servedTable(c Change) *precedence.Table {
 	case known != nil:
 		return known
 	}
-	built := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities)
-	if changesAnswers(planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities)) {
+	last := c.lastAccepted()
+	built := model.Compile(last, c.Facts, c.Capabilities)
+	differ, certain := differing(planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
+	switch {
+	case !certain:
 		return nil
+	case len(differ) == 0:
+		return built.Table
 	}
-	return built.Table
+	// Of these namespaces, something else is served than was last accepted. All that they violate
+	// counts as new.
+	last = last.Without(slices.DeleteFunc(slices.Clone(last.Members), func(m members.Member) bool {
+		return !slices.Contains(differ, m.Namespace)
+	}))
+	return model.Compile(last, c.Facts, c.Capabilities).Table
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
@@ -89,19 +100,21 @@ func (c Change) lastAccepted() snapshots.Snapshot {
 	return s.AsAccepted(func(string) bool { return true }, c.Departed)
 }
 
-// changesAnswers reports whether a plan may change the answers to requests, or which clients can
-// connect.
-func changesAnswers(p plan.Plan) bool {
-	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
+// differing returns the namespaces whose answers a plan may change. Certain is false if it may
+// change those of all, or which clients can connect. Rules of no namespace answer 404.
+func differing(p plan.Plan) (namespaces []string, certain bool) {
+	for _, s := range p.Steps {
 		switch s.Step.(type) {
 		case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets,
 			plan.AwaitTargets, plan.DeleteTargetGroup, plan.ImportCertificate,
 			plan.ModifyCertificate, plan.DeleteCertificate, plan.DeleteFirewall, plan.RespaceRules:
-			return false
+		case plan.CreateRule, plan.ModifyRule, plan.DeleteRule:
+			namespaces = append(namespaces, s.Namespaces()...)
 		default:
-			return true
+			return nil, false
 		}
-	})
+	}
+	return namespaces, true
 }
 
 // Served remembers the table of a plan that was carried out.

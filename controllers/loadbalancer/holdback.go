@@ -108,8 +108,8 @@ func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
 		}
 		return fresh
 	}
-	namespaceOf := func(ingress string) string {
-		return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
+	leaveOut := func(ingresses ...string) {
+		hold.Ingresses = slices.Concat(hold.Ingresses, ingresses)
 	}
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
@@ -119,14 +119,31 @@ func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
 				c.doubtful = append(c.doubtful, next)
 			}
 		case c.changed[f.Now] && add(now):
-		case f.Next != "" && !slices.Contains(hold.Ingresses, f.Next) && c.standsAlone(o, f.Next):
-			hold.Ingresses = append(slices.Clip(hold.Ingresses), f.Next)
+		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
+		case slices.ContainsFunc(o.Hold.Ingresses, func(i string) bool { return namespaceOf(i) == next }):
+			leaveOut(namespaceMembers(o.Snapshot, next)...) // it has covered another violation
+		case c.standsAlone(o, f.Next):
+			leaveOut(f.Next)
 		}
 	}
 	for _, namespace := range o.Proof.Namespaces() {
 		add(namespace)
 	}
 	return hold
+}
+
+func namespaceOf(ingress string) string {
+	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
+}
+
+// namespaceMembers returns the members of a namespace.
+func namespaceMembers(snap *gather.Snapshot, namespace string) (out []string) {
+	for _, name := range snap.MemberNames() {
+		if namespaceOf(name) == namespace {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // standsAlone reports whether an Ingress violates an expectation although no Ingress changed.

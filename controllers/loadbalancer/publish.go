@@ -18,7 +18,9 @@ import (
 // step, the ports in the status of the members have the error.
 func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
 	gone := !o.Observed.Exists && o.Complete()
-	served := o.Observed.Active && o.Served()
+	servedTo := o.ServedTo()
+	served := o.Observed.Active && slices.ContainsFunc(o.Snapshot.MemberNames(),
+		func(name string) bool { return servedTo(namespaceOf(name)) })
 	refused := o.Observed.Active && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
 		return nil
@@ -41,6 +43,7 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 			return nil
 		}
 		ing := o.Snapshot.Actual[m.Owner.String()]
+		served := served && servedTo(m.Namespace)
 		switch {
 		case !reach.Serves(m) && (gone || served):
 			return r.Ingresses.Unpublish(ctx, ing,

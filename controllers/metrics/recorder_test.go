@@ -116,7 +116,7 @@ func TestCallsAreMetered(t *testing.T) {
 		got := scraped(t, m)
 		want := []string{
 			"fairlead_build_info{1.2.3} 1", "fairlead_change_seconds{targets} 1 in 3 s", "fairlead_cloud_requests_in_flight{changes,elbv2} 3", "fairlead_cloud_requests_in_flight_limit{changes,elbv2} 8", "fairlead_cloud_requests_total{CreateRule,ok,elbv2} 1",
-			"fairlead_compile_seconds{} 1 in 2 s", "fairlead_objects_read_total{} 0",
+			"fairlead_compile_seconds{} 1 in 2 s", "fairlead_defects_total{unproven_plan} 0", "fairlead_objects_read_total{} 0",
 			"fairlead_plan_proofs_total{proven} 1", "fairlead_plan_steps_total{target group,create,ok} 2", "fairlead_plan_steps_total{target group,create,pending} 1", "fairlead_plans_total{ok} 1",
 			"fairlead_provider_call_oldest_seconds{} 0.5", "fairlead_provider_call_seconds{Apply} 3 in 3 s", "fairlead_provider_calls_total{Apply,ok} 2", "fairlead_provider_calls_total{Apply,pending} 1",
 		}

@@ -40,13 +40,14 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 	o.learnCloudCertificates(&next.Memory)
 	o.learnClients(&next.Memory)
 	o.learnOwners(&next.Memory, now)
-	refused, ended := o.refusedMembers(), o.endedMembers()
+	refused, ended, servedTo := o.refusedMembers(), o.endedMembers(), o.ServedTo()
 	for _, m := range o.Snapshot.Members {
 		if m.Leaving {
 			continue
 		}
 		known := records.MemberOf(next, m.Owner.String()) // addFinalizers has added it
 		o.learnRejections(m, known, now)
+		served := servedTo(m.Namespace)
 		if served {
 			// rejections that have ended were tried again, with success
 			known.Rejections = o.lastingRejections(known.Rejections)

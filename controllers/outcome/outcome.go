@@ -59,6 +59,26 @@ func (o Outcome) Served() bool {
 		onlyDeletesUnused(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
+// ServedTo returns a function that reports whether the cloud has all that a namespace asks for. If
+// the cloud refuses a step of one namespace, or is not ready for it, the others are served.
+func (o Outcome) ServedTo() func(namespace string) bool {
+	served := o.Served()
+	if served || o.Withheld != "" || !queue.OnlyPendingOrRejected(o.Err) {
+		return func(string) bool { return served }
+	}
+	lacks := map[string]bool{}
+	for _, s := range planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities).Steps {
+		of := s.Namespaces()
+		if len(of) == 0 && !onlyDeletesUnused(plan.Plan{Steps: []plan.Planned{s}}) {
+			return func(string) bool { return false } // all may lack it
+		}
+		for _, namespace := range of {
+			lacks[namespace] = true
+		}
+	}
+	return func(namespace string) bool { return !lacks[namespace] }
+}
+
 // onlyDeletesUnused reports whether a plan only deletes resources that are not used any more.
 func onlyDeletesUnused(p plan.Plan) bool {
 	return !slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {

@@ -138,6 +138,14 @@ func OnlyPending(err error) bool {
 	})
 }
 
+// OnlyPendingOrRejected reports whether every error is about a single step: a wait for the cloud,
+// or its refusal.
+func OnlyPendingOrRejected(err error) bool {
+	return !slices.ContainsFunc(JoinedErrors(err), func(e error) bool {
+		return !errors.Is(e, providers.ErrPending) && !errors.Is(e, providers.ErrRejected)
+	})
+}
+
 // requestedDelay returns how long a provider asks to wait after an error; zero if it does not.
 func requestedDelay(err error) time.Duration {
 	if later, known := errors.AsType[*providers.RetryAfter](err); known {

@@ -1,0 +1,295 @@
+package loadbalancer
+
+import (
+	"flag"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+)
+
+// This file has alice and bob fight over one load balancer, while whatever may hold a plan back is
+// on: the grace of what vanishes, expectations, a quota of rules, retention, and a cloud that rejects
+// what bob asks for. Whatever bob does, what alice asks for is served one reconcile later.
+
+var (
+	seed  = flag.Uint64("seed", 0, "the seed of the first fight; 0 draws one")
+	lives = flag.Int("lives", 30, "how many fights there are")
+)
+
+func FuzzFight(f *testing.F) {
+	for s := range uint64(4) {
+		f.Add(s)
+	}
+	f.Fuzz(fight)
+}
+
+func TestRandomFights(t *testing.T) {
+	first, n := *seed, uint64(*lives)
+	if first == 0 {
+		first = rand.Uint64() >> 1
+	}
+	if testing.Short() {
+		n = min(n, 8)
+	}
+	t.Logf("-seed %d", first)
+	for life := range n {
+		if !t.Run(fmt.Sprint(first+life), func(t *testing.T) { fight(t, first+life) }) {
+			return
+		}
+	}
+}
+
+// A fighter draws what alice and bob do. Alice names hosts of her own, of which she never lets go of
+// the first, and no path that an expectation rules out.
+type fighter struct {
+	sharedBench
+	*rand.Rand
+	wanted  map[string]map[string]string // by host of alice: the Service of each path
+	deleted map[string]bool              // hosts that alice deleted
+	log     []string
+}
+
+func fight(t *testing.T, seed uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		f := fighter{Rand: rand.New(rand.NewPCG(seed, seed)), wanted: map[string]map[string]string{}, deleted: map[string]bool{}}
+		var objects []client.Object
+		for _, name := range []string{"page", "admin"} {
+			b := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: name}}
+			b.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+			objects = append(objects, b)
+		}
+		f.sharedBench = newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+			gated(c)
+			if f.IntN(2) == 0 {
+				c.DeletionPolicy = v1alpha1.DeletionPolicyRetain
+			}
+		}, append(objects, ruleBook(noAdmin))...)
+		f.cloud.Rules = 40
+		f.put(joins("alice", "a0", "a0.example", "/p0"))
+		f.wanted["a0.example"] = map[string]string{"/p0": "web"}
+		f.work()
+		for range 12 {
+			for range 1 + f.IntN(3) {
+				f.bob()
+			}
+			f.alice()
+			for range 2 {
+				if _, err := f.Reconcile(t.Context(), sharedKey); err != nil {
+					f.log = append(f.log, "  error "+err.Error())
+				}
+			}
+			if f.check(); t.Failed() {
+				t.Logf("-seed %d\n%s", seed, strings.Join(f.log, "\n"))
+				r := f.Memories.Get(sharedKey)
+				t.Logf("%v", r.Conditions)
+				t.Logf("%v", r.LastPlan)
+				return
+			}
+		}
+	})
+}
+
+func (f *fighter) note(format string, args ...any) {
+	f.log = append(f.log, fmt.Sprintf(format, args...))
+}
+
+// alice edits, creates or deletes one of her Ingresses.
+func (f *fighter) alice() {
+	i := f.IntN(4)
+	name, host := "a"+strconv.Itoa(i), "a"+strconv.Itoa(i)+".example"
+	if i > 0 && f.IntN(3) == 0 {
+		f.note("alice deletes %s", name)
+		f.remove("alice", name, false)
+		if delete(f.wanted, host); f.find("alice", name) != nil {
+			f.deleted[host] = true
+		}
+		return
+	}
+	if ing := f.find("alice", name); ing != nil && !ing.DeletionTimestamp.IsZero() {
+		return // it cannot be edited any more
+	}
+	f.wanted[host] = map[string]string{}
+	delete(f.deleted, host)
+	var paths []string
+	for range 1 + f.IntN(3) {
+		if p := "/p" + strconv.Itoa(f.IntN(6)); !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	ing := joins("alice", name, host, paths...)
+	for j, p := range paths {
+		f.wanted[host][p] = []string{"web", "other"}[f.IntN(2)]
+		ing.Spec.Rules[0].HTTP.Paths[j].Backend.Service = toService(f.wanted[host][p])
+	}
+	f.note("alice asks for %s%v", host, f.wanted[host])
+	f.put(ing)
+}
+
+func toService(name string) *networkingv1.IngressServiceBackend {
+	return &networkingv1.IngressServiceBackend{Name: name, Port: networkingv1.ServiceBackendPort{Number: 80}}
+}
+
+// bob does something.
+func (f *fighter) bob() {
+	name := "b" + strconv.Itoa(f.IntN(4))
+	switch f.IntN(12) {
+	case 0, 1:
+		force := f.IntN(3) > 0
+		f.note("bob deletes %s, by force: %t", name, force)
+		f.remove("bob", name, force)
+	case 2:
+		f.note("bob's versions are forgotten")
+		f.forgetVersions("bob")
+	case 3:
+		f.note("another operator takes over")
+		f.restart()
+	case 4:
+		seed := f.Uint32()
+		if f.cloud.Refuses = nil; f.IntN(3) > 0 {
+			f.cloud.Refuses = func(s plan.Step) error { return rejectsBob(s, seed) }
+		}
+		f.note("the cloud rejects bob: %t", f.cloud.Refuses != nil)
+	case 5:
+		took := time.Duration(f.IntN(900)) * time.Second
+		f.note("%s go by", took)
+		time.Sleep(took)
+	case 6, 7:
+		f.editBackend([]string{"page", "admin"}[f.IntN(2)])
+	default:
+		f.put(f.askOfBob(name))
+	}
+}
+
+// askOfBob draws an Ingress of bob.
+func (f *fighter) askOfBob(name string) *networkingv1.Ingress {
+	hosts := []string{"b0.example", "b1.example", "*.b.example", "", "a0.example"}
+	paths := []string{"/", "/admin", "/a", "/p0", "/p1", "/admin/x", "/*"}
+	ing := joins("bob", name, hosts[f.IntN(len(hosts))], paths[f.IntN(len(paths))])
+	for range f.IntN(3) {
+		ing.Spec.Rules = append(ing.Spec.Rules, below(hosts[f.IntN(len(hosts))], paths[f.IntN(len(paths))]).Spec.Rules...)
+	}
+	if f.IntN(12) == 0 { // more than the quota
+		for i := range 60 {
+			ing.Spec.Rules = append(ing.Spec.Rules, below(fmt.Sprintf("b%d.many.example", i), "/"+strconv.Itoa(i)).Spec.Rules...)
+		}
+	}
+	if f.IntN(10) == 0 {
+		ing.Annotations["fairlead.dev/health-check-path"] = "not a path"
+	}
+	for i := range ing.Spec.Rules {
+		b := &ing.Spec.Rules[i].HTTP.Paths[0].Backend
+		if b.Service = toService([]string{"web", "other", "missing"}[f.IntN(3)]); f.IntN(3) == 0 {
+			*b = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+				APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: []string{"page", "admin"}[f.IntN(2)],
+			}}
+		}
+		f.note("bob asks in %s for %q%s", name, ing.Spec.Rules[i].Host, ing.Spec.Rules[i].HTTP.Paths[0].Path)
+		if i == 5 {
+			break
+		}
+	}
+	return ing
+}
+
+// editBackend makes a Backend of bob forward, or not.
+func (f *fighter) editBackend(name string) {
+	b := &v1alpha1.Backend{}
+	if err := f.Get(f.Context(), client.ObjectKey{Namespace: "bob", Name: name}, b); err != nil {
+		f.Fatal(err)
+	}
+	forwards := f.IntN(2) == 0
+	if b.Spec = (v1alpha1.BackendSpec{FixedResponse: &v1alpha1.FixedResponse{StatusCode: 403}}); forwards {
+		b.Spec = v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}}}
+	}
+	f.note("the Backend %s of bob forwards: %t", name, forwards)
+	if err := f.Update(f.Context(), b); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// rejectsBob rejects some of the steps that make or change something of bob.
+func rejectsBob(s plan.Step, seed uint32) error {
+	switch s.(type) {
+	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
+	default:
+		return nil
+	}
+	text := s.ID() + s.Detail()
+	h := fnv.New32()
+	_, _ = fmt.Fprint(h, seed, text)
+	switch {
+	case !strings.Contains(text, "bob/") || h.Sum32()%2 == 0:
+		return nil
+	case h.Sum32()%3 == 0:
+		return providers.ErrNoRoom
+	}
+	return providers.ErrRejected
+}
+
+// restart has another operator take over, which lists all Ingresses.
+func (f *fighter) restart() {
+	f.succeed()
+	f.Grace = time.Minute
+	var list networkingv1.IngressList
+	if err := f.List(f.Context(), &list); err != nil {
+		f.Fatal(err)
+	}
+	for i := range list.Items {
+		f.onIngress(f.Context(), &list.Items[i])
+	}
+}
+
+// check compares the answers with what alice asks for, and checks that no path that an expectation
+// rules out is forwarded.
+func (f *fighter) check() {
+	f.Helper()
+	for host, paths := range f.wanted {
+		for i := range 6 {
+			path := "/p" + strconv.Itoa(i)
+			want := "404"
+			if s, asked := paths[path]; asked {
+				want = "alice/" + s
+			}
+			f.answers(host, path, want)
+		}
+		f.answers(host, "/admin", "404")
+		name, _, _ := strings.Cut(host, ".")
+		if ing := f.find("alice", name); len(ing.Status.LoadBalancer.Ingress) == 0 {
+			f.Errorf("%s of alice has no address", name)
+		}
+		for _, n := range f.notes("alice", name) {
+			if strings.HasPrefix(n, "ChangeWaits") {
+				f.Errorf("%s of alice waits: %s", name, n)
+			}
+		}
+	}
+	for host := range f.deleted {
+		name, _, _ := strings.Cut(host, ".")
+		if f.find("alice", name) != nil {
+			f.Errorf("the Ingress %s that alice deleted stays", name)
+		}
+		if got := f.answer(host, "/p0"); strings.HasPrefix(got, "alice/") {
+			f.Errorf("%s that alice deleted is answered by %s", host, got)
+		}
+	}
+	for _, host := range []string{"b0.example", "b1.example", "x.b.example", "other.example"} {
+		if got := f.answer(host, "/admin"); strings.Contains(got, "/") {
+			f.Errorf("%s/admin is forwarded to %s", host, got)
+		}
+	}
+}
