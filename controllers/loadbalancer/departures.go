@@ -27,11 +27,15 @@ import (
 // as vanished.
 func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
 	next *records.Record) (free map[string]*networkingv1.Ingress, err error) {
-	if len(o.Snapshot.Departed) == 0 || !o.Snapshot.Retained() &&
-		removesRoutes(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)) {
+	if len(o.Snapshot.Departed) == 0 {
 		return nil, nil
 	}
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(o.Snapshot.Departed)), o.Keeps)
+	left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
+	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return o.Keeps(name) || !o.Snapshot.Retained() &&
+			removesRoutes(left, func(s plan.Planned) bool { return concerns(s, o.Observed, name) })
+	})
 	parted := make([]bool, len(names))
 	err = ingresses.ForEach(len(names), func(i int) error {
 		ref := cluster.RefFrom(cluster.KindIngress, names[i])
@@ -85,16 +89,29 @@ func (r *Reconciler) isOnOthers(o outcome.Outcome, ref cluster.Ref) bool {
 	})
 }
 
-// removesRoutes reports whether a plan still has to delete or change routes. Steps after a wait for
-// the health of target groups do not count: they are for Ingresses that stay.
-func removesRoutes(p plan.Plan) bool {
+// concerns reports whether a step may be about the routes of a departed Ingress. Rules that forward
+// are about the namespaces of their target groups.
+func concerns(s plan.Planned, seen *lb.Observed, departed string) bool {
+	of := s.Namespaces()
+	if m, modifies := s.Step.(plan.ModifyRule); modifies {
+		if l := seen.Listener(m.Port); l != nil && l.Rule(m.Priority) != nil {
+			of = plan.NamespacesOf(l.Rule(m.Priority).Rule)
+		}
+	}
+	return len(of) == 0 || slices.Contains(of, namespaceOf(departed))
+}
+
+// removesRoutes reports whether a plan still has to delete or change routes, by steps that count.
+// Steps after a wait for the health of target groups do not count: they are for Ingresses that
+// stay.
+func removesRoutes(p plan.Plan, counts func(plan.Planned) bool) bool {
 	waits := make([]bool, len(p.Steps))
 	for i, s := range p.Steps {
 		_, waits[i] = s.Step.(plan.AwaitTargets)
 		waits[i] = waits[i] || slices.ContainsFunc(s.After, func(before int) bool {
 			return waits[before]
 		})
-		if removesRoute(s.Step) && !waits[i] {
+		if removesRoute(s.Step) && !waits[i] && counts(s) {
 			return true
 		}
 	}

@@ -17,7 +17,9 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/controllers/cluster"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file is a bench with a load balancer that the namespaces alice and bob share. What bob does
@@ -327,4 +329,36 @@ func TestLoadBalancersOfWhatVanishedGo(t *testing.T) {
 			t.Errorf("%d load balancers are left: %v, %v", len(left), left, err)
 		}
 	})
+}
+
+// An Ingress gets its address, and one that is deleted goes, though the cloud is never ready for a
+// step of another namespace, or refuses it each time.
+func TestAnAddressWaitsForItsNamespaceOnly(t *testing.T) {
+	for name, failure := range map[string]error{"not ready": providers.ErrPending, "refused": providers.ErrRejected} {
+		t.Run(name, func(t *testing.T) {
+			b := newSharedBench(t, nil)
+			b.put(joins("alice", "first", "first.example", "/"))
+			b.put(joins("bob", "web", "bob.example", "/"))
+			b.work()
+			b.answers("first.example", "/", "alice/web")
+			b.cloud.Refuses = func(s plan.Step) error {
+				if removesRoute(s) && strings.Contains(s.Detail(), "bob/") {
+					return failure
+				}
+				return nil
+			}
+			b.put(joins("bob", "web", "bob.example", "/more"))
+			b.put(joins("alice", "second", "second.example", "/"))
+			b.remove("alice", "first", false)
+			b.work()
+			b.answers("second.example", "/", "alice/web")
+			b.answers("first.example", "/", "404")
+			if len(b.find("alice", "second").Status.LoadBalancer.Ingress) == 0 {
+				t.Error("the new Ingress has no address")
+			}
+			if b.find("alice", "first") != nil {
+				t.Error("the deleted Ingress stays")
+			}
+		})
+	}
 }

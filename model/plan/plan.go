@@ -39,13 +39,21 @@ func (p Planned) Namespaces() []string {
 		out = append(out, source.Namespace)
 	}
 	if s, deletes := p.Step.(DeleteRule); deletes && len(out) == 0 {
-		for _, id := range s.Rule.Action.Groups() {
-			namespace, _, _ := strings.Cut(string(id), "/")
-			out = append(out, namespace)
-		}
+		out = NamespacesOf(s.Rule)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// NamespacesOf returns the namespaces of the target groups of a rule; none for a rule that answers
+// itself.
+func NamespacesOf(r lb.Rule) []string {
+	var out []string
+	for _, id := range r.Action.Groups() {
+		namespace, _, _ := strings.Cut(string(id), "/")
+		out = append(out, namespace)
+	}
+	return out
 }
 
 // Empty reports whether the plan has no steps.
