@@ -350,3 +350,26 @@ func TestADoubtDelaysDeletionsOnly(t *testing.T) {
 	b.work()
 	b.answers("bob.example", "/29", "bob/web-29")
 }
+
+// A namespace that changed something of its own, while a neighbour uncovers its path, does not wait
+// for the neighbour.
+func TestAChangeBesideADeletionThatUncoversIt(t *testing.T) {
+	fixed := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "denied"}}
+	fixed.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+	b := newGatedShare(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.Hosts = v1alpha1.HostsShared }, fixed)
+	deny := joins("bob", "deny", "alice.example", "/admin")
+	deny.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{
+		Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "denied"},
+	}
+	b.put(deny)
+	b.put(joins("alice", "root", "alice.example", "/"))
+	b.work()
+	b.answers("alice.example", "/admin", "403")
+	b.remove("bob", "deny", false)
+	more := joins("alice", "root", "alice.example", "/", "/more")
+	more.Spec.Rules[0].HTTP.Paths[1].Backend.Service = toService("other")
+	b.put(more)
+	b.work()
+	b.answers("alice.example", "/admin", "403")
+	b.answers("alice.example", "/more", "alice/other")
+}

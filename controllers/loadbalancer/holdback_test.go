@@ -24,7 +24,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan                            plan.Plan
 		readOnly, paused, lost, dispute bool
-		departed                        bool
+		departed, ofTargets             bool
 		want                            string
 	}{
 		"nothing":                          {plan: little},
@@ -33,6 +33,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 		"a pause":                          {plan: little, paused: true, lost: true, dispute: true, want: v1alpha1.ReasonPaused},
 		"a loss":                           {plan: little, lost: true, dispute: true, want: v1alpha1.ReasonRecordLost},
 		"a dispute":                        {plan: little, dispute: true, want: v1alpha1.ReasonDisputed},
+		"nothing, for disputed targets":    {plan: little, dispute: true, ofTargets: true},
 		"a second reading":                 {plan: much, want: v1alpha1.ReasonUnconfirmed},
 		"a pause, of one that is doubted":  {plan: much, paused: true, want: v1alpha1.ReasonPaused},
 		"nothing, for an Ingress departed": {plan: much, departed: true},
@@ -48,7 +49,7 @@ func TestForWhatAPlanIsWithheld(t *testing.T) {
 				g.Record.Memory.LostAt = &lost
 			}
 			if c.dispute {
-				o.Dispute = &disputes.Dispute{}
+				o.Dispute = &disputes.Dispute{OfTargets: c.ofTargets}
 			}
 			if c.departed {
 				g.Departed = map[string]*networkingv1.Ingress{"shop/web": nil}
