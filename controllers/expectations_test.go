@@ -3,12 +3,15 @@ package controllers_test
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -120,4 +123,37 @@ func TestOnlyTheNamedConfigMapIsAskedFor(t *testing.T) {
 			t.Errorf("asked for %s", url)
 		}
 	}
+}
+
+// A namespace that violates an expectation on a shared load balancer delays neither a change nor a
+// deletion of another one.
+func TestAViolationOfANeighbourDelaysNothing(t *testing.T) {
+	alice, bob, _ := neighbours(t, time.Minute)
+	alice.create(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: alice.namespace, Name: "rules"}, Data: map[string]string{"rules.yaml": noAdmin}})
+	alice.permit(`{"expectations":{"namespace":"` + alice.namespace + `","name":"rules"}}`)
+	enter := func(w *world, host, path string) {
+		t.Helper()
+		ing := w.ask("web", host, path, "web")
+		ing.Annotations["fairlead.dev/group"] = "edge"
+		w.create(ing)
+	}
+	enter(alice, "alice.example", "/old")
+	alice.answers("web", "http://alice.example/old", "alice")
+	enter(bob, "bob.example", "/admin")
+	bob.told("web", v1alpha1.ReasonExpectation)
+	bob.told("web", "ChangeWaits")
+	at := alice.address("web")
+	alice.change("web", func(i *networkingv1.Ingress) { i.Spec.Rules[0].HTTP.Paths[0].Path = "/new" })
+	alice.answers("web", "http://alice.example/new", "alice")
+	if err := alice.request(at, "http://bob.example/admin", "404"); err != nil {
+		t.Error(err)
+	}
+	if got := alice.reasons("web"); slices.Contains(got, "ChangeWaits") {
+		t.Errorf("alice is told %v", got)
+	}
+	alice.remove("web")
+	alice.eventually(func() error {
+		err := alice.Get(t.Context(), client.ObjectKey{Namespace: alice.namespace, Name: "web"}, &networkingv1.Ingress{})
+		return noError(apierrors.IsNotFound(err), "the Ingress that alice deleted stays: %v", err)
+	})
 }

@@ -84,7 +84,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 func (r *Reconciler) nextDue(o outcome.Outcome, next *records.Record,
 	waits []reasonToWait) time.Duration {
 	wait := queue.Sooner(o.UntilDeparted(next, time.Now()), outcome.UntilFree(next, time.Now()))
-	wait = queue.Sooner(wait, outcome.UntilVanishedEnd(next, r.Grace, time.Now()))
+	wait = queue.Sooner(wait, o.UntilVanishedEnd(next, r.Grace, time.Now()))
 	wait = queue.Sooner(wait, rereads(o.Observed))
 	if o.Unread || o.Expectations.Set.Unread != "" {
 		wait = queue.Sooner(wait, cluster.RetryUnread)

@@ -61,10 +61,12 @@ func leftLoadBalancers(m v1alpha1.MemberMemory) []lb.Key {
 }
 
 // UntilVanishedEnd returns the time until the first grace of a vanished member ends; zero if no
-// grace ends by itself.
-func UntilVanishedEnd(r *records.Record, grace time.Duration, now time.Time) (wait time.Duration) {
+// grace ends by itself. One that is held back stays after its grace.
+func (o Outcome) UntilVanishedEnd(
+	r *records.Record, grace time.Duration, now time.Time,
+) (wait time.Duration) {
 	for _, m := range r.Memory.Members {
-		if m.VanishedAt != nil && !m.Unconfirmed {
+		if m.VanishedAt != nil && !m.Unconfirmed && !o.Keeps(m.Ingress) {
 			wait = queue.Sooner(wait, max(m.VanishedAt.Add(grace).Sub(now), queue.AfterConflict))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/memory"
 	"fairlead.dev/fairlead/model/ownership"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
@@ -96,19 +97,28 @@ func TestUntilVanishedGo(t *testing.T) {
 	gone := func(ago time.Duration, unconfirmed bool) v1alpha1.MemberMemory {
 		return v1alpha1.MemberMemory{VanishedAt: after(-ago), Unconfirmed: unconfirmed}
 	}
+	held := gone(time.Hour, false)
+	held.Ingress = "shop/web"
 	for name, c := range map[string]struct {
 		known []v1alpha1.MemberMemory
 		want  time.Duration
+		held  []string
 	}{
 		"no member":                 {},
-		"one that is there":         {[]v1alpha1.MemberMemory{{}}, 0},
-		"one":                       {[]v1alpha1.MemberMemory{gone(time.Minute, false)}, 9 * time.Minute},
-		"one that is unconfirmed":   {[]v1alpha1.MemberMemory{gone(time.Minute, true)}, 0},
-		"one that is late":          {[]v1alpha1.MemberMemory{gone(time.Hour, false)}, queue.AfterConflict},
-		"the first of two":          {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, false)}, 7 * time.Minute},
-		"the one that is confirmed": {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, true)}, 9 * time.Minute},
+		"one that is held back":     {known: []v1alpha1.MemberMemory{held}, held: []string{"shop"}},
+		"one that is there":         {[]v1alpha1.MemberMemory{{}}, 0, nil},
+		"one":                       {[]v1alpha1.MemberMemory{gone(time.Minute, false)}, 9 * time.Minute, nil},
+		"one that is unconfirmed":   {[]v1alpha1.MemberMemory{gone(time.Minute, true)}, 0, nil},
+		"one that is late":          {[]v1alpha1.MemberMemory{gone(time.Hour, false)}, queue.AfterConflict, nil},
+		"the first of two":          {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, false)}, 7 * time.Minute, nil},
+		"the one that is confirmed": {[]v1alpha1.MemberMemory{gone(time.Minute, false), gone(3*time.Minute, true)}, 9 * time.Minute, nil},
 	} {
-		if got := UntilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
+		o := outcomeOf(graceful)
+		o.Hold.Namespaces = c.held
+		if c.held != nil {
+			o.Snapshot.Memory.Members = map[string]memory.Member{"shop/web": {Served: true, LastAccepted: &memory.Accepted{}}}
+		}
+		if got := o.UntilVanishedEnd(recordOf(c.known...), 10*time.Minute, noon); got != c.want {
 			t.Errorf("%s: in %s, want %s", name, got, c.want)
 		}
 	}
