@@ -237,7 +237,7 @@ func TestWrongUsesOfReplay(t *testing.T) {
 	}{
 		"no logs":                     {[]string{dir}, `required flag(s) "logs" not set`},
 		"no Ingresses":                {[]string{"--logs", log}, "which Ingresses?"},
-		"a file that is not there":    {[]string{dir, "--logs", "none.log"}, "no such file"},
+		"a file that is not there":    {[]string{dir, "--logs", "none.log"}, "reading logs: none.log: no such file"},
 		"a pattern without files":     {[]string{dir, "--logs", "none*.log"}, "there is no such file"},
 		"two kinds of changes":        {[]string{dir, "--logs", log, "--base", "HEAD", "--change", dir}, "none of the others can be"},
 		"a key that is not there":     {[]string{dir, "--logs", log, "--load-balancer", "web=none"}, "--load-balancer web=none: it must be a name in logs"},

@@ -10,7 +10,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
@@ -162,7 +161,7 @@ func (d *Demo) before(key lb.Key) values.Known {
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.
 func (d *Demo) load(ctx context.Context) (objects.Objects, error) {
-	objects, err := manifests.Load(d.input.Files, d.stdin)
+	objects, _, err := d.input.Manifests(d.stdin, "").Load(ctx)
 	if err != nil {
 		return objects, err
 	}

@@ -209,7 +209,8 @@ func ToJSON(text []byte) ([]byte, error) {
 	}
 	out, err := yaml.YAMLToJSONStrict(text)
 	if err != nil {
-		return nil, fmt.Errorf("reading YAML: %w", err)
+		p := unreadable("", part{1, text}, err)
+		return nil, fmt.Errorf("line %d: %s", p.Line, p.Message)
 	}
 	return out, nil
 }

@@ -17,6 +17,8 @@ func TestAliasesStandForNoMoreThanAManifest(t *testing.T) {
 		"a long text, many times":               {"  a: [&a " + strings.Repeat("A", 20_000) + strings.Repeat(", *a", 5_000) + "]\n", true},
 		"lists of lists": {"  a: &a [x, x, x, x, x, x, x, x, x]\n  b: &b [" + alias("a") + "]\n  c: &c [" + alias("b") + "]\n  d: &d [" + alias("c") +
 			"]\n  e: &e [" + alias("d") + "]\n  f: &f [" + alias("e") + "]\n  g: &g [" + alias("f") + "]\n  h: &h [" + alias("g") + "]\n", true},
+		"several documents, each of which is small enough": {
+			strings.Repeat("  a: [&a "+strings.Repeat("A", 20_000)+strings.Repeat(", *a", 200)+"]\n---\n"+object, 3), true},
 		"an alias of what it is part of": {"  a: &a [*a]\n", true},
 	}
 	for name, c := range cases {

@@ -210,7 +210,7 @@ func (l *loader) document(doc document, inherited identity) {
 // notAnObject returns the problem of a document without apiVersion or kind.
 func notAnObject(doc document, fields map[string]json.RawMessage) Problem {
 	p := Problem{Place: doc.place(""),
-		Message: "not a Kubernetes object: apiVersion and kind are required"}
+		Message: "not a Kubernetes object: apiVersion and kind are required; --exclude leaves files out"}
 	switch {
 	case fields["loadBalancers"] != nil && fields["steps"] != nil:
 		p.Message = "the output of plan, which is no manifest: a flag names it, such as --old-state"

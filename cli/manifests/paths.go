@@ -207,8 +207,7 @@ func ReadFile(file string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, withoutPath(err)
 	}
-	named := strings.HasPrefix(file, "/dev/")
-	if !named && !about.Mode().IsRegular() {
+	if !strings.HasPrefix(file, "/dev/") && !(about.Mode().IsRegular() && onDisk(file)) {
 		return nil, errIrregular
 	}
 	in, err := os.Open(file)
@@ -217,6 +216,16 @@ func ReadFile(file string, most int64) ([]byte, error) {
 	}
 	defer func() { _ = in.Close() }() // it was only read
 	return limited(in, most)
+}
+
+// onDisk reports whether a file is none that the system makes when it is read. Some of them are
+// regular and have no end (https://man7.org/linux/man-pages/man5/proc_kmsg.5.html).
+func onDisk(file string) bool {
+	target, err := filepath.EvalSymlinks(file)
+	if absolute, wrong := filepath.Abs(target); err == nil && wrong == nil {
+		target = absolute
+	}
+	return !strings.HasPrefix(target, "/proc/") && !strings.HasPrefix(target, "/sys/")
 }
 
 var errIrregular = errors.New("not a regular file; - reads standard input")

@@ -161,8 +161,8 @@ func TestARepositoryAmongFilesIsNone(t *testing.T) {
 	command(t, "-c", "user.name=a", "-c", "user.email=a@example.com", "--git-dir", "deploy", "commit", "-q", "--allow-empty", "-m", "evil")
 	t.Chdir("deploy")
 	_, err := Checkout(t.Context(), "HEAD")
-	if err == nil {
-		t.Fatal("a bare repository is taken for the repository")
+	if err == nil || !strings.Contains(err.Error(), "bare repository") {
+		t.Fatalf("git takes it for the repository: %v", err)
 	}
 	// Versions of git without the setting find it.
 	t.Setenv("GIT_DIR", ".")

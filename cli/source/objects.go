@@ -5,6 +5,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -119,10 +120,16 @@ func (in *Input) FromFiles() bool { return len(in.Files) > 0 || len(in.kustomiza
 // it is given, Ingresses of other namespaces are left out.
 func (in *Input) Load(cmd *cobra.Command, namespace string) (objects.Objects, manifests.Places,
 	error) {
-	files := manifests.Files{Paths: in.Files, Kustomizations: in.kustomizations,
-		Recursive: in.recursive, Namespace: namespace, Exclude: in.exclude, Remote: in.remote,
-		Budget: in.budget, Shown: in.shown, Stdin: cmd.InOrStdin()}
+	files := in.Manifests(cmd.InOrStdin(), namespace)
+	files.Budget = in.budget
 	return files.Load(cmd.Context())
+}
+
+// Manifests returns the files of the flags.
+func (in *Input) Manifests(stdin io.Reader, namespace string) manifests.Files {
+	return manifests.Files{Paths: in.Files, Kustomizations: in.kustomizations,
+		Recursive: in.recursive, Namespace: namespace, Exclude: in.exclude, Remote: in.remote,
+		Shown: in.shown, Stdin: stdin}
 }
 
 // Objects reads the files or, if none are given, the cluster. If only some of what is in files

@@ -73,6 +73,9 @@ func filesIn(path string) ([]string, error) {
 	}
 	root := path + string(filepath.Separator) // which follows a link
 	var out []string
+	if err != nil {
+		return nil, fmt.Errorf("reading logs: %s: %w", path, withoutPath(err))
+	}
 	err = filepath.WalkDir(root, func(file string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil && file == root:
@@ -93,6 +96,14 @@ func filesIn(path string) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
+}
+
+// withoutPath returns a file system's error without the path, which is printed in front of it.
+func withoutPath(err error) error {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
+		return at.Err
+	}
+	return err
 }
 
 // gzipMark begins what gzip has compressed (RFC 1952, 2.3.1).
