@@ -73,7 +73,7 @@ func TestOneIngressTakesLittle(t *testing.T) {
 				}
 				over := ""
 				for range triesWithin {
-					state, said := planned(t, fairlead, provider, file)
+					state, said := ran(t, fairlead, "plan", "--provider", provider, "-f", file)
 					memory, spent := memoryOf(state), cputime.Of(state)
 					t.Logf("%7d bytes: %.2f s of CPU, %d MiB", len(row.manifests), spent.Seconds(), memory>>20)
 					if provider == "aws" && !strings.Contains(said, row.says) {
@@ -90,10 +90,10 @@ func TestOneIngressTakesLittle(t *testing.T) {
 	}
 }
 
-// planned plans a file, and returns how the process ended and what it printed.
-func planned(t *testing.T, fairlead, provider, file string) (*os.ProcessState, string) {
+// ran runs a command, and returns how the process ended and what it printed.
+func ran(t *testing.T, fairlead string, args ...string) (*os.ProcessState, string) {
 	t.Helper()
-	command := exec.Command(fairlead, "plan", "--provider", provider, "-f", file)
+	command := exec.Command(fairlead, args...)
 	var out bytes.Buffer
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
