@@ -301,6 +301,31 @@ func TestCallsThatHangDelayNoOthers(t *testing.T) {
 	})
 }
 
+// An endpoint that answers nothing gets a call a minute: it may have all those that were sent. Once
+// it answers one, all others are sent.
+func TestASilentEndpointGetsFewCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := newEndpoint(t, 1000, time.Millisecond)
+		silent := true
+		e.set(time.Millisecond, func() (refuse, lose bool) { return false, silent })
+		var all sync.WaitGroup
+		all.Go(func() { e.work(t.Context(), 10, 60) })
+		time.Sleep(30 * time.Minute)
+		e.mu.Lock()
+		if e.arrived > 4+4+30 {
+			t.Errorf("%d calls were sent in half an hour", e.arrived)
+		}
+		silent = false
+		e.mu.Unlock()
+		began := time.Now()
+		all.Wait()
+		// The last ones that were lost are looked up a minute after they were given up.
+		if took := time.Since(began); took > 4*time.Minute {
+			t.Errorf("once there are answers it takes %s", took)
+		}
+	})
+}
+
 // An urgent call is the next one that is sent, and waits only for those that were sent before.
 func TestAnUrgentCallGoesFirstToASlowEndpoint(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

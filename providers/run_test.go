@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -323,4 +324,20 @@ func TestStepsShareACopy(t *testing.T) {
 	if n := len(copies); n > 12 { // before a, after it, and as the last of b are done
 		t.Errorf("%d copies were made for %d steps", n, len(lines))
 	}
+}
+
+// Calls that wait for their turn when the context of their plan ends are not made. Those under way
+// are.
+func TestAPlanThatEndsWaitsForNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		watch := newStopwatch()
+		cloud := providers.LimitRate(watch, 1.0/3600, 1)
+		over := errors.New("it is over")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Minute, over)
+		defer cancel()
+		outcome, err := providers.Run(ctx, cloud, &lb.Observed{Key: "a"}, independent(10), providers.Options{})
+		if took := time.Since(watch.start); took != time.Minute || !errors.Is(err, over) || outcome.Done != 1 {
+			t.Errorf("after %s, with %d steps done, the plan ends with %v", took, outcome.Done, err)
+		}
+	})
 }
