@@ -70,7 +70,9 @@ func (r row) measure(t *testing.T) {
 	w.operator = operate(t, w.Cluster)
 	if *writeTime > 0 {
 		defer func() {
-			t.Logf("%s: %d calls that read and %d that write, of %s each", r, w.made(false), w.made(true), *writeTime)
+			reads, read := w.made(false)
+			writes, written := w.made(true)
+			t.Logf("%s: %d calls that read, %v, and %d that write, of %s each, %v", r, reads, read, writes, *writeTime, written)
 		}()
 	}
 	took := w.programmed(t).Sub(w.started)
@@ -94,15 +96,16 @@ func (r row) measure(t *testing.T) {
 		since.count("get", "list"), since.writes())
 }
 
-// made is the number of calls of the cloud so far that write, or that do not.
-func (w *world) made(write bool) int {
-	n := 0
+// made are the calls of the cloud so far: those that write or do not, and each by its name.
+func (w *world) made(write bool) (calls int, names map[string]int) {
+	names = map[string]int{}
 	for _, c := range w.journal(0) {
 		if c.writes() == write {
-			n++
+			calls++
+			names[c.What]++
 		}
 	}
-	return n
+	return calls, names
 }
 
 // measureBase prints the numbers of a cold start that the TestScale of another revision measures. It
