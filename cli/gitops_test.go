@@ -119,7 +119,7 @@ func TestThePipelinesOfThePageCommentWhatChanges(t *testing.T) {
 		"nothing changes":     {{shop, true, ""}},
 		"a path changes":      {{changed, true, "`curl http://a.example.com/`"}},
 		"it becomes public":   {{facing, false, "**less protected**"}},
-		"it cannot be read":   {{"a: [", false, ""}},
+		"it cannot be read":   {{"a: [", false, "1 problem in the files"}},
 		"the Ingress is gone": {{"", true, "no load balancer"}},
 		"a host is misspelt": {{ingressYAML("web", "BAD_HOST", "/") + "---\n" +
 			ingressYAML("other", "b.example.com", "/"), false, "`curl http://b.example.com/`"}},

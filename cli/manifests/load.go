@@ -48,6 +48,9 @@ func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	}
 	for _, dir := range f.Kustomizations {
 		text, err := f.build(ctx, dir)
+		if _, placed := errors.AsType[Problem](err); placed {
+			return objects.Objects{}, nil, err
+		}
 		if err != nil {
 			return objects.Objects{}, nil, fmt.Errorf("%s: %w", f.shown(dir), err)
 		}
