@@ -108,7 +108,10 @@ func (s *Sim) asks(action string, in any) []iam.Ask {
 		return []iam.Ask{s.ask(action, of, nil), s.ask(action, aws.ToString(in.WebACLArn), nil), s.ask("elasticloadbalancing:CreateWebACLAssociation", of, nil)}
 	case *wafv2.DisassociateWebACLInput:
 		of := aws.ToString(in.ResourceArn)
-		return []iam.Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
+		// AWS's reference has no required resource for the action
+		// (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awswafv2.html), and the
+		// policies of the guide of WAF allow it on "*". So it may be asked about "*" alone.
+		return []iam.Ask{s.ask(action, "*", nil), s.ask("elasticloadbalancing:DeleteWebACLAssociation", of, nil)}
 	case *wafv2.GetWebACLForResourceInput:
 		of := aws.ToString(in.ResourceArn)
 		asks := []iam.Ask{s.ask(action, of, nil), s.ask("elasticloadbalancing:GetLoadBalancerWebACL", of, nil)}
@@ -251,7 +254,7 @@ func ec2ARN(resource string) string { return "arn:aws:ec2:" + Region + ":" + Acc
 func (s *Sim) dependents(call string) []iam.Ask {
 	var out []iam.Ask
 	for _, d := range iam.Dependents {
-		if d.Call != call || d.Source != iam.APIPermissions && d.Source != iam.LinkedRole {
+		if d.Call != call || !slices.Contains([]string{iam.APIPermissions, iam.GroupsForVPC, iam.LinkedRole}, d.Source) {
 			continue
 		}
 		for _, action := range d.Needs {

@@ -39,6 +39,7 @@ func ec2Calls() map[string]handler {
 		"DescribeAccountAttributes":     on((*Sim).describeAccountAttributes),
 		"DescribeAddresses":             on((*Sim).describeAddresses),
 		"DescribeInternetGateways":      on((*Sim).describeInternetGateways),
+		"GetSecurityGroupsForVpc":       on((*Sim).groupsForVPC),
 	}
 }
 

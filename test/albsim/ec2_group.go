@@ -74,6 +74,20 @@ func (s *Sim) describeSecurityGroups(in *api.DescribeSecurityGroupsInput) (*api.
 	return out, nil
 }
 
+// groupsForVPC lists the security groups that resources of a VPC can have.
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_GetSecurityGroupsForVpc.html
+func (s *Sim) groupsForVPC(in *api.GetSecurityGroupsForVpcInput) (*api.GetSecurityGroupsForVpcOutput, error) {
+	out := &api.GetSecurityGroupsForVpcOutput{}
+	for _, id := range sortedKeys(s.net.groups) {
+		if g := s.net.groups[id]; aws.ToString(g.VpcId) == aws.ToString(in.VpcId) {
+			out.SecurityGroupForVpcs = append(out.SecurityGroupForVpcs, ec2.SecurityGroupForVpc{
+				GroupId: g.GroupId, GroupName: g.GroupName, Description: g.Description, PrimaryVpcId: g.VpcId, Tags: s.ec2Tags(id),
+			})
+		}
+	}
+	return out, nil
+}
+
 func (s *Sim) deleteSecurityGroup(in *api.DeleteSecurityGroupInput) (*api.DeleteSecurityGroupOutput, error) {
 	id := aws.ToString(in.GroupId)
 	if s.net.groups[id] == nil {

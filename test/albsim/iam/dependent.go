@@ -13,6 +13,11 @@ type Dependent struct {
 const (
 	APIPermissions = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-api-permissions.html"
 	LinkedRole     = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/elb-service-linked-roles.html"
+	// GroupsForVPC is where Elastic Load Balancing's need of ec2:GetSecurityGroupsForVpc is told: since
+	// October 2024, in some accounts, CreateLoadBalancer is denied without it. The list of
+	// APIPermissions does not have it.
+	// https://github.com/automat-it/terraform-aws-eks-auxiliary/issues/54 has the denial.
+	GroupsForVPC   = "https://github.com/kubernetes-sigs/aws-load-balancer-controller/pull/3921"
 	tagsAtCreation = "https://docs.aws.amazon.com/elasticloadbalancing/latest/userguide/tagging-resources-during-creation.html"
 	ec2Tagging     = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/supported-iam-actions-tagging.html"
 	acmActions     = "https://docs.aws.amazon.com/service-authorization/latest/reference/list_awscertificatemanager.html"
@@ -33,6 +38,7 @@ var Dependents = []Dependent{
 		"ec2:DescribeAccountAttributes", "ec2:DescribeAddresses", "ec2:DescribeInternetGateways", "ec2:DescribeSecurityGroups",
 		"ec2:DescribeSubnets", "ec2:DescribeVpcs",
 	}, APIPermissions},
+	{"elasticloadbalancing:CreateLoadBalancer", []string{"ec2:GetSecurityGroupsForVpc"}, GroupsForVPC},
 	{"elasticloadbalancing:CreateLoadBalancer", []string{CreateRole}, LinkedRole},
 	{"elasticloadbalancing:CreateTargetGroup", []string{"ec2:DescribeInternetGateways", "ec2:DescribeVpcs"}, APIPermissions},
 	{"elasticloadbalancing:CreateTargetGroup", []string{CreateRole}, LinkedRole},
