@@ -37,6 +37,7 @@ var optionalStatements = map[string]string{
 	"Shield":            "it is needed for Shield Advanced",
 	"SignIn":            "it is needed where users sign in at a Cognito user pool",
 	"TagShields":        "it is needed for Shield Advanced",
+	"Unprotect":         "it is needed for web ACLs",
 	"Unshield":          "it is needed for Shield Advanced",
 }
 
@@ -248,6 +249,11 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	})
 	read("ec2:DescribeVpcs", func(ctx context.Context) error {
 		return errorOnly(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
+	})
+	read("ec2:GetSecurityGroupsForVpc", func(ctx context.Context) error {
+		return errorOnly(p.EC2.GetSecurityGroupsForVpc(
+			ctx, &ec2.GetSecurityGroupsForVpcInput{DryRun: dry, VpcId: aws.String(p.VPC)},
+		))
 	})
 	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
 		return errorOnly(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
