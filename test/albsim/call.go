@@ -86,7 +86,13 @@ func (s *Sim) carryOut(c Call, fault Fault, do handler, decode decoder) (any, er
 	}
 	deployed := s.advance()
 	s.reindex()
-	out, err := do(s, decode)
+	of := s
+	if c.Write {
+		s.keep()
+	} else {
+		of = s.seen(c)
+	}
+	out, err := do(of, decode)
 	if s.touched || deployed {
 		s.follow()
 	}

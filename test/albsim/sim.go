@@ -47,6 +47,9 @@ type Options struct {
 	Indexing, Ghosts time.Duration
 	// Lag is how long what was made is not found by calls that name it, and is in no list.
 	Lag time.Duration
+	// Past has half of the reads show an earlier state, of a moment within the Lag, drawn with this
+	// seed; 0 for none.
+	Past uint64
 	// TagsAside has AWS answer who makes what is there already, but for its tags, with what is there.
 	// It does not say whether it does.
 	TagsAside bool
@@ -99,6 +102,7 @@ type Sim struct {
 	calls         []Call
 	buckets       map[string]*bucket
 	serial        int
+	past          *past                    // nil where every read is of the present
 	madeAt        map[string]time.Time     // by ARN or ID, what is seen later only
 	loadBalancers map[string]*loadBalancer // by ARN
 	listeners     map[string]*listener
@@ -138,6 +142,9 @@ func New(o Options) *Sim {
 		s.lines[name] = make(chan struct{}, 1)
 	}
 	s.net = newNetwork(s)
+	if o.Past != 0 && o.Lag > 0 {
+		s.past = newPast(o.Past)
+	}
 	return s
 }
 
