@@ -39,12 +39,14 @@ type trial struct {
 	nodes    *Nodes
 	groups   []ec2types.SecurityGroup
 	unlisted []grants.Grant // rules that are there and not listed yet
-	there    []ec2types.Subnet
-	tables   []ec2types.RouteTable
-	serial   int
-	members  []lb.TargetHealth // of all target groups
-	used     map[int32]bool    // ports
-	balancer []elb.LoadBalancer
+	// stillListed are rules that are not there any more, and still listed.
+	stillListed []grants.Grant
+	there       []ec2types.Subnet
+	tables      []ec2types.RouteTable
+	serial      int
+	members     []lb.TargetHealth // of all target groups
+	used        map[int32]bool    // ports
+	balancer    []elb.LoadBalancer
 }
 
 func (c *trial) AllMembers(yield func(lb.TargetHealth) bool) {
@@ -110,6 +112,9 @@ func (c *trial) answerGroups() {
 			fit := !slices.ContainsFunc(in.Filters, func(f ec2types.Filter) bool { return !fits(g, f) })
 			if fit && (in.GroupIds == nil || slices.Contains(in.GroupIds, aws.ToString(g.GroupId))) {
 				g.IpPermissions = slices.Clone(g.IpPermissions)
+				for _, gone := range c.stillListed {
+					g.IpPermissions = append(g.IpPermissions, gone.Permission())
+				}
 				out.SecurityGroups = append(out.SecurityGroups, g)
 			}
 		}
@@ -166,7 +171,9 @@ func sources(p ec2types.IpPermission) (out []string) {
 	return out
 }
 
-// answerRules changes rules. AWS adds none where one of them is there.
+// answerRules changes rules. AWS adds none where one of them is there, and revokes none where one
+// of them is not
+// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RevokeSecurityGroupIngress.html).
 func (c *trial) answerRules() {
 	awscalls.On(&c.aws, func(in *ec2.AuthorizeSecurityGroupIngressInput) (*ec2.AuthorizeSecurityGroupIngressOutput, error) {
 		if err := c.refuse["AuthorizeSecurityGroupIngress"]; err != nil {
@@ -187,6 +194,11 @@ func (c *trial) answerRules() {
 			return nil, err
 		}
 		g := c.group(aws.ToString(in.GroupId))
+		for _, p := range in.IpPermissions {
+			if !slices.ContainsFunc(g.IpPermissions, func(there ec2types.IpPermission) bool { return same(there, p) }) {
+				return nil, awscalls.Refused("InvalidPermission.NotFound", "no")
+			}
+		}
 		g.IpPermissions = slices.DeleteFunc(g.IpPermissions, func(there ec2types.IpPermission) bool {
 			return slices.ContainsFunc(in.IpPermissions, func(p ec2types.IpPermission) bool { return same(there, p) })
 		})

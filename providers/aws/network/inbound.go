@@ -2,100 +2,74 @@ package network
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 	"fairlead.dev/fairlead/providers/aws/grants"
 )
 
 // This file changes the sources that can connect to ports of a security group.
 
-// ensureGrants adds grants to a security group. If some exist already, it adds the others.
+// permissionsOf returns grants in the form of EC2.
+func permissionsOf(list []grants.Grant) []ec2types.IpPermission {
+	return convert.Map(list, grants.Grant.Permission)
+}
+
+// ensureGrants adds grants to a security group, unless they exist.
 func (s *SecurityGroups) ensureGrants(
 	ctx context.Context, group string, list []grants.Grant,
 ) error {
-	err := s.addGrants(ctx, group, list)
-	if awserr.Is(err, "InvalidPermission.Duplicate") {
-		return s.replaceGrants(ctx, group, list, func(grants.Grant) bool { return false })
-	}
-	return awserr.Explain("admitting to security group "+group, err)
+	return s.authorize(ctx, group, permissionsOf(list))
 }
 
-// addGrants adds grants to a security group with one call.
-func (s *SecurityGroups) addGrants(ctx context.Context, group string, list []grants.Grant) error {
-	in := &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, g := range list {
-		in.IpPermissions = append(in.IpPermissions, g.Permission())
-	}
-	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
-	return err
-}
-
-// replaceGrants replaces our grants of a security group: it adds before it revokes.
+// replaceGrants replaces our grants of a security group: it adds before it revokes. After a change
+// it reads the group again: another writer, or a late read, may have left a difference.
 func (s *SecurityGroups) replaceGrants(ctx context.Context, group string, want []grants.Grant,
 	ours func(grants.Grant) bool) error {
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
-	if err != nil {
+	for range 2 {
+		missing, surplus, err := s.compareGrants(ctx, group, want, ours)
+		if err != nil || len(missing)+len(surplus) == 0 {
+			return err
+		}
+		if err := s.authorize(ctx, group, permissionsOf(missing)); err != nil {
+			return err
+		}
+		if err := s.revoke(ctx, group, permissionsOf(surplus)); err != nil {
+			return err
+		}
+	}
+	missing, surplus, err := s.compareGrants(ctx, group, want, ours)
+	if err != nil || len(missing)+len(surplus) == 0 {
 		return err
+	}
+	return fmt.Errorf("security group %s was changed, and does not list what it should: %v are "+
+		"missing, %v are too many: %w", group, missing, surplus, providers.ErrPending)
+}
+
+// compareGrants reads a security group, and returns the wanted grants that it lacks, and those of
+// ours that are not wanted.
+func (s *SecurityGroups) compareGrants(ctx context.Context, group string, want []grants.Grant,
+	ours func(grants.Grant) bool) (missing, surplus []grants.Grant, err error) {
+	found, err := s.readToChange(ctx, &ec2.DescribeSecurityGroupsInput{GroupIds: []string{group}})
+	if err != nil {
+		return nil, nil, err
 	}
 	there, err := awserr.RequireOne(found, "DescribeSecurityGroups", "security group "+group)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	have := grants.Read(*there)
-	missing := slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool {
+	missing = slices.DeleteFunc(slices.Clone(want), func(g grants.Grant) bool {
 		return slices.Contains(have, g)
 	})
-	surplus := slices.DeleteFunc(have, func(g grants.Grant) bool {
+	surplus = slices.DeleteFunc(have, func(g grants.Grant) bool {
 		return !ours(g) || slices.Contains(want, g)
 	})
-	if err := s.addMissingGrants(ctx, group, missing); err != nil {
-		return err
-	}
-	return s.revokeGrants(ctx, group, surplus)
-}
-
-// addMissingGrants adds grants to a security group. If AWS answers that some exist, but does not
-// list them yet, it adds them one by one, so that revoking does not wait for the list.
-func (s *SecurityGroups) addMissingGrants(
-	ctx context.Context, group string, missing []grants.Grant,
-) error {
-	if len(missing) == 0 {
-		return nil
-	}
-	err := s.addGrants(ctx, group, missing)
-	if !awserr.Is(err, "InvalidPermission.Duplicate") {
-		return awserr.Explain("admitting to security group "+group, err)
-	}
-	if len(missing) == 1 {
-		return nil
-	}
-	for _, g := range missing {
-		if err := s.addGrants(ctx, group, []grants.Grant{g}); err != nil &&
-			!awserr.Is(err, "InvalidPermission.Duplicate") {
-			return awserr.Explain("admitting to security group "+group, err)
-		}
-	}
-	return nil
-}
-
-// revokeGrants removes grants from a security group.
-func (s *SecurityGroups) revokeGrants(
-	ctx context.Context, group string, list []grants.Grant,
-) error {
-	if len(list) == 0 {
-		return nil
-	}
-	in := &ec2.RevokeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, g := range list {
-		in.IpPermissions = append(in.IpPermissions, g.Permission())
-	}
-	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
-	if awserr.Is(err, "InvalidPermission.NotFound") {
-		return nil
-	}
-	return awserr.Explain("shutting out of security group "+group, err)
+	return missing, surplus, nil
 }

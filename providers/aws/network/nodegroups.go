@@ -141,7 +141,7 @@ func (n *Nodes) knownGroup() string {
 func (s *SecurityGroups) ReadOfCluster(
 	ctx context.Context, cluster string,
 ) ([]ec2types.SecurityGroup, error) {
-	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
+	found, err := s.readToChange(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
 		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{TagCluster + cluster}},
 	)})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
@@ -262,7 +262,7 @@ func (n *Nodes) removeFirewall(ctx context.Context, key lb.Key, firewall string)
 		}
 	}
 	for _, g := range groups {
-		if err := n.security.revokeSpans(ctx, aws.ToString(g.GroupId), shared,
+		if err := n.security.changeSpans(ctx, aws.ToString(g.GroupId), shared, nil,
 			spansFrom(g, shared)); err != nil {
 			return err
 		}

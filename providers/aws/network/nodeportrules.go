@@ -3,15 +3,12 @@ package network
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/convert"
 )
 
 // This file changes the rules by which a security group of the nodes admits load balancers: one for
@@ -138,16 +135,8 @@ func narrowRules(have []span, unused func(port int32) bool) (added, gone []span)
 func (s *SecurityGroups) openPorts(
 	ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32,
 ) error {
-	have, id := spansFrom(g, shared), aws.ToString(g.GroupId)
-	added, gone := widenRules(have, ports, RulesIn(g))
-	err := s.addSpans(ctx, id, shared, added)
-	switch {
-	case awserr.Is(err, "InvalidPermission.Duplicate"):
-		return fmt.Errorf("security group %s is changing: %w", id, providers.ErrPending)
-	case err != nil:
-		return awserr.Explain("admitting to security group "+id, err)
-	}
-	return s.revokeSpans(ctx, id, shared, gone)
+	added, gone := widenRules(spansFrom(g, shared), ports, RulesIn(g))
+	return s.changeSpans(ctx, aws.ToString(g.GroupId), shared, added, gone)
 }
 
 // closePorts makes a security group of the nodes stop admitting the shared group on unused ports,
@@ -156,40 +145,16 @@ func (s *SecurityGroups) closePorts(
 	ctx context.Context, g ec2types.SecurityGroup, shared string, unused func(port int32) bool,
 ) error {
 	added, gone := narrowRules(spansFrom(g, shared), unused)
-	id := aws.ToString(g.GroupId)
-	if err := s.addSpans(ctx, id, shared, added); err != nil {
-		return awserr.Explain("admitting to security group "+id, err)
-	}
-	return s.revokeSpans(ctx, id, shared, gone)
+	return s.changeSpans(ctx, aws.ToString(g.GroupId), shared, added, gone)
 }
 
-// addSpans adds rules to a security group that admit the shared group.
-func (s *SecurityGroups) addSpans(ctx context.Context, group, shared string, spans []span) error {
-	if len(spans) == 0 {
-		return nil
-	}
-	in := &ec2.AuthorizeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, s := range spans {
-		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
-	}
-	_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, in)
-	return err
-}
-
-// revokeSpans removes rules from a security group that admit the shared group.
-func (s *SecurityGroups) revokeSpans(
-	ctx context.Context, group, shared string, spans []span,
+// changeSpans adds rules that admit the shared group, and then revokes others.
+func (s *SecurityGroups) changeSpans(
+	ctx context.Context, group, shared string, added, gone []span,
 ) error {
-	if len(spans) == 0 {
-		return nil
+	inEC2 := func(s span) ec2types.IpPermission { return s.permissionFor(shared) }
+	if err := s.authorize(ctx, group, convert.Map(added, inEC2)); err != nil {
+		return err
 	}
-	in := &ec2.RevokeSecurityGroupIngressInput{GroupId: aws.String(group)}
-	for _, s := range spans {
-		in.IpPermissions = append(in.IpPermissions, s.permissionFor(shared))
-	}
-	_, err := s.ec2.RevokeSecurityGroupIngress(ctx, in)
-	if awserr.Is(err, "InvalidPermission.NotFound") {
-		return nil
-	}
-	return awserr.Explain("shutting out of security group "+group, err)
+	return s.revoke(ctx, group, convert.Map(gone, inEC2))
 }

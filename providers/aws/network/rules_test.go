@@ -106,7 +106,7 @@ func TestPortsOfNodesAreOpenedAndClosed(t *testing.T) {
 	}{
 		"open":                {ports: []int32{8080}, want: []span{{30000, 30002}, {8080, 8080}}, calls: []string{"AuthorizeSecurityGroupIngress"}},
 		"open before":         {ports: []int32{30001}, want: []span{{30000, 30002}}},
-		"opened meanwhile":    {ports: []int32{8080}, refuse: map[string]error{"AuthorizeSecurityGroupIngress": duplicate}, want: []span{{30000, 30002}}, class: providers.ErrPending, calls: []string{"AuthorizeSecurityGroupIngress"}},
+		"opened meanwhile":    {ports: []int32{8080}, refuse: map[string]error{"AuthorizeSecurityGroupIngress": duplicate}, want: []span{{30000, 30002}}, calls: []string{"AuthorizeSecurityGroupIngress"}},
 		"opening is denied":   {ports: []int32{8080}, refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, want: []span{{30000, 30002}}, class: providers.ErrDenied, calls: []string{"AuthorizeSecurityGroupIngress"}},
 		"closed in part":      {close: true, ports: []int32{30000}, want: []span{{30001, 30002}}, calls: []string{"AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
 		"closed":              {close: true, ports: []int32{30000, 30001, 30002}, calls: []string{"RevokeSecurityGroupIngress"}},
@@ -141,6 +141,7 @@ func TestClientsAreAdmitted(t *testing.T) {
 	for name, c := range map[string]struct {
 		have     []grants.Grant
 		unlisted []grants.Grant
+		gone     []grants.Grant          // still listed
 		replace  func(grants.Grant) bool // nil to allow
 		refuse   map[string]error
 		want     []grants.Grant
@@ -148,22 +149,23 @@ func TestClientsAreAdmitted(t *testing.T) {
 		calls    []string
 	}{
 		"new":                      {want: []grants.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress"}},
-		"one is there":             {have: []grants.Grant{a, old}, want: []grants.Grant{a, old, b}, calls: []string{"AuthorizeSecurityGroupIngress", "DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
-		"all are there":            {have: []grants.Grant{a, b}, want: []grants.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress", "DescribeSecurityGroups"}},
-		"one is not listed":        {unlisted: []grants.Grant{a}, want: []grants.Grant{b}, calls: []string{"AuthorizeSecurityGroupIngress", "DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"the second is not listed": {unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"the last is not listed":   {have: []grants.Grant{a}, unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
+		"one is there":             {have: []grants.Grant{a, old}, want: []grants.Grant{a, old, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"all are there":            {have: []grants.Grant{a, b}, want: []grants.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"one is not listed":        {unlisted: []grants.Grant{a}, want: []grants.Grant{b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"the second is not listed": {unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"the last is not listed":   {have: []grants.Grant{a}, unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
 		"denied":                   {refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, class: providers.ErrDenied, calls: []string{"AuthorizeSecurityGroupIngress"}},
-		"replaced":                 {have: []grants.Grant{a, old}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
-		"ours are replaced":        {have: []grants.Grant{{Port: 80, Source: "sg-1"}, old}, replace: ours, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
+		"replaced":                 {have: []grants.Grant{a, old}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"ours are replaced":        {have: []grants.Grant{{Port: 80, Source: "sg-1"}, old}, replace: ours, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
 		"nothing to replace":       {have: []grants.Grant{a, b}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups"}},
 		"reading is denied":        {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"DescribeSecurityGroups": denied}, want: []grants.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups"}},
 		"adding is denied":         {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, want: []grants.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
 		"revoking is denied":       {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": denied}, want: []grants.Grant{old, a, b}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
-		"revoked meanwhile":        {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": awscalls.Refused("InvalidPermission.NotFound", "no")}, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
+		"one is revoked already":   {have: []grants.Grant{old}, gone: []grants.Grant{{Port: 80, Source: "0.0.0.0/0"}}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"revoked meanwhile":        {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": awscalls.Refused("InvalidPermission.NotFound", "no")}, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
 	} {
 		c2 := newTrial()
-		c2.unlisted = c.unlisted
+		c2.unlisted, c2.stillListed = c.unlisted, c.gone
 		if c.refuse != nil {
 			c2.refuse = c.refuse
 		}
@@ -187,8 +189,7 @@ func TestClientsAreAdmitted(t *testing.T) {
 	}
 	c.addGroup("sg-1", "firewall", nil)
 	calls := 0
-	c.refuse["AuthorizeSecurityGroupIngress"] = duplicate
 	awsOnce(c, func() { calls++ })
-	awscalls.ExpectError(t, "the second one is denied", c.security.addMissingGrants(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
+	awscalls.ExpectError(t, "the first one alone is denied", c.security.ensureGrants(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
 	awscalls.Expect(t, "calls", calls, 2)
 }

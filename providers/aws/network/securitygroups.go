@@ -27,6 +27,8 @@ type SecurityGroups struct {
 	ec2    *ec2.Client
 	vpc    string
 	recent *recent.Resources
+	// written has the rules that this process wrote a moment ago.
+	written writtenRules
 }
 
 // NewSecurityGroups returns the security groups of an owner in a VPC.
