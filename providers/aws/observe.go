@@ -15,6 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/balancers"
 	"fairlead.dev/fairlead/providers/aws/listeners"
 	"fairlead.dev/fairlead/providers/aws/look"
@@ -54,7 +55,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 		p.readCertificates,
 	} {
 		if err := read(ctx, l, indexed); err != nil {
-			return nil, err
+			return nil, explainVanished(key, err)
 		}
 	}
 	if missing := p.recent.Unlisted(p.clients.LoadBalancerName(key), l.ARNs()); missing != "" &&
@@ -81,6 +82,17 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	}
 	p.learn(l)
 	return p.toObserved(l), nil
+}
+
+// explainVanished returns ErrPending if AWS does not find a resource that it has just listed. It was
+// deleted in between, or the list is of an earlier moment.
+func explainVanished(key lb.Key, err error) error {
+	if awserr.Is(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound",
+		"TargetGroupNotFound") {
+		return fmt.Errorf("reading load balancer %s: AWS lists what it does not find: %w: %w",
+			key, err, providers.ErrPending)
+	}
+	return err
 }
 
 // The first wait until AWS lists a new resource, and the longest.
