@@ -104,6 +104,7 @@ func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider)
 	return providertest.Clauses(func(*testing.T) providers.Provider {
 		o := albsim.Real(seed, lag)
 		o.Authorize = operator().allow
+		o.Past = 0 // a clause compares what was done with what is observed right after it
 		return reached(aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()}))
 	}, func(*testing.T) lb.Target {
 		return lb.Target{Address: "10.0.0.9", Port: 8080 + port.Add(1)}
