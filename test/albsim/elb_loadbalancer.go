@@ -19,6 +19,7 @@ type loadBalancer struct {
 	about      elb.LoadBalancer
 	attributes map[string]string
 	activeAt   time.Time
+	state      elb.LoadBalancerState // that a test has put it into; zero for none
 	plane      plane
 }
 
@@ -121,10 +122,25 @@ func subnetsOf(l elb.LoadBalancer) []string {
 func (s *Sim) described(l *loadBalancer) elb.LoadBalancer {
 	out := l.about
 	out.State = &elb.LoadBalancerState{Code: elb.LoadBalancerStateEnumActive}
-	if s.now().Before(l.activeAt) {
+	switch {
+	case l.state.Code == elb.LoadBalancerStateEnumFailed:
+		out.State = &l.state
+	case s.now().Before(l.activeAt):
 		out.State.Code = elb.LoadBalancerStateEnumProvisioning
+	case l.state.Code != "":
+		out.State = &l.state
 	}
 	return out
+}
+
+// SetState has load balancers impaired, or their set-up fail, for a reason; no code makes them as
+// they were.
+func (s *Sim) SetState(code elb.LoadBalancerStateEnum, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range s.loadBalancers {
+		l.state = elb.LoadBalancerState{Code: code, Reason: aws.String(reason)}
+	}
 }
 
 func (s *Sim) describeLoadBalancers(in *api.DescribeLoadBalancersInput) (*api.DescribeLoadBalancersOutput, error) {

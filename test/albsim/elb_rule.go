@@ -294,7 +294,7 @@ func (s *Sim) checkForward(lb *loadBalancer, a *elb.Action) error {
 	config.TargetGroups = slices.Clone(config.TargetGroups)
 	groups := config.TargetGroups
 	if len(groups) == 0 || len(groups) > s.options.Limits.GroupsPerAction {
-		return refuse("TooManyTargetGroups", "A forward action must have between 1 and %d target groups", s.options.Limits.GroupsPerAction)
+		return refuse("TooManyActions", "A forward action must have between 1 and %d target groups", s.options.Limits.GroupsPerAction)
 	}
 	sticky := false
 	for i, g := range groups {
