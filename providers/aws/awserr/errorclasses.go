@@ -9,11 +9,15 @@ package awserr
 var pendingCodes = []string{
 	// Elastic Load Balancing
 	"ResourceInUse",
+	// "The specified trust store is not active.": it passes once AWS has made it.
+	"TrustStoreNotReady",
 	"CapacityReservationPending", // "There is a pending capacity reservation."
 	// "The health of the specified targets could not be retrieved due to an internal error."
 	"HealthUnavailable",
 	// EC2
 	"DependencyViolation",
+	// "You cannot delete a security group that is in use": DeleteSecurityGroup has either code.
+	"InvalidGroup.InUse",
 	// Certificate Manager
 	// "a resource or configuration that is already being created or updated. Wait […] and try again."
 	"Conflict",
@@ -36,7 +40,6 @@ var rejectedCodes = []string{
 	"InvalidSubnet", "SubnetNotFound", "InvalidSecurityGroup", "InvalidScheme", "UnsupportedProtocol",
 	"CertificateNotFound", "UnsupportedCertificate", "SSLPolicyNotFound", "IncompatibleProtocols",
 	"OperationNotPermitted", "AvailabilityZoneNotSupported", "TrustStoreNotFound",
-	"TrustStoreNotReady",
 	"DuplicateTagKeys", // "A tag key was specified more than once."
 	// EC2
 	"InvalidParameterValue", "InvalidParameterCombination", "InvalidGroup.NotFound",

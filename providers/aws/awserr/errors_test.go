@@ -82,6 +82,8 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 		"a value that AWS does not take":         {refused(elbv2, "CreateRule", "ValidationError", "Condition value 'a' contains a character that is not valid"), providers.ErrRejected, []string{"contains a character that is not valid (request 4711)"}, ""},
 		"too many calls":                         {refused(elbv2, "CreateRule", "Throttling", "Rate exceeded"), providers.ErrThrottled, []string{"share its rates"}, ""},
 		"too many calls, in EC2's words":         {refused("EC2", "DescribeSubnets", "RequestLimitExceeded", "no"), providers.ErrThrottled, nil, ""},
+		"a security group in use":                {refused("EC2", "DeleteSecurityGroup", "InvalidGroup.InUse", "no"), providers.ErrPending, nil, ""},
+		"a trust store that is being made":       {refused(elbv2, "CreateListener", "TrustStoreNotReady", "no"), providers.ErrPending, nil, ""},
 		"what is in use":                         {refused(elbv2, "DeleteTargetGroup", "ResourceInUse", "no"), providers.ErrPending, nil, ""},
 		"a prefix list that is not there":        {refused("EC2", "AuthorizeSecurityGroupIngress", "InvalidPrefixListID.NotFound", "The prefix list ID 'pl-1' does not exist"), providers.ErrRejected, []string{"'pl-1'"}, ""},
 		"a prefix list, in the other spelling":   {refused("EC2", "AuthorizeSecurityGroupIngress", "InvalidPrefixListId.NotFound", "no"), providers.ErrRejected, nil, ""},

@@ -22,6 +22,7 @@ func TestCodesOfErrors(t *testing.T) {
 		{refused("Throttling"), "Throttling", true},
 		{refused("ThrottlingException"), "Throttling", true},
 		{refused("ThrottledException"), "Throttled", true},
+		{refused("EC2ThrottledException"), "EC2Throttled", true},
 		{refused("RequestLimitExceeded"), "RequestLimitExceeded", true},
 		{refused("TooManyRequestsException"), "TooManyRequests", true},
 		{refused("TooManyRules"), "TooManyRules", false},

@@ -139,7 +139,7 @@ func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate,
 	remove func() error) error {
 	err := g.Do(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) ||
-			awserr.Is(err, "ResourceInUse", "DependencyViolation")
+			awserr.Is(err, "ResourceInUse", "DependencyViolation", "InvalidGroup.InUse")
 	}, remove)
 	if errors.Is(err, retry.ErrShut) {
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)

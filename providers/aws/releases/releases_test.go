@@ -198,6 +198,7 @@ func TestARefusedDeletionIsTriedAgain(t *testing.T) {
 		waits  bool
 	}{
 		"in use":          {errInUse, true},
+		"in use, of EC2":  {&smithy.GenericAPIError{Code: "InvalidGroup.InUse"}, true},
 		"depended on":     {&smithy.GenericAPIError{Code: "DependencyViolation"}, true},
 		"not found yet":   {providers.ErrPending, true},
 		"no answer":       {errLost, false},
