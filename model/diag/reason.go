@@ -94,6 +94,7 @@ const (
 	UnknownRule     Reason = "UnknownRule"
 	Unparked        Reason = "Unparked"
 	Unread          Reason = "Unread"
+	Impaired        Reason = "Impaired"
 
 	ExpectationViolated Reason = "ExpectationViolated"
 	PlanUnproven        Reason = "PlanUnproven"
@@ -396,6 +397,10 @@ var Reasons = []Doc{
 			"settings are assumed to be as they were written, or as they were found before. They are read " +
 			"again within an hour.",
 		"Give the operator the right that the message names, or take away what is in its way."},
+	{Impaired,
+		"The load balancer answers requests, and the cloud says that it lacks resources to grow with " +
+			"them. It is served as ever.",
+		"Take away the cause that the message names: on AWS, subnets without free addresses."},
 	{PlanUnproven, "The check of a plan, which is independent of the planner, says that requests " +
 		"would get another answer on its way than before or after it. Nothing is changed, unless " +
 		"`unprovenPlans: CarryOut` of the class says so.",

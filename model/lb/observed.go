@@ -30,6 +30,9 @@ type Observed struct {
 	// Unread has the cloud's errors for settings that could not be read. These settings are assumed
 	// unchanged.
 	Unread []string `json:"unread,omitempty"`
+	// Impaired says why the cloud serves the load balancer with less than it needs; "" if it does
+	// not say so.
+	Impaired string `json:"impaired,omitempty"`
 	// Read has the settings that a deep observation read, for people; nil if they were not read. A
 	// diff compares digests. Steps do not change Read.
 	Read *ReadSettings `json:"-"`

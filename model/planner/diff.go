@@ -23,6 +23,11 @@ func Diff(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan 
 	for _, why := range seen.Unread {
 		p.Diagnostics = append(p.Diagnostics, settingsUnread(p.Key, why))
 	}
+	if seen.Impaired != "" {
+		p.Diagnostics = append(p.Diagnostics, diag.Diagnostic{Severity: diag.Warning,
+			Reason: diag.Impaired, Source: plan.SourceOf(p.Key),
+			Message: "The cloud serves the load balancer, with less than it needs: " + seen.Impaired})
+	}
 	if d, kept := keptByProtection(seen, want, c); kept {
 		p.Diagnostics = append(p.Diagnostics, d)
 		if !want.Withdrawn {

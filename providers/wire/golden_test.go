@@ -139,7 +139,7 @@ func TestGoldenSteps(t *testing.T) {
 // TestGoldenAnswers has a file for each message that is no step.
 func TestGoldenAnswers(t *testing.T) {
 	there := &lb.Observed{
-		Key: "shop", Exists: true, Active: true, Handle: "lb-1", Digest: "v1:settings", Protected: "class", Firewall: "sg-1", Unread: []string{"no right to read attributes"},
+		Key: "shop", Exists: true, Active: true, Handle: "lb-1", Digest: "v1:settings", Protected: "class", Firewall: "sg-1", Unread: []string{"no right to read attributes"}, Impaired: "its subnets have no free addresses",
 		Address:    lb.Address{Hostname: "shop.lb.test", IPs: []string{"192.0.2.1"}, Ports: map[int32]int32{80: 8080}},
 		Protection: routing.Protection{WebACL: "guard", Shield: "on"},
 		Listeners: []lb.ObservedListener{

@@ -19,7 +19,7 @@ func EncodeObserved(o *lb.Observed) v1.Observed {
 		Key: string(o.Key), Exists: o.Exists, Active: o.Active, Address: encodeAddress(o.Address),
 		Handle: o.Handle, Digest: string(o.Digest),
 		WebACL: o.Protection.WebACL, Shield: o.Protection.Shield, Protected: o.Protected,
-		Firewall: o.Firewall, Unread: o.Unread,
+		Firewall: o.Firewall, Unread: o.Unread, Impaired: o.Impaired,
 	}
 	for _, l := range o.Listeners {
 		listener := v1.ObservedListener{
@@ -75,7 +75,7 @@ func DecodeObserved(key lb.Key, o v1.Observed) (*lb.Observed, error) {
 		Key: key, Exists: o.Exists, Active: o.Active, Address: decodeAddress(o.Address), Handle: o.Handle,
 		Digest:     lb.Digest(o.Digest),
 		Protection: routing.Protection{WebACL: o.WebACL, Shield: o.Shield}, Protected: o.Protected,
-		Firewall: o.Firewall, Unread: o.Unread,
+		Firewall: o.Firewall, Unread: o.Unread, Impaired: o.Impaired,
 	}
 	if o.Settings != nil {
 		out.Digest = lb.DigestOf(decodeSettings(*o.Settings))

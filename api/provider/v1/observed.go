@@ -27,6 +27,9 @@ type Observed struct {
 	// Unread are the reasons why settings could not be read. The operator takes these settings for
 	// what it wrote.
 	Unread []string `json:"unread,omitempty"`
+	// Impaired is the reason why the cloud serves the load balancer with less than it needs, such as
+	// too few addresses. It is reported, and changes nothing.
+	Impaired string `json:"impaired,omitempty"`
 }
 
 // Address is where a load balancer is reached.
