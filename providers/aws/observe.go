@@ -228,7 +228,7 @@ func (p *Provider) toObserved(l *look.Look) *lb.Observed {
 		arn := aws.ToString(b.LoadBalancerArn)
 		o.Exists, o.Handle, o.Digest = true, arn, balancers.DigestOf(l)
 		o.Active, o.Protection, o.Protected = balancers.Active(b), l.Protection, l.Protected
-		o.Address = balancers.AddressOf(b)
+		o.Address, o.Impaired = balancers.AddressOf(b), balancers.Impairment(b)
 	}
 	for _, g := range l.Groups {
 		if l.IsOurs(g.TargetGroupArn) { // a rule of others may forward to target groups of others

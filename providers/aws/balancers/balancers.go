@@ -2,6 +2,7 @@
 package balancers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -276,13 +277,36 @@ func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, erro
 		bs.inactive.Forget(seen.Handle)
 		return true, nil
 	}
+	if there.State != nil && there.State.Code == elb.LoadBalancerStateEnumFailed {
+		return false, fmt.Errorf("AWS could not set up load balancer %s: %s: delete it, and it is made "+
+			"again", seen.Handle, reasonOf(there))
+	}
 	bs.inactive.Wait(seen.Handle, activeWait, activeWaitMax)
 	return false, nil
 }
 
-// Active reports whether a load balancer is active.
+// Active reports whether a load balancer is active. One that is impaired is "routing traffic but
+// does not have the resources it needs to scale"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerState.html).
 func Active(b *elb.LoadBalancer) bool {
-	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActive
+	return b.State != nil && (b.State.Code == elb.LoadBalancerStateEnumActive || impaired(b))
+}
+
+func impaired(b *elb.LoadBalancer) bool {
+	return b.State != nil && b.State.Code == elb.LoadBalancerStateEnumActiveImpaired
+}
+
+// Impairment returns why a load balancer is impaired; "" if it is not.
+func Impairment(b *elb.LoadBalancer) string {
+	if !impaired(b) {
+		return ""
+	}
+	return reasonOf(b)
+}
+
+// reasonOf returns AWS's reason for the state of a load balancer.
+func reasonOf(b *elb.LoadBalancer) string {
+	return cmp.Or(aws.ToString(b.State.Reason), "AWS says no reason")
 }
 
 // AddressOf returns the host name of a load balancer, in lower case as Kubernetes requires: AWS

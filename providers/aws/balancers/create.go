@@ -2,6 +2,7 @@ package balancers
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -9,6 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/resource"
@@ -121,6 +123,11 @@ func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	})
 	if awserr.Is(err, "OperationNotPermitted") { // Observe reads its deletion protection next time
 		bs.refuseDeletion(seen.Handle)
+	}
+	if awserr.Is(err, "ResourceInUse") {
+		return fmt.Errorf("deleting load balancer %s: %s; take away its association with another "+
+			"service, such as a VPC endpoint service or Global Accelerator: %w", seen.Handle,
+			awserr.Describe(err), providers.ErrPending)
 	}
 	return awserr.Explain("deleting load balancer "+seen.Handle, err)
 }
