@@ -224,6 +224,9 @@ func (s *Sim) setSubnets(in *api.SetSubnetsInput) (*api.SetSubnetsOutput, error)
 		return nil, refuse("InvalidSubnet", "The subnets are not in the VPC of the load balancer")
 	}
 	family := orUsual(in.IpAddressType, l.about.IpAddressType)
+	if err := s.checkGroups(l, family); err != nil {
+		return nil, err
+	}
 	if err := s.checkFamily(family, l.about.Scheme, zones); err != nil {
 		return nil, err
 	}
@@ -239,8 +242,24 @@ func (s *Sim) setIPAddressType(in *api.SetIpAddressTypeInput) (*api.SetIpAddress
 	if err := s.checkFamily(in.IpAddressType, l.about.Scheme, l.about.AvailabilityZones); err != nil {
 		return nil, err
 	}
+	if err := s.checkGroups(l, in.IpAddressType); err != nil {
+		return nil, err
+	}
 	l.about.IpAddressType = in.IpAddressType
 	return &api.SetIpAddressTypeOutput{IpAddressType: in.IpAddressType}, nil
+}
+
+// checkGroups refuses to take the IPv6 addresses from a load balancer that has IPv6 target groups.
+func (s *Sim) checkGroups(l *loadBalancer, family elb.IpAddressType) error {
+	if family != elb.IpAddressTypeIpv4 {
+		return nil
+	}
+	for arn, g := range s.targetGroups {
+		if g.about.IpAddressType == elb.TargetGroupIpAddressTypeEnumIpv6 && slices.Contains(s.usersOf(arn), l.arn()) {
+			return refuse("InvalidConfigurationRequest", "The load balancer has IPv6 target groups, which one with an 'ipv4' IP address type cannot have")
+		}
+	}
+	return nil
 }
 
 // checkFamily refuses an IP family that the scheme or the subnets have no addresses for.

@@ -302,6 +302,10 @@ func (s *Sim) checkForward(lb *loadBalancer, a *elb.Action) error {
 		if group == nil {
 			return s.noTargetGroup(aws.ToString(g.TargetGroupArn))
 		}
+		// https://github.com/zalando-incubator/kube-ingress-aws-controller/issues/752
+		if group.about.IpAddressType == elb.TargetGroupIpAddressTypeEnumIpv6 && lb.about.IpAddressType == elb.IpAddressTypeIpv4 {
+			return refuse("InvalidConfigurationRequest", "You cannot associate an IPv6 target group with a load balancer that has an 'ipv4' IP address type")
+		}
 		if w := aws.ToInt32(g.Weight); w < 0 || w > 999 {
 			return refuse("ValidationError", "Weight '%d' must be between 0 and 999", w)
 		}
