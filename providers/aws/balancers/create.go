@@ -84,7 +84,9 @@ func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string
 	if len(want.Settings.Subnets) > 0 {
 		return want.Settings.Subnets, nil
 	}
-	return bs.subnets.Choose(ctx, lb.Network{Scheme: want.Settings.Scheme}, nil)
+	return bs.subnets.Choose(ctx, lb.Network{
+		Scheme: want.Settings.Scheme, IPFamily: want.Settings.IPFamily,
+	}, nil)
 }
 
 // created returns the load balancer in AWS's answer to its creation.

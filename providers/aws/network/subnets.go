@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
@@ -92,6 +93,11 @@ func (v *Subnets) chooseSince(
 	if err != nil {
 		return nil, "", err
 	}
+	if n.IPFamily != "" && n.IPFamily != string(elb.IpAddressTypeIpv4) {
+		of := fits
+		fits = func(s ec2types.Subnet) bool { return of(s) && hasIPv6(s) }
+		reason += " and has an associated IPv6 CIDR"
+	}
 	unfit := func(id string) bool {
 		return !slices.ContainsFunc(subnets, func(s ec2types.Subnet) bool {
 			return aws.ToString(s.SubnetId) == id && fits(s)
@@ -109,6 +115,17 @@ func (v *Subnets) chooseSince(
 			v.vpc, len(chosen), reason, LeastFree, providers.ErrRejected)
 	}
 	return chosen, reason, nil
+}
+
+// hasIPv6 reports whether a subnet has an associated range of IPv6 addresses, as all subnets of a
+// load balancer with IPv6 addresses must: AWS refuses others with "You must specify subnets with an
+// associated IPv6 CIDR block" (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4852).
+func hasIPv6(s ec2types.Subnet) bool {
+	return slices.ContainsFunc(s.Ipv6CidrBlockAssociationSet,
+		func(a ec2types.SubnetIpv6CidrBlockAssociation) bool {
+			return a.Ipv6CidrBlockState == nil ||
+				a.Ipv6CidrBlockState.State == ec2types.SubnetCidrBlockStateCodeAssociated
+		})
 }
 
 // selectKind returns the subnets to choose from: subnets in availability zones, unless only others
