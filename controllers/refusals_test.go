@@ -124,6 +124,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.SecretUnread:       "controllers: TestASecretThatCannotBeReadCostsNothingThatIsServed",
 	diag.NodesUnread:        "controllers: TestNodesThatCannotBeReadCostThoseWhoNeedThem",
 	diag.SettingsRefused:    "test/golden: provider-settings-of-a-class.txtar, provider-settings-of-a-backend.txtar",
+	diag.IPFamilyRefused:    "test/golden: class-ipv6-service; test/alb: TestServicesOfAnIPv6ClusterAreServed",
 	diag.Impaired:           "model/planner: TestAnImpairedLoadBalancerIsTold; test/alb: TestAnImpairedLoadBalancerServes",
 	diag.Unread:             "model/plan: TestWhatCouldNotBeReadIsSaid; test/alb: TestExtrasThatCannotBeReadKeepNoRouteWaiting",
 	diag.UnknownRule:        "TestARuleOfSomebodyElseIsReportedAndRemoved",

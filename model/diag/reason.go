@@ -56,6 +56,7 @@ const (
 	NoNodes              Reason = "NoNodes"
 	NodesUnread          Reason = "NodesUnread"
 	ResourceUnknown      Reason = "ResourceUnknown"
+	IPFamilyRefused      Reason = "IPFamilyRefused"
 	ResourceMissing      Reason = "ResourceMissing"
 	AuthUnavailable      Reason = "AuthUnavailable"
 
@@ -263,6 +264,10 @@ var Reasons = []Doc{
 	{ResourceMissing,
 		"The resource that the backend refers to does not exist.",
 		"Create it in the Ingress's namespace."},
+	{IPFamilyRefused,
+		"The Service has IPv6 addresses only, and the load balancer has IPv4 addresses only, so the " +
+			"cloud sends it no requests: they are answered 503.",
+		"Set `ipFamily: dualstack` in the class, or give the Service IPv4 addresses."},
 	{NodesUnread,
 		"Targets are instances, and Nodes could not be read. Served routes stay, with their targets, " +
 			"and an Ingress that is new or has changed waits. Other Ingresses are served as ever. They " +

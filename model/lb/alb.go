@@ -37,7 +37,11 @@ func ALB() Capabilities {
 		// RegisterTargets: "If the target type is ip, specify an IP address".
 		// https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_TargetDescription.html
 		AddressesOnly: true,
-		Inbound:       true, InstanceIDs: true, WebACLs: true, Shields: true,
+		// "You cannot associate an IPv6 target group with a load balancer that has an 'ipv4' IP address
+		// type" (https://github.com/zalando-incubator/kube-ingress-aws-controller/issues/752).
+		IPv6NeedsDualStack: true,
+
+		Inbound: true, InstanceIDs: true, WebACLs: true, Shields: true,
 		DeletionProtection: DeletionProtection,
 		MinPriority:        1, MaxPriority: 50000,
 		Settle: 60 * time.Second, Gather: 500 * time.Millisecond,

@@ -87,6 +87,9 @@ type Capabilities struct {
 
 	// AddressesOnly: targets of type ip are addresses, and names cannot be.
 	AddressesOnly bool
+	// IPv6NeedsDualStack: a load balancer whose IP family is ipv4 cannot send requests to IPv6
+	// targets.
+	IPv6NeedsDualStack bool
 	// InstanceIDs: targets of type instance are named by the cloud's ID of the node, not by its
 	// address.
 	InstanceIDs bool

@@ -122,6 +122,11 @@ func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 		r.refusals = append(r.refusals,
 			Refusal{Owner: owner, Source: at, Why: why, Reason: diag.ExternalNameRefused})
 	}
+	if why := whyNoIPv6(r.caps, r.table, a); why != "" {
+		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered,
+			Reason: diag.IPFamilyRefused})
+		return routing.Status(503)
+	}
 	if why := whyNoSignIn(r.caps, r.table, a); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
 		return routing.Status(503)
@@ -358,6 +363,21 @@ func whyNotReachable(c lb.Capabilities, t *precedence.Table, a routing.Action) s
 			return fmt.Sprintf(
 				"Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service,
 				c.Name, unanswered)
+		}
+	}
+	return ""
+}
+
+// whyNoIPv6 returns why requests cannot be sent to the IPv6 targets of an action; "" if they can.
+func whyNoIPv6(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
+	family := cmp.Or(t.Settings.IPFamily, "ipv4")
+	if !c.IPv6NeedsDualStack || family != "ipv4" {
+		return ""
+	}
+	for _, w := range a.Forward {
+		if b := t.Backends[w.Backend]; b.Family == "ipv6" {
+			return fmt.Sprintf("Service %s has IPv6 addresses only, and the `ipFamily` of the class is "+
+				"ipv4: set it to dualstack, or give the Service IPv4 addresses", b.Service)
 		}
 	}
 	return ""

@@ -181,6 +181,7 @@ func differences(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities, com
 	d.removeParkingRules()
 	d.handOver()
 	d.removeWebACL()
+	d.orderFamilies()
 	d.deleteUnused(want)
 	return d
 }

@@ -84,6 +84,7 @@ type Settings struct {
 type Network struct {
 	Key        Key // of the load balancer, which may exist already
 	Scheme     string
+	IPFamily   string            // as in Settings
 	Subnets    []string          // by ID or name; nil: those with the tags
 	SubnetTags map[string]string // nil: those that suit the scheme
 	// SecurityGroups has those of the class, by ID or name.

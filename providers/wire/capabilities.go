@@ -46,7 +46,8 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		},
 		TargetGroups: v1.GroupCapabilities{
 			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS,
-			AddressesOnly: c.AddressesOnly, InstanceIDs: c.InstanceIDs,
+			AddressesOnly: c.AddressesOnly, IPv6NeedsDualStack: c.IPv6NeedsDualStack,
+			InstanceIDs: c.InstanceIDs,
 		},
 		Listeners: v1.ListenerCapabilities{
 			Inbound: c.Inbound, ClientCertificates: !c.NoClientCertificates, TLSPolicies: c.TLSPolicies,
@@ -108,8 +109,10 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 			TargetsPerLoadBalancer: c.Limits.TargetsPerLoadBalancer.Quota,
 		},
 		StickyAttribute: c.TargetGroups.StickyAttribute, HTTP2NeedsTLS: c.TargetGroups.HTTP2NeedsTLS,
-		AddressesOnly: c.TargetGroups.AddressesOnly, InstanceIDs: c.TargetGroups.InstanceIDs,
-		Inbound: c.Listeners.Inbound, NoClientCertificates: !c.Listeners.ClientCertificates,
+		AddressesOnly:      c.TargetGroups.AddressesOnly,
+		IPv6NeedsDualStack: c.TargetGroups.IPv6NeedsDualStack,
+		InstanceIDs:        c.TargetGroups.InstanceIDs,
+		Inbound:            c.Listeners.Inbound, NoClientCertificates: !c.Listeners.ClientCertificates,
 		TLSPolicies:   c.Listeners.TLSPolicies,
 		NoTLSPolicies: !c.Listeners.AnyTLSPolicy && len(c.Listeners.TLSPolicies) == 0,
 		WebACLs:       c.LoadBalancers.WebACLs, Shields: c.LoadBalancers.Shields,

@@ -165,7 +165,7 @@ func TestGoldenAnswers(t *testing.T) {
 	}
 	questions := lb.Questions{
 		CertificateHosts: []string{"shop.test", "*.shop.test"}, NamedCertificates: []lb.CertificateID{"acm:1"}, WebACLs: []string{"guard"}, Shield: true, Limits: true,
-		Network: lb.Network{Key: "shop", Scheme: "internal", Subnets: []string{"subnet-a"}, SubnetTags: map[string]string{"tier": "web"}, SecurityGroups: []string{"sg-a"}},
+		Network: lb.Network{Key: "shop", Scheme: "internal", IPFamily: "dualstack", Subnets: []string{"subnet-a"}, SubnetTags: map[string]string{"tier": "web"}, SecurityGroups: []string{"sg-a"}},
 	}
 	if diff := cmp.Diff(questions, DecodeQuestions(golden(t, "questions", EncodeQuestions(questions))), cmpopts.EquateEmpty()); diff != "" {
 		t.Errorf("questions are read as (-meant +read):\n%s", diff)

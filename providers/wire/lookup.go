@@ -17,8 +17,8 @@ func EncodeQuestions(q lb.Questions) v1.Questions {
 	}
 	if n := q.Network; n.Key != "" {
 		out.Network = &v1.Network{
-			Key: string(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags,
-			SecurityGroups: n.SecurityGroups,
+			Key: string(n.Key), Scheme: n.Scheme, IPFamily: n.IPFamily, Subnets: n.Subnets,
+			SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups,
 		}
 	}
 	return out
@@ -33,8 +33,8 @@ func DecodeQuestions(q v1.Questions) lb.Questions {
 	}
 	if n := q.Network; n != nil {
 		out.Network = lb.Network{
-			Key: lb.Key(n.Key), Scheme: n.Scheme, Subnets: n.Subnets, SubnetTags: n.SubnetTags,
-			SecurityGroups: n.SecurityGroups,
+			Key: lb.Key(n.Key), Scheme: n.Scheme, IPFamily: n.IPFamily, Subnets: n.Subnets,
+			SubnetTags: n.SubnetTags, SecurityGroups: n.SecurityGroups,
 		}
 	}
 	return out

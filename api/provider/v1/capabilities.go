@@ -100,6 +100,9 @@ type GroupCapabilities struct {
 	// HTTP2 and GRPC can be had on HTTPS listeners only
 	HTTP2NeedsTLS bool `json:"http2NeedsTLS,omitempty"`
 	AddressesOnly bool `json:"addressesOnly,omitempty"` // targets are IP addresses, not names
+	// IPv6NeedsDualStack: a load balancer whose ipFamily is ipv4, or not set, cannot send requests to
+	// target groups of the family ipv6. Such routes are refused.
+	IPv6NeedsDualStack bool `json:"ipv6NeedsDualStack,omitempty"`
 	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its
 	// address.
 	InstanceIDs bool `json:"instanceIDs,omitempty"`

@@ -19,6 +19,7 @@ type Questions struct {
 type Network struct {
 	Key            string            `json:"key"`
 	Scheme         string            `json:"scheme"`
+	IPFamily       string            `json:"ipFamily,omitempty" enum:"ipv4,dualstack,dualstack-without-public-ipv4"`
 	Subnets        []string          `json:"subnets,omitempty"`
 	SubnetTags     map[string]string `json:"subnetTags,omitempty"`
 	SecurityGroups []string          `json:"securityGroups,omitempty"`

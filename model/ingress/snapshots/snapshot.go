@@ -69,8 +69,8 @@ func TellWithdrawn(ing *networkingv1.Ingress, key routing.Key, why string) diag.
 
 // NetworkOf returns the network of the load balancer of a snapshot.
 func NetworkOf(s Snapshot) routing.Network {
-	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), Subnets: s.Class.Subnets,
-		SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
+	return routing.Network{Key: s.Key, Scheme: s.Key.Scheme(), IPFamily: s.Class.IPFamily,
+		Subnets: s.Class.Subnets, SubnetTags: s.Class.SubnetTags, SecurityGroups: s.Class.SecurityGroups}
 }
 
 // Routes returns the number of routes of all members on all of their ports.
