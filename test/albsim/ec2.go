@@ -39,6 +39,7 @@ func ec2Calls() map[string]handler {
 		"DescribeAccountAttributes":     on((*Sim).describeAccountAttributes),
 		"DescribeAddresses":             on((*Sim).describeAddresses),
 		"DescribeInternetGateways":      on((*Sim).describeInternetGateways),
+		"DescribeManagedPrefixLists":    on((*Sim).describePrefixLists),
 		"GetSecurityGroupsForVpc":       on((*Sim).groupsForVPC),
 	}
 }
@@ -53,6 +54,7 @@ type network struct {
 	groups     map[string]*ec2.SecurityGroup
 	instances  map[string]*ec2.Instance
 	interfaces map[string]*ec2.NetworkInterface
+	lists      map[string]*ec2.ManagedPrefixList
 }
 
 // The VPC of every account: three zones with a public and a private subnet each, and the security
@@ -68,6 +70,12 @@ func newNetwork(s *Sim) network {
 		vpc: VPC, ranges: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/16")},
 		subnets: map[string]*ec2.Subnet{}, groups: map[string]*ec2.SecurityGroup{},
 		instances: map[string]*ec2.Instance{}, interfaces: map[string]*ec2.NetworkInterface{},
+		lists: map[string]*ec2.ManagedPrefixList{CloudFrontList: {
+			PrefixListId: aws.String(CloudFrontList), OwnerId: aws.String("AWS"), AddressFamily: aws.String("IPv4"),
+			PrefixListName: aws.String("com.amazonaws.global.cloudfront.origin-facing"),
+		}, "pl-0123456789abcdef0": {
+			PrefixListId: aws.String("pl-0123456789abcdef0"), OwnerId: aws.String(Account), PrefixListName: aws.String("offices"), MaxEntries: aws.Int32(1),
+		}},
 	}
 	var public []ec2.RouteTableAssociation
 	for i, zone := range []string{"a", "b", "c"} {
@@ -269,8 +277,8 @@ func (s *Sim) groupsOf(ids []string, vpc string) ([]string, error) {
 			return nil, refuse("InvalidConfigurationRequest", "One or more security groups are invalid")
 		}
 	}
-	if len(ids) > 5 {
-		return nil, refuse("InvalidConfigurationRequest", "No more than 5 security groups are possible")
+	if most := s.options.Limits.GroupsPerInterface; len(ids) > most {
+		return nil, refuse("InvalidConfigurationRequest", "No more than %d security groups are possible", most)
 	}
 	return ids, nil
 }
@@ -480,6 +488,7 @@ var ec2Names = codec.Dialect{
 var ec2Asked = map[string]string{
 	"Filters": "Filter", "Values": "Value", "Tags": "Tag", "TagSpecifications": "TagSpecification",
 	"SubnetIds": "SubnetId", "GroupIds": "GroupId", "GroupNames": "GroupName", "InstanceIds": "InstanceId", "Resources": "ResourceId",
+	"DescribeManagedPrefixListsInput.PrefixListIds": "PrefixListId", "AttributeNames": "AttributeName",
 	"NetworkInterfaceIds": "NetworkInterfaceId", "RouteTableIds": "RouteTableId", "SecurityGroupRuleIds": "SecurityGroupRuleId",
 	"UserIdGroupPairs": "Groups", "CreateSecurityGroupInput.Description": "GroupDescription",
 }
@@ -488,5 +497,7 @@ var ec2Answered = map[string]string{
 	"Subnets": "subnetSet", "Vpcs": "vpcSet", "SecurityGroups": "securityGroupInfo", "RouteTables": "routeTableSet", "Associations": "associationSet",
 	"Routes": "routeSet", "NetworkInterfaces": "networkInterfaceSet", "Reservations": "reservationSet", "Instances": "instancesSet",
 	"Groups": "groupSet", "PrivateIpAddresses": "privateIpAddressesSet", "UserIdGroupPairs": "groups", "Tags": "tagSet",
+	"PrefixLists": "prefixListSet", "AccountAttributes": "accountAttributeSet", "AttributeValues": "attributeValueSet",
+	"SecurityGroupForVpcs":      "securityGroupForVpcSet",
 	"SecurityGroup.Description": "groupDescription", "Instance.SecurityGroups": "groupSet", "Instance.State": "instanceState",
 }

@@ -3,9 +3,11 @@ package albsim
 import (
 	"net/http"
 	"reflect"
+	"strconv"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	api "github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2 "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/test/albsim/refusal"
 )
@@ -14,7 +16,10 @@ import (
 // be tried.
 
 func (s *Sim) describeAccountAttributes(*api.DescribeAccountAttributesInput) (*api.DescribeAccountAttributesOutput, error) {
-	return &api.DescribeAccountAttributesOutput{}, nil
+	return &api.DescribeAccountAttributesOutput{AccountAttributes: []ec2.AccountAttribute{{
+		AttributeName:   aws.String("vpc-max-security-groups-per-interface"),
+		AttributeValues: []ec2.AccountAttributeValue{{AttributeValue: aws.String(strconv.Itoa(s.options.Limits.GroupsPerInterface))}},
+	}}}, nil
 }
 
 func (s *Sim) describeAddresses(*api.DescribeAddressesInput) (*api.DescribeAddressesOutput, error) {

@@ -187,11 +187,18 @@ func (s *Sim) authorizeIngress(in *api.AuthorizeSecurityGroupIngressInput) (*api
 			if strings.HasPrefix(at.source, "sg-") && s.net.groups[at.source] == nil {
 				return nil, noGroup(at.source)
 			}
+			if strings.HasPrefix(at.source, "pl-") && s.net.lists[at.source] == nil {
+				return nil, refuse("InvalidPrefixListID.NotFound", "The prefix list ID '%s' does not exist", at.source)
+			}
 			have[at] = true
 			fresh = append(fresh, only)
 		}
 	}
-	if len(have) > s.options.Limits.RulesPerSecurityGroup {
+	weight := 0
+	for at := range have {
+		weight += s.net.weighs(at.source)
+	}
+	if len(fresh) > 0 && weight > s.options.Limits.RulesPerSecurityGroup {
 		return nil, refuse("RulesPerSecurityGroupLimitExceeded", "The maximum number of rules per security group has been reached.")
 	}
 	g.IpPermissions = append(g.IpPermissions, fresh...)

@@ -118,7 +118,7 @@ func TestLimits(t *testing.T) {
 		{"one too many targets", targets("10.0.0.3"), "TooManyTargets"},
 
 		{"a weight of 1000", rule(1, path("/1"), shared(1000, one, two)), "ValidationError"},
-		{"three target groups in an action", rule(1, path("/1"), shared(1, one, two, one)), "TooManyTargetGroups"},
+		{"three target groups in an action", rule(1, path("/1"), shared(1, one, two, one)), "TooManyActions"},
 		{"two", rule(1, path("/1"), shared(999, one, two)), ""},
 		{"a body of 1025 characters", rule(2, path("/2"), body(1025)), "ValidationError"},
 		{"one of 1024", rule(2, path("/2"), body(1024)), ""},

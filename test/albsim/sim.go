@@ -181,6 +181,7 @@ type Limits struct {
 	// ValuesPerCondition is three in AWS's guide, and five in what it answers.
 	ValuesPerCondition                                          int
 	SecurityGroups, RulesPerSecurityGroup, ImportedCertificates int
+	GroupsPerInterface                                          int // security groups of a network interface
 	// ImportsPerYear are the certificates that are imported within 365 days, those that were deleted
 	// since among them: 5,000 as the guide says
 	// (https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html), and 20 in some accounts
@@ -212,6 +213,7 @@ func (l Limits) withDefaults() Limits {
 		GroupsPerAction:             cmp.Or(l.GroupsPerAction, 5),
 		SecurityGroups:              cmp.Or(l.SecurityGroups, 2500),
 		RulesPerSecurityGroup:       cmp.Or(l.RulesPerSecurityGroup, 60),
+		GroupsPerInterface:          cmp.Or(l.GroupsPerInterface, 5),
 		ImportedCertificates:        cmp.Or(l.ImportedCertificates, 2500),
 		ImportsPerYear:              cmp.Or(l.ImportsPerYear, 5000),
 	}
