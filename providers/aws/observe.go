@@ -84,8 +84,8 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 	return p.toObserved(l), nil
 }
 
-// explainVanished returns ErrPending if AWS does not find a resource that it has just listed. It was
-// deleted in between, or the list is of an earlier moment.
+// explainVanished returns ErrPending if AWS does not find a resource that it has just listed. It
+// was deleted in between, or the list is of an earlier moment.
 func explainVanished(key lb.Key, err error) error {
 	if awserr.Is(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound",
 		"TargetGroupNotFound") {

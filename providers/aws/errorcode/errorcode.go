@@ -22,7 +22,7 @@ func Read(err error) string {
 // Throttled reports whether a code says that there are too many calls.
 func Throttled(code string) bool {
 	return strings.HasPrefix(code, "Throttl") ||
-		// The SDK's own retries count all of these as throttling (aws/retry, DefaultThrottleErrorCodes).
-		slices.Contains([]string{"EC2Throttled", "RequestLimitExceeded", "TooManyRequests", "RequestThrottled",
-			"SlowDown"}, code)
+		// The SDK's own retries count these as throttling (DefaultThrottleErrorCodes of aws/retry).
+		slices.Contains([]string{"EC2Throttled", "RequestLimitExceeded", "TooManyRequests",
+			"RequestThrottled", "SlowDown"}, code)
 }

@@ -2,6 +2,7 @@
 package grants
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -69,6 +70,37 @@ func Read(g ec2types.SecurityGroup) []Grant {
 		}
 		for _, r := range p.UserIdGroupPairs {
 			add(r.GroupId)
+		}
+	}
+	return out
+}
+
+// Place distributes grants over security groups with room for rules, the heaviest first, each to
+// the first group that it fits into. fits is false if one fits into none.
+func Place(
+	room []int, list []Grant, weigh func(source string) int,
+) (places [][]Grant, fits bool) {
+	room, places = slices.Clone(room), make([][]Grant, len(room))
+	byWeight := slices.SortedStableFunc(slices.Values(list), func(a, b Grant) int {
+		return weigh(b.Source) - weigh(a.Source)
+	})
+	for _, g := range byWeight {
+		at := slices.IndexFunc(room, func(n int) bool { return n >= weigh(g.Source) })
+		if at < 0 {
+			return nil, false
+		}
+		room[at] -= weigh(g.Source)
+		places[at] = append(places[at], g)
+	}
+	return places, true
+}
+
+// ListsIn returns the prefix lists among the sources of grants.
+func ListsIn(list []Grant) []string {
+	var out []string
+	for _, g := range list {
+		if strings.HasPrefix(g.Source, "pl-") && !slices.Contains(out, g.Source) {
+			out = append(out, g.Source)
 		}
 	}
 	return out

@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -96,7 +97,10 @@ func (c *trial) group(id string) *ec2types.SecurityGroup {
 func fits(g ec2types.SecurityGroup, f ec2types.Filter) bool {
 	switch name := aws.ToString(f.Name); {
 	case name == "group-name":
-		return aws.ToString(g.GroupName) == f.Values[0]
+		return slices.ContainsFunc(f.Values, func(v string) bool {
+			fits, err := path.Match(v, aws.ToString(g.GroupName))
+			return err == nil && fits
+		})
 	case name == "tag-key":
 		return hasTag(g.Tags, f.Values[0], "")
 	case strings.HasPrefix(name, "tag:"):

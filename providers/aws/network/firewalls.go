@@ -43,9 +43,14 @@ type Firewalls struct {
 	unmanaged    bool // security groups are neither created nor changed
 	deleteUnused func(ctx context.Context, seen *lb.Observed, id string, remove func() error) error
 
+	// spreading is full while rules are distributed over the parts of a firewall.
+	spreading chan struct{}
+
 	mu       sync.Mutex
 	known    map[lb.Key]string // firewalls that this process has created, or found by name
 	replaced map[lb.Key]bool   // load balancers whose class names security groups
+	// parts has the further groups of firewalls that load balancers have.
+	parts map[lb.Key]map[string]bool
 }
 
 // NewFirewalls returns Firewalls without state. deleteUnused deletes a security group, unless AWS
@@ -58,18 +63,48 @@ func NewFirewalls(
 		Owner: security.Owner, security: security, nodes: n, elb: api, unmanaged: unmanaged,
 		deleteUnused: deleteUnused,
 		known:        map[lb.Key]string{}, replaced: map[lb.Key]bool{},
+		parts: map[lb.Key]map[string]bool{}, spreading: make(chan struct{}, 1),
 	}
 }
 
-// groupsIn returns the security groups that the index of tags lists.
-func groupsIn(indexed map[string]map[string]string) []string {
-	var out []string
+// groupsIn returns the firewalls that the index of tags lists, and their parts.
+func groupsIn(indexed map[string]map[string]string) (firewalls, parts []string) {
 	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
-		if _, id, found := strings.Cut(arn, ":security-group/"); found {
-			out = append(out, id)
+		_, id, found := strings.Cut(arn, ":security-group/")
+		switch {
+		case found && indexed[arn][resource.TagPart] != "":
+			parts = append(parts, id)
+		case found:
+			firewalls = append(firewalls, id)
 		}
 	}
-	return out
+	return firewalls, parts
+}
+
+// setParts adds parts of a firewall, which exist, and which the load balancer has.
+func (f *Firewalls) setParts(key lb.Key, ids []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, id := range ids {
+		if f.parts[key] == nil {
+			f.parts[key] = map[string]bool{}
+		}
+		f.parts[key][id] = true
+	}
+}
+
+// getParts returns the known parts of a firewall.
+func (f *Firewalls) getParts(key lb.Key) []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Sorted(maps.Keys(f.parts[key]))
+}
+
+// hasParts reports whether the load balancer is known to have all of some parts.
+func (f *Firewalls) hasParts(key lb.Key, ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		return !slices.Contains(f.getParts(key), id)
+	})
 }
 
 // Find finds the firewall of a load balancer. It makes no call if the load balancer has the
@@ -77,7 +112,11 @@ func groupsIn(indexed map[string]map[string]string) []string {
 func (f *Firewalls) Find(
 	ctx context.Context, l *look.Look, indexed map[string]map[string]string,
 ) error {
-	hints, made := groupsIn(indexed), f.get(l.Key)
+	hints, parts := groupsIn(indexed)
+	made := f.get(l.Key)
+	f.setParts(l.Key, slices.DeleteFunc(parts, func(id string) bool {
+		return l.Balancer != nil && !slices.Contains(l.Balancer.SecurityGroups, id)
+	}))
 	wanted := false
 	if l.Balancer != nil {
 		written := resource.WrittenIn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)])
@@ -95,12 +134,15 @@ func (f *Firewalls) Find(
 		l.Firewall = made
 		return nil
 	}
-	if len(hints) == 0 && made == "" && !wanted {
+	if len(hints)+len(parts) == 0 && made == "" && !wanted {
 		return nil
 	}
 	var err error
 	if l.Firewall, err = f.security.readID(ctx, f.DerivedName(l.Key)); err != nil {
 		return err
+	}
+	if l.Balancer == nil && l.Firewall == "" && len(parts) > 0 {
+		l.Firewall = parts[0] // to be deleted
 	}
 	f.set(l.Key, l.Firewall)
 	l.FirewallMissing = wanted && l.Firewall == ""
@@ -130,6 +172,9 @@ func (f *Firewalls) Remove(ids []string) bool {
 	defer f.mu.Unlock()
 	before := len(f.known)
 	maps.DeleteFunc(f.known, func(_ lb.Key, id string) bool { return slices.Contains(ids, id) })
+	for _, parts := range f.parts {
+		maps.DeleteFunc(parts, func(id string, _ bool) bool { return slices.Contains(ids, id) })
+	}
 	return len(f.known) < before
 }
 
@@ -177,7 +222,17 @@ func (f *Firewalls) Ensure(
 	}
 	f.set(want.Key, firewall)
 	shared, err := f.nodes.sharedGroup(ctx, want.Key)
-	return []string{firewall, shared}, firewall, err
+	return slices.Concat([]string{firewall}, f.getParts(want.Key), []string{shared}), firewall, err
+}
+
+// attachTo returns what sets the security groups of a load balancer.
+func (f *Firewalls) attachTo(arn string) func(context.Context, []string) error {
+	return func(ctx context.Context, groups []string) error {
+		_, err := f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
+			LoadBalancerArn: aws.String(arn), SecurityGroups: groups,
+		})
+		return awserr.Explain("changing the security groups of "+arn, err)
+	}
 }
 
 // describeFirewall returns the description of a firewall, in the 255 characters that EC2 permits
@@ -206,7 +261,11 @@ func (f *Firewalls) Write(
 			listens[l.Port] = true
 		}
 		ours := func(g grants.Grant) bool { return !listens[g.Port] || contains(want.Listeners, g.Port) }
-		if err := f.security.replaceGrants(ctx, firewall, admitted, ours); err != nil {
+		w := wall{want.Key, firewall, func(ctx context.Context, all []string) error {
+			groups, b.SecurityGroups = all, all
+			return f.attachTo(aws.ToString(b.LoadBalancerArn))(ctx, all)
+		}}
+		if err := f.replace(ctx, w, admitted, ours); err != nil {
 			return firewall, err
 		}
 		if err := f.nodes.OpenPorts(ctx, want.Key,
@@ -217,12 +276,7 @@ func (f *Firewalls) Write(
 	if sameSet(groups, b.SecurityGroups) {
 		return firewall, nil
 	}
-	_, err = f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
-		LoadBalancerArn: b.LoadBalancerArn, SecurityGroups: groups,
-	})
-	return firewall, awserr.Explain(
-		"changing the security groups of "+aws.ToString(b.LoadBalancerArn), err,
-	)
+	return firewall, f.attachTo(aws.ToString(b.LoadBalancerArn))(ctx, groups)
 }
 
 func contains(listeners []lb.Listener, port int32) bool {
@@ -238,7 +292,8 @@ func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listen
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.ensureGrants(ctx, seen.Firewall, grants.Make(l.Port, l.Settings.Inbound))
+	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
+	return f.open(ctx, w, grants.Make(l.Port, l.Settings.Inbound))
 }
 
 // ChangePort replaces the grants to a port with those of its listener; nil closes the port.
@@ -248,9 +303,8 @@ func (f *Firewalls) ChangePort(
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
-	return f.security.replaceGrants(ctx, seen.Firewall, admitted, func(g grants.Grant) bool {
-		return g.Port == port
-	})
+	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
+	return f.replace(ctx, w, admitted, func(g grants.Grant) bool { return g.Port == port })
 }
 
 // Delete deletes the firewall of a load balancer, unless AWS still uses it, and with the last one
@@ -268,12 +322,25 @@ func (f *Firewalls) Delete(ctx context.Context, seen *lb.Observed) error {
 		if err := f.nodes.removeFirewall(ctx, seen.Key, firewall); err != nil {
 			return err
 		}
+		for _, part := range f.getParts(seen.Key) {
+			if err := f.security.Delete(ctx, part); err != nil {
+				return err
+			}
+		}
 		if err := f.security.Delete(ctx, firewall); err != nil {
 			return err
 		}
-		f.set(seen.Key, "")
+		f.forgetGroups(seen.Key)
 		return nil
 	})
+}
+
+// forgetGroups forgets the firewall of a load balancer with its parts.
+func (f *Firewalls) forgetGroups(key lb.Key) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.known, key)
+	delete(f.parts, key)
 }
 
 // Observe reads, with a deep look, the clients that can connect to the load balancer.
@@ -293,10 +360,18 @@ func (f *Firewalls) Observe(
 		}
 		return err
 	}
+	f.security.written.forget(func(id ruleID) bool {
+		return slices.Contains(l.Balancer.SecurityGroups, id.group)
+	})
+	parts := 0
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
-			l.Grants, l.FirewallTags = grants.Read(g), TagsIn(g)
+			l.Grants, l.FirewallTags = append(l.Grants, grants.Read(g)...), TagsIn(g)
+		case f.partOf(l.Key, aws.ToString(g.GroupName)) > 1:
+			parts++
+			l.Grants = append(l.Grants, grants.Read(g)...)
+			f.setParts(l.Key, []string{aws.ToString(g.GroupId)})
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
 			!hasTag(g.Tags, resource.TagInstallation, f.Installation):
 			return nil // it has a group of others
@@ -304,7 +379,7 @@ func (f *Firewalls) Observe(
 			l.Shared = aws.ToString(g.GroupId)
 		}
 	}
-	l.GroupsRight = len(found) == 2
+	l.GroupsRight = len(found) == 2+parts
 	return nil
 }
 

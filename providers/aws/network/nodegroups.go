@@ -141,9 +141,11 @@ func (n *Nodes) knownGroup() string {
 func (s *SecurityGroups) ReadOfCluster(
 	ctx context.Context, cluster string,
 ) ([]ec2types.SecurityGroup, error) {
-	found, err := s.readToChange(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
-		ec2types.Filter{Name: aws.String("tag-key"), Values: []string{TagCluster + cluster}},
-	)})
+	found, err := s.readToChange(ctx, &ec2.DescribeSecurityGroupsInput{
+		Filters: append(VPCFilter(s.vpc), ec2types.Filter{
+			Name: aws.String("tag-key"), Values: []string{TagCluster + cluster},
+		}),
+	})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
 		return hasTag(g.Tags, resource.TagInstallation, s.Installation)
 	}), err
@@ -222,6 +224,7 @@ func (n *Nodes) ForgetOpenPorts() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.ports.open)
+	n.security.written.forget(func(id ruleID) bool { return id.source == n.shared })
 }
 
 // removeFirewall removes the rules of the nodes and deletes the shared group after the last load

@@ -56,15 +56,6 @@ func spansFrom(g ec2types.SecurityGroup, source string) []span {
 	return out
 }
 
-// RulesIn returns the number of all rules of a security group.
-func RulesIn(g ec2types.SecurityGroup) int {
-	n := 0
-	for _, p := range g.IpPermissions {
-		n += len(p.IpRanges) + len(p.Ipv6Ranges) + len(p.PrefixListIds) + len(p.UserIdGroupPairs)
-	}
-	return n
-}
-
 // smallestCover returns the smallest span that covers all spans.
 func smallestCover(spans []span) span {
 	by := func(part func(span) int32) func(a, b span) int {
@@ -135,7 +126,9 @@ func narrowRules(have []span, unused func(port int32) bool) (added, gone []span)
 func (s *SecurityGroups) openPorts(
 	ctx context.Context, g ec2types.SecurityGroup, shared string, ports []int32,
 ) error {
-	added, gone := widenRules(spansFrom(g, shared), ports, RulesIn(g))
+	// A list whose weight cannot be read counts as one rule; AWS refuses what does not fit.
+	weigh, _ := s.Weights.Read(ctx, ListsIn(g))
+	added, gone := widenRules(spansFrom(g, shared), ports, RulesIn(g, weigh))
 	return s.changeSpans(ctx, aws.ToString(g.GroupId), shared, added, gone)
 }
 

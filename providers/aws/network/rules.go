@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
@@ -16,8 +17,8 @@ import (
 
 // This file adds rules to security groups and revokes them. EC2 carries a call out whole or not at
 // all: if one of its rules exists already, it adds none, and if one does not exist, "no rules are
-// revoked" (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RevokeSecurityGroupIngress.html).
-// Then the rules are written one by one.
+// revoked" (API_RevokeSecurityGroupIngress.html in
+// https://docs.aws.amazon.com/AWSEC2/latest/APIReference/). Then the rules are written one by one.
 //
 // A read may show the rules as they were before a change
 // (https://docs.aws.amazon.com/ec2/latest/devguide/eventual-consistency.html). So a change is
@@ -57,6 +58,21 @@ func (w *writtenRules) note(
 	for _, r := range rules {
 		w.rules[idOfRule(group, r)] = writtenRule{r, exist, now}
 	}
+}
+
+// has reports whether this process added a rule to a group within an age.
+func (w *writtenRules) has(group string, rule ec2types.IpPermission, age time.Duration) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.rules[idOfRule(group, rule)]
+	return r.exists && time.Since(r.at) < age
+}
+
+// forget forgets the rules that are chosen: somebody has looked at what there is.
+func (w *writtenRules) forget(chosen func(ruleID) bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	maps.DeleteFunc(w.rules, func(id ruleID, _ writtenRule) bool { return chosen(id) })
 }
 
 // correct returns a security group with the rules that this process wrote within an age.
@@ -140,10 +156,14 @@ func (s *SecurityGroups) readToChange(
 	return found, err
 }
 
-// authorize adds rules with one source each to a security group. Rules that exist stay.
+// authorize adds rules with one source each to a security group. Rules that exist stay. It makes no
+// call for those that this process added a moment ago.
 func (s *SecurityGroups) authorize(
 	ctx context.Context, group string, rules []ec2types.IpPermission,
 ) error {
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r ec2types.IpPermission) bool {
+		return s.written.has(group, r, s.recent.Lag)
+	})
 	return s.write("admitting to", group, rules, true, "InvalidPermission.Duplicate",
 		func(rules []ec2types.IpPermission) error {
 			_, err := s.ec2.AuthorizeSecurityGroupIngress(ctx, &ec2.AuthorizeSecurityGroupIngressInput{
@@ -182,9 +202,20 @@ func (s *SecurityGroups) write(doing, group string, rules []ec2types.IpPermissio
 		}
 		return nil
 	}
+	if awserr.Is(err, "RulesPerSecurityGroupLimitExceeded") {
+		return fullError{awserr.Explain(doing+" security group "+group, err)}
+	}
 	if err != nil && !awserr.Is(err, done) {
 		return awserr.Explain(doing+" security group "+group, err)
 	}
 	s.written.note(group, rules, exist, s.recent.Lag)
 	return nil
 }
+
+// A fullError is AWS's answer that rules do not fit into a security group. None was added.
+type fullError struct{ error }
+
+func (e fullError) Unwrap() error { return e.error }
+
+// isFull reports whether an error is a fullError.
+func isFull(err error) bool { return errors.As(err, &fullError{}) }

@@ -31,7 +31,7 @@ func TestWhatARuleCovers(t *testing.T) {
 		{IpProtocol: aws.String("tcp"), IpRanges: make([]ec2types.IpRange, 2), Ipv6Ranges: make([]ec2types.Ipv6Range, 3), PrefixListIds: make([]ec2types.PrefixListId, 4)},
 	}}
 	awscalls.Expect(t, "rules of the shared group", spansFrom(g, "sg-shared"), []span{{80, 81}})
-	awscalls.Expect(t, "rules of any owner", RulesIn(g), 1+1+1+2+3+4)
+	awscalls.Expect(t, "rules of any owner", RulesIn(g, func(string) int { return 55 }), 1+1+1+2+3+4*55)
 }
 
 // nodePortRules are rules of so many node ports, of two ports each, with gaps.
@@ -169,27 +169,29 @@ func TestClientsAreAdmitted(t *testing.T) {
 		if c.refuse != nil {
 			c2.refuse = c.refuse
 		}
-		c2.addGroup("sg-1", "firewall", nil)
+		_, f := walledIn(c2)
+		w := wall{key, "sg-1", nil}
+		c2.addGroup("sg-1", f.DerivedName(key), nil)
 		for _, g := range c.have {
 			c2.group("sg-1").IpPermissions = append(c2.group("sg-1").IpPermissions, g.Permission())
 		}
 		var err error
 		if c.replace != nil {
-			err = c2.security.replaceGrants(t.Context(), "sg-1", []grants.Grant{a, b}, c.replace)
+			err = f.replace(t.Context(), w, []grants.Grant{a, b}, c.replace)
 		} else {
-			err = c2.security.ensureGrants(t.Context(), "sg-1", []grants.Grant{a, b})
+			err = f.open(t.Context(), w, []grants.Grant{a, b})
 		}
 		awscalls.ExpectError(t, name, err, c.class)
 		awscalls.Expect(t, name, grants.Read(*c2.group("sg-1")), c.want)
 		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
-	c := newTrial()
-	if err := c.security.replaceGrants(t.Context(), "sg-gone", nil, all); err == nil {
+	c, f := walledIn(newTrial())
+	if err := f.replace(t.Context(), wall{key, "sg-gone", nil}, nil, all); err == nil {
 		t.Error("a group that is not there is changed")
 	}
 	c.addGroup("sg-1", "firewall", nil)
 	calls := 0
 	awsOnce(c, func() { calls++ })
-	awscalls.ExpectError(t, "the first one alone is denied", c.security.ensureGrants(t.Context(), "sg-1", []grants.Grant{a, b}), providers.ErrDenied)
+	awscalls.ExpectError(t, "the first one alone is denied", f.open(t.Context(), wall{key, "sg-1", nil}, []grants.Grant{a, b}), providers.ErrDenied)
 	awscalls.Expect(t, "calls", calls, 2)
 }

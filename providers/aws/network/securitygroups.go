@@ -27,6 +27,8 @@ type SecurityGroups struct {
 	ec2    *ec2.Client
 	vpc    string
 	recent *recent.Resources
+	// Weights has the weights of prefix lists.
+	Weights *Weights
 	// written has the rules that this process wrote a moment ago.
 	written writtenRules
 }
@@ -35,7 +37,7 @@ type SecurityGroups struct {
 func NewSecurityGroups(
 	owner resource.Owner, api *ec2.Client, vpc string, made *recent.Resources,
 ) *SecurityGroups {
-	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made}
+	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made, Weights: NewWeights(api)}
 }
 
 // ensure creates a security group with tags, or adds them to our existing group with the name. A

@@ -118,8 +118,8 @@ func (v *Subnets) chooseSince(
 }
 
 // hasIPv6 reports whether a subnet has an associated range of IPv6 addresses, as all subnets of a
-// load balancer with IPv6 addresses must: AWS refuses others with "You must specify subnets with an
-// associated IPv6 CIDR block" (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4852).
+// load balancer with IPv6 addresses must: "You must specify subnets with an associated IPv6 CIDR
+// block" (https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4852).
 func hasIPv6(s ec2types.Subnet) bool {
 	return slices.ContainsFunc(s.Ipv6CidrBlockAssociationSet,
 		func(a ec2types.SubnetIpv6CidrBlockAssociation) bool {

@@ -26,10 +26,7 @@ const balancer = "arn:loadbalancer/1"
 
 // walled is an account with the groups of a load balancer, and what keeps its firewall.
 func walled() (*trial, *Firewalls) {
-	c := newCluster()
-	f := NewFirewalls(c.nodes.elb, c.security, c.nodes, false, func(_ context.Context, _ *lb.Observed, _ string, remove func() error) error {
-		return remove()
-	})
+	c, f := walledIn(newCluster())
 	c.addGroup("sg-f", f.DerivedName(key), f.Owned(key, nil))
 	c.addGroup("sg-shared", c.nodes.sharedName(), ours())
 	awscalls.On(&c.aws, func(in *elbapi.SetSecurityGroupsInput) (*elbapi.SetSecurityGroupsOutput, error) {
@@ -37,6 +34,13 @@ func walled() (*trial, *Firewalls) {
 		return &elbapi.SetSecurityGroupsOutput{}, c.refuse["SetSecurityGroups"]
 	})
 	return c, f
+}
+
+// walledIn are the firewalls of an account.
+func walledIn(c *trial) (*trial, *Firewalls) {
+	return c, NewFirewalls(c.nodes.elb, c.security, c.nodes, false, func(_ context.Context, _ *lb.Observed, _ string, remove func() error) error {
+		return remove()
+	})
 }
 
 // lookAt is a look at a load balancer with security groups.

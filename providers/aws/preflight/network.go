@@ -124,9 +124,13 @@ func (i *inspection) checkNodeGroups(ctx context.Context) {
 	// https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html: 60 rules a group, and
 	// each source counts.
 	const most = 60
+	weigh, unread := i.security.Weights.Read(ctx, network.ListsIn(found...))
+	if unread != nil {
+		i.addFailure("aws/prefix-lists", "prefix lists", unread)
+	}
 	for _, g := range found {
 		group := aws.ToString(g.GroupId)
-		used := network.RulesIn(g)
+		used := network.RulesIn(g, weigh)
 		f := check.Good(id+"/"+group, "security group "+group,
 			fmt.Sprintf("admits load balancers to nodes of %s; it has %d inbound rules of %d, unless AWS "+
 				"has raised that", a.Cluster, used, most))

@@ -211,7 +211,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 		return out
 	}
 	read := func(action string, do func(context.Context) error) { out["Read "+action] = do }
-	p, dry := i.Clients, aws.Bool(true)
+	p := i.Clients
 	arn := func(kind string) *string {
 		return aws.String("arn:" + i.me.Partition + ":elasticloadbalancing:" + i.sdk.Region + ":" +
 			i.me.AccountID + ":" + kind)
@@ -222,39 +222,7 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	certificate := aws.String("arn:" + i.me.Partition + ":acm:" + i.sdk.Region + ":" + i.me.AccountID +
 		":certificate/01234567-89ab-cdef-0123-456789abcdef")
 
-	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeAccountAttributes(
-			ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry},
-		))
-	})
-	read("ec2:DescribeAddresses", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeInstances", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeInternetGateways(
-			ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry},
-		))
-	})
-	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
-	})
-	read("ec2:DescribeSecurityGroups", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
-	})
-	read("ec2:DescribeSubnets", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
-	})
-	read("ec2:DescribeVpcs", func(ctx context.Context) error {
-		return errorOnly(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
-	})
-	read("ec2:GetSecurityGroupsForVpc", func(ctx context.Context) error {
-		return errorOnly(p.EC2.GetSecurityGroupsForVpc(
-			ctx, &ec2.GetSecurityGroupsForVpcInput{DryRun: dry, VpcId: aws.String(p.VPC)},
-		))
-	})
+	i.readsOfEC2(read)
 	read("elasticloadbalancing:DescribeAccountLimits", func(ctx context.Context) error {
 		return errorOnly(p.ELB.DescribeAccountLimits(ctx, &elbapi.DescribeAccountLimitsInput{}))
 	})
@@ -344,6 +312,49 @@ func (i *inspection) probes(ctx context.Context) map[string]func(context.Context
 	})
 	i.dryRuns(ctx, out)
 	return out
+}
+
+// readsOfEC2 adds reads of EC2, which are only tried.
+func (i *inspection) readsOfEC2(read func(action string, do func(context.Context) error)) {
+	p, dry := i.Clients, aws.Bool(true)
+	read("ec2:DescribeAccountAttributes", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeAccountAttributes(
+			ctx, &ec2.DescribeAccountAttributesInput{DryRun: dry},
+		))
+	})
+	read("ec2:DescribeAddresses", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeAddresses(ctx, &ec2.DescribeAddressesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeInstances", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeInstances(ctx, &ec2.DescribeInstancesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeInternetGateways", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeInternetGateways(
+			ctx, &ec2.DescribeInternetGatewaysInput{DryRun: dry},
+		))
+	})
+	read("ec2:DescribeRouteTables", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeRouteTables(ctx, &ec2.DescribeRouteTablesInput{DryRun: dry}))
+	})
+	read("ec2:DescribeSecurityGroups", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeSecurityGroups(ctx, &ec2.DescribeSecurityGroupsInput{DryRun: dry}))
+	})
+	read("ec2:DescribeSubnets", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeSubnets(ctx, &ec2.DescribeSubnetsInput{DryRun: dry}))
+	})
+	read("ec2:DescribeVpcs", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeVpcs(ctx, &ec2.DescribeVpcsInput{DryRun: dry}))
+	})
+	read("ec2:GetSecurityGroupsForVpc", func(ctx context.Context) error {
+		return errorOnly(p.EC2.GetSecurityGroupsForVpc(
+			ctx, &ec2.GetSecurityGroupsForVpcInput{DryRun: dry, VpcId: aws.String(p.VPC)},
+		))
+	})
+	read("ec2:DescribeManagedPrefixLists", func(ctx context.Context) error {
+		return errorOnly(p.EC2.DescribeManagedPrefixLists(
+			ctx, &ec2.DescribeManagedPrefixListsInput{DryRun: dry},
+		))
+	})
 }
 
 // dryRuns adds changes of security groups that EC2 checks, and does not make.

@@ -74,7 +74,7 @@ func TestRightsAreTried(t *testing.T) {
 			"elasticloadbalancing:DescribeLoadBalancerAttributes elasticloadbalancing:DescribeRules elasticloadbalancing:DescribeTags elasticloadbalancing:DescribeTargetGroupAttributes " +
 			"elasticloadbalancing:DescribeTargetHealth shield:DescribeProtection wafv2:GetWebACLForResource",
 	}
-	const describes = " ec2:DescribeAccountAttributes ec2:DescribeAddresses ec2:DescribeInstances ec2:DescribeInternetGateways ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:DescribeVpcs ec2:GetSecurityGroupsForVpc"
+	const describes = " ec2:DescribeAccountAttributes ec2:DescribeAddresses ec2:DescribeInstances ec2:DescribeInternetGateways ec2:DescribeManagedPrefixLists ec2:DescribeRouteTables ec2:DescribeSecurityGroups ec2:DescribeSubnets ec2:DescribeVpcs ec2:GetSecurityGroupsForVpc"
 	const changes = "ec2:AuthorizeSecurityGroupIngress ec2:CreateSecurityGroup ec2:CreateTags ec2:DeleteSecurityGroup ec2:DeleteTags" + describes + " ec2:RevokeSecurityGroupIngress"
 	group := func(id string) []ec2types.SecurityGroup {
 		return []ec2types.SecurityGroup{{GroupId: aws.String(id)}}
