@@ -27,7 +27,7 @@ const (
 	TagDigest       = "fairlead.dev/digest"    // of the settings, written after them
 	TagWebACL       = "fairlead.dev/wafv2-acl" // that was attached to a load balancer
 	TagShield       = "fairlead.dev/shield-advanced"
-	TagPart         = "fairlead.dev/part" // which part of a firewall a security group is
+	TagPart         = "fairlead.dev/part"         // which part of a firewall a security group is
 	TagGroup        = "fairlead.dev/target-group" // the target group's ID
 	TagService      = "fairlead.dev/service"
 	TagPort         = "fairlead.dev/service-port"
