@@ -2,6 +2,7 @@ package albsim
 
 import (
 	"maps"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
@@ -53,4 +54,52 @@ func checkAttributes(changes, known map[string]string, kind string) error {
 		}
 	}
 	return nil
+}
+
+// checkCombination refuses attributes of a target group that exclude each other.
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html
+func checkCombination(a map[string]string, version string) error {
+	algorithm, cookie := a["load_balancing.algorithm.type"], a["stickiness.app_cookie.cookie_name"]
+	sticky := a["stickiness.enabled"] == "true"
+	why := ""
+	switch {
+	case a["slow_start.duration_seconds"] != "0" && algorithm != "round_robin":
+		why = "Slow start is only supported with the round robin algorithm"
+	case a["load_balancing.algorithm.anomaly_mitigation"] == "on" && algorithm != "weighted_random":
+		why = "Anomaly mitigation is only supported with the weighted random algorithm"
+	case sticky && a["stickiness.type"] == "app_cookie" && cookie == "":
+		why = "A cookie name is needed for application cookies"
+	case strings.HasPrefix(cookie, "AWSALB"):
+		why = "The cookie names AWSALB, AWSALBAPP and AWSALBTG are reserved"
+	case sticky && a["load_balancing.cross_zone.enabled"] == "false":
+		why = "Stickiness is not supported when cross-zone load balancing is off"
+	case a["waf.http2.traffic_inspection_behavior"] != "inspect_immediately" && version != "HTTP2":
+		why = "'waf.http2.traffic_inspection_behavior' needs the protocol version HTTP2"
+	case a["routing.http2.rst_stream_error_forwarding.enabled"] == "true" && version == "HTTP1":
+		why = "'routing.http2.rst_stream_error_forwarding.enabled' needs the protocol version HTTP2 or GRPC"
+	}
+	if why != "" {
+		return refuse("InvalidConfigurationRequest", "%s", why)
+	}
+	return nil
+}
+
+// checkLogs refuses logs in a bucket that does not let the load balancer write.
+func (s *Sim) checkLogs(a map[string]string) error {
+	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
+		if bucket := a[logs+".s3.bucket"]; a[logs+".s3.enabled"] == "true" && !s.buckets3[bucket] {
+			return refuse("InvalidConfigurationRequest", "Access Denied for bucket: %s. Please check S3bucket permission", bucket)
+		}
+	}
+	return nil
+}
+
+// AddBucket makes a bucket of S3 that load balancers may write logs into.
+func (s *Sim) AddBucket(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.buckets3 == nil {
+		s.buckets3 = map[string]bool{}
+	}
+	s.buckets3[name] = true
 }

@@ -98,7 +98,7 @@ func (s *Sim) createLoadBalancer(in *api.CreateLoadBalancerInput) (*api.CreateLo
 	if err := s.setTags(*about.LoadBalancerArn, in.Tags); err != nil {
 		return nil, err
 	}
-	made := &loadBalancer{serial: s.serial, about: about, attributes: maps.Clone(usualLoadBalancerAttributes), activeAt: s.now().Add(s.options.Provisioning)}
+	made := &loadBalancer{serial: s.serial, about: about, attributes: usualAttributesOf(about.Scheme), activeAt: s.now().Add(s.options.Provisioning)}
 	s.loadBalancers[made.arn()] = made
 	return &api.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{s.described(made)}}, nil
 }
@@ -280,13 +280,25 @@ func (s *Sim) checkFamily(family elb.IpAddressType, scheme elb.LoadBalancerSchem
 
 var usualLoadBalancerAttributes = map[string]string{
 	"access_logs.s3.enabled": "false", "access_logs.s3.bucket": "", "access_logs.s3.prefix": "",
+	"health_check_logs.s3.enabled": "false", "health_check_logs.s3.bucket": "", "health_check_logs.s3.prefix": "",
 	"connection_logs.s3.enabled": "false", "connection_logs.s3.bucket": "", "connection_logs.s3.prefix": "",
 	"client_keep_alive.seconds": "3600", "deletion_protection.enabled": "false", "idle_timeout.timeout_seconds": "60",
 	"load_balancing.cross_zone.enabled": "true", "routing.http.desync_mitigation_mode": "defensive",
 	"routing.http.drop_invalid_header_fields.enabled": "false", "routing.http.preserve_host_header.enabled": "false",
-	"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": "false", "routing.http.xff_client_port.enabled": "false",
+	"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": "false", "routing.http.x_amzn_tls_kx.enabled": "false", "routing.http.xff_client_port.enabled": "false",
 	"routing.http.xff_header_processing.mode": "append", "routing.http2.enabled": "true", "waf.fail_open.enabled": "false",
 	"zonal_shift.config.enabled": "false", "ipv6.deny_all_igw_traffic": "false",
+}
+
+// usualAttributesOf are the attributes of a new load balancer: ipv6.deny_all_igw_traffic is "false for
+// internet-facing load balancers and true for internal load balancers"
+// (https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/API_LoadBalancerAttribute.html).
+func usualAttributesOf(scheme elb.LoadBalancerSchemeEnum) map[string]string {
+	out := maps.Clone(usualLoadBalancerAttributes)
+	if scheme == elb.LoadBalancerSchemeEnumInternal {
+		out["ipv6.deny_all_igw_traffic"] = "true"
+	}
+	return out
 }
 
 func (s *Sim) describeLoadBalancerAttributes(in *api.DescribeLoadBalancerAttributesInput) (*api.DescribeLoadBalancerAttributesOutput, error) {
@@ -302,9 +314,14 @@ func (s *Sim) modifyLoadBalancerAttributes(in *api.ModifyLoadBalancerAttributesI
 	if l == nil {
 		return nil, s.noLoadBalancer(aws.ToString(in.LoadBalancerArn))
 	}
-	if err := changeAttributes(l.attributes, in.Attributes, usualLoadBalancerAttributes, "Load balancer"); err != nil {
+	after := maps.Clone(l.attributes)
+	if err := changeAttributes(after, in.Attributes, usualLoadBalancerAttributes, "Load balancer"); err != nil {
 		return nil, err
 	}
+	if err := s.checkLogs(after); err != nil {
+		return nil, err
+	}
+	l.attributes = after
 	return &api.ModifyLoadBalancerAttributesOutput{Attributes: listAttributes[elb.LoadBalancerAttribute](l.attributes)}, nil
 }
 

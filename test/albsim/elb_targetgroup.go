@@ -243,6 +243,8 @@ var usualGroupAttributes = map[string]string{
 	"stickiness.app_cookie.cookie_name": "", "stickiness.app_cookie.duration_seconds": "86400",
 	"load_balancing.algorithm.type": "round_robin", "load_balancing.algorithm.anomaly_mitigation": "off",
 	"load_balancing.cross_zone.enabled":                                              "use_load_balancer_configuration",
+	"waf.http2.traffic_inspection_behavior":                                          "inspect_immediately",
+	"routing.http2.rst_stream_error_forwarding.enabled":                              "false",
 	"target_group_health.dns_failover.minimum_healthy_targets.count":                 "1",
 	"target_group_health.dns_failover.minimum_healthy_targets.percentage":            "off",
 	"target_group_health.unhealthy_state_routing.minimum_healthy_targets.count":      "1",
@@ -265,9 +267,14 @@ func (s *Sim) modifyTargetGroupAttributes(in *api.ModifyTargetGroupAttributesInp
 	if clings(in.Attributes) && s.shared(g.arn()) {
 		return nil, refuse("InvalidConfigurationRequest", "This target group appears behind a rule with group stickiness disabled (%s). You must enable group stickiness before enabling target stickiness", g.arn())
 	}
-	if err := changeAttributes(g.attributes, in.Attributes, usualGroupAttributes, "Target group"); err != nil {
+	after := maps.Clone(g.attributes)
+	if err := changeAttributes(after, in.Attributes, usualGroupAttributes, "Target group"); err != nil {
 		return nil, err
 	}
+	if err := checkCombination(after, aws.ToString(g.about.ProtocolVersion)); err != nil {
+		return nil, err
+	}
+	g.attributes = after
 	return &api.ModifyTargetGroupAttributesOutput{Attributes: listAttributes[elb.TargetGroupAttribute](g.attributes)}, nil
 }
 

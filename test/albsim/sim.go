@@ -124,6 +124,7 @@ type Sim struct {
 	roleMissing   bool                         // the service-linked role, which the first load balancer makes
 	roleMade      time.Time                    // when it was, by the first load balancer
 	roleRefusals  int                          // since, for it could not be used
+	buckets3      map[string]bool              // buckets of S3 that logs can be written into
 	trustStores   map[string]string            // names, by ARN
 	logged        int                          // lines in access logs
 }
