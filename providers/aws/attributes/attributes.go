@@ -28,14 +28,20 @@ type Attribute = elb.TargetGroupAttribute
 // A Kind reads and writes the attributes of one kind of resource.
 type Kind struct {
 	usual map[string]string // AWS's defaults; an attribute that depends on another one has none
+	late  map[string]bool   // they are set in a call of their own, the last
 	blank bool              // the default of all other attributes is the empty string
 	Write func(ctx context.Context, arn string, some []Attribute) error
 	Read  func(ctx context.Context, arn string) ([]Attribute, error)
 }
 
-func OfLoadBalancers(api *elbapi.Client) Kind {
+// OfLoadBalancers returns the kind of load balancers. AWS's defaults depend on their scheme.
+func OfLoadBalancers(api *elbapi.Client, scheme elb.LoadBalancerSchemeEnum) Kind {
+	usual := LoadBalancerDefaults
+	if scheme == elb.LoadBalancerSchemeEnumInternal {
+		usual = internalDefaults
+	}
 	return Kind{
-		usual: LoadBalancerDefaults,
+		usual: usual, late: lateAttributes,
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
 				LoadBalancerArn: aws.String(arn),
@@ -139,13 +145,20 @@ func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want ma
 			before = With(before, name, value)
 		}
 	}
-	var some []Attribute
+	var early, late []Attribute
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		some = append(some, Attribute{Key: aws.String(name), Value: aws.String(values[name])})
+		a := Attribute{Key: aws.String(name), Value: aws.String(values[name])}
+		if of.late[name] {
+			late = append(late, a)
+		} else {
+			early = append(early, a)
+		}
 	}
-	for part := range slices.Chunk(some, attributeBatch) {
-		if err := of.Write(ctx, arn, part); err != nil {
-			return awserr.Explain("setting the attributes of "+arn, err)
+	for _, some := range [][]Attribute{early, late} {
+		for part := range slices.Chunk(some, attributeBatch) {
+			if err := of.Write(ctx, arn, part); err != nil {
+				return awserr.Explain("setting the attributes of "+arn, err)
+			}
 		}
 	}
 	return r.Retag(ctx, arn, before, after)

@@ -135,7 +135,7 @@ func TestAttributesAreListedBeforeTheyAreWritten(t *testing.T) {
 // Each kind is read, and written, by calls of its own.
 func TestTheCallsOfEachKind(t *testing.T) {
 	for name, of := range map[string]func(*elbapi.Client) Kind{
-		"LoadBalancer": OfLoadBalancers, "Listener": OfListeners, "TargetGroup": OfTargetGroups,
+		"LoadBalancer": func(api *elbapi.Client) Kind { return OfLoadBalancers(api, "") }, "Listener": OfListeners, "TargetGroup": OfTargetGroups,
 	} {
 		var asked string
 		api := elbapi.NewFromConfig(awscalls.Config(func(in any) (any, error) {

@@ -27,7 +27,7 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 	}
 	of := map[string]Kind{}
 	if l.Balancer != nil {
-		of[aws.ToString(l.Balancer.LoadBalancerArn)] = OfLoadBalancers(api)
+		of[aws.ToString(l.Balancer.LoadBalancerArn)] = OfLoadBalancers(api, l.Balancer.Scheme)
 	}
 	for _, listener := range l.Listeners {
 		of[aws.ToString(listener.ListenerArn)] = OfListeners(api)

@@ -109,7 +109,7 @@ func (bs *Store) created(
 // Delete deletes a load balancer that exists.
 func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	if seen.Protected == lb.ByClass { // the class no longer asks for it
-		if err := attributes.OfLoadBalancers(bs.ELB).Write(ctx, seen.Handle,
+		if err := attributes.OfLoadBalancers(bs.ELB, "").Write(ctx, seen.Handle,
 			[]attributes.Attribute{{Key: aws.String(lb.DeletionProtection),
 				Value: aws.String("false")}}); err != nil {
 			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)

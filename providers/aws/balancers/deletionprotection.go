@@ -31,7 +31,7 @@ func (bs *Store) ObserveProtection(
 	if !ours && !undeletable {
 		return nil
 	}
-	all, err := attributes.OfLoadBalancers(bs.ELB).Read(ctx, arn)
+	all, err := attributes.OfLoadBalancers(bs.ELB, "").Read(ctx, arn)
 	if err != nil { // its class has asked for it, or AWS refused to delete it
 		l.Protected = lb.ByOthers
 		if ours {

@@ -86,7 +86,7 @@ func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBal
 	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return attributes.OfLoadBalancers(bs.ELB).WriteAll(
+	return attributes.OfLoadBalancers(bs.ELB, b.Scheme).WriteAll(
 		ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want),
 	)
 }
