@@ -55,8 +55,16 @@ func ALBGlob() Capabilities {
 	return c
 }
 
-// stickiness is the attribute that makes a target group sticky.
-const stickiness = "stickiness.enabled"
+// stickiness is the attribute that makes a target group sticky; the others are those that it, and
+// others, depend on.
+const (
+	stickiness = "stickiness.enabled"
+	algorithm  = "load_balancing.algorithm.type"
+	crossZone  = "load_balancing.cross_zone.enabled"
+	cookieName = "stickiness.app_cookie.cookie_name"
+	// denyGateways keeps IPv6 traffic of internet gateways out.
+	denyGateways = "ipv6.deny_all_igw_traffic"
+)
 
 // An attributeRow has the values that an attribute can have, and the one that AWS gives to it: ""
 // for an attribute that depends on another one.
@@ -73,36 +81,39 @@ var toggle = Attribute{Values: []string{"true", "false"}}
 // API_LoadBalancerAttribute.html
 func albBalancerAttributes() map[string]attributeRow {
 	out := map[string]attributeRow{
-		DeletionProtection:                  {toggle, "false"},
-		"client_keep_alive.seconds":         {Attribute{Least: 60, Most: 604800}, "3600"},
-		"idle_timeout.timeout_seconds":      {Attribute{Least: 1, Most: 4000}, "60"},
-		"ipv6.deny_all_igw_traffic":         {toggle, "false"},
-		"load_balancing.cross_zone.enabled": {Attribute{Values: []string{"true"}}, "true"},
+		DeletionProtection:             {toggle, "false"},
+		"client_keep_alive.seconds":    {Attribute{Least: 60, Most: 604800}, "3600"},
+		"idle_timeout.timeout_seconds": {Attribute{Least: 1, Most: 4000}, "60"},
+		denyGateways:                   {toggle, "false"},
+		crossZone:                      {Attribute{Values: []string{"true"}}, "true"},
 		"routing.http.desync_mitigation_mode": {
 			Attribute{Values: []string{"monitor", "defensive", "strictest"}}, "defensive",
 		},
 		"routing.http.drop_invalid_header_fields.enabled":          {toggle, "false"},
 		"routing.http.preserve_host_header.enabled":                {toggle, "false"},
 		"routing.http.x_amzn_tls_version_and_cipher_suite.enabled": {toggle, "false"},
+		"routing.http.x_amzn_tls_kx.enabled":                       {toggle, "false"},
 		"routing.http.xff_client_port.enabled":                     {toggle, "false"},
 		"routing.http.xff_header_processing.mode": {
 			Attribute{Values: []string{"append", "preserve", "remove"}}, "append",
 		},
 		"routing.http2.enabled":      {toggle, "true"},
 		"waf.fail_open.enabled":      {toggle, "false"},
-		"zonal_shift.config.enabled": {toggle, "false"},
+		"zonal_shift.config.enabled": {Attribute{Values: toggle.Values, Late: true}, "false"},
 	}
 	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
-		out[logs+".s3.enabled"] = attributeRow{toggle, "false"}
-		out[logs+".s3.bucket"] = attributeRow{Attribute: Attribute{Text: true}}
-		out[logs+".s3.prefix"] = attributeRow{Attribute: Attribute{Text: true}}
+		// AWS refuses logs until the policy of the bucket lets it write, which a new one may not do yet.
+		out[logs+".s3.enabled"] = attributeRow{Attribute{Values: toggle.Values, Late: true}, "false"}
+		out[logs+".s3.bucket"] = attributeRow{Attribute: Attribute{Text: true, Late: true}}
+		out[logs+".s3.prefix"] = attributeRow{Attribute: Attribute{Text: true, Late: true}}
 	}
 	return out
 }
 
 // albGroupAttributes returns the attributes that AWS documents for target groups of Application
 // Load Balancers. https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/, there
-// API_TargetGroupAttribute.html
+// API_TargetGroupAttribute.html. Which ones exclude each other:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/edit-target-group-attributes.html
 func albGroupAttributes() map[string]attributeRow {
 	week := Attribute{Least: 1, Most: 7 * 24 * 60 * 60}
 	count := Attribute{Values: []string{"off"}, Least: 1, Most: 1000}
@@ -110,25 +121,36 @@ func albGroupAttributes() map[string]attributeRow {
 	return map[string]attributeRow{
 		"deregistration_delay.timeout_seconds": {Attribute{Least: 0, Most: 3600}, "300"},
 		"load_balancing.algorithm.anomaly_mitigation": {
-			Attribute{Values: []string{"on", "off"}}, "off",
+			Attribute{Values: []string{"on", "off"}, Off: "off",
+				Needs: map[string][]string{algorithm: {"weighted_random"}}}, "off",
 		},
-		"load_balancing.algorithm.type": {
+		algorithm: {
 			Attribute{Values: []string{"round_robin", "least_outstanding_requests", "weighted_random"}},
 			"round_robin",
 		},
-		"load_balancing.cross_zone.enabled": {
+		crossZone: {
 			Attribute{Values: []string{"true", "false", "use_load_balancer_configuration"}},
 			"use_load_balancer_configuration",
 		},
 		"slow_start.duration_seconds": {
-			Attribute{Values: []string{"0"}, Least: 30, Most: 900}, "0",
+			Attribute{Values: []string{"0"}, Least: 30, Most: 900, Off: "0",
+				Needs: map[string][]string{algorithm: {"", "round_robin"}}}, "0",
 		},
-		"stickiness.app_cookie.cookie_name":      {Attribute: Attribute{Text: true}},
+		cookieName:                               {Attribute: Attribute{Text: true, Reserved: "AWSALB"}},
 		"stickiness.app_cookie.duration_seconds": {week, "86400"},
-		stickiness:                               {toggle, "false"},
-		"stickiness.lb_cookie.duration_seconds":  {week, "86400"},
+		stickiness: {Attribute{Values: toggle.Values, Off: "false", Needs: map[string][]string{
+			crossZone: {"", "true", "use_load_balancer_configuration"}}}, "false"},
+		"stickiness.lb_cookie.duration_seconds": {week, "86400"},
 		"stickiness.type": {
-			Attribute{Values: []string{"lb_cookie", "app_cookie"}}, "lb_cookie",
+			Attribute{Values: []string{"lb_cookie", "app_cookie"}, Off: "lb_cookie",
+				Needs: map[string][]string{cookieName: nil}}, "lb_cookie",
+		},
+		"routing.http2.rst_stream_error_forwarding.enabled": {
+			Attribute{Values: toggle.Values, Off: "false", Versions: []string{"HTTP2", "GRPC"}}, "false",
+		},
+		"waf.http2.traffic_inspection_behavior": {
+			Attribute{Values: []string{"inspect_immediately", "inspect_after_sufficient_data"},
+				Off: "inspect_immediately", Versions: []string{"HTTP2"}}, "inspect_immediately",
 		},
 		"target_group_health.dns_failover.minimum_healthy_targets.count":      {count, "1"},
 		"target_group_health.dns_failover.minimum_healthy_targets.percentage": {percentage, "off"},
@@ -190,8 +212,16 @@ func attributesIn(rows map[string]attributeRow) map[string]Attribute {
 	return out
 }
 
-// ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers.
-func ALBDefaults() map[string]string { return defaultsIn(albBalancerAttributes()) }
+// ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers of a
+// scheme. ipv6.deny_all_igw_traffic is "false for internet-facing load balancers and true for
+// internal load balancers" (API_LoadBalancerAttribute.html).
+func ALBDefaults(internal bool) map[string]string {
+	out := defaultsIn(albBalancerAttributes())
+	if internal {
+		out[denyGateways] = "true"
+	}
+	return out
+}
 
 // ALBListenerDefaults returns the values that AWS gives to the attributes of their listeners. All
 // others are the empty string.

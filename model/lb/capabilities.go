@@ -1,7 +1,9 @@
 package lb
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -186,6 +188,57 @@ type Attribute struct {
 	Values      []string
 	Least, Most int // no range if both are zero
 	Text        bool
+	// Late: it is set after the load balancer serves, and if the cloud refuses it, nothing else waits.
+	Late bool
+	// Needs has other attributes that have to have certain values, unless this one is Off. The value
+	// "" is that of an attribute that is not set. Without values, it has to be set.
+	Needs map[string][]string
+	Off   string
+	// Versions are the protocol versions of target groups that can have it, unless it is Off; none
+	// for all.
+	Versions []string
+	// Reserved is how a value cannot begin.
+	Reserved string
+}
+
+// Excluded returns why an attribute cannot have its value beside other attributes, in a target group
+// of a protocol version; "" if it can.
+func (a Attribute) Excluded(name, value, version string, all map[string]string) string {
+	if a.Reserved != "" && strings.HasPrefix(value, a.Reserved) {
+		return fmt.Sprintf("the value of %s cannot begin with %s", name, a.Reserved)
+	}
+	if value == a.Off {
+		return ""
+	}
+	if len(a.Versions) > 0 && !slices.Contains(a.Versions, version) {
+		return fmt.Sprintf("%s can be %s only with the protocol version %s", name, value,
+			strings.Join(a.Versions, " or "))
+	}
+	for _, other := range slices.Sorted(maps.Keys(a.Needs)) {
+		needed := a.Needs[other]
+		if len(needed) == 0 && all[other] == "" {
+			return fmt.Sprintf("%s can be %s only with %s", name, value, other)
+		}
+		if len(needed) > 0 && !slices.Contains(needed, all[other]) {
+			return fmt.Sprintf("%s cannot be %s while %s is %s", name, value, other,
+				cmp.Or(all[other], "not set"))
+		}
+	}
+	return ""
+}
+
+// SplitLate returns attributes without those that are set after the load balancer serves, and
+// whether there are any.
+func (c Capabilities) SplitLate(all map[string]string) (early map[string]string, late bool) {
+	early = maps.Clone(all)
+	maps.DeleteFunc(early, func(name, _ string) bool { return c.BalancerAttributes[name].Late })
+	if len(early) == len(all) {
+		return all, false
+	}
+	if len(early) == 0 {
+		early = nil
+	}
+	return early, true
 }
 
 // Takes reports whether the attribute can have a value.

@@ -90,5 +90,13 @@ func attributesOf(c lb.Capabilities, b routing.Backend, sharer string) (had map[
 			had[asked.Name] = asked.Value
 		}
 	}
+	for _, asked := range b.Attributes {
+		value, kept := had[asked.Name]
+		why := c.GroupAttributes[asked.Name].Excluded(asked.Name, value, string(b.Version), had)
+		if kept && why != "" {
+			refusals = append(refusals, Refusal{Owner: asked.Owner, Source: asked.Source, Why: why})
+			delete(had, asked.Name)
+		}
+	}
 	return had, refusals
 }

@@ -250,14 +250,35 @@ func (d *difference) changeLoadBalancer() {
 			_, creates := t.Step.(plan.CreateTargetGroup)
 			return creates
 		})
-		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: d.want}, schedule.Places{},
-			first)
+		now, late := d.withoutLate()
+		d.loadBalancerReady = d.add(plan.CreateLoadBalancer{LoadBalancer: now}, schedule.Places{}, first)
+		if late {
+			d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, d.loadBalancerReady)
+		}
 	case digestsDiffer(d.seen.Digest, d.want.Digest):
-		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{})
+		now, late := d.withoutLate()
+		if d.seen.Digest != "" || !late {
+			now = d.want
+		}
+		d.firewallUnused = d.add(plan.ModifyLoadBalancer{LoadBalancer: now}, schedule.Places{})
 		if d.seen.Digest == "" { // it was never finished
 			d.loadBalancerReady = d.firewallUnused
+			if late {
+				d.add(plan.ModifyLoadBalancer{LoadBalancer: d.want}, schedule.Places{}, d.firewallUnused)
+			}
 		}
 	}
+}
+
+// withoutLate returns the load balancer without the attributes that can wait until it serves, and
+// whether it has any. The cloud may refuse these, and its listeners do not wait for them.
+func (d *difference) withoutLate() (now lb.LoadBalancer, late bool) {
+	now = d.want
+	now.Settings.Attributes, late = d.caps.SplitLate(now.Settings.Attributes)
+	if late {
+		now.Digest = lb.DigestOf(now.Settings)
+	}
+	return now, late
 }
 
 // deleteUnused deletes unwanted target groups, certificates and firewalls, after the last use of

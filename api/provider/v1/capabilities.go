@@ -115,6 +115,18 @@ type Attribute struct {
 	Least  int      `json:"least,omitempty"`
 	Most   int      `json:"most,omitempty"`
 	Text   bool     `json:"text,omitempty"`
+	// Late says that the attribute of a load balancer is set after its listeners: if the cloud refuses
+	// it, they are made all the same.
+	Late bool `json:"late,omitempty"`
+	// Needs are other attributes of a target group that have to have one of some values, unless this
+	// one has the value Off. The value "" stands for one that is not set; without values it has to be
+	// set.
+	Needs map[string][]string `json:"needs,omitempty"`
+	Off   string              `json:"off,omitempty"`
+	// Versions are the protocol versions of target groups that can have it, unless it is Off.
+	Versions []string `json:"versions,omitempty"`
+	// Reserved is how a value cannot begin.
+	Reserved string `json:"reserved,omitempty"`
 }
 
 // ListenerCapabilities are what listeners can have.
