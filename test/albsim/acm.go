@@ -40,7 +40,8 @@ type certificate struct {
 	status     acm.CertificateStatus
 	kind       acm.CertificateType
 	importedAt time.Time
-	body       []byte // in PEM, as the chain is
+	managedBy  acm.CertificateManagedBy // the service of AWS that requested it; "" for others
+	body       []byte                   // in PEM, as the chain is
 	chain      []byte
 	key        string // what cannot be changed by importing another one
 	leaf       *x509.Certificate
@@ -57,6 +58,24 @@ func (s *Sim) Issue(notAfter time.Time, status acm.CertificateStatus, hosts ...s
 	c := &certificate{hosts: hosts, from: s.now().Add(-time.Hour), to: notAfter, status: status, kind: acm.CertificateTypeAmazonIssued}
 	s.addCertificate(c)
 	return c.arn
+}
+
+// IssueFor adds a certificate that Amazon issued for hosts at the request of CloudFront, which manages
+// it.
+func (s *Sim) IssueFor(managedBy acm.CertificateManagedBy, notAfter time.Time, hosts ...string) (arn string) {
+	arn = s.Issue(notAfter, acm.CertificateStatusIssued, hosts...)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.certificates[arn].managedBy = managedBy
+	return arn
+}
+
+// origin is where the key of a certificate is from.
+func (c *certificate) origin() acm.CertificateKeyPairOrigin {
+	if c.kind == acm.CertificateTypeImported {
+		return acm.CertificateKeyPairOriginCustomerProvided
+	}
+	return acm.CertificateKeyPairOriginAwsManaged
 }
 
 func (s *Sim) addCertificate(c *certificate) {
@@ -154,6 +173,9 @@ func readCertificate(in *api.ImportCertificateInput) (*x509.Certificate, error) 
 	if now := time.Now(); now.After(leaf.NotAfter) || now.Before(leaf.NotBefore) {
 		return nil, refuse("ValidationException", "The certificate is expired or not yet valid.")
 	}
+	if err := checkImport(leaf, in.PrivateKey); err != nil {
+		return nil, err
+	}
 	above := leaf
 	for rest := in.CertificateChain; len(rest) > 0; {
 		var block *pem.Block
@@ -167,6 +189,21 @@ func readCertificate(in *api.ImportCertificateInput) (*x509.Certificate, error) 
 		above = issuer
 	}
 	return leaf, nil
+}
+
+// checkImport refuses certificates that are well-formed and cannot be imported.
+// https://docs.aws.amazon.com/acm/latest/APIReference/API_ImportCertificate.html
+func checkImport(leaf *x509.Certificate, key []byte) error {
+	signedBy := map[bool]x509.PublicKeyAlgorithm{true: x509.ECDSA, false: x509.RSA}[strings.Contains(leaf.SignatureAlgorithm.String(), "ECDSA")]
+	switch {
+	case len(key) > 5120:
+		return refuse("ValidationException", "The private key must be no larger than 5 KB (5,120 bytes).")
+	case len(leaf.Issuer.Names) == 0:
+		return refuse("ValidationException", "The Issuer field must not be empty.")
+	case leaf.PublicKeyAlgorithm != signedBy:
+		return refuse("ValidationException", "The cryptographic algorithm of an imported certificate must match the algorithm of the signing CA.")
+	}
+	return nil
 }
 
 func (s *Sim) sortedCertificates() []*certificate {
@@ -184,12 +221,16 @@ func (s *Sim) listCertificates(in *api.ListCertificatesInput) (*api.ListCertific
 		if in.CertificateStatuses != nil && !slices.Contains(in.CertificateStatuses, c.status) || !listedAs(in.Includes, c.algorithm()) {
 			continue
 		}
+		if in.Includes != nil && in.Includes.ManagedBy != "" && in.Includes.ManagedBy != c.managedBy {
+			continue
+		}
 		var importedAt *time.Time
 		if !c.importedAt.IsZero() {
 			importedAt = aws.Time(c.importedAt)
 		}
 		all = append(all, acm.CertificateSummary{
-			ImportedAt:     importedAt,
+			ImportedAt: importedAt,
+			ManagedBy:  c.managedBy, CertificateKeyPairOrigin: c.origin(),
 			CertificateArn: aws.String(c.arn), DomainName: aws.String(c.hosts[0]), SubjectAlternativeNameSummaries: c.hosts[:min(100, len(c.hosts))],
 			HasAdditionalSubjectAlternativeNames: aws.Bool(len(c.hosts) > 100), Status: c.status, Type: c.kind,
 			KeyAlgorithm: c.algorithm(), InUse: aws.Bool(len(s.certificateUsers(c.arn)) > 0),

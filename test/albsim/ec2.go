@@ -55,6 +55,7 @@ type network struct {
 	instances  map[string]*ec2.Instance
 	interfaces map[string]*ec2.NetworkInterface
 	lists      map[string]*ec2.ManagedPrefixList
+	barred     map[string]bool // zones without load balancers
 }
 
 // The VPC of every account: three zones with a public and a private subnet each, and the security
@@ -166,6 +167,14 @@ func (s *Sim) AddSubnet(id, zone, cidr string, tags map[string]string) {
 	s.tags[id] = tags
 }
 
+// BarZone has AWS offer no load balancers in a zone, as in a few old ones
+// (https://github.com/widdix/mastodon-on-aws/issues/13).
+func (s *Sim) BarZone(zone string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.net.barred = map[string]bool{zone: true}
+}
+
 // OpenToTheInternet has all subnets route there.
 func (s *Sim) OpenToTheInternet() {
 	s.mu.Lock()
@@ -207,6 +216,16 @@ func (s *Sim) AddInstance(id, subnet, address string) {
 	}
 }
 
+// AddNodeGroup adds a security group with the tag of the cluster.
+func (s *Sim) AddNodeGroup(id string, change func(*ec2.SecurityGroup)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	g := &ec2.SecurityGroup{GroupId: aws.String(id), GroupName: aws.String(id), Description: aws.String("more"), VpcId: aws.String(VPC)}
+	change(g)
+	s.net.groups[id] = g
+	s.tags[id] = map[string]string{"kubernetes.io/cluster/" + Cluster: "owned"}
+}
+
 // ChangeSubnet changes a subnet and its tags; a nil tag map leaves these.
 func (s *Sim) ChangeSubnet(id string, change func(*ec2.Subnet), tags map[string]string) {
 	s.mu.Lock()
@@ -233,6 +252,9 @@ func (s *Sim) zones(subnets []string) ([]elb.AvailabilityZone, string, error) {
 			return nil, "", refuse("SubnetNotFound", "The subnet ID '%s' does not exist", id)
 		}
 		zone := aws.ToString(subnet.AvailabilityZone)
+		if s.net.barred[zone] {
+			return nil, "", refuse("AvailabilityZoneNotSupported", "The specified Availability Zone is not supported: the subnet '%s' in %s cannot be associated with a load balancer", id, zone)
+		}
 		kinds[kindOfZone(*subnet)] = true
 		switch {
 		case len(kinds) > 1: // https://docs.aws.amazon.com/elasticloadbalancing/latest/application/application-load-balancers.html
