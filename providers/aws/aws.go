@@ -160,6 +160,9 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 		facts.Unshielded = p.protections.Unavailable(ctx)
 	}
 	err = p.balancers.Place(ctx, q.Network, &facts)
+	if q.Network.Key != "" {
+		facts.Unmet = append(facts.Unmet, p.nodes.Refused()...)
+	}
 	if ctx.Err() != nil { // the facts are incomplete
 		return lb.Facts{}, context.Cause(ctx)
 	}

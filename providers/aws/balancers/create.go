@@ -3,6 +3,7 @@ package balancers
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
@@ -62,6 +63,8 @@ func (bs *Store) Create(
 		if err == nil {
 			err = bs.writeSettings(ctx, made, want)
 		}
+	case awserr.Is(err, zoneUnsupported):
+		return plan.Result{}, bs.explainZone("creating load balancer "+name, want.Key, subnets, err)
 	case err != nil:
 		return plan.Result{}, bs.limits.Explain("creating load balancer "+name, err)
 	default:
@@ -77,6 +80,22 @@ func (bs *Store) Create(
 		Address: AddressOf(&made.LoadBalancer),
 		Active:  Active(&made.LoadBalancer),
 	}, err
+}
+
+// zoneUnsupported is AWS's answer that it offers no load balancers in a zone.
+const zoneUnsupported = "AvailabilityZoneNotSupported"
+
+// explainZone returns ErrPending if AWS names zones without load balancers for the first time: the
+// next try is made without them, if two others remain. Else it returns ErrRejected, with advice.
+func (bs *Store) explainZone(doing string, key lb.Key, subnets []string, err error) error {
+	zones := bs.subnets.MarkUnsupported(subnets, err.Error())
+	bs.ForgetPlace(key)
+	if len(zones) > 0 {
+		return fmt.Errorf("%s: %s; it is tried without %s: %w", doing, awserr.Describe(err),
+			strings.Join(zones, ", "), providers.ErrPending)
+	}
+	return fmt.Errorf("%s: %s; name subnets of other zones in the class, or take the tags from those "+
+		"of this zone: %w", doing, awserr.Describe(err), providers.ErrRejected)
 }
 
 // subnetsFor returns the subnets of a load balancer. It chooses them if Lookup did not.

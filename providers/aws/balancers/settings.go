@@ -106,9 +106,11 @@ func (bs *Store) writeNetwork(
 		_, err := bs.ELB.SetSubnets(ctx, &elbapi.SetSubnetsInput{
 			LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family,
 		})
-		return awserr.Explain(
-			fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", ")), err,
-		)
+		doing := fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", "))
+		if awserr.Is(err, zoneUnsupported) {
+			return bs.explainZone(doing, resource.KeyIn(b.tags), want.Subnets, err)
+		}
+		return awserr.Explain(doing, err)
 	}
 	if family == "" {
 		return nil

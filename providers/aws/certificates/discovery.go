@@ -111,7 +111,8 @@ func (s *Store) readAccount(ctx context.Context) ([]accountCertificate, error) {
 	return all, s.readHosts(ctx, all)
 }
 
-// listCertificates reads the list of the account's certificates that can be served.
+// listCertificates reads the list of the account's certificates that can be served. It leaves out
+// those that another service of AWS manages.
 func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSummary, error) {
 	pages := acm.NewListCertificatesPaginator(s.acm, &acm.ListCertificatesInput{
 		CertificateStatuses: []acmtypes.CertificateStatus{acmtypes.CertificateStatusIssued},
@@ -129,7 +130,14 @@ func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSum
 		if err != nil {
 			return nil, awserr.Explain("listing certificates", err)
 		}
-		all = append(all, page.CertificateSummaryList...)
+		for _, c := range page.CertificateSummaryList {
+			// "Identifies the Amazon Web Services service that manages the certificate": CloudFront
+			// requests its own for the hosts of its distributions
+			// (https://docs.aws.amazon.com/acm/latest/APIReference/API_CertificateSummary.html).
+			if c.ManagedBy == "" {
+				all = append(all, c)
+			}
+		}
 	}
 	return all, nil
 }

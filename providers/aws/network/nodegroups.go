@@ -2,6 +2,7 @@ package network
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -42,6 +43,7 @@ type Nodes struct {
 	users    map[lb.Key]bool // load balancers that need it
 	deleting bool            // whether it is being deleted
 	ports    nodePorts
+	refused  []string // why some security groups of the cluster do not admit load balancers
 
 	// groupsLock is full while the security groups of nodes are being changed.
 	groupsLock chan struct{}
@@ -210,12 +212,39 @@ func (n *Nodes) admitShared(ctx context.Context, shared string, ports []int32) e
 	if err != nil {
 		return err
 	}
+	var failed []error
+	var refused []string
 	for _, g := range groups {
-		if err := n.security.openPorts(ctx, g, shared, ports); err != nil {
-			return err
+		err := n.security.openPorts(ctx, g, shared, ports)
+		if err != nil {
+			failed = append(failed, err)
+		}
+		if err != nil && !errors.Is(err, providers.ErrPending) {
+			refused = append(refused, err.Error())
 		}
 	}
+	n.setRefused(refused)
+	if len(failed) == len(groups) || len(failed) > len(refused) {
+		return errors.Join(failed...)
+	}
+	// cloud-provider-aws gives the cluster's tag to the groups of its load balancers, too. One group
+	// that is full or forbidden keeps no targets away: Refused tells of it.
 	return nil
+}
+
+// setRefused sets why some security groups of the cluster do not admit load balancers.
+func (n *Nodes) setRefused(why []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.refused = why
+}
+
+// Refused returns why some security groups of the cluster do not admit load balancers, while others
+// do.
+func (n *Nodes) Refused() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.refused
 }
 
 // ForgetOpenPorts forgets which ports are open, so that they are checked before the next targets

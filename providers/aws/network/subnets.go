@@ -50,11 +50,14 @@ type Subnets struct {
 	// misplaced holds the blocks of addresses that AWS places in the VPC although no readable subnet
 	// has them, or the other way round.
 	misplaced map[netip.Prefix]bool
+	// unsupported has the zones in which AWS has refused a load balancer.
+	unsupported map[string]bool
 }
 
 // NewSubnets returns the Subnets of a VPC. It reads nothing.
 func NewSubnets(api *ec2.Client, vpc, region string) *Subnets {
-	return &Subnets{ec2: api, vpc: vpc, region: region, misplaced: map[netip.Prefix]bool{}}
+	return &Subnets{ec2: api, vpc: vpc, region: region, misplaced: map[netip.Prefix]bool{},
+		unsupported: map[string]bool{}}
 }
 
 // Choose chooses subnets. It keeps the load balancer's current subnets if they fit. It uses recent
@@ -106,7 +109,7 @@ func (v *Subnets) chooseSince(
 	if len(current) > 1 && !slices.ContainsFunc(current, unfit) {
 		return current, reason, nil
 	}
-	chosen = pickPerZone(subnets, current, fits)
+	chosen = pickPerZone(v.withoutUnsupported(subnets, fits), current, fits)
 	if len(chosen) < 2 {
 		return nil, "", fmt.Errorf("choosing subnets of %s: %d availability zones have one that %s, "+
 			"and that has %d free addresses; "+
@@ -126,6 +129,40 @@ func hasIPv6(s ec2types.Subnet) bool {
 			return a.Ipv6CidrBlockState == nil ||
 				a.Ipv6CidrBlockState.State == ec2types.SubnetCidrBlockStateCodeAssociated
 		})
+}
+
+// MarkUnsupported records the zones of those subnets that AWS names as unsupported for load
+// balancers (https://github.com/widdix/mastodon-on-aws/issues/13 has one). It returns those that were
+// not known.
+func (v *Subnets) MarkUnsupported(chosen []string, message string) []string {
+	subnets := v.list.Last()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var zones []string
+	for _, s := range subnets {
+		id, zone := aws.ToString(s.SubnetId), aws.ToString(s.AvailabilityZone)
+		if slices.Contains(chosen, id) && zone != "" && !v.unsupported[zone] &&
+			(strings.Contains(message, id) || strings.Contains(message, zone)) {
+			v.unsupported[zone] = true
+			zones = append(zones, zone)
+		}
+	}
+	return zones
+}
+
+// withoutUnsupported returns the subnets in zones that AWS supports, if two zones remain.
+func (v *Subnets) withoutUnsupported(
+	subnets []ec2types.Subnet, fits func(ec2types.Subnet) bool,
+) []ec2types.Subnet {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	out := slices.DeleteFunc(slices.Clone(subnets), func(s ec2types.Subnet) bool {
+		return v.unsupported[aws.ToString(s.AvailabilityZone)]
+	})
+	if len(pickPerZone(out, nil, fits)) < 2 {
+		return subnets
+	}
+	return out
 }
 
 // selectKind returns the subnets to choose from: subnets in availability zones, unless only others
