@@ -348,9 +348,10 @@ var Reasons = []Doc{
 		"The load balancer has no room for this; what was served before stays.",
 		"Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet,
-		"The cloud has no such network as the class asks for: subnets or security groups are missing. " +
-			"A load balancer that is there stays where it stands.",
-		"The message says what is missing; create it, or correct the class."},
+		"The cloud has no such network as the class asks for: subnets or security groups are missing, or " +
+			"a security group of the nodes takes no rule. A load balancer that is there stays where it " +
+			"stands.",
+		"The message says what is missing, or why; create it, or correct the class."},
 	{SettingsRefused,
 		"The provider does not take what `spec.provider` of the class or of the Backend says. Of a " +
 			"class, what asks for the load balancer anew is not served, and what was served before stays; " +

@@ -35,6 +35,8 @@ func TestCertificatesAreDiscovered(t *testing.T) {
 		issue(6*day, issued, "a.shop.test", "soon.test")
 		issue(300*day, acm.CertificateStatusPendingValidation, "a.shop.test", "pending.test")
 		issue(300*day, acm.CertificateStatusRevoked, "a.shop.test")
+		time.Sleep(time.Second)
+		w.sim.IssueFor(acm.CertificateManagedByCloudfront, time.Now().Add(300*day), "a.shop.test") // newer than all, and CloudFront's own
 		many := []string{"first.test"}
 		for range 120 {
 			many = append(many, "filler.test")
