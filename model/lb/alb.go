@@ -212,8 +212,8 @@ func attributesIn(rows map[string]attributeRow) map[string]Attribute {
 	return out
 }
 
-// ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers of a
-// scheme. ipv6.deny_all_igw_traffic is "false for internet-facing load balancers and true for
+// ALBDefaults returns the values that AWS gives to the attributes of Application Load Balancers of
+// a scheme. ipv6.deny_all_igw_traffic is "false for internet-facing load balancers and true for
 // internal load balancers" (API_LoadBalancerAttribute.html).
 func ALBDefaults(internal bool) map[string]string {
 	out := defaultsIn(albBalancerAttributes())

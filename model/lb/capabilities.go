@@ -201,8 +201,8 @@ type Attribute struct {
 	Reserved string
 }
 
-// Excluded returns why an attribute cannot have its value beside other attributes, in a target group
-// of a protocol version; "" if it can.
+// Excluded returns why an attribute cannot have its value beside other attributes, in a target
+// group of a protocol version; "" if it can.
 func (a Attribute) Excluded(name, value, version string, all map[string]string) string {
 	if a.Reserved != "" && strings.HasPrefix(value, a.Reserved) {
 		return fmt.Sprintf("the value of %s cannot begin with %s", name, a.Reserved)
