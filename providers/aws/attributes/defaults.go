@@ -5,8 +5,8 @@ import "fairlead.dev/fairlead/model/lb"
 // This file has the defaults that AWS gives to attributes.
 
 // LoadBalancerDefaults, internalDefaults, TargetGroupDefaults and ListenerDefaults have AWS's
-// defaults. Attributes that depend on another one have none, and listener attributes without one default to the empty
-// string.
+// defaults. Attributes that depend on another one have none, and listener attributes without one
+// default to the empty string.
 var (
 	LoadBalancerDefaults = lb.ALBDefaults(false)
 	internalDefaults     = lb.ALBDefaults(true)

@@ -132,8 +132,8 @@ func hasIPv6(s ec2types.Subnet) bool {
 }
 
 // MarkUnsupported records the zones of those subnets that AWS names as unsupported for load
-// balancers (https://github.com/widdix/mastodon-on-aws/issues/13 has one). It returns those that were
-// not known.
+// balancers (https://github.com/widdix/mastodon-on-aws/issues/13 has one). It returns those that
+// were not known.
 func (v *Subnets) MarkUnsupported(chosen []string, message string) []string {
 	subnets := v.list.Last()
 	v.mu.Lock()
