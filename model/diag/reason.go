@@ -348,8 +348,8 @@ var Reasons = []Doc{
 		"The load balancer has no room for this; what was served before stays.",
 		"Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet,
-		"The cloud has no such network as the class asks for: subnets or security groups are missing, or " +
-			"a security group of the nodes takes no rule. A load balancer that is there stays where it " +
+		"The cloud has no such network as the class asks for: subnets or security groups are missing, " +
+			"or a security group of the nodes takes no rule. A load balancer that is there stays where it " +
 			"stands.",
 		"The message says what is missing, or why; create it, or correct the class."},
 	{SettingsRefused,
