@@ -77,8 +77,7 @@ func (bs *Store) Create(
 	}
 	return plan.Result{
 		Handle: aws.ToString(made.LoadBalancerArn), Firewall: firewall,
-		Address: AddressOf(&made.LoadBalancer),
-		Active:  Active(&made.LoadBalancer),
+		Address: AddressOf(&made.LoadBalancer), Active: Active(&made.LoadBalancer),
 	}, err
 }
 
