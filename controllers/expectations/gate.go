@@ -59,6 +59,9 @@ func (g *Gate) StandingAlone(set *Set, c Change) map[string]bool {
 	return out
 }
 
+// Knows reports whether it is known what is served now.
+func (g *Gate) Knows(c Change) bool { return g.servedTable(c) != nil }
+
 // servedTable returns the table that is served now; nil if it is unknown, so that every violation
 // counts as new.
 func (g *Gate) servedTable(c Change) *precedence.Table {

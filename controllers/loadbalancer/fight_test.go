@@ -88,7 +88,11 @@ func fight(t *testing.T, seed uint64) {
 				f.bob()
 			}
 			f.alice()
-			for range 2 {
+			tries := 2
+			if f.cloud.Refuses != nil {
+				tries = 5 // each rejection is followed by a reconcile at once, and may show another one
+			}
+			for range tries {
 				if _, err := f.Reconcile(t.Context(), sharedKey); err != nil {
 					f.log = append(f.log, "  error "+err.Error())
 				}

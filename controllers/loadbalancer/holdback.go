@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -25,7 +26,8 @@ import (
 // back; the changes of others are carried out. If that is not possible, the plan is only reported.
 
 // mostRetries is how often a plan is made again, without the changes of more namespaces each time.
-const mostRetries = 2
+// The last time, a namespace that still violates an expectation is left out.
+const mostRetries = 3
 
 // plan compiles a load balancer and makes the steps to it. If they are not permitted, or not
 // proven, the namespaces that cause this are held back, and the plan is made again. If no plan is
@@ -38,10 +40,10 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 	}
 	c := causes{r: r, facts: facts, changed: changedIngresses(snap)}
 	last, told := first, first.Expectations
-	for range mostRetries {
-		hold := c.holdMore(last)
+	for try := range mostRetries {
+		hold := c.holdMore(last, try == mostRetries-1)
 		if hold.Equal(last.Hold) {
-			break
+			continue // the last try holds more back
 		}
 		if last = r.planWith(ctx, snap, facts, seen, hold); last.Forbidden == "" {
 			last = c.release(last, func(hold snapshots.Hold) outcome.Outcome {
@@ -99,7 +101,7 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 }
 
 // holdMore returns what is to be held back after a plan that was not permitted.
-func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
+func (c *causes) holdMore(o outcome.Outcome, isLast bool) snapshots.Hold {
 	hold := o.Hold
 	add := func(namespace string) bool {
 		fresh := namespace != "" && !slices.Contains(hold.Namespaces, namespace)
@@ -114,14 +116,14 @@ func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
 		switch {
+		case isLast && holdsSome(o.Hold, next) && c.isItsOwn(o):
+			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
 		case c.changed[f.Next] && add(next):
 			if c.changed[f.Now] && now != next {
 				c.doubtful = append(c.doubtful, next)
 			}
 		case c.changed[f.Now] && add(now):
 		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
-		case slices.ContainsFunc(o.Hold.Ingresses, func(i string) bool { return namespaceOf(i) == next }):
-			leaveOut(namespaceMembers(o.Snapshot, next)...) // it has covered another violation
 		case c.standsAlone(o, f.Next):
 			leaveOut(f.Next)
 		}
@@ -134,6 +136,20 @@ func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
 
 func namespaceOf(ingress string) string {
 	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
+}
+
+// isItsOwn reports whether only namespaces can have caused a violation: the class is as it was when
+// the last plan was carried out, and what is served since is known.
+func (c *causes) isItsOwn(o outcome.Outcome) bool {
+	last := o.Snapshot.Memory.Class
+	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec) &&
+		c.r.gate.Knows(changeOf(o, c.facts))
+}
+
+// holdsSome reports whether something of a namespace is held back.
+func holdsSome(hold snapshots.Hold, namespace string) bool {
+	return slices.Contains(hold.Namespaces, namespace) ||
+		slices.ContainsFunc(hold.Ingresses, func(i string) bool { return namespaceOf(i) == namespace })
 }
 
 // namespaceMembers returns the members of a namespace.

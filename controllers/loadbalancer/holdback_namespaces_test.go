@@ -373,3 +373,26 @@ func TestAChangeBesideADeletionThatUncoversIt(t *testing.T) {
 	b.answers("alice.example", "/admin", "403")
 	b.answers("alice.example", "/more", "alice/other")
 }
+
+// After a restart, what a namespace serves is unknown if it is not what was last accepted. What
+// others violate already stays known, so that it holds nothing back.
+func TestAfterARestartOneNamespaceDecidesForNoOther(t *testing.T) {
+	rules := ruleBook(strings.ReplaceAll(noAdmin, "/admin", "/never"))
+	b := newSharedBench(t, gated, rules)
+	b.put(joins("alice", "web", "alice.example", "/admin"))
+	b.put(joins("bob", "web", "bob.example", "/old"))
+	b.work()
+	rules.Data["rules.yaml"] = noAdmin
+	if err := b.Update(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	b.work()
+	b.forgetVersions("bob")
+	b.succeed()
+	b.put(joins("bob", "web", "bob.example", "/old", "/admin"))
+	b.put(joins("alice", "web", "alice.example", "/admin", "/new"))
+	b.work()
+	b.answers("alice.example", "/admin", "alice/web")
+	b.answers("alice.example", "/new", "alice/web")
+	b.answers("bob.example", "/admin", "404")
+}
