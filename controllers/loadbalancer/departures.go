@@ -34,7 +34,7 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
 	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
 	names = slices.DeleteFunc(names, func(name string) bool {
 		return o.Keeps(name) || !o.Snapshot.Retained() &&
-			removesRoutes(left, func(s plan.Planned) bool { return concerns(s, o.Observed, name) })
+			removesRoutes(left, func(s plan.Planned) bool { return o.ConcernsDeparted(s, name) })
 	})
 	parted := make([]bool, len(names))
 	err = ingresses.ForEach(len(names), func(i int) error {
@@ -87,18 +87,6 @@ func (r *Reconciler) isOnOthers(o outcome.Outcome, ref cluster.Ref) bool {
 	return slices.ContainsFunc(r.Directory.DependentsOf(ref), func(k lb.Key) bool {
 		return k != o.Snapshot.Key
 	})
-}
-
-// concerns reports whether a step may be about the routes of a departed Ingress. Rules that forward
-// are about the namespaces of their target groups.
-func concerns(s plan.Planned, seen *lb.Observed, departed string) bool {
-	of := s.Namespaces()
-	if m, modifies := s.Step.(plan.ModifyRule); modifies {
-		if l := seen.Listener(m.Port); l != nil && l.Rule(m.Priority) != nil {
-			of = plan.NamespacesOf(l.Rule(m.Priority).Rule)
-		}
-	}
-	return len(of) == 0 || slices.Contains(of, namespaceOf(departed))
 }
 
 // removesRoutes reports whether a plan still has to delete or change routes, by steps that count.

@@ -19,8 +19,7 @@ import (
 func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *records.Record) error {
 	gone := !o.Observed.Exists && o.Complete()
 	servedTo := o.ServedTo()
-	served := o.Observed.Active && slices.ContainsFunc(o.Snapshot.MemberNames(),
-		func(name string) bool { return servedTo(namespaceOf(name)) })
+	served := o.Observed.Active && slices.ContainsFunc(o.Snapshot.Members, servedTo)
 	refused := o.Observed.Active && o.Withheld == "" && !queue.OnlyPending(o.Err)
 	if !gone && !served && !refused {
 		return nil
@@ -43,7 +42,7 @@ func (r *Reconciler) publish(ctx context.Context, o outcome.Outcome, next *recor
 			return nil
 		}
 		ing := o.Snapshot.Actual[m.Owner.String()]
-		served := served && servedTo(m.Namespace)
+		served := served && servedTo(m)
 		switch {
 		case !reach.Serves(m) && (gone || served):
 			return r.Ingresses.Unpublish(ctx, ing,

@@ -47,7 +47,7 @@ func (o Outcome) Learn(next *records.Record, now time.Time) {
 		}
 		known := records.MemberOf(next, m.Owner.String()) // addFinalizers has added it
 		o.learnRejections(m, known, now)
-		served := servedTo(m.Namespace)
+		served := servedTo(m)
 		if served {
 			// rejections that have ended were tried again, with success
 			known.Rejections = o.lastingRejections(known.Rejections)

@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -59,24 +60,20 @@ func (o Outcome) Served() bool {
 		onlyDeletesUnused(planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities))
 }
 
-// ServedTo returns a function that reports whether the cloud has all that a namespace asks for. If
-// the cloud refuses a step of one namespace, or is not ready for it, the others are served.
-func (o Outcome) ServedTo() func(namespace string) bool {
+// ServedTo returns a function that reports whether the cloud has all that a member asks for. If the
+// cloud refuses a step of one namespace, or is not ready for it, the others are served.
+func (o Outcome) ServedTo() func(members.Member) bool {
 	served := o.Served()
 	if served || o.Withheld != "" || !queue.OnlyPendingOrRejected(o.Err) {
-		return func(string) bool { return served }
+		return func(members.Member) bool { return served }
 	}
-	lacks := map[string]bool{}
-	for _, s := range planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities).Steps {
-		of := s.Namespaces()
-		if len(of) == 0 && !onlyDeletesUnused(plan.Plan{Steps: []plan.Planned{s}}) {
-			return func(string) bool { return false } // all may lack it
-		}
-		for _, namespace := range of {
-			lacks[namespace] = true
-		}
+	left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities).Steps
+	return func(m members.Member) bool {
+		return !slices.ContainsFunc(left, func(s plan.Planned) bool {
+			return o.concerns(s, m.Namespace, &m.Spec) &&
+				!onlyDeletesUnused(plan.Plan{Steps: []plan.Planned{s}})
+		})
 	}
-	return func(namespace string) bool { return !lacks[namespace] }
 }
 
 // onlyDeletesUnused reports whether a plan only deletes resources that are not used any more.

@@ -38,8 +38,12 @@ func (o *Outcome) HoldBack(first Outcome, told expectations.Judgement) {
 
 // holds reports whether the present version of an Ingress is held back.
 func (o Outcome) holds(ingress string) bool {
-	namespace := cluster.RefFrom(cluster.KindIngress, ingress).Namespace
-	return slices.Contains(o.Hold.Ingresses, ingress) || slices.Contains(o.Hold.Namespaces, namespace)
+	return slices.Contains(o.Hold.Ingresses, ingress) ||
+		slices.Contains(o.Hold.Namespaces, namespaceOf(ingress))
+}
+
+func namespaceOf(ingress string) string {
+	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
 }
 
 // Keeps reports whether the plan still serves an Ingress that has departed.
