@@ -282,7 +282,7 @@ func compareSides(
 		return comparison.Report{}, err
 	}
 	problems := comparison.ProblemsOf(before.problems, after.problems)
-	found := compare.Tables(old, now, requests.Steps)
+	found := compare.Tables(old, now, requests.OfCommand)
 	return comparison.ReportOf(found, len(old)+len(now), problems), nil
 }
 

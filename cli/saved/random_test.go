@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/tables"
@@ -48,7 +49,7 @@ func TestSavedTablesAreComparedAsTheTablesThemselves(t *testing.T) {
 	t.Logf("-seed=%d", *seed)
 	changes := 0
 	report := func(before, after *precedence.Table) compare.Report {
-		return compare.Tables([]*precedence.Table{before}, []*precedence.Table{after}, 20_000_000)
+		return compare.Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.OfCommand)
 	}
 	for n := range *pairsMade {
 		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}

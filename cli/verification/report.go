@@ -36,8 +36,9 @@ type Summary struct {
 // Check decides expectations about load balancers, whose Ingresses are at places in files.
 func Check(all []Expectation, tables []*precedence.Table, places manifests.Places) Report {
 	r := Report{Expectations: []expect.Result{}}
+	finder := requests.NewFinder(requests.OfCommand)
 	for _, e := range all {
-		result := expect.Check(e.Expectation, tables, requests.Steps)
+		result := expect.Check(e.Expectation, tables, finder)
 		result.File = e.File
 		for i := range result.Violations {
 			v := &result.Violations[i]

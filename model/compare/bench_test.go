@@ -55,7 +55,7 @@ func BenchmarkTables(b *testing.B) {
 			b.ReportAllocs()
 			before, after := tables.Named(large(s.hosts, s.paths, 1)), tables.Named(large(s.hosts, s.paths, 2))
 			for b.Loop() {
-				report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.Steps)
+				report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.OfCommand)
 				if len(report.Undecided) > 0 || len(report.Changes) == 0 {
 					b.Fatalf("%d changes, undecided %v", len(report.Changes), report.Undecided)
 				}
@@ -69,7 +69,7 @@ func TestTwoThousandRoutesTakeASecond(t *testing.T) {
 	for _, s := range shapes {
 		before, after := tables.Named(large(s.hosts, s.paths, 1)), tables.Named(large(s.hosts, s.paths, 2))
 		began := time.Now()
-		report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.Steps)
+		report := Tables([]*precedence.Table{before}, []*precedence.Table{after}, requests.OfCommand)
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%d hosts with %d paths took %v", s.hosts, s.paths, took)
 		}

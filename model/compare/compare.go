@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/model/requests"
@@ -23,12 +24,17 @@ type Undecided struct {
 	Port         int32        `json:"port"`
 	Host         routing.Host `json:"host"` // empty for all hosts that no rule names
 	Why          string       `json:"why"`
+	// Namespace is the namespace whose paths and conditions are the reason, if it is one.
+	Namespace string `json:"namespace,omitempty"`
 }
 
 // Protection returns the protection of the whole change: Less if any part is less protected, else
-// Unknown if any part is unknown, else More if any part is more protected.
+// Unknown if any part is unknown or undecided, else More if any part is more protected.
 func (r Report) Protection() Protection {
 	out := Same
+	if len(r.Undecided) > 0 {
+		out = Unknown
+	}
 	for _, order := range []Protection{More, Unknown, Less} {
 		if slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Protection == order }) ||
 			slices.ContainsFunc(r.Exposures, func(e Exposure) bool { return e.Protection == order }) {
@@ -41,47 +47,104 @@ func (r Report) Protection() Protection {
 // Empty reports whether there is certainly no difference.
 func (r Report) Empty() bool { return len(r.Changes)+len(r.Exposures)+len(r.Undecided) == 0 }
 
-// Tables compares two states, with a table for each load balancer, within a budget of steps.
-func Tables(before, after []*precedence.Table, steps int) Report {
-	c := comparison{
-		finder: requests.NewFinder(steps),
-		Report: Report{Changes: []Change{}, Exposures: []Exposure{}, Undecided: []Undecided{}},
-	}
+// Tables compares two states, with a table for each load balancer. Hosts with few patterns are
+// compared first, so that those with many leave them undecided last.
+func Tables(before, after []*precedence.Table, b requests.Budget) Report {
+	report := Report{Changes: []Change{}, Exposures: []Exposure{}, Undecided: []Undecided{}}
+	finder := requests.NewFinder(b)
+	var all []*hostComparison
 	for _, p := range pairs(before, after) {
-		c.Exposures = append(c.Exposures, exposures(p)...)
+		report.Exposures = append(report.Exposures, exposures(p)...)
 		for _, port := range p.ports() {
 			for _, class := range HostClasses(port, nil, p.before, p.after) {
-				c.compareHost(p, port, class)
+				all = append(all, newHostComparison(p, port, class))
 			}
 		}
 	}
-	return c.Report
-}
-
-// A comparison builds a Report.
-type comparison struct {
-	finder *requests.Finder
-	Report
-}
-
-// compareHost compares the answers for a class of hosts on a port.
-func (c *comparison) compareHost(p pair, port int32, class HostClass) {
-	old, first := Candidates(p.before, port, class.Name)
-	now, second := Candidates(p.after, port, class.Name)
-	undecided := func(why string) {
-		c.Undecided = append(c.Undecided, Undecided{p.key(), port, class.Host, why})
+	byPatterns := slices.SortedStableFunc(slices.Values(all), func(a, b *hostComparison) int {
+		return cmp.Compare(len(a.first)+len(a.second), len(b.first)+len(b.second))
+	})
+	for _, h := range byPatterns {
+		h.compare(finder)
 	}
-	found, why := c.finder.Find(first, second, requests.Unequal)
-	if why != "" {
-		undecided(why)
+	for _, h := range all {
+		report.Changes = append(report.Changes, h.changes...)
+		report.Undecided = append(report.Undecided, h.undecided...)
+	}
+	return report
+}
+
+// A hostComparison compares the answers for a class of hosts on a port.
+type hostComparison struct {
+	pair
+	port          int32
+	class         HostClass
+	old, now      []Candidate
+	first, second []requests.Entry
+
+	changes   []Change
+	undecided []Undecided
+}
+
+func newHostComparison(p pair, port int32, class HostClass) *hostComparison {
+	h := &hostComparison{pair: p, port: port, class: class}
+	h.old, h.first = Candidates(p.before, port, class.Name)
+	h.now, h.second = Candidates(p.after, port, class.Name)
+	return h
+}
+
+func (h *hostComparison) compare(finder *requests.Finder) {
+	found, undecided := finder.Find(h.first, h.second, requests.Unequal)
+	if undecided.Why != "" {
+		h.leaveUndecided(undecided)
+		found = h.addSamples(finder, found)
 	}
 	for _, f := range found {
-		d := difference{p, port, class, old, now, f}
+		d := difference{h.pair, h.port, h.class, h.old, h.now, f}
 		change, confirmed := d.change()
 		if !confirmed {
-			undecided("a defect of Fairlead: the specification confirms no difference for " + change.Curl)
+			h.leaveUndecided(requests.Undecided{
+				Why: "a defect of Fairlead: the specification confirms no difference for " + change.Curl})
 			continue
 		}
-		c.Changes = append(c.Changes, change)
+		h.changes = append(h.changes, change)
 	}
+}
+
+func (h *hostComparison) leaveUndecided(u requests.Undecided) {
+	h.undecided = append(h.undecided, Undecided{h.key(), h.port, h.class.Host, u.Why, u.Namespace})
+}
+
+// addSamples adds the differences of one request for each entry, in place of a search that did not
+// come to its end: that a path lost its sign-in does not stay unseen beside globs of others.
+func (h *hostComparison) addSamples(
+	finder *requests.Finder, found []requests.Pair,
+) []requests.Pair {
+	known := map[[2]int]bool{}
+	for _, f := range found {
+		known[[2]int{f.First, f.Second}] = true
+	}
+	for _, e := range slices.Concat(h.first, h.second) {
+		r, some := finder.Sample(e)
+		if !some {
+			continue
+		}
+		asked := r
+		asked.Port, asked.Host, asked.Method = h.port, h.class.Name, cmp.Or(r.Method, "GET")
+		before, after := match(h.before, asked), match(h.after, asked)
+		pair := [2]int{indexOf(h.old, before), indexOf(h.now, after)}
+		if pair[0] < 0 || pair[1] < 0 || known[pair] || before.Action.Key() == after.Action.Key() {
+			continue
+		}
+		known[pair] = true
+		found = append(found, requests.Pair{First: pair[0], Second: pair[1], Request: r})
+	}
+	return found
+}
+
+// indexOf returns the candidate of an outcome; -1 if there is none.
+func indexOf(all []Candidate, o precedence.Outcome) int {
+	return slices.IndexFunc(all, func(c Candidate) bool {
+		return c.Route == o.Route && c.Owner == o.Owner
+	})
 }

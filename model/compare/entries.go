@@ -60,7 +60,8 @@ type collector struct {
 func (l *collector) add(c Candidate, paths []routing.Path, when routing.Conditions) {
 	l.candidates = append(l.candidates, c)
 	answer := c.Action.On(l.protocol).Key()
-	l.entries = append(l.entries, requests.Entry{Paths: paths, When: when, Answer: answer})
+	l.entries = append(l.entries,
+		requests.Entry{Paths: paths, When: when, Answer: answer, Namespace: c.Owner.Namespace})
 }
 
 func (l *collector) last(c Candidate) { l.add(c, requests.Anything, nil) }

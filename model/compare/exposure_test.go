@@ -105,7 +105,7 @@ func TestExposures(t *testing.T) {
 				}
 			}
 			var got []string
-			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.Steps)
+			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.OfCommand)
 			for _, e := range report.Exposures {
 				setting := e.Setting
 				if e.Setting == "certificate" {
@@ -144,7 +144,7 @@ func TestRequestsAreLessProtected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			before, after := base(), base()
 			before.Routes[0].Action, before.Routes[0].When, after.Routes[0].Action = c.before, c.when, c.after
-			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.Steps)
+			report := Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.OfCommand)
 			if len(report.Changes) == 0 || report.Protection() != c.want {
 				t.Errorf("%s: %+v", report.Protection(), report.Changes)
 			}
@@ -163,19 +163,3 @@ func TestRequestsAreCommandLines(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotDecidedIsSaid compares with budgets that are too small, and with an expression that an
-// automaton cannot say.
-func TestWhatIsNotDecidedIsSaid(t *testing.T) {
-	before, after := base(), base()
-	after.Routes[0].Path = routing.Path{Type: routing.Prefix, Value: "/a/b/c"}
-	compare := func(steps int) Report {
-		return Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, steps)
-	}
-	if report := compare(3); len(report.Undecided) == 0 {
-		t.Errorf("with three steps all is decided: %+v", report)
-	}
-	after.Routes[0].Path = routing.Path{Type: routing.Regex, Value: `/.*\b`}
-	if report := compare(requests.Steps); len(report.Undecided) == 0 || report.Empty() {
-		t.Errorf("an expression with a word boundary is decided: %+v", report)
-	}
-}

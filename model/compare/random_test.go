@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/tables"
@@ -48,7 +49,7 @@ func (b brute) String() string {
 // disagreement says where a report differs from what requests get.
 func disagreement(g *tables.Generator, before, after routing.Config, count int) string {
 	old, now := tables.Named(before), tables.Named(after)
-	report := Tables([]*precedence.Table{old}, []*precedence.Table{now}, 20_000_000)
+	report := Tables([]*precedence.Table{old}, []*precedence.Table{now}, requests.OfCommand)
 	if len(report.Undecided) > 0 {
 		return fmt.Sprintf("undecided: %+v", report.Undecided)
 	}
@@ -98,7 +99,7 @@ func TestTablesAgainstBruteForce(t *testing.T) {
 		if problem := disagreement(g, before, after, *perTables); problem != "" {
 			t.Fatalf("-seed=%d, pair %d: %s", *seed, n, problem)
 		}
-		changes += len(Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, 20_000_000).Changes)
+		changes += len(Tables([]*precedence.Table{tables.Named(before)}, []*precedence.Table{tables.Named(after)}, requests.OfCommand).Changes)
 	}
 	if changes < *pairsMade {
 		t.Errorf("%d pairs had %d changes: too few to show anything", *pairsMade, changes)

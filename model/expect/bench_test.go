@@ -41,7 +41,7 @@ func BenchmarkExpectations(b *testing.B) {
 			table := tables.Named(c)
 			for b.Loop() {
 				for _, e := range all {
-					if got := CheckOne(e, table, requests.Steps); got.Verdict == Undecided {
+					if got := CheckOne(e, table, requests.NewFinder(requests.OfCommand)); got.Verdict == Undecided {
 						b.Fatalf("%s is not decided", e.Name)
 					}
 				}

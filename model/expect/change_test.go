@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/tables"
@@ -35,7 +36,7 @@ func changeDisagreement(
 	g *generator, now, next routing.Config, e Expectation, count int,
 ) (problem string, violated, kept bool) {
 	old, table := tables.Named(now), tables.Named(next)
-	result := CheckChange(e, old, table, 50_000_000)
+	result := CheckChange(e, old, table, requests.NewFinder(requests.OfCommand))
 	if len(result.Undecided) > 0 {
 		return fmt.Sprintf("undecided: %+v", result.Undecided), false, false
 	}
@@ -124,7 +125,7 @@ func TestAPortThatChangesItsProtocolHasOtherRequests(t *testing.T) {
 	never := false
 	e := Expectation{Name: "never", Must: Must{Forwarded: &never}}
 	for protocol, want := range map[routing.Protocol]Verdict{routing.HTTP: Holds, routing.HTTPS: Violated} {
-		if got := CheckChange(e, table(routing.HTTP), table(protocol), 1_000_000); got.Verdict != want {
+		if got := CheckChange(e, table(routing.HTTP), table(protocol), requests.NewFinder(requests.OfCommand)); got.Verdict != want {
 			t.Errorf("from HTTP to %s: it is %s, want %s", protocol, got.Verdict, want)
 		}
 	}

@@ -60,9 +60,10 @@ type Violation struct {
 	Problems []string `json:"problems"`
 }
 
-// Check decides an expectation about all load balancers, within a budget of steps.
-func Check(e Expectation, tables []*precedence.Table, steps int) Result {
-	c := newChecker(e, steps)
+// Check decides an expectation about all load balancers. Expectations that are judged together have
+// one Finder.
+func Check(e Expectation, tables []*precedence.Table, f *requests.Finder) Result {
+	c := newChecker(e, f)
 	for _, t := range tables {
 		c.check(t)
 	}
@@ -74,8 +75,8 @@ func Check(e Expectation, tables []*precedence.Table, steps int) Result {
 
 // CheckOne decides an expectation about one of several load balancers. It does not check whether
 // any load balancer gets the requests.
-func CheckOne(e Expectation, table *precedence.Table, steps int) Result {
-	c := newChecker(e, steps)
+func CheckOne(e Expectation, table *precedence.Table, f *requests.Finder) Result {
+	c := newChecker(e, f)
 	c.check(table)
 	return c.result()
 }
@@ -83,8 +84,8 @@ func CheckOne(e Expectation, table *precedence.Table, steps int) Result {
 // CheckChange decides an expectation about a change of a load balancer. A violation is a request
 // whose next answer violates it, and whose present answer does not. If now is nil, there are no
 // present answers.
-func CheckChange(e Expectation, now, next *precedence.Table, steps int) Result {
-	c := newChecker(e, steps)
+func CheckChange(e Expectation, now, next *precedence.Table, f *requests.Finder) Result {
+	c := newChecker(e, f)
 	c.former = now
 	c.check(next)
 	return c.result()
@@ -95,12 +96,13 @@ type checker struct {
 	must          Must
 	parts, except []part
 	finder        *requests.Finder
+	last          searched
 	former        *precedence.Table // requests that already violate the expectation there are left out
 	Result
 }
 
-func newChecker(e Expectation, steps int) *checker {
-	c := &checker{must: e.Must, parts: e.Requests.parts(), finder: requests.NewFinder(steps)}
+func newChecker(e Expectation, f *requests.Finder) *checker {
+	c := &checker{must: e.Must, parts: e.Requests.parts(), finder: f}
 	c.Name, c.Description, c.Line = e.Name, e.Description, e.Line
 	c.Violations, c.Undecided = []Violation{}, []compare.Undecided{}
 	for _, r := range e.Except {
@@ -168,9 +170,9 @@ func (c *checker) checkClass(at place, class hostClass) {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(next.groups)) {
-		found, why := c.search(next, former, key)
-		if why != "" {
-			c.addUndecided(at, class, why)
+		found, undecided := c.search(next, former, key)
+		if undecided.Why != "" {
+			c.addUndecided(at, class, undecided)
 		}
 		for _, f := range found {
 			c.addViolation(at, class, next.candidates[f.First], f.Request)
@@ -197,9 +199,9 @@ func (c *checker) exceptions(a answer) (key string, out []part) {
 	return key, out
 }
 
-func (c *checker) addUndecided(at place, class hostClass, why string) {
-	c.Undecided = append(c.Undecided, compare.Undecided{
-		LoadBalancer: at.table.Key, Port: at.listener.Port, Host: routing.Host(class.host), Why: why})
+func (c *checker) addUndecided(at place, class hostClass, u requests.Undecided) {
+	c.Undecided = append(c.Undecided, compare.Undecided{LoadBalancer: at.table.Key,
+		Port: at.listener.Port, Host: routing.Host(class.host), Why: u.Why, Namespace: u.Namespace})
 }
 
 // addViolation adds a violation, if Table.Match confirms it.
@@ -216,8 +218,8 @@ func (c *checker) addViolation(
 	}
 	v.Curl = v.Request.Curl()
 	if len(v.Problems) == 0 || outcome.Route != candidate.Route || !c.contains(a, r) {
-		c.addUndecided(at, class,
-			"a defect of Fairlead: the specification confirms no violation by "+v.Curl)
+		c.addUndecided(at, class, requests.Undecided{
+			Why: "a defect of Fairlead: the specification confirms no violation by " + v.Curl})
 		return
 	}
 	c.Violations = append(c.Violations, v)

@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/tables"
 )
 
@@ -103,7 +105,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			var curls []string
-			result := Check(all[0], c.tables, requests.Steps)
+			result := Check(all[0], c.tables, requests.NewFinder(requests.OfCommand))
 			for _, v := range result.Violations {
 				curls = append(curls, v.Curl)
 				if len(v.Problems) == 0 {
@@ -117,19 +119,34 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestCheckSaysWhatItDoesNotDecide has budgets that do not suffice: none may hold.
+// TestCheckSaysWhatItDoesNotDecide has globs with more combinations than can be searched: the
+// expectation does not hold, and the namespace is named. All expectations have one budget.
 func TestCheckSaysWhatItDoesNotDecide(t *testing.T) {
 	all, err := Read("expectations: [{name: it, requests: {paths: [{glob: '/*a*b*'}]}, must: {namespaces: [pay]}}]")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := balancer("fairlead/shop/web/internal", to("shop", "a.example.com", "/c", "web"))
-	for steps := range 3 {
-		if result := Check(all[0], []*precedence.Table{table}, steps); result.Verdict != Undecided {
-			t.Errorf("with %d steps: %+v", steps, result)
+	var routes []routing.Route
+	for i := range 80 {
+		letters := fmt.Sprintf("%c%c", 'a'+i%26, 'a'+i/26)
+		r := to("shop", "a.example.com", "/", "web")
+		r.Path = routing.Path{Type: routing.Glob, Value: "/*" + letters + "*"}
+		r.When = routing.Conditions{{Field: "header", Name: "x-0", Values: []string{"*" + letters + "*"}}}
+		if i%2 == 0 {
+			r.Owner.Namespace = "pay"
+		}
+		routes = append(routes, r)
+	}
+	table := []*precedence.Table{balancer("fairlead/shop/web/internal", routes...)}
+	finder := requests.NewFinder(requests.OfPlan)
+	began := cputime.Self(t)
+	for range 200 {
+		result := Check(all[0], table, finder)
+		if result.Verdict == Holds || len(result.Undecided) == 0 || result.Undecided[0].Namespace == "" {
+			t.Fatalf("%+v", result)
 		}
 	}
-	if result := Check(all[0], []*precedence.Table{table}, requests.Steps); result.Verdict != Violated {
-		t.Errorf("%+v", result)
+	if took := cputime.Self(t) - began; cputime.Over(t, took, 2*time.Second) {
+		t.Errorf("200 expectations took %v", took)
 	}
 }

@@ -84,12 +84,38 @@ func (j judgement) answers(key string) []requests.Entry {
 	return out
 }
 
+// A searched is a search with what it has found.
+type searched struct {
+	answers, set []requests.Entry
+	pairs        []requests.Pair
+	undecided    requests.Undecided
+}
+
+// find searches requests with a wrong answer in the set. Many hosts have the same paths, and are
+// searched once.
+func (c *checker) find(answers, set []requests.Entry) ([]requests.Pair, requests.Undecided) {
+	if !sameEntries(answers, c.last.answers) || !sameEntries(set, c.last.set) {
+		pairs, undecided := c.finder.Find(answers, set, isWrongInSet)
+		c.last = searched{answers, set, pairs, undecided}
+	}
+	return c.last.pairs, c.last.undecided
+}
+
+func sameEntries(some, others []requests.Entry) bool {
+	return slices.EqualFunc(some, others, func(a, b requests.Entry) bool {
+		return a.Answer == b.Answer && a.Namespace == b.Namespace &&
+			slices.Equal(a.Paths, b.Paths) && a.When.Key() == b.When.Key()
+	})
+}
+
 // search finds requests of the set that candidates of a group answer, and whose present answers do
 // not violate the expectation.
-func (c *checker) search(next judgement, former *judgement, key string) ([]requests.Among, string) {
+func (c *checker) search(next judgement, former *judgement, key string) (
+	[]requests.Among, requests.Undecided,
+) {
 	answers, set := next.answers(key), entries(c.parts, next.groups[key], next.at)
 	if former == nil || len(former.groups) == 0 {
-		pairs, undecided := c.finder.Find(answers, set, isWrongInSet)
+		pairs, undecided := c.find(answers, set)
 		var out []requests.Among
 		for _, p := range pairs {
 			out = append(out, requests.Among{First: p.First, Request: p.Request})

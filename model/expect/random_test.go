@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/model/requests"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 	"fairlead.dev/fairlead/test/tables"
@@ -426,7 +427,7 @@ func classOf(e Expectation, port int32, name string, some ...*precedence.Table) 
 // disagreement says where Check differs from what requests get.
 func disagreement(g *generator, c routing.Config, e Expectation, count int) (problem string, violated bool) {
 	t := tables.Named(c)
-	result := CheckOne(e, t, 50_000_000)
+	result := CheckOne(e, t, requests.NewFinder(requests.OfCommand))
 	if len(result.Undecided) > 0 {
 		return fmt.Sprintf("undecided: %+v", result.Undecided), false
 	}

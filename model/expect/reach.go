@@ -45,9 +45,9 @@ func (p part) reachesAny(tables []*precedence.Table, host string) bool {
 // addUnreached adds a violation by requests of a part that no load balancer gets.
 func (c *checker) addUnreached(p part, class hostClass) {
 	at := p.placeFor(class.name)
-	found, why := find(c.finder, []part{p}, c.except, at)
-	if why != "" {
-		c.addUndecided(at, class, why)
+	found, undecided := find(c.finder, []part{p}, c.except, at)
+	if undecided.Why != "" {
+		c.addUndecided(at, class, undecided)
 	}
 	if found == nil {
 		return
@@ -80,7 +80,7 @@ func (p part) placeFor(host string) place {
 // find returns a request at a place that is in parts, and in none of the others.
 func find(
 	finder *requests.Finder, parts, except []part, at place,
-) (found *routing.Request, undecided string) {
+) (found *routing.Request, undecided requests.Undecided) {
 	all := func(p part) part { p.balancers = LoadBalancers{}; return p }
 	some := func(p part) bool { return !p.balancers.all() || !p.answeredBy.empty() }
 	set := make([]part, len(parts))
@@ -98,9 +98,9 @@ func find(
 	return &r, undecided
 }
 
-// Empty reports whether the set of an expectation has no request, for any load balancers.
-func Empty(e Expectation, steps int) bool {
-	c := newChecker(e, steps)
+// empty reports whether the set of an expectation has no request, for any load balancers.
+func empty(e Expectation) bool {
+	c := newChecker(e, requests.NewFinder(toRead))
 	hosts := c.hosts()
 	for _, class := range hosts.classes() {
 		for _, at := range c.places(class.name) {
@@ -111,7 +111,7 @@ func Empty(e Expectation, steps int) bool {
 			if len(parts) == 0 {
 				continue
 			}
-			if found, undecided := find(c.finder, parts, c.except, at); found != nil || undecided != "" {
+			if found, undecided := find(c.finder, parts, c.except, at); found != nil || undecided.Why != "" {
 				return false
 			}
 		}

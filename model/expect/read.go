@@ -56,9 +56,6 @@ func withLine(err error) error {
 // mostExpectations is the most expectations of a text.
 const mostExpectations = 1000
 
-// StepsToRead is the budget for deciding whether the set of an expectation has a request.
-const StepsToRead = 1_000_000
-
 // Read reads expectations. One about an empty set is an error. All errors are of type Error.
 func Read(text string) ([]Expectation, error) {
 	root, err := plainyaml.Read(text)
@@ -98,7 +95,7 @@ func checkAll(all []Expectation) error {
 			return errorAt(e.Line, "name %s is used in line %d", diag.Quote(e.Name), before)
 		}
 		lines[e.Name] = e.Line
-		if Empty(e, StepsToRead) {
+		if empty(e) {
 			return errorAt(e.Line, "expectation %s is about nothing: no request is in its set",
 				diag.Quote(e.Name))
 		}

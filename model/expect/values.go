@@ -108,16 +108,19 @@ func serviceName(value string) error {
 	return nil
 }
 
+// toRead is the budget for deciding whether the set of an expectation has a request.
+var toRead = requests.Budget{Whole: 1_000_000, Share: 1_000_000}
+
 // checkPath refuses paths that no request has.
 func checkPath(p routing.Path) error {
 	if p.Type == routing.Regex && p.Expression() == nil {
 		return fmt.Errorf("%s is not a regular expression", diag.Quote(p.Value))
 	}
 	rest := requests.Entry{Paths: requests.Anything, Answer: outSet}
-	found, undecided := requests.NewFinder(StepsToRead).Find(
+	found, undecided := requests.NewFinder(toRead).Find(
 		[]requests.Entry{{Paths: requests.Anything, Answer: wrong}},
 		[]requests.Entry{{Paths: []routing.Path{p}, Answer: inSet}, rest}, isWrongInSet)
-	if len(found) == 0 && undecided == "" {
+	if len(found) == 0 && undecided.Why == "" {
 		return fmt.Errorf(
 			"no request has a path like %s: paths begin with \"/\", and end before \"?\" and \"#\"",
 			diag.Quote(p.Value))

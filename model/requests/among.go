@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"cmp"
 	"slices"
 
 	"fairlead.dev/fairlead/model/routing"
@@ -20,79 +21,78 @@ type Among struct {
 }
 
 // FindAmong returns each entry of the first list that answers a request which all lists answer as
-// wanted. Undecided is the reason why there may be more; "" if these are all.
-func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecided string) {
+// wanted. Undecided is the reason why there may be more; zero if these are all.
+func (f *Finder) FindAmong(all [][]Entry, wanted Wanted) (found []Among, undecided Undecided) {
 	numbers := newLists()
+	m := f.meter(all...)
 	s := &amongSearch{
-		Finder: f, wanted: wanted, tried: map[string]bool{}, found: map[int32]bool{},
-		alive: make([][]int32, len(all)), conditions: newConditions(&f.left),
+		Finder: f, lists: numbers, meter: m, wanted: wanted, tried: map[string]bool{},
+		found: map[int32]bool{}, alive: make([][]int32, len(all)), conditions: newConditions(m),
 	}
 	for _, entries := range all {
-		s.lists = append(s.lists, numbers.add(entries))
+		s.each = append(s.each, numbers.add(entries))
 	}
-	s.patterns = numbers.patterns
 	s.run()
 	slices.SortFunc(s.out, func(a, b Among) int { return a.First - b.First })
-	return s.out, s.undecided
+	return s.out, cmp.Or(m.stopped, s.undecided)
 }
 
 // An amongSearch is a search of FindAmong.
 type amongSearch struct {
 	*Finder
-	lists      []*list
+	*lists
+	*meter
+	each       []*list
 	wanted     Wanted
-	patterns   []routing.Path
 	conditions *conditions
 
 	tried     map[string]bool
 	found     map[int32]bool
 	out       []Among
-	undecided string
+	undecided Undecided
 
 	alive  [][]int32 // by list; reused
 	needed []bool    // by pattern, likewise
 }
 
 func (s *amongSearch) run() {
-	for _, l := range s.lists {
+	for _, l := range s.each {
 		s.conditions.register(l)
 	}
 	s.needed = make([]bool, len(s.patterns))
-	if !s.walk(s.patterns, s.narrow, s.visit) {
-		s.undecided = outOfSteps
-	}
+	s.walk(s.meter, s.lists, s.narrow, s.visit)
 }
 
 // narrow keeps the cells of entries that may be the first to match. It returns false if the
 // possible answers are not wanted.
 func (s *amongSearch) narrow(cells []cell) ([]cell, bool) {
-	for i, l := range s.lists {
+	for i, l := range s.each {
 		s.alive[i] = l.alive(cells, s.alive[i])
 	}
 	if !s.may(nil) {
 		return nil, false
 	}
 	clear(s.needed)
-	for i, l := range s.lists {
+	for i, l := range s.each {
 		for _, e := range s.alive[i] {
 			for _, p := range l.paths[e] {
 				s.needed[p] = true
 			}
 		}
 	}
-	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
+	return s.keepNeeded(cells, s.needed, &s.undecided), true
 }
 
 // may reports whether the remaining entries can answer as wanted, together with the given answers
 // of the first lists.
 func (s *amongSearch) may(given []string) bool {
 	at := len(given)
-	if at == len(s.lists) {
+	if at == len(s.each) {
 		return s.wanted(given)
 	}
 	tried := map[string]bool{}
 	for _, e := range s.alive[at] {
-		answer := s.lists[at].entries[e].Answer
+		answer := s.each[at].entries[e].Answer
 		if tried[answer] {
 			continue
 		}
@@ -106,9 +106,9 @@ func (s *amongSearch) may(given []string) bool {
 
 // visit finds the entries that can answer requests with a path.
 func (s *amongSearch) visit(text string, accepting []int32) {
-	matched := make([][]int32, len(s.lists))
+	matched := make([][]int32, len(s.each))
 	key := ""
-	for i, l := range s.lists {
+	for i, l := range s.each {
 		if matched[i] = l.matched(accepting); len(matched[i]) == 0 {
 			return // the last entry of a list matches all requests
 		}
@@ -118,10 +118,10 @@ func (s *amongSearch) visit(text string, accepting []int32) {
 		return
 	}
 	s.tried[key] = true
-	numbered := make([][][]int, len(s.lists))
-	for i, l := range s.lists {
+	numbered := make([][][]int, len(s.each))
+	for i, l := range s.each {
 		for _, e := range matched[i] {
-			numbered[i] = append(numbered[i], s.conditions.numbered(l.entries[e].When))
+			numbered[i] = append(numbered[i], s.conditions.numbered(l.entries[e]))
 		}
 	}
 	for at, e := range matched[0] {
@@ -148,7 +148,7 @@ type choice struct {
 
 // take adds an entry of a list.
 func (c *choice) take(list, at int) {
-	c.answers = append(slices.Clone(c.answers), c.s.lists[list].entries[c.matched[list][at]].Answer)
+	c.answers = append(slices.Clone(c.answers), c.s.each[list].entries[c.matched[list][at]].Answer)
 	c.all = slices.Concat(c.all, c.numbered[list][at])
 	c.not = slices.Concat(c.not, c.numbered[list][:at])
 }
@@ -156,17 +156,18 @@ func (c *choice) take(list, at int) {
 // search tries the entries of the other lists. It reports whether it finds a request.
 func (c choice) search() bool {
 	list := len(c.answers)
-	if list == len(c.s.lists) && !c.s.wanted(c.answers) {
+	if list == len(c.s.each) && !c.s.wanted(c.answers) {
 		return false
 	}
-	q := question{conditions: c.s.conditions, not: c.not}
+	q := question{conditions: c.s.conditions, not: c.not,
+		namespace: c.s.each[0].entries[c.first].Namespace}
 	switch verdict := q.ask(c.all); {
 	case verdict == language.None:
 		return false
 	case verdict == language.Unsure:
-		c.s.undecided = outOfSteps
+		c.s.undecided = q.undecided()
 		return false
-	case list == len(c.s.lists):
+	case list == len(c.s.each):
 		r := q.request()
 		r.Path = c.text
 		c.s.out = append(c.s.out, Among{int(c.first), r})

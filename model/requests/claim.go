@@ -14,7 +14,7 @@ type claim struct {
 	facts        *facts
 	holds, fails map[int]bool
 	chosen       []int // values that together fulfil all required conditions
-	left         *int
+	question     *question
 }
 
 // hold adds a condition to fulfil. It returns false if the condition must fail.
@@ -67,7 +67,7 @@ func (h *claim) possible() bool {
 // find returns a value that fails the conditions to fail, and fulfils one condition, or all; -1 if
 // there is none.
 func (h *claim) find(condition *int) int {
-	*h.left -= len(h.facts.values)
+	h.question.meter.spend(h.question.namespace, len(h.facts.values)*(1+len(h.fails)))
 	return slices.IndexFunc(h.facts.values, func(v value) bool {
 		if condition != nil {
 			return v.holds[h.facts.place[*condition]] && h.clean(v)

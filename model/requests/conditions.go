@@ -14,15 +14,15 @@ type conditions struct {
 	numbers map[string]int
 	all     []routing.Condition
 	parts   map[part]*facts
-	left    *int
+	meter   *meter
 }
 
-func newConditions(left *int) *conditions {
-	return &conditions{numbers: map[string]int{}, parts: map[part]*facts{}, left: left}
+func newConditions(m *meter) *conditions {
+	return &conditions{numbers: map[string]int{}, parts: map[part]*facts{}, meter: m}
 }
 
-// number returns the number of a condition, which is equal for equal conditions.
-func (cs *conditions) number(c routing.Condition) int {
+// number returns the number of a condition of a namespace, which is equal for equal conditions.
+func (cs *conditions) number(c routing.Condition, namespace string) int {
 	c.Name = lower(c.Name)
 	key := routing.Conditions{c}.Key()
 	n, known := cs.numbers[key]
@@ -33,16 +33,16 @@ func (cs *conditions) number(c routing.Condition) int {
 		if cs.parts[p] == nil {
 			cs.parts[p] = &facts{part: p}
 		}
-		cs.parts[p].add(n, c)
+		cs.parts[p].add(n, c, namespace)
 	}
 	return n
 }
 
 // numbered returns the numbers of the conditions of an entry.
-func (cs *conditions) numbered(when routing.Conditions) []int {
-	out := make([]int, len(when))
-	for i, c := range when {
-		out[i] = cs.number(c)
+func (cs *conditions) numbered(e Entry) []int {
+	out := make([]int, len(e.When))
+	for i, c := range e.When {
+		out[i] = cs.number(c, e.Namespace)
 	}
 	return out
 }
@@ -55,7 +55,7 @@ func (cs *conditions) factsOf(condition int) *facts {
 // register numbers the conditions of a list, before any of its entries are compared.
 func (cs *conditions) register(l *list) {
 	for _, e := range l.entries {
-		cs.numbered(e.When)
+		cs.numbered(e)
 	}
 }
 
@@ -63,8 +63,17 @@ func (cs *conditions) register(l *list) {
 // each other list.
 type question struct {
 	*conditions
-	not  [][]int
-	held []*claim // by part
+	not       [][]int
+	namespace string   // that pays
+	held      []*claim // by part
+}
+
+// undecided returns why a question is unsure.
+func (q *question) undecided() Undecided {
+	if q.meter.over() {
+		return q.meter.stopped
+	}
+	return Undecided{"the values of a condition cannot be searched", q.namespace}
 }
 
 // ask decides the question, and keeps the claims on a request.
@@ -75,7 +84,7 @@ func (q *question) ask(all []int) language.Verdict {
 		}
 	}
 	for _, h := range q.held {
-		if *q.left -= len(h.facts.conditions); *q.left < 0 || !h.facts.complete(q.left) {
+		if !q.meter.spend(q.namespace, len(h.facts.conditions)) || !h.facts.complete(q.meter) {
 			return language.Unsure
 		}
 		if !h.possible() {
@@ -101,7 +110,7 @@ func (q *question) refute(from int) language.Verdict {
 		if h.holds[c] {
 			continue
 		}
-		if *q.left--; *q.left < 0 || !h.facts.complete(q.left) {
+		if !q.meter.spend(q.namespace, 1) || !h.facts.complete(q.meter) {
 			return language.Unsure
 		}
 		undo := h.fail(c)
@@ -123,7 +132,7 @@ func (q *question) claimOf(condition int) *claim {
 			return h
 		}
 	}
-	h := &claim{facts: f, holds: map[int]bool{}, fails: map[int]bool{}, left: q.left}
+	h := &claim{facts: f, holds: map[int]bool{}, fails: map[int]bool{}, question: q}
 	q.held = append(q.held, h)
 	return h
 }

@@ -15,6 +15,8 @@ type Entry struct {
 	Paths  []routing.Path
 	When   routing.Conditions
 	Answer string // equal for equal answers
+	// Namespace is the namespace that wrote the paths and conditions; "" if none did.
+	Namespace string
 }
 
 // Anything has the path that all requests match. The last entry of a list has it, and no
@@ -32,9 +34,10 @@ type list struct {
 
 // A lists numbers the patterns and the entries of lists.
 type lists struct {
-	patterns []routing.Path
-	numbers  map[routing.Path]int32
-	known    map[string]int32
+	patterns   []routing.Path
+	namespaces []string // of the first entry with a pattern, by pattern
+	numbers    map[routing.Path]int32
+	known      map[string]int32
 }
 
 func newLists() *lists {
@@ -48,7 +51,7 @@ func (ls *lists) add(entries []Entry) *list {
 		key := e.Answer
 		l.paths = append(l.paths, nil)
 		for _, p := range e.Paths {
-			n := ls.number(p)
+			n := ls.number(p, e.Namespace)
 			l.paths[i] = append(l.paths[i], n)
 			for len(l.by) <= int(n) {
 				l.by = append(l.by, nil)
@@ -68,11 +71,12 @@ func (ls *lists) add(entries []Entry) *list {
 	return l
 }
 
-func (ls *lists) number(p routing.Path) int32 {
+func (ls *lists) number(p routing.Path, namespace string) int32 {
 	n, known := ls.numbers[p]
 	if !known {
 		n = int32(len(ls.patterns))
 		ls.numbers[p], ls.patterns = n, append(ls.patterns, p)
+		ls.namespaces = append(ls.namespaces, namespace)
 	}
 	return n
 }

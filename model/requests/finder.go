@@ -1,7 +1,9 @@
 package requests
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
@@ -9,19 +11,18 @@ import (
 
 // This file searches requests that two lists answer differently.
 
-// A Finder searches within a budget of steps. It keeps the automata of paths from one search to the
-// next.
+// A Finder does the searches of one judgement, within its budget. It keeps the automata of paths
+// from one search to the next.
 type Finder struct {
-	left      int
+	budget    Budget
+	shares    map[string]int // the steps that are left, by namespace
 	languages map[routing.Path]*language.Language
 }
 
-// Steps is a budget for large clusters: a step is a move of one automaton by one character.
-const Steps = 400_000_000
-
-// NewFinder returns a Finder with a budget of steps.
-func NewFinder(steps int) *Finder {
-	return &Finder{left: steps, languages: map[routing.Path]*language.Language{}}
+// NewFinder returns a Finder for one judgement.
+func NewFinder(b Budget) *Finder {
+	return &Finder{budget: b, shares: map[string]int{},
+		languages: map[routing.Path]*language.Language{}}
 }
 
 // A Pair has an entry of each list, and a shortest request that both answer. The request has a
@@ -39,13 +40,14 @@ type Differ func(first, second string) bool
 func Unequal(first, second string) bool { return first != second }
 
 // Find returns each pair of entries that differ and answer a common request. Undecided is the
-// reason why there may be more; "" if these are all.
-func (f *Finder) Find(first, second []Entry, differ Differ) (pairs []Pair, undecided string) {
+// reason why there may be more; zero if these are all.
+func (f *Finder) Find(first, second []Entry, differ Differ) (pairs []Pair, undecided Undecided) {
 	numbers := newLists()
+	m := f.meter(first, second)
 	s := &search{
 		Finder: f, first: numbers.add(first), second: numbers.add(second), differ: differ,
-		patterns: numbers.patterns, tried: map[string]bool{}, found: map[[2]int32]bool{},
-		conditions: newConditions(&f.left),
+		lists: numbers, meter: m, tried: map[string]bool{}, found: map[[2]int32]bool{},
+		conditions: newConditions(m),
 	}
 	s.run()
 	slices.SortStableFunc(s.pairs, func(a, b Pair) int {
@@ -54,16 +56,27 @@ func (f *Finder) Find(first, second []Entry, differ Differ) (pairs []Pair, undec
 		}
 		return a.Second - b.Second
 	})
-	return s.pairs, s.undecided
+	return s.pairs, cmp.Or(m.stopped, s.undecided)
 }
 
-// automaton returns the automaton of a path.
-func (f *Finder) automaton(p routing.Path) *language.Language {
+// meter returns the meter of a search in lists.
+func (f *Finder) meter(lists ...[]Entry) *meter {
+	m := &meter{finder: f}
+	for _, l := range lists {
+		for _, e := range l {
+			m.free += freeSteps * lengthOf(e.Paths, e.When)
+		}
+	}
+	return m
+}
+
+// automaton returns the automaton of a path of a namespace.
+func (f *Finder) automaton(m *meter, p routing.Path, namespace string) *language.Language {
 	l := f.languages[p]
 	if l == nil {
 		l = language.OfPath(p)
 		f.languages[p] = l
-		f.left -= l.Steps
+		m.spend(namespace, l.Steps)
 	}
 	return l
 }
@@ -71,15 +84,16 @@ func (f *Finder) automaton(p routing.Path) *language.Language {
 // A search compares two lists.
 type search struct {
 	*Finder
+	*lists
+	*meter
 	first, second *list
 	differ        Differ
-	patterns      []routing.Path
 	conditions    *conditions
 
 	tried     map[string]bool
 	found     map[[2]int32]bool
 	pairs     []Pair
-	undecided string
+	undecided Undecided
 
 	ofFirst, ofSecond []int32 // reused
 	needed            []bool  // by pattern, likewise
@@ -105,34 +119,28 @@ func (s *search) run() {
 	}
 	s.conditions.register(s.first)
 	s.conditions.register(s.second)
-	if !s.walk(s.patterns, s.narrow, s.visit) {
-		s.undecided = outOfSteps
-	}
+	s.walk(s.meter, s.lists, s.narrow, s.visit)
 }
 
-// walk steps the automata of patterns over all request paths. It reports whether the remaining
-// steps sufficed.
+// walk steps the automata of the patterns of lists over all request paths.
 func (f *Finder) walk(
-	patterns []routing.Path, narrow func([]cell) ([]cell, bool), visit func(string, []int32),
-) bool {
-	w := &walk{allowed: pathCharacters, narrow: narrow, visit: visit}
-	w.matches = func(pattern int32, text string) bool { return patterns[pattern].Matches(text) }
-	for _, p := range patterns {
-		w.languages = append(w.languages, f.automaton(p))
+	m *meter, ls *lists, narrow func([]cell) ([]cell, bool), visit func(string, []int32),
+) {
+	w := &walk{allowed: pathCharacters, narrow: narrow, visit: visit, meter: m}
+	w.matches = func(pattern int32, text string) bool { return ls.patterns[pattern].Matches(text) }
+	for i, p := range ls.patterns {
+		w.languages = append(w.languages, f.automaton(m, p, ls.namespaces[i]))
+		w.payers.add(ls.namespaces[i], w.languages[i])
 		text := ""
 		if p.Type == routing.Exact || p.Type == routing.Prefix {
 			text = p.Value
 		}
 		w.literals = append(w.literals, text)
 	}
-	return f.left >= 0 && w.run("/", &f.left)
+	if !m.over() {
+		w.run("/")
+	}
 }
-
-// The reasons why a search is undecided.
-const (
-	outOfSteps = "the search needs more steps than its budget has"
-	noMachine  = "an automaton cannot say the regular expression "
-)
 
 // narrow keeps the cells of entries that may be the first to match. It returns false if the
 // remaining entries of both lists are equal or do not differ.
@@ -145,21 +153,20 @@ func (s *search) narrow(cells []cell) ([]cell, bool) {
 	clear(s.needed)
 	s.need(s.first, s.ofFirst)
 	s.need(s.second, s.ofSecond)
-	return keepNeeded(cells, s.needed, s.patterns, &s.undecided), true
+	return s.keepNeeded(cells, s.needed, &s.undecided), true
 }
 
 // keepNeeded keeps the cells of needed patterns, in place. Undecided has a needed pattern without
 // an automaton, if any.
-func keepNeeded(
-	cells []cell, needed []bool, patterns []routing.Path, undecided *string,
-) []cell {
+func (ls *lists) keepNeeded(cells []cell, needed []bool, undecided *Undecided) []cell {
 	out := cells[:0]
 	for _, c := range cells {
 		if !needed[c.pattern] {
 			continue
 		}
 		if c.state == unknown {
-			*undecided = noMachine + patterns[c.pattern].String()
+			*undecided = Undecided{noMachine + ls.patterns[c.pattern].String(),
+				ls.namespaces[c.pattern]}
 		}
 		out = append(out, c)
 	}
@@ -248,12 +255,13 @@ func (s *search) compare(first, second []int32, text string) {
 				!s.differ(s.first.entries[a].Answer, s.second.entries[b].Answer) {
 				continue
 			}
-			q := question{conditions: s.conditions, not: slices.Concat(ones[:i], others[:j])}
+			q := question{conditions: s.conditions, not: slices.Concat(ones[:i], others[:j]),
+				namespace: cmp.Or(s.first.entries[a].Namespace, s.second.entries[b].Namespace)}
 			switch q.ask(slices.Concat(ones[i], others[j])) {
 			case language.Some:
 				s.report(a, b, text, q.request())
 			case language.Unsure:
-				s.undecided = outOfSteps
+				s.undecided = q.undecided()
 			}
 		}
 	}
@@ -262,7 +270,7 @@ func (s *search) compare(first, second []int32, text string) {
 func (s *search) numbered(l *list, entries []int32) [][]int {
 	out := make([][]int, len(entries))
 	for i, e := range entries {
-		out[i] = s.conditions.numbered(l.entries[e].When)
+		out[i] = s.conditions.numbered(l.entries[e])
 	}
 	return out
 }
@@ -282,4 +290,20 @@ func (s *search) caps(l *list, entries []int32, other *list, others []int32) []i
 		}
 	}
 	return out
+}
+
+// Sample returns a request that matches a path of an entry and its conditions. It reports whether
+// it knows one.
+func (f *Finder) Sample(e Entry) (routing.Request, bool) {
+	cs := newConditions(&meter{finder: f, free: freeSteps * lengthOf(e.Paths, e.When)})
+	q := question{conditions: cs, namespace: e.Namespace}
+	if q.ask(cs.numbered(e)) != language.Some {
+		return routing.Request{}, false
+	}
+	r := q.request()
+	r.Path = e.Paths[0].Value
+	if e.Paths[0].Type == routing.Glob {
+		r.Path = strings.NewReplacer("*", "", "?", "x").Replace(r.Path)
+	}
+	return r, e.Paths[0].Matches(r.Path)
 }

@@ -21,6 +21,7 @@ type part struct{ field, name string }
 type facts struct {
 	part       part
 	conditions []routing.Condition
+	namespaces []string    // of the conditions
 	place      map[int]int // of a condition, by its number
 	values     []value     // nil until they are needed
 	failed     bool        // finding them takes too many steps
@@ -33,23 +34,24 @@ type value struct {
 	holds  []bool // by place
 }
 
-func (f *facts) add(number int, c routing.Condition) {
+func (f *facts) add(number int, c routing.Condition, namespace string) {
 	if f.place == nil {
 		f.place = map[int]int{}
 	}
 	f.place[number] = len(f.conditions)
 	f.conditions, f.values = append(f.conditions, c), nil
+	f.namespaces = append(f.namespaces, namespace)
 }
 
 // repeated reports whether a request can have the part several times, or not at all.
 func (f *facts) repeated() bool { return f.part.field == "header" || f.part.field == "query" }
 
 // complete finds the values. It reports whether the remaining steps sufficed.
-func (f *facts) complete(left *int) bool {
+func (f *facts) complete(m *meter) bool {
 	if f.values == nil && !f.failed {
 		switch f.part.field {
 		case "header", "query":
-			f.values, f.failed = texts(f.conditions, f.part.field == "header", left)
+			f.values, f.failed = f.texts(m)
 		case "method":
 			f.values = methods(f.conditions)
 		case "source":
@@ -149,9 +151,10 @@ var valueCharacters = func() *alphabet {
 
 // texts returns values of a header or a query parameter. It fails if this takes too many steps, or
 // if a condition has characters that automata do not have.
-func texts(conditions []routing.Condition, header bool, left *int) (out []value, failed bool) {
+func (f *facts) texts(m *meter) (out []value, failed bool) {
+	conditions, header := f.conditions, f.part.field == "header"
 	all := func(cells []cell) ([]cell, bool) { return cells, true }
-	w := &walk{allowed: valueCharacters, narrow: all}
+	w := &walk{allowed: valueCharacters, narrow: all, meter: m}
 	numbers := map[string]int32{}
 	by := map[int32][]int{} // the conditions that have a pattern
 	for i, c := range conditions {
@@ -164,7 +167,7 @@ func texts(conditions []routing.Condition, header bool, left *int) (out []value,
 			if !known {
 				n = int32(len(w.languages))
 				numbers[v] = n
-				if !w.add(strings.ReplaceAll(v, " ", string(space))) {
+				if !w.add(strings.ReplaceAll(v, " ", string(space)), f.namespaces[i]) {
 					return nil, true
 				}
 			}
@@ -191,14 +194,14 @@ func texts(conditions []routing.Condition, header bool, left *int) (out []value,
 			out = append(out, v)
 		}
 	}
-	if !w.run("", left) {
+	if !w.run("") {
 		return nil, true
 	}
 	return append(out, empty), false
 }
 
-// add adds the automaton of a glob to the walk. It reports whether there is one.
-func (w *walk) add(glob string) bool {
+// add adds the automaton of a glob of a namespace to the walk. It reports whether there is one.
+func (w *walk) add(glob, namespace string) bool {
 	var automaton *language.Language
 	literal := ""
 	switch {
@@ -208,5 +211,6 @@ func (w *walk) add(glob string) bool {
 		automaton = language.New(routing.GlobPattern(glob))
 	}
 	w.languages, w.literals = append(w.languages, automaton), append(w.literals, literal)
+	w.payers.add(namespace, automaton)
 	return automaton.Known()
 }

@@ -33,6 +33,8 @@ type walk struct {
 	visit func(text string, accepting []int32)
 	// matches decides for a pattern without an automaton.
 	matches func(pattern int32, text string) bool
+	meter   *meter
+	payers  payers
 
 	positions []position
 	seen      map[string]bool
@@ -50,8 +52,11 @@ type position struct {
 // An alphabet has the characters of texts.
 type alphabet [language.LastChar + 2]bool
 
+// costOfPosition is the number of steps that stand for the memory of a position.
+const costOfPosition = 32
+
 // run visits the texts that begin with a prefix. It reports whether the remaining steps sufficed.
-func (w *walk) run(prefix string, left *int) bool {
+func (w *walk) run(prefix string) bool {
 	w.seen = map[string]bool{}
 	w.spread = make([][]byte, len(w.languages))
 	w.positions = w.positions[:0]
@@ -70,7 +75,8 @@ func (w *walk) run(prefix string, left *int) bool {
 	for at := 0; at < len(w.positions); at++ {
 		cells := w.positions[at].cells
 		letters := w.letters(cells)
-		if *left -= (len(cells) + 1) * (len(letters) + 1); *left < 0 {
+		steps := (len(cells)+1)*(len(letters)+1) + costOfPosition
+		if !w.payers.spend(w.meter, cells, steps) {
 			return false
 		}
 		w.accept(prefix+w.text(at), cells)
@@ -79,6 +85,7 @@ func (w *walk) run(prefix string, left *int) bool {
 				w.reach(w.step(cells, c), int32(at), c)
 			}
 		}
+		w.positions[at].cells = nil
 	}
 	return true
 }

@@ -77,8 +77,8 @@ func OfPath(p routing.Path) *Language {
 	return l
 }
 
-// states returns the number of states.
-func (l *Language) states() int {
+// States returns the number of states.
+func (l *Language) States() int {
 	if l.text != "" {
 		return len(l.text) + 2
 	}

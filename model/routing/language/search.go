@@ -151,7 +151,7 @@ func newSeen(all []*Language) *seen {
 	s := &seen{sizes: make([]uint64, len(all))}
 	positions := uint64(1)
 	for i, l := range all {
-		s.sizes[i] = uint64(l.states() + 1)
+		s.sizes[i] = uint64(l.States() + 1)
 		positions = min(positions*s.sizes[i], mostNumbers+1)
 	}
 	if positions <= mostNumbers {
