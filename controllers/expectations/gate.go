@@ -1,6 +1,7 @@
 package expectations
 
 import (
+	"reflect"
 	"slices"
 	"sync"
 
@@ -31,10 +32,26 @@ type Change struct {
 
 // A Gate judges plans. For load balancers whose class has expectations it remembers the served
 // table: that of the last plan that was carried out. The zero value remembers nothing.
+//
+// A judgement can take the whole budget of its searches, so a Gate makes one at a time, and
+// remembers the verdicts on plans that wait: each reconcile asks for them again.
 type Gate struct {
-	mu     sync.Mutex
-	tables map[lb.Key]*precedence.Table
+	mu       sync.Mutex
+	tables   map[lb.Key]*precedence.Table
+	verdicts map[lb.Key][]verdict
+	judging  sync.Mutex
 }
+
+// A verdict is a judgement, with what it is about.
+type verdict struct {
+	set       Set
+	now, next *precedence.Table
+	Judgement
+}
+
+// mostVerdicts is the number of verdicts that are remembered for a load balancer: those on a plan,
+// and on the plans without the changes of the namespaces that violate an expectation.
+const mostVerdicts = 3
 
 // Judge decides whether a plan may be carried out.
 func (g *Gate) Judge(set *Set, c Change) Judgement {
@@ -42,12 +59,50 @@ func (g *Gate) Judge(set *Set, c Change) Judgement {
 		g.Forget(c.Snapshot.Key)
 		return Judgement{}
 	}
-	return Judge(*set, g.servedTable(c), c.Next)
+	g.judging.Lock()
+	defer g.judging.Unlock()
+	v := verdict{set: *set, now: g.servedTable(c), next: c.Next}
+	known := g.known(c.Snapshot.Key)
+	if at := slices.IndexFunc(known, v.isAbout); at >= 0 {
+		return known[at].Judgement
+	}
+	if v.Judgement = Judge(v.set, v.now, v.next); v.Reason() == "" {
+		return v.Judgement // the plan is carried out, or is empty
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.verdicts == nil {
+		g.verdicts = map[lb.Key][]verdict{}
+	}
+	kept := append([]verdict{v}, known...)
+	g.verdicts[c.Snapshot.Key] = kept[:min(len(kept), mostVerdicts)]
+	return v.Judgement
+}
+
+func (g *Gate) known(key lb.Key) []verdict {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.verdicts[key]
+}
+
+// isAbout reports whether another verdict is about equal expectations and tables.
+func (v verdict) isAbout(o verdict) bool {
+	return reflect.DeepEqual(v.set, o.set) && sameTable(v.now, o.now) && sameTable(v.next, o.next)
+}
+
+// sameTable compares what two tables are made of.
+func sameTable(a, b *precedence.Table) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a == b || reflect.DeepEqual(a.Config, b.Config)
 }
 
 // StandingAlone returns the Ingresses that violate the expectations even where all Ingresses and
 // the class are as they were last accepted: something that they refer to has changed.
 func (g *Gate) StandingAlone(set *Set, c Change) map[string]bool {
+	g.judging.Lock()
+	defer g.judging.Unlock()
 	out, now := map[string]bool{}, g.servedTable(c)
 	if set == nil || now == nil {
 		return out // they may have violated them before
@@ -128,11 +183,13 @@ func (g *Gate) Served(key lb.Key, table *precedence.Table) {
 		g.tables = map[lb.Key]*precedence.Table{}
 	}
 	g.tables[key] = table
+	delete(g.verdicts, key)
 }
 
-// Forget drops the table of a load balancer.
+// Forget drops the table and the verdicts of a load balancer.
 func (g *Gate) Forget(key lb.Key) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.tables, key)
+	delete(g.verdicts, key)
 }

@@ -17,10 +17,6 @@ import (
 
 // This file decides whether the expectations permit a plan.
 
-// steps is the budget for an expectation. It is smaller than that of the command line, as a worker
-// is busy meanwhile.
-const steps = requests.Steps / 8
-
 // A Judgement is the verdict of expectations on a plan. The zero value permits it.
 type Judgement struct {
 	Set Set
@@ -45,12 +41,13 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 		j.AddedRequest, j.Offences = addedRequest(now, next)
 		return j
 	}
+	finder := requests.NewFinder(requests.OfPlan)
 	for _, e := range set.All {
-		whole := expect.CheckOne(e, next, steps)
+		whole := expect.CheckOne(e, next, finder)
 		if whole.Verdict == expect.Holds {
 			continue
 		}
-		if worse := expect.CheckChange(e, now, next, steps); worse.Verdict != expect.Holds {
+		if worse := expect.CheckChange(e, now, next, finder); worse.Verdict != expect.Holds {
 			j.NewlyViolated = append(j.NewlyViolated, worse)
 			j.Offences = append(j.Offences, offences(worse, now, next)...)
 		} else {
@@ -64,7 +61,7 @@ func Judge(set Set, now, next *precedence.Table) Judgement {
 // without being better protected; "" if there is none. What is answered no longer is not added. The
 // offences are those of all such requests.
 func addedRequest(now, next *precedence.Table) (first string, all []Offence) {
-	report := compare.Tables(tables(now), tables(next), steps)
+	report := compare.Tables(tables(now), tables(next), requests.OfPlan)
 	for _, c := range report.Changes {
 		if c.After.Ingress != "" && c.Protection != compare.More {
 			first = cmp.Or(first, fmt.Sprintf("%s would be answered by Ingress %s", c.Curl, c.After.Ingress))

@@ -30,12 +30,16 @@ func offences(r expect.Result, now, next *precedence.Table) []Offence {
 	return out
 }
 
-// atHost returns an offence for each Ingress that names the host of requests that could not be
-// decided.
+// atHost returns an offence for each Ingress because of which requests could not be decided: those
+// of the namespace that is the reason, else those that name the host.
 func atHost(t *precedence.Table, u compare.Undecided) []Offence {
 	var out []Offence
 	for _, n := range t.Names {
-		if n.Host == u.Host && slices.Contains(n.Ports, u.Port) {
+		is := n.Host == u.Host && slices.Contains(n.Ports, u.Port)
+		if u.Namespace != "" {
+			is = n.Owner.Namespace == u.Namespace
+		}
+		if is {
 			out = append(out, Offence{Next: n.Owner.String()})
 		}
 	}
