@@ -28,6 +28,7 @@ var generators = map[string]func() ([]client.Object, error){
 	"globs":            func() ([]client.Object, error) { return of(globs(20, "/*%c%c????????????c1")), nil },
 	"starry globs":     func() ([]client.Object, error) { return of(globs(80, "/*%c*%c*a*b*c")), nil },
 	"grouped globs":    groupedGlobs,
+	"tangled globs":    tangledGlobs,
 	"regular expressions": func() ([]client.Object, error) {
 		return of(globs(20, "/(a|b)*%c%c(a|b){12}c")), nil
 	},
@@ -139,6 +140,26 @@ func globs(n int, form string) []string {
 func groupedGlobs() ([]client.Object, error) {
 	all := of(globs(20, "/*%c%c????????????c1"))
 	all[0].SetAnnotations(map[string]string{"fairlead.dev/group": "public"})
+	return all, nil
+}
+
+// tangledGlobs are four Ingresses of 7 KB whose globs and conditions requests can match in any
+// combination.
+func tangledGlobs() ([]client.Object, error) {
+	var all []client.Object
+	for n := range 4 {
+		ing := evil()
+		ing.Name = fmt.Sprint("evil-", n)
+		var paths, conditions []string
+		for i := range 40 {
+			letters := fmt.Sprintf("%c%c", 'a'+i%26, 'a'+i/26)
+			paths = append(paths, "/*"+letters+"*")
+			conditions = append(conditions, fmt.Sprintf(`{path: "/*%s*", header: {x-0: ["*h%s*"]}}`, letters, letters))
+		}
+		ing.Annotations["fairlead.dev/conditions"] = "[" + strings.Join(conditions, ", ") + "]"
+		ing.Spec.Rules = []networkingv1.IngressRule{rule(fmt.Sprintf("b%d.example.com", n), paths...)}
+		all = append(all, ing)
+	}
 	return all, nil
 }
 

@@ -90,7 +90,84 @@ func TestOneIngressTakesLittle(t *testing.T) {
 	}
 }
 
-// ran runs a command, and returns how the process ended and what it printed.
+// TestAChangeOfOneIngressTakesLittle compares each of the Ingresses with the same one before another
+// Service, and checks it against two expectations. Of those with more combinations than can be
+// searched, this is not decided.
+func TestAChangeOfOneIngressTakesLittle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs the binary twice on 70 of the largest Ingresses")
+	}
+	fairlead := binary(t)
+	expectations := filepath.Join(t.TempDir(), "expectations.yaml")
+	if err := os.WriteFile(expectations, []byte(`expectations:
+- name: no-admin
+  requests: {paths: [{prefix: /admin, decoded: true}]}
+  must: {answered: false}
+- name: no-metrics
+  requests: {paths: [{prefix: /metrics}, {prefix: /debug}, {prefix: /actuator}]}
+  must: {answered: false}
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range append(rows(certificate(t, "t", "*.a.com"), certificate(t, "other", "b.com"), certificate(t, "wild", "*.b.com")), tangled()...) {
+		t.Run(row.name, func(t *testing.T) {
+			before, after := filepath.Join(t.TempDir(), "before.yaml"), filepath.Join(t.TempDir(), "after.yaml")
+			for file, text := range map[string]string{before: strings.ReplaceAll(row.manifests, "service: {name: web,", "service: {name: was,"), after: row.manifests} {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, c := range []struct {
+				args   []string
+				memory int64
+				time   time.Duration
+			}{
+				// two such files are read and compiled
+				{[]string{"diff", "--provider", "aws", before, after}, 2 * mostMemory, 2 * mostTime},
+				{[]string{"verify", "--provider", "aws", after, "--expect", expectations}, mostMemory, mostTime},
+			} {
+				over := ""
+				for range triesWithin {
+					state, said := ran(t, fairlead, c.args...)
+					memory, spent := memoryOf(state), cputime.Of(state)
+					t.Logf("%s, %7d bytes: %.2f s of CPU, %d MiB", c.args[0], len(row.manifests), spent.Seconds(), memory>>20)
+					if row.says != "" && strings.HasPrefix(row.name, "tangled") && !strings.Contains(said, row.says) {
+						t.Fatalf("nothing is said of %s: %.500s", row.says, said)
+					}
+					if over = ""; !cputime.Over(t, spent, c.time) && memory <= c.memory {
+						break
+					}
+					over = fmt.Sprintf("%s took %s of CPU and %d MiB", c.args[0], spent, memory>>20)
+				}
+				if over != "" {
+					t.Error(over)
+				}
+			}
+		})
+	}
+}
+
+// tangled are Ingresses whose globs and conditions requests can match in any combination.
+func tangled() []row {
+	var out []row
+	for _, n := range []int{12, 15, 20, 40, 80} {
+		var conditions []string
+		paths := times(n, func(i int) string {
+			letters := fmt.Sprintf("%c%c", 'a'+i%26, 'a'+i/26)
+			conditions = append(conditions, fmt.Sprintf("{path: \"/*%s*\", header: {x-0: [\"*h%s*\"]}}", letters, letters))
+			return path("/*"+letters+"*", "ImplementationSpecific")
+		})
+		ingress := annotated("conditions", "["+strings.Join(conditions, ", ")+"]", host("a.com", paths))
+		says := "namespace shop"
+		if n < 20 {
+			says = ""
+		}
+		out = append(out, row{fmt.Sprintf("tangled globs: %d", n), ingress, says})
+	}
+	return out
+}
+
+// ran runs the command line, and returns how the process ended and what it printed.
 func ran(t *testing.T, fairlead string, args ...string) (*os.ProcessState, string) {
 	t.Helper()
 	command := exec.Command(fairlead, args...)
