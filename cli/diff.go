@@ -49,11 +49,12 @@ has no secrets of clients, so a change of one is not compared.
 A document that is no Kubernetes object, and that neither this command nor kubectl can read, is a
 note if both configurations have it. --exclude leaves out files and directories.
 
-A Secret that both configurations lack is assumed to exist, the same in both. Weights of targets,
-Pods and health checks are not compared.
+A Secret that both configurations lack is assumed to exist, the same in both. Pods, health checks
+and attributes are not compared. Weights are: pay/blue:80*90 is a Service with weight 90.
 
-Exit code 0: no request is answered differently; 2: some are, or it is not decided; 3: something is
-less protected, or may be; 1: error.`
+Exit code 0: no request is answered differently; 2: some are; 3: something is less protected, or it
+is not decided; 1: an error, or no Ingress is served, or directories are not searched, or a class is
+missing.`
 
 const diffExamples = `  # Two directories
   fairlead diff before/ after/
@@ -135,6 +136,8 @@ func runDiff(
 		return err
 	}
 	switch {
+	case len(report.NotCompared) > 0:
+		return errNotServed(report.NotCompared)
 	case len(problems) > 0: // which the report has
 		return fmt.Errorf("not everything was read: %s", output.Number(len(problems), "problem"))
 	case report.LessProtected():
@@ -277,52 +280,62 @@ type side struct {
 func compareSides(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
 ) (comparison.Report, error) {
-	old, now, err := bothTables(cmd, with, before, after)
+	old, now, told, err := bothTables(cmd, with, before, after)
 	if err != nil {
 		return comparison.Report{}, err
 	}
 	problems := comparison.ProblemsOf(before.problems, after.problems)
 	found := compare.Tables(old, now, requests.OfCommand)
-	return comparison.ReportOf(found, len(old)+len(now), problems), nil
+	report := comparison.ReportOf(found, len(old)+len(now), problems)
+	in := after.input
+	if after.state != nil {
+		in = before.input
+	}
+	if before.live || after.live {
+		told = nil // classes of a cluster that do not exist are no omission of the caller
+	}
+	report.NotCompared = notServed(&in, len(old)+len(now), told, " in either configuration")
+	return report, nil
 }
 
 func bothTables(
 	cmd *cobra.Command, with selection.Clouds, before, after *side,
-) (old, now []*precedence.Table, err error) {
+) (old, now []*precedence.Table, told []diag.Diagnostic, err error) {
 	err = errors.Join(before.addRecordedSecrets(after), after.addRecordedSecrets(before))
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	old, told, err := before.tables(cmd, with)
+	old, told, err = before.tables(cmd, with)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	now, more, err := after.tables(cmd, with)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	assumed := slices.Concat(before.assumed(), after.assumed())
 	if missing := program.MissingSecrets(append(told, more...)); len(missing) > 0 {
 		known := []int{len(before.objects.Secrets), len(after.objects.Secrets)}
 		if err := placeholder.AddToBoth(&before.objects, &after.objects, missing); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		assumed = append(assumed, namesOf(before.objects.Secrets[known[0]:])...)
 		if old, told, err = before.tables(cmd, with); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if now, more, err = after.tables(cmd, with); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
-	if err := warnUnserved(cmd, before.live || after.live, append(told, more...)); err != nil {
-		return nil, nil, err
+	told = append(told, more...)
+	if err := warnUnserved(cmd, before.live || after.live, told); err != nil {
+		return nil, nil, nil, err
 	}
 	saved.MakeAlike(assumed, old, now)
 	if before.state != nil || after.state != nil {
 		old, now = saved.WithoutClientSecrets(old), saved.WithoutClientSecrets(now)
 	}
-	return old, now, nil
+	return old, now, told, nil
 }
 
 // warnUnserved prints a warning about Ingresses that are not served.

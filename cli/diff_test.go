@@ -212,3 +212,66 @@ func TestWhatCannotBeReadIsNoDeletionInSilence(t *testing.T) {
 		})
 	}
 }
+
+// TestAGateThatComparedNothingIsRed has pipelines that were green, with no word in the comment, as
+// directories were not searched, or as the class is in another repository.
+func TestAGateThatComparedNothingIsRed(t *testing.T) {
+	text := ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML
+	deep := directory(t, map[string]string{"top.yaml": strings.Replace(serviceYAML, "name: web", "name: other", 1), "apps/web.yaml": text})
+	classless := directory(t, map[string]string{"web.yaml": strings.Replace(text, "ingressClassName: fairlead", "ingressClassName: edge", 1)})
+	both := directory(t, map[string]string{"web.yaml": text, "edge.yaml": strings.Replace(ingressYAML("b", "b.example.com", "/"), "ingressClassName: fairlead", "ingressClassName: edge", 1)})
+	expect := filepath.Join(t.TempDir(), "e.yaml")
+	write(t, expect, "expectations: [{name: one, requests: {hosts: [a.example.com]}, must: {namespaces: [shop]}}]")
+	for name, c := range map[string]struct {
+		dir  string
+		args []string
+		says string // "" where it compares something
+	}{
+		"-R is forgotten":                     {deep, nil, "1 .yaml, .yml or .json file in this directory: not searched, as -R is not given"},
+		"-R is given":                         {deep, []string{"-R"}, ""},
+		"the directory is excluded":           {deep, []string{"--exclude=apps"}, "no Ingress "},
+		"the class is elsewhere":              {classless, nil, "--class-name=edge assumes it"},
+		"it is named":                         {classless, []string{"--class-name=edge"}, ""},
+		"another one is named":                {classless, []string{"--class-name=fairlead"}, "no Ingress is served"},
+		"one class of two is elsewhere":       {both, nil, "--class-name=edge assumes it"},
+		"both are named":                      {both, []string{"--class-name=edge", "--class-name=fairlead"}, ""},
+		"both are named in one flag":          {both, []string{"--class-name=edge,fairlead"}, ""},
+		"one is named, the other left alone":  {both, []string{"--class-name=fairlead"}, ""},
+		"no class is Fairlead's, by the flag": {classless, []string{"--class-name=false"}, "no Ingress is served"},
+	} {
+		for _, command := range [][]string{{"diff", c.dir, c.dir, "-o", "markdown"}, {"verify", c.dir, "--expect", expect, "-o", "markdown"}, {"validate", c.dir}, {"plan", c.dir}} {
+			got := fairlead(t, append(command, c.args...)...)
+			said := strings.ReplaceAll(got.out, `\`, "")
+			if command[0] == "plan" || command[0] == "validate" {
+				said += got.err // they have no comment, or it has findings alone
+			}
+			if (got.code == exitFail) != (c.says != "") || !strings.Contains(said, c.says) {
+				t.Errorf("%s: %s ends with %d\n%s%s", name, command[0], got.code, got.out, got.err)
+			}
+		}
+	}
+}
+
+// TestANewLoadBalancerIsNew: what did not exist cannot be less protected, and what is gone is not
+// better protected. A host that moves from an internal load balancer to the internet is.
+func TestANewLoadBalancerIsNew(t *testing.T) {
+	public := func(name, host string) string {
+		return strings.Replace(ingressYAML(name, host, "/"), "namespace: shop", "namespace: shop, annotations: {fairlead.dev/scheme: internet-facing}", 1)
+	}
+	one := ingressYAML("one", "a.example.com", "/")
+	for name, c := range map[string]struct {
+		old, now string
+		code     int
+		says     string
+	}{
+		"a new one":     {one, one + "---\n" + public("two", "b.example.com"), exitToDo, "new fairlead/shop/two/internet-facing: load balancer"},
+		"one is gone":   {one + "---\n" + public("two", "b.example.com"), one, exitToDo, "gone fairlead/shop/two/internet-facing: load balancer"},
+		"a host moves":  {one, public("two", "a.example.com"), exitLess, "less protected fairlead/shop/two/internet-facing: scheme of a.example.com"},
+		"a public host": {one + "---\n" + public("three", "a.example.com"), one + "---\n" + public("two", "a.example.com"), exitToDo, "new fairlead/shop/two/internet-facing"},
+	} {
+		got := fairlead(t, "diff", directory(t, map[string]string{"a.yaml": c.old + "---\n" + serviceYAML}), directory(t, map[string]string{"a.yaml": c.now + "---\n" + serviceYAML}))
+		if got.code != c.code || !strings.Contains(got.out, c.says) {
+			t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.out, got.err)
+		}
+	}
+}

@@ -2,16 +2,20 @@ package cli
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
+	"fairlead.dev/fairlead/cli/program"
+	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
 )
 
-// This file holds exit codes, the errors that stand for them, and the flag that decides which
-// diagnostics fail a command.
+// This file holds exit codes, the errors that stand for them, and what decides which of them a
+// command ends with.
 
 // Exit codes. A script can tell a plan with steps from one without, and both from a failure.
 const (
@@ -66,4 +70,29 @@ func leftOut(problems manifests.Problems) error {
 		return nil
 	}
 	return errors.Join(problems.Unwrap()...)
+}
+
+// notServed returns the reasons why Ingresses of files are left out, or that none is served, in
+// words for where they are.
+func notServed(in *source.Input, served int, diagnostics []diag.Diagnostic, where string) []string {
+	out := []string{}
+	for _, class := range program.MissingClasses(diagnostics) {
+		if !in.NamesClasses() {
+			out = append(out, fmt.Sprintf("Ingresses name the class %s, which is not among the files: "+
+				"--class-name=%s assumes it, and --class-name=false leaves such Ingresses alone",
+				class, class))
+		}
+	}
+	if served == 0 {
+		out = append(out, "no Ingress is served"+where)
+	}
+	return out
+}
+
+// errNotServed returns reasons as an error; nil without any.
+func errNotServed(reasons []string) error {
+	if len(reasons) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(reasons, "; "))
 }

@@ -182,7 +182,7 @@ func TestExplainFailsLoudlyWhereTheRulesAreWrong(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	programs, _, err := program.CompileAll(t.Context(), cloud, objects, (&source.Input{ClassName: "fairlead"}).Options(objects), nil)
+	programs, _, err := program.CompileAll(t.Context(), cloud, objects, (&source.Input{}).Options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

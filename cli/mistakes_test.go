@@ -67,7 +67,9 @@ func TestDiffOfNothing(t *testing.T) {
 		"the same as a comment":         {[]string{dir, dir, "-n", "other", "-o", "markdown"}, true},
 	} {
 		got := fairlead(t, append([]string{"diff"}, c.args...)...)
-		if got.code != exitDone || strings.Contains(got.out, nothing) != c.says {
+		code := map[bool]int{true: exitFail, false: exitDone}[c.says]
+		if got.code != code || strings.Contains(got.out, nothing) != c.says ||
+			strings.Contains(got.out, "no Ingress is served in either") != c.says {
 			t.Errorf("%s: exit code %d: %s%s", name, got.code, got.out, got.err)
 		}
 	}
@@ -83,7 +85,8 @@ func TestANamespaceWithoutIngressesIsNamed(t *testing.T) {
 		}
 	}
 	services := directory(t, map[string]string{"a.yaml": serviceYAML})
-	if got := fairlead(t, "validate", services); got.code != exitDone {
+	if got := fairlead(t, "validate", services); got.code != exitFail ||
+		got.err != "error: no Ingress is served\n" {
 		t.Errorf("files without Ingresses: exit code %d: %s", got.code, got.err)
 	}
 }

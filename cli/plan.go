@@ -125,7 +125,11 @@ func runPlan(
 	if err != nil {
 		return err
 	}
+	var reasons []string
 	if in.FromFiles() {
+		if !from.live {
+			reasons = notServed(&in, len(result.programs), result.diagnostics, "")
+		}
 		result.diagnostics = program.AmongFiles(result.diagnostics)
 	}
 	out := cmd.OutOrStdout()
@@ -143,6 +147,11 @@ func runPlan(
 	}
 	if from.live {
 		show.failOn = cmp.Or(show.failOn, failOnNever)
+	}
+	if err := result.verdict(show.failOn); err != nil && !errors.Is(err, errToDo) {
+		return err
+	} else if len(reasons) > 0 && show.failOn != failOnNever {
+		return errNotServed(reasons)
 	}
 	return result.verdict(show.failOn)
 }

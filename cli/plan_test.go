@@ -205,7 +205,7 @@ func stateAfter(t *testing.T, dir string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := source.Input{ClassName: "fairlead"}
+	in := source.Input{}
 	programs, _, err := program.CompileAll(t.Context(), cloud, objects, in.Options(objects), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -234,7 +234,7 @@ func TestPlanKnowsWhichRulesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshots, _ := placement.Split(objects, (&source.Input{ClassName: "fairlead"}).Options(objects))
+	snapshots, _ := placement.Split(objects, (&source.Input{}).Options(objects))
 	s := snapshots[0]
 	planned := func(seen *lb.Observed) program.Program {
 		p, err := program.Compile(t.Context(), cloud, s, seen)
@@ -294,7 +294,7 @@ func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
 		"unknown.yaml": byAnnotation("unknown", "nginx"),
 		"class.yaml":   "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: other}\nspec: {controller: example.com/other}\n",
 	})
-	report, got := planJSON(t, "-f", dir)
+	report, got := planJSON(t, "-f", dir, "--fail-on", "never")
 	if got.code != exitDone || len(report.LoadBalancers) != 0 {
 		t.Fatalf("exit code %d and %s", got.code, got.out)
 	}
@@ -306,14 +306,14 @@ func TestPlanTellsWhomItLeavesAlone(t *testing.T) {
 		"info ClassForeign Ingress shop/foreign spec.ingressClassName IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone",
 		"info ClassForeign Ingress shop/legacy metadata.annotations[kubernetes.io/ingress.class] IngressClass other belongs to the controller example.com/other, so Fairlead leaves it alone",
 		"info ClassUnset Ingress shop/nobody spec.ingressClassName it names no class, so Fairlead leaves it alone; set spec.ingressClassName, or give --watch-ingress-without-class",
-		`info ClassUnknown Ingress shop/unknown metadata.annotations[kubernetes.io/ingress.class] there is no IngressClass "nginx", and another controller may go by that name, so Fairlead leaves it alone`,
+		`warning ClassUnknown Ingress shop/unknown metadata.annotations[kubernetes.io/ingress.class] IngressClass nginx is not among the files, so its Ingresses are left out; --class-name=nginx assumes it`,
 	}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	if text := fairlead(t, "plan", "-f", dir); !strings.HasPrefix(text.out, "nothing to do\n") {
 		t.Errorf("text: %q", text.out)
 	}
-	report, got = planJSON(t, "-f", dir, "--watch-ingress-without-class")
+	report, got = planJSON(t, "-f", dir, "--watch-ingress-without-class", "--fail-on", "never")
 	if got.code != exitToDo || len(report.LoadBalancers) != 1 || len(report.Diagnostics) == 0 {
 		t.Errorf("when told to adopt it: exit code %d and %s", got.code, got.out)
 	}
@@ -349,7 +349,7 @@ spec: {scheme: internet-facing, annotations: []}
 		keys []string
 		told []string
 	}{
-		{"no class is assumed", nil, nil, []string{"warning ClassMissing shop/literal",
+		{"no class is assumed", []string{"--class-name=zzz"}, nil, []string{"warning ClassMissing shop/literal",
 			"info ClassUnset shop/none"}},
 		{"a literal", []string{"--ingress-class-literal=fairlead"}, []string{"fairlead/shop/literal/internal"}, []string{"info ClassUnset shop/none"}},
 		{"a class for those without one", []string{"--watch-ingress-without-class=pinned"},
@@ -363,7 +363,7 @@ spec: {scheme: internet-facing, annotations: []}
 		{"no class for those without one", []string{"--watch-ingress-without-class=false"}, nil,
 			[]string{"warning ClassMissing shop/literal", "info ClassUnset shop/none"}},
 	} {
-		report, _ := planJSON(t, append([]string{"-f", dir, "--class-name=zzz"}, c.args...)...)
+		report, _ := planJSON(t, append([]string{"-f", dir, "--fail-on=never"}, c.args...)...)
 		var keys, told []string
 		for _, b := range report.LoadBalancers {
 			keys = append(keys, b.Key)
@@ -381,7 +381,7 @@ spec: {scheme: internet-facing, annotations: []}
 		}
 	}
 	for class, keys := range map[string]int{"": 0, "--class-name=true": 0, "--class-name=fairlead": 1} {
-		args := []string{"-f", dir}
+		args := []string{"-f", dir, "--fail-on=never"}
 		if class != "" {
 			args = append(args, class)
 		}
@@ -391,7 +391,7 @@ spec: {scheme: internet-facing, annotations: []}
 	}
 	alone := directory(t, map[string]string{"literal.yaml": byAnnotation("literal", "fairlead")})
 	for class, keys := range map[string]int{"true": 1, "false": 0, "": 0, "other": 0} {
-		if report, _ := planJSON(t, "-f", alone, "--class-name="+class); len(report.LoadBalancers) != keys {
+		if report, _ := planJSON(t, "-f", alone, "--fail-on=never", "--class-name="+class); len(report.LoadBalancers) != keys {
 			t.Errorf("files without classes, with --class-name=%s: %d load balancers, want %d", class, len(report.LoadBalancers), keys)
 		}
 	}

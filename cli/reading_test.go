@@ -58,7 +58,7 @@ func TestNoFileGetsPastTheGate(t *testing.T) {
 			write(t, c.file, c.text)
 			for _, args := range [][]string{{"--base", "main", "manifests", "-R"}, {old, "manifests", "-R"}} {
 				got := fairlead(t, append([]string{"diff"}, args...)...)
-				if got.code != exitLess && got.code != exitFail || got.code == exitLess && !strings.Contains(got.out, "evil.example.com") {
+				if got.code == exitDone || got.code != exitFail && !strings.Contains(got.out, "new fairlead/shop/evil/internet-facing") {
 					t.Errorf("diff %q: exit code %d\n%s%s", args, got.code, got.out, got.err)
 				}
 			}

@@ -263,10 +263,10 @@ func (r replayed) compile(
 	}
 	out.Observed, out.Foreign = state.Observed, state.ForeignRules
 	if after == nil {
-		out.Before, err = before.complete(cmd, with)
+		out.Before, _, err = before.complete(cmd, with)
 		return out, err
 	}
-	out.Before, out.After, err = bothTables(cmd, with, before, after)
+	out.Before, out.After, _, err = bothTables(cmd, with, before, after)
 	return out, err
 }
 

@@ -24,7 +24,7 @@ Each finding has its file and the line of its field. It needs no cluster and no 
 An object that is merely not among the files is no error: it may be in the cluster.
 
 Exit code 0: nothing of the severity of --fail-on was found; 1: something was, or could not be
-read.`
+read, or no Ingress is served, or directories are not searched, or a class is missing.`
 
 const validateExamples = `  # In a pipeline, on all manifests of a repository
   fairlead validate -R manifests/
@@ -109,10 +109,14 @@ func runValidate(
 	if err != nil {
 		return err
 	}
-	_, diagnostics, err := program.CompileAll(
+	programs, diagnostics, err := program.CompileAll(
 		cmd.Context(), cloud, objects, in.Options(objects), nil)
 	if err != nil {
 		return err
+	}
+	var reasons []string
+	if failOn != failOnNever {
+		reasons = notServed(in, len(programs), diagnostics, "")
 	}
 	diagnostics = program.AmongFiles(diagnostics)
 	v := validation{findingsOf(problems, diagnostics, places), output.TallyOf(diagnostics,
@@ -126,7 +130,7 @@ func runValidate(
 	if err == nil && (len(problems) > 0 || slices.ContainsFunc(diagnostics, fails)) {
 		return errWrong
 	}
-	return err
+	return errors.Join(err, errNotServed(reasons))
 }
 
 // findingsOf returns problems and diagnostics by file and line.

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/access"
@@ -12,6 +10,7 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/verification"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -27,8 +26,9 @@ The load balancers are those of the Ingresses in files or directories; with --li
 cluster as it is, or with the files applied. A Secret that is missing is assumed to exist, with a
 certificate for the hosts that need it.
 
-Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: error. An expectation
-about requests that cannot exist is an error, and so is a field that does not exist.`
+Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: an error, or no Ingress
+is served, or directories are not searched, or a class is missing. An expectation about requests
+that cannot exist is an error, and so is a field that does not exist.`
 
 const verifyExamples = `  # The manifests of a repository
   fairlead verify manifests/ --expect expectations.yaml
@@ -94,15 +94,24 @@ func runVerify(
 	if err != nil {
 		return err
 	}
-	tables, err := found.complete(cmd, with)
+	tables, told, err := found.complete(cmd, with)
 	if err != nil {
 		return err
 	}
 	report := verification.Check(all, tables, places)
+	if !in.live {
+		report.NotChecked = notServed(&in.Input, len(tables), told, "")
+	}
+	reasons := errNotServed(report.NotChecked)
+	for _, p := range found.problems {
+		report.NotChecked = append(report.NotChecked, "not read: "+p.Error())
+	}
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the verification"); err != nil {
 		return err
 	}
 	switch {
+	case reasons != nil:
+		return reasons
 	case len(found.problems) > 0:
 		return leftOut(found.problems)
 	case !report.Holds():
@@ -119,10 +128,7 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 	var err error
 	if v.FromFiles() {
 		out.objects, places, err = v.Load(cmd, v.cluster.Namespace)
-		out.problems, err = manifests.LeftOut(err)
-		if errors.Is(err, manifests.ErrNoIngress) {
-			err = nil
-		}
+		out.problems, err = manifests.AllLeftOut(err)
 		if out.options = v.Options(out.objects); err != nil || !v.live {
 			return out, places, err
 		}
@@ -140,10 +146,10 @@ func (v verified) read(cmd *cobra.Command) (side, manifests.Places, error) {
 // that are not served.
 func (s side) complete(
 	cmd *cobra.Command, with selection.Clouds,
-) ([]*precedence.Table, error) {
+) ([]*precedence.Table, []diag.Diagnostic, error) {
 	tables, _, diagnostics, err := s.compileAssuming(cmd, with)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return tables, warnUnserved(cmd, s.live, diagnostics)
+	return tables, diagnostics, warnUnserved(cmd, s.live, diagnostics)
 }

@@ -2,31 +2,33 @@ package comparison
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/model/compare"
 )
 
 // This file prints a report for a comment on a pull request.
 
 // Markdown returns the report as Markdown.
 func (r Report) Markdown() string {
-	var b strings.Builder
+	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
+	b.List("not compared", r.NotCompared)
 	var settings [][]string
-	for _, e := range r.Exposures {
+	for _, e := range byProtection(r.Exposures, protectionOfSetting) {
 		setting := e.Setting
 		if e.Host != "" {
 			setting += " of " + string(e.Host)
 		}
 		settings = append(settings, []string{
-			output.Strong(marks[e.Protection]), output.Code(where(e)), setting,
+			output.Strong(marks[e.Protection]) + lifeOf(e), output.Code(where(e)), setting,
 			output.Code(e.Before), output.Code(e.After),
 		})
 	}
-	output.Table(&b, "| | Load balancer | Setting | Before | After |", settings)
+	b.Table("| | Load balancer | Setting | Before | After |", settings)
 	var requests [][]string
-	for _, c := range r.Changes {
+	for _, c := range byProtection(r.Changes, protectionOfRequest) {
 		note := output.Strong(marks[c.Protection])
 		if c.Because != "" {
 			note += ": " + output.Escaped(c.Because)
@@ -35,7 +37,7 @@ func (r Report) Markdown() string {
 			note, output.Code(c.Curl), output.Code(inWords(c.Before)), output.Code(inWords(c.After)),
 		})
 	}
-	output.Table(&b, "| | Request | Before | After |", requests)
+	b.Table("| | Request | Before | After |", requests)
 	var undecided [][]string
 	for _, u := range r.Undecided {
 		undecided = append(undecided, []string{
@@ -43,12 +45,28 @@ func (r Report) Markdown() string {
 			output.Code(string(u.LoadBalancer)), output.Escaped(u.Why),
 		})
 	}
-	output.Table(&b, "| Not decided for host | Port | Load balancer | Why |", undecided)
+	b.Table("| Not decided for host | Port | Load balancer | Why |", undecided)
 	var unread [][]string
 	for _, p := range r.Problems {
 		unread = append(unread, []string{p.Side, output.Code(p.Place.String()),
 			output.Escaped(p.Object), output.Escaped(p.Message)})
 	}
-	output.Table(&b, "| Not read | Place | Object | Why |", unread)
+	b.Table("| Not read | Place | Object | Why |", unread)
 	return b.String()
+}
+
+func protectionOfSetting(e compare.Exposure) compare.Protection { return e.Protection }
+func protectionOfRequest(c compare.Change) compare.Protection   { return c.Protection }
+
+// byProtection returns differences with those first that a reviewer must see: what is less
+// protected, and then what may be.
+func byProtection[T any](all []T, of func(T) compare.Protection) []T {
+	rank := func(d T) int {
+		order := []compare.Protection{compare.Less, compare.Unknown}
+		if at := slices.Index(order, of(d)); at >= 0 {
+			return at
+		}
+		return len(order)
+	}
+	return slices.SortedStableFunc(slices.Values(all), func(a, b T) int { return rank(a) - rank(b) })
 }

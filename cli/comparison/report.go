@@ -15,7 +15,9 @@ type Report struct {
 	Protection compare.Protection `json:"protection"`
 	// Problems are the objects and files that could not be read, and are left out.
 	Problems []Problem `json:"problems"`
-	Summary  Summary   `json:"summary"`
+	// NotCompared has the reasons why less was compared than the caller expects.
+	NotCompared []string `json:"notCompared"`
+	Summary     Summary  `json:"summary"`
 }
 
 // A Problem is an object or a file of one of the configurations that is left out.
@@ -56,7 +58,8 @@ type Summary struct {
 
 // ReportOf returns the report of a comparison of so many load balancers, without some objects.
 func ReportOf(found compare.Report, loadBalancers int, problems []Problem) Report {
-	r := Report{Report: found, Protection: found.Protection(), Problems: problems}
+	r := Report{Report: found, Protection: found.Protection(), Problems: problems,
+		NotCompared: []string{}}
 	r.Summary = Summary{
 		Requests: len(found.Changes), Settings: len(found.Exposures), Undecided: len(found.Undecided),
 		LeftOut: len(problems), LoadBalancers: loadBalancers,

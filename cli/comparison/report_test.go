@@ -22,7 +22,7 @@ func TestMarkdownOfHostileTexts(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(got), "\n")
 	row := lines[len(lines)-1]
 	if len(lines) != 5 || strings.Count(strings.ReplaceAll(row, `\|`, ""), "|") != 5 ||
-		strings.Count(row, "`")%2 != 0 || strings.Contains(row, "](") || strings.Contains(row, " @team") {
+		strings.Count(row, "``")%2 != 0 || strings.Contains(row, "](") || strings.Contains(row, " @team") {
 		t.Errorf("the row is\n%s\nof\n%s", row, got)
 	}
 }
@@ -34,8 +34,51 @@ func TestALongReportIsCut(t *testing.T) {
 		changes = append(changes, compare.Change{Curl: fmt.Sprintf("curl http://a/%d", i)})
 	}
 	got := ReportOf(compare.Report{Changes: changes}, 2, nil).Markdown()
-	if strings.Count(got, "curl") != output.MostRows || !strings.Contains(got, "\n7 more.\n") {
+	if strings.Count(got, "curl") != output.MostRows || !strings.Contains(got, "\n7 more: there is no room") {
 		t.Error(got)
+	}
+}
+
+// TestWhatIsLessProtectedIsNotCut: a reviewer sees it, however many other differences there are, and
+// the comment is as short as GitHub takes.
+func TestWhatIsLessProtectedIsNotCut(t *testing.T) {
+	long := strings.Repeat("x", 2000)
+	var report compare.Report
+	for i := range 150 {
+		report.Changes = append(report.Changes, compare.Change{Curl: fmt.Sprintf("curl http://a%d.example.com/%s", i, long)})
+		report.Exposures = append(report.Exposures, compare.Exposure{Setting: "certificate", Before: long, After: "none"})
+	}
+	report.Changes = append(report.Changes, compare.Change{Curl: "curl http://zz.example.com/", Protection: compare.Less})
+	report.Exposures = append(report.Exposures, compare.Exposure{Setting: "scheme", After: "zz", Protection: compare.Unknown})
+	for range 150 {
+		report.Changes = append(report.Changes, compare.Change{Curl: "curl http://more.example.com/" + long, Protection: compare.Less})
+	}
+	got := ReportOf(report, 2, nil).Markdown()
+	if len(got) > 65_536 {
+		t.Errorf("the comment has %d bytes", len(got))
+	}
+	for _, part := range []string{"curl http://zz.example.com/", "`zz`", " more, of which ", " **less protected**"} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%s is not in the comment", part)
+		}
+	}
+}
+
+// TestNoCharacterOfARequestIsChanged: the request of a comment is pasted into a shell. Backticks
+// that became apostrophes ended the quotes of the shell.
+func TestNoCharacterOfARequestIsChanged(t *testing.T) {
+	for _, curl := range []string{
+		"curl -H 'x-a: b`;touch pwned;`' http://a/x", "curl 'http://a/``|`'", "curl 'http://a/```'", "`", " a ", "curl http://a/x", `curl 'http://a/\|'`,
+	} {
+		got := output.Code(curl)
+		fence := got[:len(got)-len(strings.TrimLeft(got, "`"))]
+		inside := strings.TrimSuffix(strings.TrimPrefix(got, fence), fence)
+		if strings.HasPrefix(inside, " ") && strings.HasSuffix(inside, " ") {
+			inside = inside[1 : len(inside)-1]
+		}
+		if strings.ReplaceAll(inside, `\|`, "|") != curl || strings.Contains(inside, fence) {
+			t.Errorf("%s is shown as %s", curl, got)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ func (r Report) Text(colour output.Palette) string {
 		b.WriteString(printable.Line(fmt.Sprintf(format, args...)) + "\n")
 	}
 	for _, e := range r.Exposures {
-		b.WriteString(mark(colour, e.Protection))
+		b.WriteString(mark(colour, e.Protection) + lifeOf(e))
 		setting := e.Setting
 		if e.Host != "" {
 			setting += " of " + string(e.Host)
@@ -47,6 +47,10 @@ func (r Report) Text(colour output.Palette) string {
 		b.WriteString(colour.Bad("not read") + " ")
 		line("%s: %s", p.Side, p.Error())
 	}
+	for _, why := range r.NotCompared {
+		b.WriteString(colour.Bad("not compared") + " ")
+		line("%s", why)
+	}
 	if b.Len() > 0 {
 		b.WriteByte('\n')
 	}
@@ -64,6 +68,17 @@ func mark(colour output.Palette, p compare.Protection) string {
 	default:
 		return colour.Bad(word) + " "
 	}
+}
+
+// lifeOf returns a word before a load balancer that is new or gone.
+func lifeOf(e compare.Exposure) string {
+	switch {
+	case e.Setting != "load balancer":
+		return ""
+	case e.After == "none":
+		return "gone "
+	}
+	return "new "
 }
 
 func orAny(host string) string {

@@ -38,7 +38,7 @@ func Load(paths []string, stdin io.Reader) (objects.Objects, error) {
 func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	l := loader{places: Places{}, namespace: cmp.Or(f.Namespace, metav1.NamespaceDefault),
 		budget: cmp.Or(f.Budget, new(Budget)), told: map[string]int{}, generated: map[string]int{}}
-	files, err := f.list()
+	files, err := f.list(&l)
 	if err != nil {
 		return objects.Objects{}, nil, err
 	}

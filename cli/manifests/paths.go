@@ -66,7 +66,7 @@ func (f Files) shown(path string) string {
 }
 
 // list returns the files behind the paths, each once.
-func (f Files) list() ([]string, error) {
+func (f Files) list(l *loader) ([]string, error) {
 	var files []string
 	for _, path := range f.Paths {
 		if path == StandardInput || IsURL(path) {
@@ -81,7 +81,7 @@ func (f Files) list() ([]string, error) {
 			files = append(files, filepath.Clean(path))
 			continue
 		}
-		inside, err := f.inside(path)
+		inside, err := f.inside(l, path)
 		if err != nil {
 			return nil, err
 		}
@@ -101,8 +101,8 @@ func (f Files) list() ([]string, error) {
 // inside returns the manifests of a directory by name: those that kubectl reads, which are hidden
 // ones, too. A directory inside it that cannot be read is returned like a file, so that it is told
 // as one.
-func (f Files) inside(dir string) ([]string, error) {
-	var files []string
+func (f Files) inside(l *loader, dir string) ([]string, error) {
+	var files, unsearched []string
 	root := dir + string(filepath.Separator) // which follows a link
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		leftOut, wrong := f.excludes(root, path)
@@ -117,7 +117,10 @@ func (f Files) inside(dir string) ([]string, error) {
 		case err != nil:
 			files = append(files, filepath.Clean(path))
 			return fs.SkipDir
+		case entry.IsDir() && path != root && !f.Recursive && entry.Name()[0] == '.':
+			return fs.SkipDir // .git and .github have files of tools
 		case entry.IsDir() && path != root && !f.Recursive:
+			unsearched = append(unsearched, path)
 			return fs.SkipDir
 		case !entry.IsDir() && IsManifest(entry.Name()):
 			files = append(files, filepath.Clean(path))
@@ -130,7 +133,33 @@ func (f Files) inside(dir string) ([]string, error) {
 	if len(files) == 0 {
 		return nil, f.noneInside(dir)
 	}
+	for _, path := range unsearched {
+		l.unsearched(f, root, path)
+	}
 	return files, nil
+}
+
+// unsearched records a problem for a directory with manifests that is not searched.
+func (l *loader) unsearched(f Files, root, dir string) {
+	manifests := 0
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if leftOut, _ := f.excludes(root, path); leftOut && err == nil && entry.IsDir() {
+			return fs.SkipDir
+		} else if err == nil && !leftOut && !entry.IsDir() && IsManifest(entry.Name()) {
+			manifests++
+		}
+		return nil // what cannot be read has no manifests to search
+	})
+	if err != nil || manifests == 0 {
+		return
+	}
+	count := "1 .yaml, .yml or .json file"
+	if manifests > 1 {
+		count = fmt.Sprintf("%d .yaml, .yml or .json files", manifests)
+	}
+	l.problem(Problem{Place: Place{File: f.shown(filepath.Clean(dir))}, Message: count +
+		" in this directory: not searched, as -R is not given; --exclude=" + filepath.Base(dir) +
+		" leaves the directory out"})
 }
 
 // excludes reports whether a pattern leaves out a path inside a directory. A pattern without a

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 
 	"fairlead.dev/fairlead/model/diag"
 )
@@ -26,13 +27,51 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 			d.Severity = diag.Info
 			if part(1) == "IngressClass" {
 				d.Severity = diag.Warning
-				rest += ", so its Ingresses are left out; --class-name=" + part(2) + " assumes it"
+				rest += leftOut(part(2))
 			}
 			d.Message = part(1) + " " + part(2) + " is not among the files" + rest
+		}
+		if class := unknownClass(d); class != "" {
+			d.Severity = diag.Warning
+			d.Message = "IngressClass " + class + " is not among the files" + leftOut(class)
 		}
 		out = append(out, d)
 	}
 	return diag.Sort(out)
+}
+
+func leftOut(class string) string {
+	return ", so its Ingresses are left out; --class-name=" + class + " assumes it"
+}
+
+// unknown is the begin of the compiler's message about an annotation with an unknown class.
+var unknown = regexp.MustCompile(`^there is no IngressClass ("[^"]*"), and another controller`)
+
+// unknownClass returns the class that an annotation names and that does not exist; "" for other
+// diagnostics.
+func unknownClass(d diag.Diagnostic) string {
+	found := unknown.FindStringSubmatch(d.Message)
+	if d.Reason != diag.ClassUnknown || found == nil {
+		return ""
+	}
+	class, _ := strconv.Unquote(found[1]) // which the compiler has quoted
+	return class
+}
+
+// MissingClasses returns the classes that Ingresses name and that do not exist, in order.
+func MissingClasses(diagnostics []diag.Diagnostic) []string {
+	var out []string
+	for _, d := range diagnostics {
+		class := unknownClass(d)
+		if found := absent.FindStringSubmatch(d.Message); d.Reason == diag.ClassMissing && found != nil {
+			class = found[2]
+		}
+		if class != "" {
+			out = append(out, class)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // Unserved returns the errors and, for files, the Ingresses without a class. In a cluster these are

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -31,7 +32,7 @@ type Input struct {
 	remote         bool
 	budget         *manifests.Budget // of all files that the command reads
 	shown          func(path string) string
-	ClassName      string
+	classNames     classNames
 	withoutClass   string
 	literal        string
 	Provider       selection.Selection
@@ -52,10 +53,10 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 	flags.BoolVar(&in.remote, "kustomize-remote", false,
 		"let kustomizations name files and repositories of other machines, which are fetched")
 	in.budget = new(manifests.Budget)
-	in.ClassName = flagvalue.NoName
-	flags.Var(flagvalue.ClassName(&in.ClassName, flagvalue.NoName), "class-name",
-		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; "+
-			"unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; false: none")
+	flags.Var(&in.classNames, "class-name",
+		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; can be "+
+			"repeated, and Ingresses of other classes are then left alone; unset, or true: "+
+			classes.DefaultClass+", if the files have no class of Fairlead; false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class",
 		"serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, "+
 			"or true: that of --class-name")
@@ -75,19 +76,20 @@ func (in *Input) ProviderFlag(cmd *cobra.Command, with selection.Clouds) {
 // if the default class existed.
 func (in *Input) Options(objects objects.Objects) classes.Options {
 	options := classes.Options{WithoutClass: in.withoutClass, Literal: in.literal,
-		AssumeClass: in.ClassName, Providers: in.Provider.Names}
-	if options.AssumeClass == flagvalue.NoName {
-		options.AssumeClass = classes.DefaultClass
-	}
+		AssumeClasses: in.classNames.used(), Providers: in.Provider.Names}
 	if options.WithoutClass == flagvalue.NoName {
-		options.WithoutClass = options.AssumeClass
+		options.WithoutClass = strings.Join(options.AssumeClasses[:min(
+			1, len(options.AssumeClasses))], "")
 	}
 	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == classes.Controller }
-	if in.ClassName == flagvalue.NoName && slices.ContainsFunc(objects.IngressClasses, ours) {
-		options.AssumeClass = ""
+	if !in.classNames.given && slices.ContainsFunc(objects.IngressClasses, ours) {
+		options.AssumeClasses = nil
 	}
 	return options
 }
+
+// NamesClasses reports whether the command line says which classes are Fairlead's.
+func (in *Input) NamesClasses() bool { return in.classNames.given }
 
 // RequireFiles returns an error if no files are given, unless the cluster is read.
 func (in *Input) RequireFiles(live bool) error {
@@ -143,7 +145,7 @@ func (in *Input) Objects(
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)
 	options := in.Options(objects)
-	options.AssumeClass = "" // a cluster has its classes
+	options.AssumeClasses = nil // a cluster has its classes
 	return objects, options, err
 }
 
@@ -195,3 +197,48 @@ func (in Input) OfCluster() Input {
 	in.Files, in.kustomizations = nil, nil
 	return in
 }
+
+// classNames are the names of classes to assume, each given by a flag of its own or after a comma.
+// The zero value, and true, stand for the default class; false stands for none.
+type classNames struct {
+	names []string
+	given bool
+}
+
+// used returns the names.
+func (c *classNames) used() []string {
+	if !c.given {
+		return []string{classes.DefaultClass}
+	}
+	return c.names
+}
+
+// String is for pflag.
+func (c *classNames) String() string {
+	if !c.given {
+		return flagvalue.NoName
+	}
+	return strings.Join(c.names, ",")
+}
+
+// Set is for pflag.
+func (c *classNames) Set(value string) error {
+	if value == flagvalue.NoName {
+		*c = classNames{}
+		return nil
+	}
+	c.given = true
+	for name := range strings.SplitSeq(value, ",") {
+		var one string
+		if err := flagvalue.ClassName(&one, "").Set(strings.TrimSpace(name)); err != nil {
+			return err
+		}
+		if one != "" && !slices.Contains(c.names, one) {
+			c.names = append(c.names, one)
+		}
+	}
+	return nil
+}
+
+// Type is for pflag.
+func (c *classNames) Type() string { return "name" }

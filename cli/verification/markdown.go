@@ -11,8 +11,9 @@ import (
 
 // Markdown returns the report as Markdown: the expectations that do not hold.
 func (r Report) Markdown() string {
-	var b strings.Builder
+	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
+	b.List("not checked", r.NotChecked)
 	var violated, open [][]string
 	for _, e := range r.Expectations {
 		for _, v := range e.Violations {
@@ -24,7 +25,7 @@ func (r Report) Markdown() string {
 			open = append(open, []string{name, output.Escaped(undecided(u))})
 		}
 	}
-	output.Table(&b, "| Expectation | Request | Problem | Answer |", violated)
-	output.Table(&b, "| Expectation | Not decided |", open)
+	b.Table("| Expectation | Request | Problem | Answer |", violated)
+	b.Table("| Expectation | Not decided |", open)
 	return b.String()
 }

@@ -18,7 +18,9 @@ import (
 // A Report is the JSON that verify prints: keys may be added, and none may change.
 type Report struct {
 	Expectations []expect.Result `json:"expectations"`
-	Summary      Summary         `json:"summary"`
+	// NotChecked has the reasons why less was checked than the caller expects.
+	NotChecked []string `json:"notChecked"`
+	Summary    Summary  `json:"summary"`
 }
 
 // A Summary counts expectations.
@@ -35,7 +37,7 @@ type Summary struct {
 
 // Check decides expectations about load balancers, whose Ingresses are at places in files.
 func Check(all []Expectation, tables []*precedence.Table, places manifests.Places) Report {
-	r := Report{Expectations: []expect.Result{}}
+	r := Report{Expectations: []expect.Result{}, NotChecked: []string{}}
 	finder := requests.NewFinder(requests.OfCommand)
 	for _, e := range all {
 		result := expect.Check(e.Expectation, tables, finder)
@@ -116,6 +118,10 @@ func (r Report) Text(colour output.Palette) string {
 		for _, u := range e.Undecided {
 			line("  not decided: %s", undecided(u))
 		}
+	}
+	for _, why := range r.NotChecked {
+		b.WriteString(colour.Bad("not checked") + " ")
+		line("%s", why)
 	}
 	b.WriteByte('\n')
 	line("Summary: %s", r.Summary)

@@ -36,7 +36,7 @@ func memberWith(t *testing.T, edit func(*networkingv1.Ingress)) (members.Member,
 		},
 	}
 	edit(ing)
-	snapshots, found := placement.Split(objects.Objects{Ingresses: []*networkingv1.Ingress{ing}}, classes.Options{AssumeClass: "fairlead"})
+	snapshots, found := placement.Split(objects.Objects{Ingresses: []*networkingv1.Ingress{ing}}, classes.Options{AssumeClasses: []string{"fairlead"}})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers: %v", len(snapshots), found)
 	}

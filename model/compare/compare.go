@@ -54,7 +54,7 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 	finder := requests.NewFinder(b)
 	var all []*hostComparison
 	for _, p := range pairs(before, after) {
-		report.Exposures = append(report.Exposures, exposures(p)...)
+		report.Exposures = append(report.Exposures, exposures(p, before)...)
 		for _, port := range p.ports() {
 			for _, class := range HostClasses(port, nil, p.before, p.after) {
 				all = append(all, newHostComparison(p, port, class))

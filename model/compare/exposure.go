@@ -25,8 +25,9 @@ type Exposure struct {
 // internetFacing is the scheme of load balancers that clients on the internet reach.
 const internetFacing = "internet-facing"
 
-// exposures compares two load balancers, and their ports.
-func exposures(p pair) []Exposure {
+// exposures compares two load balancers, and their ports. All load balancers before are known,
+// since one that is new may serve a host that another one served.
+func exposures(p pair, all []*precedence.Table) []Exposure {
 	var out []Exposure
 	tell := func(setting, before, after string, protection Protection) {
 		out = append(out,
@@ -34,14 +35,10 @@ func exposures(p pair) []Exposure {
 	}
 	switch {
 	case p.before == nil:
-		protection := Same
-		if schemeOf(p.after) == internetFacing {
-			protection = Less
-		}
-		tell("load balancer", "none", schemeOf(p.after), protection)
-		return out
+		tell("load balancer", "none", schemeOf(p.after), Same)
+		return append(out, newlyPublic(p.after, all)...)
 	case p.after == nil:
-		tell("load balancer", schemeOf(p.before), "none", More)
+		tell("load balancer", schemeOf(p.before), "none", Same)
 		return out
 	}
 	if before, after := schemeOf(p.before), schemeOf(p.after); before != after {
@@ -64,6 +61,42 @@ func exposures(p pair) []Exposure {
 		out = append(out, portExposures(p, port)...)
 	}
 	return out
+}
+
+// newlyPublic returns the hosts of a new load balancer on the internet that other load balancers
+// served before, none of them on the internet. A host that is new protected nothing before.
+func newlyPublic(after *precedence.Table, all []*precedence.Table) []Exposure {
+	if schemeOf(after) != internetFacing {
+		return nil
+	}
+	var out []Exposure
+	for _, h := range hostsOf(after) {
+		scheme := ""
+		for _, t := range all {
+			if t != nil && slices.Contains(hostsOf(t), h) && scheme != internetFacing {
+				scheme = schemeOf(t)
+			}
+		}
+		if scheme != "" && scheme != internetFacing {
+			out = append(out, Exposure{LoadBalancer: after.Key, Host: h, Setting: "scheme",
+				Before: scheme, After: internetFacing, Protection: Less})
+		}
+	}
+	return out
+}
+
+// hostsOf returns the hosts that Ingresses name on a load balancer.
+func hostsOf(t *precedence.Table) []routing.Host {
+	var out []routing.Host
+	for _, l := range t.Listeners {
+		for _, level := range t.Levels(l.Port) {
+			if level.Host != routing.Any {
+				out = append(out, level.Host)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // schemeOf returns the scheme of a load balancer.

@@ -162,4 +162,3 @@ func TestRequestsAreCommandLines(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
-

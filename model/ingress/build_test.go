@@ -295,7 +295,7 @@ func objectsOf(given ...any) objects.Objects {
 // translated is the only load balancer of the objects, with everything that is said about it.
 func translated(t *testing.T, certificates map[string][]routing.CertificateID, given ...any) (routing.Config, []diag.Diagnostic) {
 	t.Helper()
-	snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
+	snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
 	if len(snapshots) != 1 {
 		t.Fatalf("%d load balancers, want 1: %v", len(snapshots), found)
 	}

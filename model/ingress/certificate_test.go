@@ -153,7 +153,7 @@ func TestSecretsThatAreNotGoodAnyMore(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.given...), classes.Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(c.given...), classes.Options{AssumeClasses: []string{"fairlead"}})
 			config, more := Translate(snapshots[0], c.cloud)
 			compare(t, "certificates", sourcesOf(config, 443), c.want)
 			compare(t, "told", sortedStrings(told(append(found, more...))), sortedStrings(c.told))
@@ -231,7 +231,7 @@ func TestCertificatesThatTheCloudHolds(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aService("shop/web:80"), aSecret(t, "shop/cert", "a.test")}
-			snapshots, _ := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
+			snapshots, _ := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
 			compare(t, "asked", listeners.CertificateHosts(snapshots[0]), c.ask)
 			config, found := translated(t, held, given...)
 			compare(t, "told", told(found), c.told)
@@ -256,7 +256,7 @@ func TestHTTPSListenersHaveTheClassesPolicy(t *testing.T) {
 func TestASecretThatIsWithheld(t *testing.T) {
 	o := objectsOf(anIngress("shop/web", ruled("a.test", prefixed("/", "web:80")), secured("tls", "a.test")), aService("shop/web:80"))
 	o.SecretsWithheld = "the operator reads none"
-	snapshots, _ := placement.Split(o, classes.Options{AssumeClass: "fairlead"})
+	snapshots, _ := placement.Split(o, classes.Options{AssumeClasses: []string{"fairlead"}})
 	_, found := Translate(snapshots[0], listeners.Certificates{})
 	want := "there is no Secret shop/tls that may be served: the operator reads none, so host a.test is left out of HTTPS"
 	if len(found) != 1 || found[0].Message != want {
@@ -286,7 +286,7 @@ func TestCertificatesThatAreNamed(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			given := []any{c.ing, aSecret(t, "shop/cert", "a.test", "b.test")}
-			snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(given...), classes.Options{AssumeClasses: []string{"fairlead"}})
 			for _, s := range snapshots {
 				compare(t, "asked", len(listeners.CertificateHosts(s)), 0)
 				config, more := Translate(s, listeners.Certificates{ByHost: held})
@@ -352,13 +352,13 @@ func TestASecretIsJudgedOnce(t *testing.T) {
 	other := secrets.Certificate{Certificate: &routing.Certificate{ID: "judged before", Hosts: []string{"a.test"}, Pair: &routing.KeyPair{}}, Until: time.Now()}
 	given := objectsOf(anIngress("shop/web", ruled("a.test"), secured("cert", "a.test")), object)
 	given.Judged = map[*corev1.Secret]secrets.Certificate{object: other}
-	snapshots, _ := placement.Split(given, classes.Options{AssumeClass: "fairlead"})
+	snapshots, _ := placement.Split(given, classes.Options{AssumeClasses: []string{"fairlead"}})
 	config, _ := Translate(snapshots[0], listeners.Certificates{})
 	if got := config.Certificates[0].ID; got != "judged before" {
 		t.Errorf("the Secret is judged again: its certificate is %s", got)
 	}
 	given.Judged = nil
-	snapshots, _ = placement.Split(given, classes.Options{AssumeClass: "fairlead"})
+	snapshots, _ = placement.Split(given, classes.Options{AssumeClasses: []string{"fairlead"}})
 	if _, judged := snapshots[0].Judged[object]; !judged {
 		t.Error("a snapshot has no judgement of a Secret that it names")
 	}

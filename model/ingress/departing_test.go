@@ -198,7 +198,7 @@ func TestWhyAnIngressIsLeftAlone(t *testing.T) {
 		"it names none, and the class of such is not ours": {
 			ing: anIngress("shop/web", ofClass("")), options: classes.Options{WithoutClass: "nginx"}, want: []string{"info ClassForeign Ingress shop/web"},
 		},
-		"a class is assumed that is not ours": {ing: anIngress("shop/web", ofClass("nginx")), options: classes.Options{AssumeClass: "nginx"}, want: []string{"info ClassForeign " + field}},
+		"a class is assumed that is not ours": {ing: anIngress("shop/web", ofClass("nginx")), options: classes.Options{AssumeClasses: []string{"nginx"}}, want: []string{"info ClassForeign " + field}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

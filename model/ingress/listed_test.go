@@ -110,7 +110,7 @@ func TestListedHostsAreLookedUpInTheCloud(t *testing.T) {
 		"below one that is listed, too": {anIngress("shop/web", ruled("a.test"), defaulted(to("web:80")), secured("", "*.test")), []string{"*.test"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			snapshots, _ := placement.Split(objectsOf(c.ing, aService("shop/web:80")), classes.Options{AssumeClass: "fairlead"})
+			snapshots, _ := placement.Split(objectsOf(c.ing, aService("shop/web:80")), classes.Options{AssumeClasses: []string{"fairlead"}})
 			compare(t, "asked", listeners.CertificateHosts(snapshots[0]), c.want)
 		})
 	}

@@ -170,7 +170,7 @@ func TestRefusedVersionsKeepTheLastGoodOne(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), classes.Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(c.ing, remembered(c.key, map[string]memory.Member{"shop/web": c.memory})), classes.Options{AssumeClasses: []string{"fairlead"}})
 			all := sortedStrings(everything(snapshots, told(found)))
 			compare(t, "told", all, sortedStrings(c.told))
 			got := ""
@@ -297,7 +297,7 @@ func TestMoves(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			snapshots, found := placement.Split(objectsOf(asks[c.to], c.memories), classes.Options{AssumeClass: "fairlead"})
+			snapshots, found := placement.Split(objectsOf(asks[c.to], c.memories), classes.Options{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", everything(snapshots, told(found)), []string(nil))
 			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
@@ -336,7 +336,7 @@ func TestAMemberThatTurnsBadInTheMiddleOfAMove(t *testing.T) {
 			snapshots, found := placement.Split(objectsOf(bad, map[routing.Key]memory.LoadBalancer{
 				from: {Members: map[string]memory.Member{"shop/web": {Served: true, LastAccepted: good}}},
 				to:   {Members: map[string]memory.Member{"shop/web": c.to}},
-			}), classes.Options{AssumeClass: "fairlead"})
+			}), classes.Options{AssumeClasses: []string{"fairlead"}})
 			compare(t, "told", sortedStrings(everything(snapshots, told(found))), []string{"error Invalid Ingress shop/web spec.rules[0].host", "warning LastGood Ingress shop/web"})
 			compare(t, "members", membersOf(snapshots), c.want)
 			for _, s := range snapshots {
@@ -356,7 +356,7 @@ func TestSnapshotHoldsWhatItsMembersReferTo(t *testing.T) {
 		aSlice("shop/web", nil, "10.0.0.2"), aSlice("shop/web", nil, "10.0.0.1"), aSlice("shop/other", nil, "10.0.0.3"),
 		backend, aBackend("shop/other", v1alpha1.BackendSpec{}), aSecret(t, "shop/cert", "a.test"), aSecret(t, "shop/other", "a.test"),
 		aNamespace("shop", nil), aNamespace("pay", nil),
-	), classes.Options{AssumeClass: "fairlead"})
+	), classes.Options{AssumeClasses: []string{"fairlead"}})
 	var got []string
 	for _, s := range snapshots[0].Services {
 		got = append(got, "Service "+s.Name)
@@ -387,7 +387,7 @@ func TestRefusedChanges(t *testing.T) {
 	snapshots, _ := placement.Split(objectsOf(old, changed, fresh, remembered("fairlead/shop/@g/internal", map[string]memory.Member{
 		"shop/old":     {LastAccepted: acceptedAs(old), Served: true},
 		"shop/changed": {LastAccepted: acceptedAs(before), Served: true},
-	})), classes.Options{AssumeClass: "fairlead"})
+	})), classes.Options{AssumeClasses: []string{"fairlead"}})
 	changes := snapshots[0].Changes()
 	var names []string
 	for _, c := range changes {

@@ -37,7 +37,7 @@ func FuzzManifest(f *testing.F) {
 				return
 			}
 			w := world{Objects: objects}
-			_, _ = w.compileAs(classes.Options{AssumeClass: class})
+			_, _ = w.compileAs(classes.Options{AssumeClasses: []string{class}})
 		})
 	})
 }

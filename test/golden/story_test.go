@@ -163,9 +163,9 @@ func read(file string) (*story, error) {
 
 // classes are the settings that decide which Ingresses are ours.
 func (s *story) classes() classes.Options {
-	out := classes.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClass: classes.DefaultClass, Providers: s.options.Providers}
+	out := classes.Options{WithoutClass: s.options.WithoutClass, Literal: s.options.Literal, AssumeClasses: []string{classes.DefaultClass}, Providers: s.options.Providers}
 	if s.options.NoClassAssumed {
-		out.AssumeClass = ""
+		out.AssumeClasses = nil
 	}
 	return out
 }

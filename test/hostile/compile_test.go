@@ -54,7 +54,7 @@ func compile(t *testing.T, o options, of cluster) *compiled {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings := classes.Options{AssumeClass: o.class()}
+	settings := classes.Options{AssumeClasses: []string{o.class()}}
 	if o.WithoutClass {
 		settings.WithoutClass = o.class()
 	}

@@ -3,6 +3,7 @@ package classes
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -116,5 +117,5 @@ func (cs *Lookup) byAnnotation(ing *networkingv1.Ingress, class string, remember
 // isOurName reports whether a name means Fairlead, even without an IngressClass.
 func (cs *Lookup) isOurName(class string) bool {
 	return class == DefaultClass || class == cs.options.WithoutClass ||
-		class == cs.options.ManagedClass || class == cs.options.AssumeClass
+		class == cs.options.ManagedClass || slices.Contains(cs.options.AssumeClasses, class)
 }

@@ -18,7 +18,7 @@ import (
 // spec.ingressClassName of an Ingress names an IngressClass, spec.controller of the IngressClass
 // names Fairlead, and spec.parameters refers to the spec of the class. The older annotation
 // kubernetes.io/ingress.class takes precedence, and names an IngressClass as well. A class without
-// an IngressClass exists only under Options.Literal and Options.AssumeClass.
+// an IngressClass exists only under Options.Literal and Options.AssumeClasses.
 
 // Controller is the spec.controller of Fairlead's IngressClasses.
 const Controller = "fairlead.dev/ingress"
@@ -38,9 +38,9 @@ type Options struct {
 	// ManagedClass is the IngressClass that the operator creates; "" is none. An annotation with it
 	// means Fairlead, even while the class is missing.
 	ManagedClass string
-	// AssumeClass is a class of ours without parameters, if no IngressClass of that name is among the
-	// objects: files often have Ingresses only.
-	AssumeClass string
+	// AssumeClasses are classes of ours without parameters, if no IngressClass of that name is among
+	// the objects: files often have Ingresses only.
+	AssumeClasses []string
 	// Providers are the names of the operator's providers. The first is for classes that name none. If
 	// empty, a class may name any.
 	Providers []string

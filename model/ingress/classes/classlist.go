@@ -144,7 +144,7 @@ func (cs *Lookup) Named(class string) *Class {
 	if c := cs.usable[class]; c != nil {
 		return c
 	}
-	if class != "" && class == cs.options.AssumeClass && !cs.exists(class) {
+	if slices.Contains(cs.options.AssumeClasses, class) && !cs.exists(class) {
 		return &Class{Name: class}
 	}
 	return nil
