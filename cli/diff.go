@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ has no secrets of clients, so a change of one is not compared.
 A document that is no Kubernetes object, and that neither this command nor kubectl can read, is a
 note if both configurations have it. --exclude leaves out files and directories.
 
+--accept names a file with findings that are accepted: less protected on purpose. Each finding has
+an id, which is printed with it.
+
 A Secret that both configurations lack is assumed to exist, the same in both. Pods, health checks
 and attributes are not compared. Weights are: pay/blue:80*90 is a Service with weight 90.
 
@@ -78,7 +82,11 @@ type opposite struct {
 	old     string // a file with a saved state
 	new     string // likewise
 	live    bool
+	accept  string // a file of accepted findings
 	cluster access.Cluster
+	// acceptances are those that count, and accepting says how the file differs from them.
+	acceptances []comparison.Acceptance
+	accepting   string
 }
 
 func newDiff(with selection.Clouds) *cobra.Command {
@@ -109,6 +117,10 @@ func newDiff(with selection.Clouds) *cobra.Command {
 		"`FILE` with what plan -o json has printed, in place of OLD")
 	cmd.Flags().StringVar(&from.new, "new-state", "",
 		"`FILE` with what plan -o json has printed, in place of NEW")
+	cmd.Flags().StringVar(&from.accept, "accept", "", "`FILE` with findings that are accepted: "+
+		"id, reason and date of each. With --base, the file of that revision counts, and a change of it "+
+		"is a difference")
+	flagvalue.Must(cmd.MarkFlagFilename("accept", "yaml", "yml", "json"))
 	for _, state := range []string{"old-state", "new-state"} {
 		flagvalue.Must(cmd.MarkFlagFilename(state, "json", "yaml"))
 		cmd.MarkFlagsMutuallyExclusive("base", "live", state)
@@ -124,6 +136,11 @@ func runDiff(
 	if err != nil {
 		return err
 	}
+	if from.base == "" && from.accept != "" {
+		if from.acceptances, err = acceptancesIn(from.accept); err != nil {
+			return err
+		}
+	}
 	var same manifests.Problems
 	before.problems, after.problems, same = manifests.Unchanged(before.problems, after.problems)
 	problems := slices.Concat(before.problems, after.problems)
@@ -132,6 +149,8 @@ func runDiff(
 	if err != nil {
 		return err
 	}
+	report.Accept(from.acceptances)
+	report.AcceptancesChange = from.accepting
 	if err := format.PrintReport(cmd.OutOrStdout(), report, "the comparison"); err != nil {
 		return err
 	}
@@ -142,7 +161,7 @@ func runDiff(
 		return fmt.Errorf("not everything was read: %s", output.Number(len(problems), "problem"))
 	case report.LessProtected():
 		return errLessProtected
-	case !report.Empty():
+	case report.Differs():
 		return errToDo
 	}
 	return nil
@@ -168,7 +187,7 @@ func noteUnchanged(w io.Writer, same manifests.Problems) {
 }
 
 // sides reads the two configurations.
-func (o opposite) sides(
+func (o *opposite) sides(
 	cmd *cobra.Command, in source.Input, args []string,
 ) (before, after side, err error) {
 	if o.base == "" && !o.live {
@@ -222,12 +241,15 @@ func (o opposite) two(
 
 // sinceBase reads the files at the git revision, and their current versions. Each side lacks the
 // files that do not exist there: they are new, or deleted.
-func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
+func (o *opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after side, err error) {
 	tree, err := revision.Checkout(cmd.Context(), o.base)
 	if err != nil {
 		return before, after, err
 	}
 	defer func() { err = errors.Join(err, tree.Remove()) }()
+	if err := o.acceptancesOf(tree); err != nil {
+		return before, after, err
+	}
 	old, errOld := in.OfRevision(tree)
 	now, errNow := in.WithoutGone(tree)
 	if err := errors.Join(errOld, errNow); err != nil {
@@ -238,6 +260,47 @@ func (o opposite) sinceBase(cmd *cobra.Command, in source.Input) (before, after 
 	}
 	before, err = o.readThere(cmd, old)
 	return before, after, err
+}
+
+// acceptancesOf reads the accepted findings of a git revision: an author accepts none of their own.
+func (o *opposite) acceptancesOf(tree *revision.Tree) error {
+	if o.accept == "" {
+		return nil
+	}
+	there, found, err := tree.Path(o.accept)
+	if err != nil {
+		return err
+	}
+	if found {
+		if o.acceptances, err = acceptancesIn(there); err != nil {
+			return fmt.Errorf("%s: %w", tree.Name(there), err)
+		}
+	}
+	now, err := acceptancesIn(o.accept)
+	if errors.Is(err, fs.ErrNotExist) && found {
+		now, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(now, o.acceptances) {
+		o.accepting = fmt.Sprintf("the accepted findings in %s differ from those of %s, which count",
+			o.accept, o.base)
+	}
+	return nil
+}
+
+func acceptancesIn(file string) ([]comparison.Acceptance, error) {
+	const most = 1 << 20
+	text, err := manifests.ReadFile(file, most)
+	if err != nil {
+		return nil, fmt.Errorf("--accept %s: %w", file, err)
+	}
+	all, err := comparison.ReadAcceptances(text)
+	if err != nil {
+		return nil, fmt.Errorf("--accept %s: %w", file, err)
+	}
+	return all, nil
 }
 
 // readThere reads a configuration, which is empty without files.

@@ -95,13 +95,18 @@ func repository(t *testing.T, files map[string]string) string {
 		}
 		write(t, name, text)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"},
-		{"-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "first"}} {
-		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
-			t.Fatalf("git %q: %v\n%s", args, err, out)
-		}
-	}
+	runGit(t, "init", "-q", "-b", "main")
+	runGit(t, "add", "-A")
+	runGit(t, "commit", "-q", "-m", "first")
 	return dir
+}
+
+func runGit(t *testing.T, args ...string) {
+	t.Helper()
+	args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.com"}, args...)
+	if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+		t.Fatalf("git %q: %v\n%s", args, err, out)
+	}
 }
 
 // TestDiffOfFilesThatAreGone: a directory or a file that the revision has and that was deleted since
@@ -272,6 +277,55 @@ func TestANewLoadBalancerIsNew(t *testing.T) {
 		got := fairlead(t, "diff", directory(t, map[string]string{"a.yaml": c.old + "---\n" + serviceYAML}), directory(t, map[string]string{"a.yaml": c.now + "---\n" + serviceYAML}))
 		if got.code != c.code || !strings.Contains(got.out, c.says) {
 			t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.out, got.err)
+		}
+	}
+}
+
+// TestAReviewedFindingPasses: what is less protected on purpose is accepted by its id, with a reason
+// and a date. With --base the file of the base counts, so an author accepts nothing of their own.
+func TestAReviewedFindingPasses(t *testing.T) {
+	public := strings.Replace(ingressYAML("two", "a.example.com", "/"), "namespace: shop", "namespace: shop, annotations: {fairlead.dev/scheme: internet-facing}", 1)
+	repository(t, map[string]string{"m/a.yaml": ingressYAML("one", "a.example.com", "/") + "---\n" + serviceYAML})
+	write(t, "m/a.yaml", public+"---\n"+serviceYAML)
+	first := fairlead(t, "diff", "--base", "main", "m")
+	_, id, found := strings.Cut(first.out, "  id:     ")
+	if first.code != exitLess || !found {
+		t.Fatalf("exit code %d\n%s%s", first.code, first.out, first.err)
+	}
+	id, _, _ = strings.Cut(id, "\n")
+	accepting := "accept: [{id: " + id + ", reason: the shop opens, date: 2026-11-28}, {id: abc, reason: gone, date: 2026-11-01}]\n"
+	write(t, "accept.yaml", accepting)
+	own := fairlead(t, "diff", "--base", "main", "m", "--accept", "accept.yaml")
+	if own.code != exitLess || !strings.Contains(own.out, "accept.yaml differ from those of main, which count") {
+		t.Errorf("by the author: exit code %d\n%s%s", own.code, own.out, own.err)
+	}
+	runGit(t, "stash", "-q", "--", "m")
+	if changed := fairlead(t, "diff", "--base", "main", "m", "--accept", "accept.yaml"); changed.code != exitToDo {
+		t.Errorf("the file alone: exit code %d\n%s%s", changed.code, changed.out, changed.err)
+	}
+	runGit(t, "add", "accept.yaml")
+	runGit(t, "commit", "-qm", "accept")
+	runGit(t, "stash", "pop", "-q")
+	for _, format := range []string{"text", "markdown", "json"} {
+		passed := fairlead(t, "diff", "--base", "main", "m", "--accept", "accept.yaml", "-o", format)
+		if passed.code != exitToDo || !strings.Contains(passed.out, "the shop opens") || !strings.Contains(passed.out, "accepted") || !strings.Contains(passed.out, "abc") {
+			t.Errorf("%s: exit code %d\n%s%s", format, passed.code, passed.out, passed.err)
+		}
+	}
+	write(t, "m/a.yaml", strings.Replace(public, "a.example.com", "b.example.com", 1)+"---\n"+serviceYAML)
+	if other := fairlead(t, "diff", "--base", "main", "m", "--accept", "accept.yaml"); !strings.Contains(other.out, "the shop opens) is not there") || strings.Contains(other.out, "\n  accepted on") {
+		t.Errorf("another finding: exit code %d\n%s%s", other.code, other.out, other.err)
+	}
+	for text, says := range map[string]string{
+		"accept: [{id: a, date: 2026-11-28}]":      "accept[0]: reason is missing",
+		"accept: [{id: a, reason: b, date: soon}]": `accept[0]: date is "soon"`,
+		"accept: [{reason: b, date: 2026-11-28}]":  "accept[0]: id is missing",
+		"accepted: []": `unknown field "accepted"`,
+		"accept: [{id: a, reason: b, date: 2026-11-28, by: author}]": `unknown field "by"`,
+	} {
+		write(t, "wrong.yaml", text)
+		if got := fairlead(t, "diff", "m", "m", "--accept", "wrong.yaml"); got.code != exitFail || !strings.Contains(got.err, says) {
+			t.Errorf("%s: exit code %d: %s", text, got.code, got.err)
 		}
 	}
 }

@@ -416,7 +416,7 @@ spec: {attributes: {routing.http2.enabled: "false", NAME: "VALUE"}}
 			t.Errorf("%s: the rest is not planned:\n%s", attribute, got.out)
 		}
 		told := strings.Contains(got.out, "error NotExpressible ")
-		if told != (want != "") || !strings.Contains(got.out, want) || (got.code == exitFail) != told || strings.Contains(got.out, name+" "+value) == told {
+		if told != (want != "") || !strings.Contains(got.out, want) || (got.code == exitFail) != told || (strings.Contains(got.out, name+" "+value) || strings.Contains(got.out, name+": "+value)) == told {
 			t.Errorf("%s: exit code %d, want %q in\n%s%s", attribute, got.code, want, got.out, got.err)
 		}
 		if got := fairlead(t, "plan", "--provider", "fake", dir); got.code != exitToDo {

@@ -15,6 +15,7 @@ func (r Report) Markdown() string {
 	var b output.Comment
 	fmt.Fprintf(&b, "### Fairlead: %s\n", r.Summary)
 	b.List("not compared", r.NotCompared)
+	b.List("accepted findings", r.acceptances())
 	var settings [][]string
 	for _, e := range byProtection(r.Exposures, protectionOfSetting) {
 		setting := e.Setting
@@ -22,7 +23,8 @@ func (r Report) Markdown() string {
 			setting += " of " + string(e.Host)
 		}
 		settings = append(settings, []string{
-			output.Strong(marks[e.Protection]) + lifeOf(e), output.Code(where(e)), setting,
+			output.Strong(marks[e.Protection]) + lifeOf(e) + r.noteOf(e.Protection, SettingID(e)),
+			output.Code(where(e)), setting,
 			output.Code(e.Before), output.Code(e.After),
 		})
 	}
@@ -32,6 +34,9 @@ func (r Report) Markdown() string {
 		note := output.Strong(marks[c.Protection])
 		if c.Because != "" {
 			note += ": " + output.Escaped(c.Because)
+		}
+		if c.Protection != Accepted { // Because says it
+			note += r.noteOf(c.Protection, RequestID(c))
 		}
 		requests = append(requests, []string{
 			note, output.Code(c.Curl), output.Code(inWords(c.Before)), output.Code(inWords(c.After)),
@@ -69,4 +74,15 @@ func byProtection[T any](all []T, of func(T) compare.Protection) []T {
 		return len(order)
 	}
 	return slices.SortedStableFunc(slices.Values(all), func(a, b T) int { return rank(a) - rank(b) })
+}
+
+// noteOf returns how a finding is accepted, or the id to accept it by, for a cell.
+func (r Report) noteOf(p compare.Protection, id string) string {
+	switch {
+	case p == Accepted:
+		return ": " + output.Escaped(r.AcceptedBy[id])
+	case mayBeLess(p):
+		return " " + output.Code(id)
+	}
+	return ""
 }

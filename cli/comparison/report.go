@@ -17,7 +17,13 @@ type Report struct {
 	Problems []Problem `json:"problems"`
 	// NotCompared has the reasons why less was compared than the caller expects.
 	NotCompared []string `json:"notCompared"`
-	Summary     Summary  `json:"summary"`
+	// AcceptedBy has the date and the reason of each finding that is accepted, by its id.
+	AcceptedBy map[string]string `json:"acceptedBy,omitempty"`
+	// Unused are acceptances of findings that are not there.
+	Unused []Acceptance `json:"unused,omitempty"`
+	// AcceptancesChange says how the file of accepted findings differs from the one that counts.
+	AcceptancesChange string  `json:"acceptancesChange,omitempty"`
+	Summary           Summary `json:"summary"`
 }
 
 // A Problem is an object or a file of one of the configurations that is left out.
@@ -51,6 +57,7 @@ type Summary struct {
 	LessProtected int `json:"lessProtected"`
 	Unknown       int `json:"unknown"` // of which it is not known whether they protect less
 	Undecided     int `json:"undecided"`
+	Accepted      int `json:"accepted"`
 	LeftOut       int `json:"leftOut"` // problems of objects and files that could not be read
 	// LoadBalancers is how many the two configurations have together, those of both twice.
 	LoadBalancers int `json:"loadBalancers"`
@@ -58,11 +65,18 @@ type Summary struct {
 
 // ReportOf returns the report of a comparison of so many load balancers, without some objects.
 func ReportOf(found compare.Report, loadBalancers int, problems []Problem) Report {
-	r := Report{Report: found, Protection: found.Protection(), Problems: problems,
-		NotCompared: []string{}}
+	r := Report{Report: found, Problems: problems, NotCompared: []string{},
+		Summary: Summary{LoadBalancers: loadBalancers}}
+	r.count()
+	return r
+}
+
+// count counts the differences, and decides on the protection of the whole change.
+func (r *Report) count() {
+	r.Protection = r.Report.Protection()
 	r.Summary = Summary{
-		Requests: len(found.Changes), Settings: len(found.Exposures), Undecided: len(found.Undecided),
-		LeftOut: len(problems), LoadBalancers: loadBalancers,
+		Requests: len(r.Changes), Settings: len(r.Exposures), Undecided: len(r.Undecided),
+		LeftOut: len(r.Problems), LoadBalancers: r.Summary.LoadBalancers,
 	}
 	count := func(p compare.Protection) {
 		switch p {
@@ -70,16 +84,20 @@ func ReportOf(found compare.Report, loadBalancers int, problems []Problem) Repor
 			r.Summary.LessProtected++
 		case compare.Unknown:
 			r.Summary.Unknown++
+		case Accepted:
+			r.Summary.Accepted++
 		}
 	}
-	for _, c := range found.Changes {
+	for _, c := range r.Changes {
 		count(c.Protection)
 	}
-	for _, e := range found.Exposures {
+	for _, e := range r.Exposures {
 		count(e.Protection)
 	}
-	return r
 }
+
+// Differs reports whether there is a difference, or a change of what is accepted.
+func (r Report) Differs() bool { return !r.Empty() || r.AcceptancesChange != "" }
 
 // LessProtected reports whether a request or a setting is less protected, or may be.
 func (r Report) LessProtected() bool {
@@ -110,6 +128,9 @@ func (s Summary) String() string {
 	if s.Unknown > 0 {
 		parts = append(parts, fmt.Sprintf("%d possibly less protected", s.Unknown))
 	}
+	if s.Accepted > 0 {
+		parts = append(parts, fmt.Sprintf("%d accepted", s.Accepted))
+	}
 	if s.Undecided > 0 {
 		parts = append(parts, fmt.Sprintf("%d not decided", s.Undecided))
 	}
@@ -128,6 +149,7 @@ var marks = map[compare.Protection]string{
 	compare.Less:    "less protected",
 	compare.More:    "more protected",
 	compare.Unknown: "possibly less protected",
+	Accepted:        "accepted",
 }
 
 // inWords returns an answer with the Ingress that gives it.

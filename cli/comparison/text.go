@@ -26,6 +26,7 @@ func (r Report) Text(colour output.Palette) string {
 		line("%s: %s", where(e), setting)
 		line("  before: %s", e.Before)
 		line("  after:  %s", e.After)
+		acceptance(line, r, e.Protection, SettingID(e))
 	}
 	for _, c := range r.Changes {
 		b.WriteString(mark(colour, c.Protection))
@@ -37,6 +38,7 @@ func (r Report) Text(colour output.Palette) string {
 			line("  %s: %s", marks[c.Protection], c.Because)
 		}
 		line("  on:     %s", c.LoadBalancer)
+		acceptance(line, r, c.Protection, RequestID(c))
 	}
 	for _, u := range r.Undecided {
 		b.WriteString(colour.Bad("not decided") + " ")
@@ -46,6 +48,9 @@ func (r Report) Text(colour output.Palette) string {
 	for _, p := range r.Problems {
 		b.WriteString(colour.Bad("not read") + " ")
 		line("%s: %s", p.Side, p.Error())
+	}
+	for _, text := range r.acceptances() {
+		line("note: %s", text)
 	}
 	for _, why := range r.NotCompared {
 		b.WriteString(colour.Bad("not compared") + " ")
@@ -58,12 +63,37 @@ func (r Report) Text(colour output.Palette) string {
 	return b.String()
 }
 
+// acceptance prints how a finding is accepted, or the id to accept it by.
+func acceptance(
+	line func(format string, args ...any), r Report, p compare.Protection, id string,
+) {
+	switch {
+	case p == Accepted:
+		line("  %s", r.AcceptedBy[id])
+	case mayBeLess(p):
+		line("  id:     %s", id)
+	}
+}
+
+// acceptances returns what there is to say about the file of accepted findings.
+func (r Report) acceptances() []string {
+	var out []string
+	if r.AcceptancesChange != "" {
+		out = append(out, r.AcceptancesChange)
+	}
+	for _, a := range r.Unused {
+		out = append(out, fmt.Sprintf("the accepted finding %s (%s: %s) is not there: remove it from "+
+			"the file of --accept", a.ID, a.Date, a.Reason))
+	}
+	return out
+}
+
 // mark returns the word for protection before a difference.
 func mark(colour output.Palette, p compare.Protection) string {
 	switch word := marks[p]; {
 	case word == "":
 		return ""
-	case p == compare.More:
+	case p == compare.More || p == Accepted:
 		return colour.Good(word) + " "
 	default:
 		return colour.Bad(word) + " "
