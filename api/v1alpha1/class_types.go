@@ -256,6 +256,20 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:validation:Enum=Delete;Retain
 	// +kubebuilder:default=Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
+
+	// LoadBalancers bounds the load balancers of the class.
+	LoadBalancers LoadBalancerBounds `json:"loadBalancers,omitzero"`
+}
+
+// LoadBalancerBounds are bounds on the load balancers of a class.
+type LoadBalancerBounds struct {
+	// PerNamespace is how many load balancers of the class a namespace may have, those included that
+	// are kept without Ingresses (deletionPolicy), that Ingresses are moving away from, or whose
+	// Ingresses vanished. A group across namespaces counts for none of them, and has this bound
+	// itself. An Ingress that needs one more is refused; load balancers that exist stay. Unset, it is
+	// 10 with deletionPolicy Retain, and otherwise there is no bound.
+	// +kubebuilder:validation:Minimum=0
+	PerNamespace int `json:"perNamespace,omitempty"`
 }
 
 // ConfigMapReference names a ConfigMap.
