@@ -35,6 +35,7 @@ const (
 	Exposed              Reason = "Exposed"
 	PortUnavailable      Reason = "PortUnavailable"
 	GroupNotAllowed      Reason = "GroupNotAllowed"
+	LoadBalancerQuota    Reason = "LoadBalancerQuota"
 	HostNotAllowed       Reason = "HostNotAllowed"
 	HostTaken            Reason = "HostTaken"
 	LastGood             Reason = "LastGood"
@@ -190,6 +191,15 @@ var Reasons = []Doc{
 	{GroupNotAllowed,
 		"The class does not let this namespace join the group.",
 		"Ask the owner of the class to list the namespace."},
+	{LoadBalancerQuota,
+		"The class bounds how many load balancers a namespace may have (`loadBalancers.perNamespace`), " +
+			"and the Ingress needs one more. Those count, too, that are kept without Ingresses, that " +
+			"Ingresses are moving away from, or whose Ingresses vanished. An Ingress that was served " +
+			"before is served where it was.",
+		"The message has the load balancers that count. Use one of them: with the annotation " +
+			"`fairlead.dev/group`, or, if it is kept, by an Ingress of the same name or group. Or ask the " +
+			"owner of the class to raise the bound, or to delete one that is kept. The Ingress is served " +
+			"as soon as there is room."},
 	{HostNotAllowed,
 		"The class does not let this namespace serve the host.",
 		"Ask the owner of the class, or use an allowed host."},

@@ -206,6 +206,7 @@ func TestParametersThatMakeNoSense(t *testing.T) {
 		"deletion policy":               {v1alpha1.LoadBalancerClassSpec{DeletionPolicy: "Keep"}, "spec.deletionPolicy"},
 		"no ports":                      {v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{}}, "spec.listenPorts"},
 		"port 0":                        {v1alpha1.LoadBalancerClassSpec{ListenPorts: []v1alpha1.ListenPort{{Protocol: "HTTP"}}}, "spec.listenPorts"},
+		"load balancers":                {v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{PerNamespace: -1}}, "spec.loadBalancers.perNamespace"},
 		"values per condition":          {v1alpha1.LoadBalancerClassSpec{ValuesPerCondition: -1}, "spec.valuesPerCondition"},
 		"warm timeout":                  {v1alpha1.LoadBalancerClassSpec{WarmTimeout: &negative}, "spec.warmTimeout"},
 		"move grace":                    {v1alpha1.LoadBalancerClassSpec{MoveGrace: &negative}, "spec.moveGrace"},

@@ -42,6 +42,14 @@ func (k Key) AcrossNamespaces() bool {
 // group.
 func (k Key) Whose() string { return string(k[:strings.LastIndexByte(string(k), '/')+1]) }
 
+// Tenant returns the beginning of the key that all load balancers of a class and a namespace have,
+// or of a class and a group across namespaces: "class/namespace/" or "class/@group/".
+func (k Key) Tenant() string {
+	class, rest, _ := strings.Cut(string(k), "/")
+	of, _, _ := strings.Cut(rest, "/")
+	return class + "/" + of + "/"
+}
+
 // SharedGroup returns the name of the group across namespaces, or "".
 func (k Key) SharedGroup() string {
 	parts := strings.Split(string(k), "/")

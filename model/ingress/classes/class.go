@@ -47,6 +47,9 @@ type Options struct {
 	// Room is the most bytes of the records of a load balancer's members; 0 is the limit of a
 	// LoadBalancer object.
 	Room int
+	// Existing returns the load balancers of a tenant, as Key.Tenant names it, that exist or are about
+	// to; true for those that an Ingress belongs to. If it is nil, the records are all there is.
+	Existing func(tenant string) map[routing.Key]bool
 	// Check returns the errors that check finds in an IngressClass or parameters. It may cache them by
 	// version. If it is nil, objects are checked each time.
 	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
@@ -68,6 +71,21 @@ func (c *Class) Grace() time.Duration {
 
 // Retains reports whether load balancers of the class are kept after their last Ingress.
 func (c *Class) Retains() bool { return c.DeletionPolicy == v1alpha1.DeletionPolicyRetain }
+
+// mostRetained is the bound of a class that keeps load balancers and sets none. A kept load
+// balancer costs money until a person deletes it, so there has to be a bound. An account can have
+// 50 Application Load Balancers in a region by default, and ten are a fifth of them:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/load-balancer-limits.html
+const mostRetained = 10
+
+// MostLoadBalancers returns how many load balancers of the class a namespace may have; 0 for no
+// bound.
+func (c *Class) MostLoadBalancers() int {
+	if n := c.LoadBalancers.PerNamespace; n > 0 || !c.Retains() {
+		return n
+	}
+	return mostRetained
+}
 
 // Source returns the class as the source of diagnostics.
 func (c *Class) Source() diag.Source { return diag.Source{Kind: "IngressClass", Name: c.Name} }

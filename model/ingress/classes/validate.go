@@ -40,6 +40,10 @@ func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
 			"must not be negative"))
 	}
+	if n := spec.LoadBalancers.PerNamespace; n < 0 {
+		errs = append(errs, field.Invalid(at.Child("loadBalancers", "perNamespace"), n,
+			"must not be negative"))
+	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)
 	return append(errs, validateAnnotationNames(spec.Annotations, at.Child("annotations"))...)

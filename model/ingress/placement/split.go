@@ -43,17 +43,21 @@ func Split(o objects.Objects, options classes.Options) ([]snapshots.Snapshot, []
 // split finds the load balancer of each Ingress.
 func split(o objects.Objects, options classes.Options) *splitter {
 	s := &splitter{Index: objects.NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
-		snapshots: map[routing.Key]*snapshots.Snapshot{}}
+		snapshots: map[routing.Key]*snapshots.Snapshot{}, existing: options.Existing,
+		balancers: map[string]map[routing.Key]bool{}}
 	s.classes, s.homeless = classes.NewLookup(o, options)
-	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses),
-		func(a, b *networkingv1.Ingress) int {
-			return objects.CompareNames(objects.NameOf(a), objects.NameOf(b))
-		}) {
+	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), older) {
 		if ing.DeletionTimestamp.IsZero() {
 			s.place(ing)
 		}
 	}
 	return s
+}
+
+// older compares Ingresses by age, and of the same age by name.
+func older(a, b *networkingv1.Ingress) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time),
+		objects.CompareNames(objects.NameOf(a), objects.NameOf(b)))
 }
 
 // RefusedBy returns the refused Ingresses that belong to load balancers across namespaces, by load
@@ -85,6 +89,9 @@ func (s *splitter) place(ing *networkingv1.Ingress) {
 		found = append(found, more...)
 		if !objects.HasError(found) {
 			found = append(found, s.permitsNoHost(member, whose.Class, trail)...)
+		}
+		if !objects.HasError(found) {
+			found = append(found, s.needsRoom(ing, key, whose.Class)...)
 		}
 		if !objects.HasError(found) {
 			s.move(ing, member, s.snapshot(key, whose.Class), found)

@@ -25,6 +25,10 @@ type splitter struct {
 	memories  map[routing.Key]memory.LoadBalancer
 	trails    map[string]memory.Trail
 	snapshots map[routing.Key]*snapshots.Snapshot
+	// balancers has the load balancers of tenants whose class has a bound; true for those that an
+	// Ingress belongs to.
+	balancers map[string]map[routing.Key]bool
+	existing  func(tenant string) map[routing.Key]bool
 	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
 
