@@ -19,6 +19,7 @@ type Dependencies struct {
 	Members    multimap.Map[lb.Key, string] // Ingresses by namespace/name
 	groups     multimap.Map[string, lb.Key] // load balancers with members, by group
 	classes    multimap.Map[string, lb.Key] // load balancers with members, by class
+	tenants    multimap.Map[string, lb.Key] // load balancers with members, by tenant
 	Refs       map[lb.Key][]Ref             // the objects in the last snapshot
 }
 
@@ -26,7 +27,7 @@ func NewDependencies() *Dependencies {
 	return &Dependencies{
 		Dependents: multimap.Map[Ref, lb.Key]{}, Members: multimap.Map[lb.Key, string]{},
 		groups: multimap.Map[string, lb.Key]{}, classes: multimap.Map[string, lb.Key]{},
-		Refs: map[lb.Key][]Ref{},
+		tenants: multimap.Map[string, lb.Key]{}, Refs: map[lb.Key][]Ref{},
 	}
 }
 
@@ -40,6 +41,7 @@ func (d *Dependencies) Place(ingress Ref, keys []lb.Key) []lb.Key {
 		d.Members.Add(key, ingress.String())
 		d.groups.Add(key.Whose(), key)
 		d.classes.Add(key.Class(), key)
+		d.tenants.Add(key.Tenant(), key)
 	}
 	return d.sortedDependents(ingress)
 }
@@ -53,6 +55,7 @@ func (d *Dependencies) Release(ingress Ref, key lb.Key) {
 	if d.Members.Len(key) == 0 {
 		d.groups.Remove(key.Whose(), key)
 		d.classes.Remove(key.Class(), key)
+		d.tenants.Remove(key.Tenant(), key)
 	}
 }
 
@@ -73,6 +76,13 @@ func (d *Dependencies) MembersOfClass(class string) []string {
 		out = slices.AppendSeq(out, d.Members.All(key))
 	}
 	return out
+}
+
+// OfTenant returns the load balancers of a tenant, as Key.Tenant names it, that have Ingresses.
+func (d *Dependencies) OfTenant(tenant string) []lb.Key {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Collect(d.tenants.All(tenant))
 }
 
 // MembersOfSiblings returns the Ingresses of the other load balancers of the same group: a group is

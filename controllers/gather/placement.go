@@ -22,8 +22,20 @@ import (
 type Placement struct {
 	Keys []lb.Key
 	// RefusedBy are the load balancers that refuse the current version of the Ingress.
-	RefusedBy   []lb.Key
+	RefusedBy []lb.Key
+	// NeedsRoom: the Ingress needs one more load balancer than the class lets its namespace have.
+	NeedsRoom   bool
 	Diagnostics []diag.Diagnostic
+}
+
+// Existing returns the load balancers of a tenant that have a record, or to which Ingresses were
+// added; true for those with Ingresses.
+func (g *Gatherer) Existing(tenant string) map[lb.Key]bool {
+	out := g.Memories.OfTenant(tenant)
+	for _, key := range g.Directory.OfTenant(tenant) {
+		out[key] = true
+	}
+	return out
 }
 
 // PlaceOf finds the load balancers of an Ingress.
@@ -54,6 +66,9 @@ func (g *Gatherer) place(
 	out.Keys = slices.Compact(out.Keys)
 	out.Diagnostics = slices.DeleteFunc(homeless, func(d diag.Diagnostic) bool {
 		return d.Source.Kind != cluster.KindIngress // those of classes are reported with the classes
+	})
+	out.NeedsRoom = slices.ContainsFunc(found, func(d diag.Diagnostic) bool {
+		return d.Reason == diag.LoadBalancerQuota
 	})
 	if slices.ContainsFunc(found, func(d diag.Diagnostic) bool { return d.Severity == diag.Error }) {
 		out.RefusedBy = slices.Sorted(maps.Keys(placement.RefusedBy(objects, g.Options)))

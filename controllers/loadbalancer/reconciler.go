@@ -58,6 +58,7 @@ type Reconciler struct {
 	writes  writes
 	warmups warmups
 	rules   foreignRules
+	bounds  bounds
 	// diff makes plans.
 	diff func(seen *lb.Observed, want lb.LoadBalancer, c lb.Capabilities) plan.Plan
 	// backlog has the changes that the cloud does not have yet.
@@ -76,6 +77,7 @@ func New(p Parts) *Reconciler {
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 	}
 	r.Unconfirmed = r.doubts.isUnconfirmed
+	r.Options.Existing = r.Existing
 	if !p.ReadOnly {
 		r.looked = p.Targets.Recheck
 	}

@@ -60,6 +60,7 @@ func (r *Reconciler) report(ctx context.Context, o outcome.Outcome) (reconcile.R
 	wait = queue.Sooner(wait, r.nextDue(o, &next, waitsNow))
 	if o.Finished(&next) && err == nil {
 		err := r.finish(ctx, o, free)
+		r.fillRoom(ctx, o.Snapshot)
 		r.Awaken(ctx, append(ended, r.Memories.SameName(key)...)) // their name is free
 		return reconcile.Result{}, err
 	}
@@ -209,7 +210,9 @@ func (r *Reconciler) preview(ctx context.Context, o outcome.Outcome) (reconcile.
 		}
 	}
 	if o.Finished(&next) {
-		return reconcile.Result{}, r.Memories.Drop(ctx, key)
+		err := r.Memories.Drop(ctx, key)
+		r.fillRoom(ctx, o.Snapshot)
+		return reconcile.Result{}, err
 	}
 	if _, err := next.Trim(v1alpha1.MaxSize); err != nil {
 		return reconcile.Result{}, err

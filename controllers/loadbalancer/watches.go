@@ -98,13 +98,16 @@ func (r *Reconciler) onReport(_ context.Context, o *metav1.PartialObjectMetadata
 // onIngress returns the load balancers to which an Ingress belongs or belonged, and those that
 // refuse it.
 func (r *Reconciler) onIngress(ctx context.Context, ing *networkingv1.Ingress) []lb.Key {
-	place, err := r.placer.PlaceOf(ctx, ing)
+	ref := cluster.RefOf(cluster.KindIngress, ing)
+	place, keys, err := r.place(ctx, ref, ing)
 	if err != nil {
 		log.FromContext(ctx).Error(err, "finding the load balancer of an Ingress", "ingress",
 			client.ObjectKeyFromObject(ing))
 	}
-	return r.Directory.Place(cluster.RefOf(cluster.KindIngress, ing),
-		slices.Concat(place.Keys, place.RefusedBy))
+	if place.NeedsRoom && !r.ReadOnly {
+		r.enqueueUnassigned(ctx, []string{ref.String()}) // it may have found room a moment before
+	}
+	return keys
 }
 
 // onClass returns the load balancers of a class, and those that Ingresses join or leave because of

@@ -55,6 +55,7 @@ type Cache struct {
 	records map[lb.Key]Record              // nil before they are read
 	parsed  map[lb.Key]memory.LoadBalancer // their parts for the compiler
 	holders multimap.Map[string, lb.Key]
+	tenants multimap.Map[string, lb.Key] // as Key.Tenant names them
 }
 
 // NewCache returns a cache of records. With follows, another operator writes the memory.
@@ -79,8 +80,8 @@ func (m *Cache) Ready(ctx context.Context) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.records, m.parsed, m.holders = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{},
-		multimap.Map[string, lb.Key]{}
+	m.records, m.parsed = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}
+	m.holders, m.tenants = multimap.Map[string, lb.Key]{}, multimap.Map[string, lb.Key]{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -149,6 +150,17 @@ func (m *Cache) Holding(member string) []lb.Key {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Sorted(m.holders.All(member))
+}
+
+// OfTenant returns the load balancers of a tenant; true for those whose records have Ingresses.
+func (m *Cache) OfTenant(tenant string) map[lb.Key]bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[lb.Key]bool{}
+	for key := range m.tenants.All(tenant) {
+		out[key] = len(m.records[key].Memory.Members) > 0
+	}
+	return out
 }
 
 // MemoriesOf returns every Memory that has one of the Ingresses, without its other Ingresses.
@@ -222,6 +234,7 @@ func (m *Cache) Drop(ctx context.Context, key lb.Key) error {
 	m.put(key, Record{})
 	delete(m.records, key)
 	delete(m.parsed, key)
+	m.tenants.Remove(key.Tenant(), key)
 	return nil
 }
 
@@ -230,6 +243,7 @@ func (m *Cache) put(key lb.Key, r Record) {
 		m.holders.Remove(member.Ingress, key)
 	}
 	m.records[key], m.parsed[key] = r, MemoryOf(r, time.Time{})
+	m.tenants.Add(key.Tenant(), key)
 	for _, member := range r.Memory.Members {
 		m.holders.Add(member.Ingress, key)
 	}
