@@ -129,3 +129,17 @@ func expectations(t *testing.T, lines []string) []expectation {
 	}
 	return all
 }
+
+// The class that the document recommends keeps load balancers, so that a tenant could have any
+// number of them.
+func TestTheRecommendedClassBoundsLoadBalancers(t *testing.T) {
+	of := recommended(t)
+	for _, name := range []string{"b1", "b2", "b3"} {
+		manifest := tenants("bob", name, "tls", "202"+name[1:], "b.example.com", "/", "")
+		of = append(of, documents(t, strings.Replace(manifest, "    fairlead.dev/group: public\n", "", 1))...)
+	}
+	check(t, compile(t, options{}, of), expectations(t, []string{
+		"told bob/b3 LoadBalancerQuota", "not told bob/b2 LoadBalancerQuota",
+		"load balancers -> fairlead/@public/internet-facing, fairlead/bob/b1/internet-facing, fairlead/bob/b2/internet-facing",
+	}))
+}
