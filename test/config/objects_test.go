@@ -149,6 +149,8 @@ var classSpecs = map[string]verdict{
 	`{hostMiss: lessSpecific}`:                                     refused,
 	`{implementationSpecific: Regex}`:                              fine,
 	`{implementationSpecific: Prefix}`:                             refused,
+	`{loadBalancers: {perNamespace: 3}}`:                           fine,
+	`{loadBalancers: {perNamespace: -1}}`:                          refused,
 	`{valuesPerCondition: 3}`:                                      fine,
 	`{valuesPerCondition: 0}`:                                      fine,
 	`{valuesPerCondition: -1}`:                                     refused,
