@@ -1,4 +1,5 @@
-package cli
+// Package gate runs the pipelines of docs/gitops.md on repositories that are broken, hostile or odd.
+package gate
 
 import (
 	"os"
@@ -41,10 +42,26 @@ case "$*" in
 esac
 `
 
+// commands puts fairlead, gh and curl into the PATH.
+func commands(t *testing.T) {
+	t.Helper()
+	bin := t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "fairlead"), "../..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for name, text := range map[string]string{"gh": ghScript, "curl": curlScript} {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+}
+
 // script returns the script of the block of YAML that has a text.
 func script(t *testing.T, has string) string {
 	t.Helper()
-	page, err := os.ReadFile("../docs/gitops.md")
+	page, err := os.ReadFile("../../docs/gitops.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,17 +109,7 @@ func TestThePipelinesOfThePageCommentWhatChanges(t *testing.T) {
 		t.Skip("it links the binary")
 	}
 	github, gitlab := script(t, "gh pr comment"), script(t, "PRIVATE-TOKEN")
-	bin := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(bin, "fairlead"), "..")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	for name, text := range map[string]string{"gh": ghScript, "curl": curlScript} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	commands(t)
 	shop := ingressYAML("web", "a.example.com", "/")
 	facing := strings.Replace(shop, "namespace: shop", "namespace: shop, annotations: {fairlead.dev/scheme: internet-facing}", 1)
 	type push struct {
