@@ -314,9 +314,10 @@ type Rejection struct {
 // +kubebuilder:printcolumn:name="Members",type=integer,JSONPath=`.status.memberCount`,description="How many Ingresses share it"
 // +kubebuilder:printcolumn:name="Rules",type=integer,JSONPath=`.status.rules`,description="How many rules its listeners have"
 // +kubebuilder:printcolumn:name="Limit",type=integer,JSONPath=`.status.ruleLimit`,description="How many rules its listeners may have",priority=1
-// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`,description="Whether everything that its Ingresses ask for can be served",priority=1
+// +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`,description="Whether everything that its Ingresses ask for can be served"
 // +kubebuilder:printcolumn:name="Programmed",type=string,JSONPath=`.status.conditions[?(@.type=="Programmed")].status`,description="Whether the cloud has all that was accepted"
 // +kubebuilder:printcolumn:name="Degraded",type=string,JSONPath=`.status.conditions[?(@.type=="Degraded")].status`,description="Whether something needs attention"
+// +kubebuilder:printcolumn:name="Missing",type=string,JSONPath=`.status.diagnostics[?(@.severity=="error")].reason`,description="Why something of its Ingresses is not served: the first reason"
 // +kubebuilder:printcolumn:name="Plan",type=string,JSONPath=`.status.lastPlan.summary`,description="The last plan that had something to do",priority=1
 // +kubebuilder:printcolumn:name="Error",type=string,JSONPath=`.status.lastError`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
