@@ -40,6 +40,8 @@ type Recorder struct {
 const (
 	// eventTTL is how long the API server keeps events by default.
 	eventTTL = time.Hour
+	// renewal is how old an event is when it is sent again, so that there always is one.
+	renewal = 50 * time.Minute
 	// minInterval is the least time between two events of the same content.
 	minInterval = time.Minute
 )
@@ -126,11 +128,27 @@ func (h *Recorder) SentBefore(ctx context.Context, ing *networkingv1.Ingress,
 	h.mu.Lock()
 	_, here := h.sent[e.Name]
 	h.mu.Unlock()
-	if here || h.server.Get(ctx, client.ObjectKeyFromObject(e), &eventsv1.Event{}) != nil {
+	before := &eventsv1.Event{}
+	if here || h.server.Get(ctx, client.ObjectKeyFromObject(e), before) != nil {
 		return false // if it was sent, the API server refuses the second one
 	}
-	h.remember(e.Name, e.EventTime.Time)
+	h.remember(e.Name, before.EventTime.Time)
 	return true
+}
+
+// Renew sends the event of a diagnostic again before the API server drops it, and returns when it
+// is to be called next. It is for Ingresses of no load balancer, which have no other trace in the
+// cluster.
+func (h *Recorder) Renew(ctx context.Context, ing *networkingv1.Ingress,
+	d diag.Diagnostic) (time.Duration, error) {
+	n := FromDiagnostic(ing, d)
+	h.mu.Lock()
+	at := h.sent[n.Object().Name]
+	h.mu.Unlock()
+	if left := renewal - time.Since(at); left > 0 {
+		return left, nil
+	}
+	return renewal, h.Send(ctx, n)
 }
 
 // isDue reports whether an event is to be sent now. An event that was sent before gets another

@@ -55,10 +55,11 @@ func (s *server) Create(_ context.Context, o client.Object, _ ...client.CreateOp
 	return nil
 }
 
-func (s *server) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+func (s *server) Get(_ context.Context, key client.ObjectKey, o client.Object, _ ...client.GetOption) error {
 	if !s.names[key.Name] {
 		return apierrors.NewNotFound(kind, key.Name)
 	}
+	o.(*eventsv1.Event).EventTime = metav1.NowMicro()
 	return s.refuses
 }
 

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -64,13 +65,33 @@ func (r *Reconciler) Reconcile(ctx context.Context,
 			return reconcile.Result{}, err
 		}
 	}
+	wait, err := r.renewEvents(ctx, ing, place.Diagnostics)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
 	// Without its class, the cloud may still have resources of it.
 	frozen := ing.DeletionTimestamp.IsZero() && slices.ContainsFunc(place.Diagnostics,
 		func(d diag.Diagnostic) bool { return d.Severity == diag.Error })
 	if len(place.Keys) > 0 || len(r.Directory.DependentsOf(ref)) > 0 || frozen {
-		return reconcile.Result{}, nil
+		return reconcile.Result{RequeueAfter: wait}, nil
 	}
-	return reconcile.Result{}, r.Ingresses.RemoveFinalizer(ctx, ing)
+	return reconcile.Result{RequeueAfter: wait}, r.Ingresses.RemoveFinalizer(ctx, ing)
+}
+
+// renewEvents renews the events of errors, and returns when the next is due; 0 for never.
+func (r *Reconciler) renewEvents(ctx context.Context, ing *networkingv1.Ingress,
+	found []diag.Diagnostic) (wait time.Duration, err error) {
+	for _, d := range found {
+		if d.Severity != diag.Error || !ing.DeletionTimestamp.IsZero() {
+			continue
+		}
+		next, err := r.Events.Renew(ctx, ing, d)
+		if err != nil {
+			return 0, err
+		}
+		wait = queue.Sooner(wait, next)
+	}
+	return wait, nil
 }
 
 // newDiagnostics returns the diagnostics that the last reconcile did not have.

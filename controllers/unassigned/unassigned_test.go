@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -285,6 +286,60 @@ func TestWhatAnIngressIsReconciledFor(t *testing.T) {
 		}
 		if informer.Add(parameters); len(enqueued()) > 0 {
 			t.Error("where classes cannot be read, Ingresses are enqueued")
+		}
+	})
+}
+
+// The API server drops events after an hour. An Ingress that is refused has no other trace in the
+// cluster, so there is always an event about it that is younger, also after another process takes
+// over, and none once it is served.
+func TestAnEventOfARefusedIngressLasts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newTrial(t, asking("missing"))
+		kept := func() int {
+			c.Helper()
+			var list eventsv1.EventList
+			if err := c.List(t.Context(), &list); err != nil {
+				t.Fatal(err)
+			}
+			there := 0
+			for _, e := range list.Items {
+				if there++; time.Since(e.EventTime.Time) >= time.Hour {
+					if err := c.Delete(t.Context(), &e); err != nil {
+						t.Fatal(err)
+					}
+					there--
+				}
+			}
+			return there
+		}
+		next := time.Now()
+		for minute := range 5 * 60 {
+			if minute == 30 || minute == 130 {
+				c.succeed()
+				next = time.Now()
+			}
+			if !next.After(time.Now()) {
+				result, err := c.Reconcile(t.Context(), web)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if next = time.Now().Add(result.RequeueAfter); result.RequeueAfter <= 0 {
+					next = time.Now().Add(24 * time.Hour)
+				}
+			}
+			if n := kept(); n < 1 || n > 2 {
+				t.Fatalf("after %d minutes there are %d events", minute, n)
+			}
+			time.Sleep(time.Minute)
+		}
+		class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "missing"}, Spec: networkingv1.IngressClassSpec{Controller: classes.Controller}}
+		if err := c.Create(t.Context(), class); err != nil {
+			t.Fatal(err)
+		}
+		result, err := c.Reconcile(t.Context(), web)
+		if err != nil || result.RequeueAfter > 0 {
+			t.Errorf("an Ingress that is not refused is looked at again after %s, %v", result.RequeueAfter, err)
 		}
 	})
 }
