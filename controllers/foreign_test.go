@@ -110,7 +110,7 @@ func TestAnIngressIsRefusedAsLongAsItsServiceIsRestricted(t *testing.T) {
 	w.annotateService("web", "cloud.google.com/backend-config", `{"default": "iap"}`)
 	w.eventually(func() error {
 		if slices.ContainsFunc(w.notes("shop"), func(note string) bool {
-			return note == "it was served before a Service of it was annotated so, and goes on being served"
+			return note == "it was served before, and goes on being served"
 		}) {
 			return nil
 		}

@@ -32,19 +32,23 @@ What each of them is, Fairlead knows by the tables below:
 
 | | |
 |---|---|
-| **restricts** | It keeps requests or clients away: authentication, ranges of addresses, firewalls, client certificates, conditions, limits of rates, no plain HTTP; or it is configuration that can contain any of these. The Ingress is refused, with the error AnnotationForeign: to serve it without would expose more than its author asked for. A version of it that was accepted before keeps being served. |
+| **restricts** | It keeps requests or clients away: authentication, ranges of addresses, firewalls, client certificates, conditions, limits of rates; or it is configuration that can contain any of these. Or it asks for HTTPS: for HTTPS alone, for redirects to HTTPS, or for a certificate, while a port without TLS would forward requests. The Ingress is refused, with the error AnnotationForeign: to serve it without would expose more than its author asked for. A version of it that was accepted before keeps being served. |
 | **changes** | It makes requests be answered differently. The Ingress is served without it, and told so once, with the warning AnnotationForeign. |
 | harmless | It makes no difference to what requests get. Nothing is said. |
 
 Both messages say what of Fairlead does the same, where something does. An annotation that is not in the
 table of its prefix is told with the warning, too; so is one of a prefix below it, as custom.nginx.org is below nginx.org.
 It counts as restricting where it resembles one that
-does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do, or where its name or value is
+does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do, or force-https, or where its name or value is
 internal or private, and the load balancer faces the internet. A value with which
 the other controller restricts nothing restricts nothing here. Under a prefix with ingress and kubernetes in it that no controller
 below has, and under kubernetes.io/ingress., names are looked up in all tables. Under any other prefix with ingress in it
 those that restrict are, and under all prefixes those that restrict for the controllers of NGINX, HAProxy and AWS, where
 they have a hyphen. A dot, a hyphen or an underscore behind a prefix is read as the slash.
+
+An Ingress that asks for HTTPS is served where it listens on HTTPS alone (` + "`fairlead.dev/listen-ports: HTTPS:443`" + `), or where all that it
+names are Backends that redirect. A value that switches a redirect off, as in ` + "`ssl-redirect: \"false\"`" + `, asks for nothing, and
+` + "`certificate-arn`" + ` beside ` + "`listen-ports`" + ` with HTTP in it leaves plain HTTP as it was asked for.
 
 The class decides with ` + "`foreignAnnotations`" + `: **Refuse** is the above, **Warn** tells everything with warnings and serves it,
 and **Ignore** says nothing, which is for Ingresses that two controllers serve on purpose. An Ingress that was accepted

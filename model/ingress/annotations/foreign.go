@@ -35,10 +35,22 @@ func ServedAs(c *classes.Class, ing *networkingv1.Ingress, s settings.Values) fo
 		out.Ports = append(out.Ports, foreign.Port{Protocol: p.Protocol, Number: p.Port})
 	}
 	out.Wider = wider(c, ing)
+	out.ForwardsNothing = !namesServices(ing)
 	if settings.IsWebACL(s.WebACL) {
 		out.WebACL = s.WebACL
 	}
 	return out
+}
+
+// namesServices reports whether an Ingress names a Service itself. Whether its Backends forward
+// requests is looked up once they are at hand.
+func namesServices(ing *networkingv1.Ingress) bool {
+	for _, b := range objects.PlacedBackends(&ing.Spec) {
+		if b.Service != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // wider reports whether a path of an Ingress matches more than itself.
@@ -92,7 +104,7 @@ func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 			for _, p := range splitIntoParts(group) {
 				out = append(out, diag.Diagnostic{
 					Severity: severity, Reason: diag.AnnotationForeign, Source: at(p.settings),
-					Message: of + p.describe() + describeConsequence(effect, severity, len(p.settings) > 1),
+					Message: of + p.describe() + describeConsequence(p.settings, severity),
 				})
 			}
 		}
@@ -101,19 +113,27 @@ func TellForeign(c *classes.Class, settings []foreign.Setting, of string,
 }
 
 // describeConsequence describes how requests are served without the effect of settings.
-func describeConsequence(effect foreign.Effect, severity diag.Severity, several bool) string {
-	it, restricts := "it", "It restricts"
-	if several {
-		it, restricts = "them", "They restrict"
+func describeConsequence(settings []foreign.Setting, severity diag.Severity) string {
+	it, restricts, ask := "it", "It restricts who is answered", "It asks for HTTPS"
+	if len(settings) > 1 {
+		it, restricts, ask = "them", "They restrict who is answered", "They ask for HTTPS"
 	}
-	switch {
-	case effect == foreign.Changes:
+	if settings[0].Effect == foreign.Changes {
 		return "; requests are answered without " + it
-	case severity == diag.Error:
-		return ". " + restricts + " who is answered: more would be exposed without " + it +
+	}
+	without := "more %s be exposed without " + it
+	insecure := func(s foreign.Setting) bool { return !s.Secures }
+	switch open := slices.ContainsFunc(settings, insecure); {
+	case !open:
+		restricts, without = ask, "requests %s be forwarded in the clear without "+it
+	case slices.ContainsFunc(settings, func(s foreign.Setting) bool { return s.Secures }):
+		restricts += ", or ask for HTTPS"
+	}
+	if severity == diag.Error {
+		return ". " + restricts + ": " + fmt.Sprintf(without, "would") +
 			", so the Ingress is not served as it is"
 	}
-	return ". " + restricts + " who is answered: more may be exposed without " + it
+	return ". " + restricts + ": " + fmt.Sprintf(without, "may")
 }
 
 // groupByPrefix returns the settings with one effect, grouped by prefix.

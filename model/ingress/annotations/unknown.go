@@ -121,6 +121,7 @@ type meaning struct {
 	field      string // of a class or a Backend
 	instead    string // the equivalent of another controller's annotation with the name
 	narrows    bool   // it restricts which requests are answered
+	secures    bool   // it asks for HTTPS
 	loosely    bool   // the name is a synonym, and its values may differ
 }
 
@@ -189,7 +190,7 @@ func meaningOf(short string, prefixed bool) meaning {
 		return meaning{annotation: settings.Of(name), loosely: true}
 	}
 	if s, known := foreign.Find(short); known && (s.Instead != "" || s.Effect == foreign.Restricts) {
-		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts}
+		return meaning{instead: s.Instead, narrows: s.Effect == foreign.Restricts, secures: s.Secures}
 	}
 	for i, name := range ourNames {
 		if spelling.Resembles(squeezed, name) {
@@ -224,6 +225,8 @@ func (m meaning) restricts(short, value string, given settings.Values) bool {
 		}
 		asked, err := settings.ParsePorts(value)
 		return err != nil || !plain(asked) && plain(given.Ports)
+	case m.annotation == nil && m.secures:
+		return !off(value) && plain(given.Ports)
 	case m.annotation == nil:
 		return m.narrows && strings.TrimSpace(value) != "" && value != "false" && value != "none"
 	case !m.annotation.Restricts:

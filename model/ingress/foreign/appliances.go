@@ -18,7 +18,7 @@ var citrix = controller{
 		{Changes, asProtocol, nil, "secure_backend secure-backend backend-secret backend-ca-secret backend-sslprofile backend_sslprofile"},
 		{Changes, asCheckPath, nil, "monitor"},
 		{Changes, asTargetAttributes, nil, "lbvserver servicegroup"},
-		{Changes, asTLS, nil, "secret preconfigured-certkey"},
+		{Restricts, asTLS, certified, "secret preconfigured-certkey"},
 		{Changes, nothing, nil, "frontend-ip frontend-ipset-name frontend-httpprofile " +
 			"frontend-tcpprofile backend-httpprofile backend-tcpprofile ipam-range external-service " +
 			"topology deployment vip-name cachepolicy* udp_timeout"},
@@ -43,7 +43,7 @@ var bigIP = controller{
 		{Restricts, asMutual, nil, "clientssl"}, // a profile can ask for certificates of clients
 		{Restricts, asSecurePorts, onlySecure("if it is false", isBool(false)), "allow-http"},
 		{Restricts, nothing, nil, "policy irules"},
-		{Changes, asSecureRedirect, switched, "ssl-redirect"},
+		{Restricts, asSecureRedirect, redirecting, "ssl-redirect"},
 		{Changes, asRewrite, nil, "rewrite-app-root rewrite-target-url"},
 		{Changes, asPorts, nil, "http-port https-port"},
 		{Changes, asTargetAttributes, nil, "balance"},
@@ -79,7 +79,7 @@ var vmware = controller{
 		{Restricts, asInbound, allowedRanges, "whitelist-source-range"},
 		{Changes, asRewrite, nil, "rewrite_target"},
 		{Changes, asRegex, switched, "use-regex"},
-		{Changes, asSecureRedirect, switched, "http-redirect ssl-redirect"},
+		{Restricts, asSecureRedirect, redirecting, "http-redirect ssl-redirect"},
 		{Changes, nothing, switched, "enabled enable-tls"},
 		{Changes, nothing, nil, "name ingress-controller internal_ip_for_policy http-version gslb-*"},
 	},

@@ -19,7 +19,7 @@ var ibm = controller{
 			"internet here", func(u use) Effect {
 			return harmlessIf(u.value == "" || u.served.Internal, Restricts)
 		}}, "alb-id"},
-		{Changes, asSecureRedirect, nil, "redirect-to-https"},
+		{Restricts, asSecureRedirect, redirecting, "redirect-to-https"},
 		{Changes, asRewrite, nil, "rewrite-path"},
 		{Changes, asPorts, nil, "custom-port tcp-ports"},
 		{Changes, asSticky, nil, "sticky-cookie-services"},
@@ -50,7 +50,7 @@ var oracle = controller{
 			func(u use) bool { return u.value != "" && u.sibling("http-listener-port") == "" }),
 			"https-listener-port"},
 		{Changes, asPorts, nil, "http-listener-port"},
-		{Changes, asTLS, nil, "certificate-ocid"},
+		{Restricts, asTLS, certified, "certificate-ocid"},
 		{Changes, asVersion, nil, "protocol"},
 		{Changes, asTargetAttributes, nil, "policy"},
 		{Changes, asProtocol, nil, "backend-tls-enabled backendset-ssl-config"},
@@ -102,7 +102,7 @@ var huaweiSettings = []settings{
 	{Restricts, asMutual, nil, "elb.client-ca-cert elb.tls-client-ca*"},
 	{Restricts, asWhen, conditional, "elb.conditions.*"},
 	{Restricts, asWebRule, unlessOff, "elb.traffic-limit* elb.limit-*"},
-	{Changes, asSecureRedirect, switched, "elb.ssl-redirect"},
+	{Restricts, asSecureRedirect, redirecting, "elb.ssl-redirect"},
 	{Changes, asRewrite, nil, "elb.rewrite-target elb.url-rewrite*"},
 	{Changes, asWeights, nil, "elb.canary elb.canary-weight"},
 	{Restricts, asWhen, nil, "elb.canary-by-header elb.canary-by-header-value elb.canary-by-cookie"},
@@ -117,7 +117,7 @@ var tencent = controller{
 	settings: []settings{
 		{Restricts, asGroups, grouping, "security-groups"},
 		{Changes, asGroups, switched, "pass-to-target"},
-		{Changes, asSecureRedirect, switched, "auto-rewrite rewrite-support"},
+		{Restricts, asSecureRedirect, redirecting, "auto-rewrite rewrite-support"},
 		{Changes, asPorts, nil, "listen-ports"},
 		{Changes, nothing, nil, "direct-access tke-service-config tke-service-config-auto " +
 			"enable-grace-shutdown enable-grace-shutdown-tkex cross-region-id cross-vpc-id snat-pro-info " +
@@ -163,8 +163,8 @@ var azure = controller{
 		{Restricts, asWebACL, policed, "waf-policy-for-path"},
 		{Restricts, asMutual, nil, "appgw-ssl-profile"},
 		{Restricts, asInternal, unlessInternal("true"), "use-private-ip"},
-		{Changes, asSecureRedirect, switched, "ssl-redirect"},
-		{Changes, asTLS, nil, "appgw-ssl-certificate"},
+		{Restricts, asSecureRedirect, redirecting, "ssl-redirect"},
+		{Restricts, asTLS, certified, "appgw-ssl-certificate"},
 		{Changes, asPorts, nil, "override-frontend-port"},
 		{Changes, asProtocol, nil, "backend-protocol"},
 		{Changes, asRewrite, nil, "backend-path-prefix rewrite-rule-set rewrite-rule-set-custom-resource"},
@@ -197,10 +197,12 @@ var google = controller{
 	onServices: "backend-config app-protocols",
 	settings: []settings{
 		// A BackendConfig can have Identity-Aware Proxy, and a security policy of Cloud Armor.
-		{Restricts, asSignIn, conditional, "backend-config"},
+		// It can also have settings that restrict nothing, such as a health check.
+		{Restricts, asBackendConfig, conditional, "backend-config"},
 		{Restricts, asInternal, unlessInternal("internal"), "load-balancer-type"},
-		{Changes, asSecureRedirect, nil, "v1beta1.frontendconfig"}, // redirects to HTTPS, and SSL policies
-		{Changes, asTLS, nil, "managed-certificates pre-shared-cert"},
+		// A FrontendConfig can have redirects to HTTPS, and an SSL policy.
+		{Restricts, asFrontend, redirecting, "v1beta1.frontendconfig"},
+		{Restricts, asTLS, certified, "managed-certificates pre-shared-cert"},
 		{Changes, asRewrite, nil, "path-prefix-rewrite"},
 		{Changes, asProtocol, nil, "app-protocols"},
 		{Changes, nothing, nil, "network-tier internal-load-balancer-subnet load-balancer-subnet " +

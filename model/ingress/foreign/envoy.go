@@ -43,8 +43,8 @@ var cilium = controller{
 	prefixes: []string{"ingress.cilium.io"},
 	sources:  []string{"github.com/cilium/cilium operator/pkg/ingress/annotations/annotations.go"},
 	settings: []settings{
-		{Changes, asSecureRedirect, switched, "force-https"},
-		{Changes, nothing, switched, "tls-passthrough"},
+		{Restricts, asSecureRedirect, redirecting, "force-https"},
+		{Restricts, asSecurePorts, redirecting, "tls-passthrough"},
 		{Changes, asGroup, nil, "loadbalancer-mode"},
 		{Changes, asTimeout, nil, "request-timeout backend-request-timeout"},
 		{Changes, nothing, nil, "loadbalancer-class service-type service-external-traffic-policy insecure-node-port secure-node-port host-listener-port tcp-keep-alive* websocket"},

@@ -1,5 +1,7 @@
 package foreign
 
+import "slices"
+
 // This file lists the annotations and fields of Fairlead that are equivalent to those of others.
 
 // An equivalent is a setting of Fairlead.
@@ -20,6 +22,13 @@ func (e equivalent) String() string {
 		return e.name + " of " + e.of + e.or
 	}
 	return e.name + e.or
+}
+
+// secures reports whether the setting stands for one that asks for HTTPS.
+func (e equivalent) secures() bool {
+	return slices.Contains([]equivalent{
+		asSecurePorts, asSecureRedirect, asFrontend, asTLS, asCertificate,
+	}, e)
 }
 
 const (
@@ -60,6 +69,7 @@ var (
 	// Ports and TLS.
 	asPorts       = annotatedOr("listen-ports", `"HTTP:80,HTTPS:443"`, "listenPorts")
 	asSecurePorts = annotatedOr("listen-ports", `"HTTPS:443"`, "listenPorts")
+	asEntryPoints = annotatedOr("listen-ports", `"HTTPS:443"`, "listenPorts, or scheme")
 	asCertificate = annotated("certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012")
 	asTLS         = equivalent{name: "spec.tls", of: "the Ingress", example: "tls: [{hosts: [shop.example.com], secretName: shop-tls}]"}
 	asTLSPolicy   = annotatedOr("tls-policy", "ELBSecurityPolicy-TLS13-1-2-2021-06", "tlsPolicy")
@@ -78,13 +88,28 @@ var (
 	asWebRule = equivalent{name: "fairlead.dev/wafv2-acl", or: ", with a rule of the web ACL for it", example: "fairlead.dev/wafv2-acl: shop-edge"}
 	asWhen    = annotated("conditions", `'[{"backend": "canary", "header": {"X-Canary": ["always"]}}]'`)
 
+	asBackendConfig = equivalent{
+		name: "authenticate", of: aBackend, or: " for IAP, fairlead.dev/wafv2-acl for Cloud Armor, " +
+			"fairlead.dev/health-check-path and its kind for a health check",
+		example: asSignIn.example,
+	}
+
 	// Routing.
 	asRedirect       = equivalent{name: "redirect", of: aBackend, example: "redirect: {host: www.example.com, statusCode: 301}"}
-	asSecureRedirect = equivalent{name: "redirect", of: aBackend, or: `, on an Ingress of the group that listens at HTTP:80`, example: `redirect: {scheme: https, port: "443"}`}
-	asAction         = equivalent{name: "redirect, fixedResponse or services", of: aBackend, example: "fixedResponse: {statusCode: 503, body: closed}"}
-	asRewrite        = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {url: {pattern: ^/api/(.*)$, replacement: /$1}}"}
-	asHostRewrite    = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {host: {pattern: ^.*$, replacement: shop.internal}}"}
-	asWeights        = equivalent{
+	asSecureRedirect = equivalent{
+		name: "redirect", of: aBackend, or: ", on another Ingress of the group that listens at " +
+			"HTTP:80, and fairlead.dev/listen-ports: HTTPS:443 on this one",
+		example: `redirect: {scheme: https, port: "443"}`,
+	}
+	asFrontend = equivalent{
+		name: "redirect", of: aBackend, or: asSecureRedirect.or +
+			"; fairlead.dev/tls-policy for an SSL policy",
+		example: asSecureRedirect.example,
+	}
+	asAction      = equivalent{name: "redirect, fixedResponse or services", of: aBackend, example: "fixedResponse: {statusCode: 503, body: closed}"}
+	asRewrite     = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {url: {pattern: ^/api/(.*)$, replacement: /$1}}"}
+	asHostRewrite = equivalent{name: "rewrite", of: aBackend, example: "rewrite: {host: {pattern: ^.*$, replacement: shop.internal}}"}
+	asWeights     = equivalent{
 		name: "services[].weight", of: aBackend, example: "services: [{name: blue, port: {number: 80}, " +
 			"weight: 9}, {name: green, port: {number: 80}, weight: 1}]",
 	}

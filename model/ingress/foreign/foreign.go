@@ -23,6 +23,8 @@ type Setting struct {
 	Effect     Effect // Changes or Restricts
 	// Instead is the equivalent setting of Fairlead; "" if there is none.
 	Instead string
+	// Secures: it restricts because its author asks for HTTPS.
+	Secures bool
 	// Known: the name is in the table. Meant is the restricting name in the table that an unknown one
 	// resembles.
 	Known bool
@@ -132,14 +134,14 @@ func Find(name string) (Setting, bool) {
 		if r := c.named[strings.ToLower(name)]; r != nil && !c.others {
 			return Setting{
 				Prefix: c.prefixes[0], Name: name, Controller: c.name, Effect: r.effect,
-				Instead: r.instead.String(), Known: true,
+				Instead: r.instead.String(), Known: true, Secures: r.secures(),
 			}, true
 		}
 	}
 	if r := unlisted.find(strings.ToLower(name)); r != nil && r.effect == Restricts {
 		return Setting{
 			Name: name, Controller: unlisted.name, Effect: Restricts, Instead: r.instead.String(),
-			Known: true,
+			Known: true, Secures: r.secures(),
 		}, true
 	}
 	return Setting{}, false
@@ -153,6 +155,7 @@ type lookedUp struct {
 	key, prefix, name string
 	row, meant        *row
 	sounds, hides     bool // its words restrict: always, or on an internet-facing load balancer
+	secures           bool // its words ask for HTTPS
 }
 
 // lookUp looks up an annotation with a value.
@@ -164,6 +167,7 @@ func (c *controller) lookUp(key, prefix, name, value string) lookedUp {
 		l.meant = c.resemblingRow(name)
 		l.sounds = l.meant == nil && LooksRestrictive(name, value)
 		l.hides = l.meant == nil && LooksInternal(name, value)
+		l.secures = l.meant == nil && !l.sounds && LooksSecure(name, value)
 	}
 	return l
 }
@@ -172,9 +176,10 @@ func (c *controller) lookUp(key, prefix, name, value string) lookedUp {
 func (l lookedUp) setting(u use) Setting {
 	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
 	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds ||
-		l.hides && !u.served.Internal
+		l.hides && !u.served.Internal || l.secures && u.served.plain()
 	if r := l.row; r != nil && !(restricts && r.judge == byItsName) {
 		s.Known, s.Effect, s.Instead = true, r.effectOf(u), r.instead.String()
+		s.Secures = r.secures()
 		return s
 	}
 	switch {
@@ -182,8 +187,12 @@ func (l lookedUp) setting(u use) Setting {
 		return s
 	case restricts && l.meant != nil:
 		s.Effect, s.Instead, s.Meant = Restricts, l.meant.instead.String(), l.meant.name
+		s.Secures = l.meant.secures()
 	case restricts:
 		s.Effect = Restricts
+		if s.Secures = l.secures; l.secures {
+			s.Instead = asSecurePorts.String()
+		}
 	default:
 		s.Effect = Changes
 	}

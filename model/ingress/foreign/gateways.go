@@ -79,7 +79,7 @@ var apisix = controller{
 		{Restricts, asWebRule, nil, "blocklist-source-range"},
 		{Restricts, asWhen, nil, "http-allow-methods http-block-methods"},
 		{Changes, nothing, switched, "enable-csrf enable-websocket"},
-		{Changes, asSecureRedirect, switched, "http-to-https"},
+		{Restricts, asSecureRedirect, redirecting, "http-to-https"},
 		{Changes, asRedirect, nil, "http-redirect http-redirect-code"},
 		{Changes, asRewrite, nil, "rewrite-target rewrite-target-regex rewrite-target-regex-template"},
 		{Changes, asRegex, switched, "use-regex"},

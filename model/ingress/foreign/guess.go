@@ -50,3 +50,14 @@ func LooksInternal(name, value string) bool {
 		return w == "internal" || w == "private"
 	})
 }
+
+// LooksSecure reports whether a name has words for HTTPS alone, or for redirects to it, and the
+// value is not off.
+func LooksSecure(name, value string) bool {
+	words := spelling.Words(name)
+	has := func(wanted ...string) bool {
+		return slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(words, w) })
+	}
+	return !off(value) && has("https", "ssl", "tls") &&
+		has("redirect", "redirects", "force", "enforce", "require", "required")
+}

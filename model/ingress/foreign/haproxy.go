@@ -16,13 +16,13 @@ var haproxyTechnologiesSettings = []settings{
 	{Restricts, nothing, nil, "backend-config-snippet frontend-config-snippet global-config-snippet"},
 
 	{Changes, nothing, nil, "rate-limit-size rate-limit-whitelist"},
-	{Changes, asSecureRedirect, switched, "ssl-redirect"},
+	{Restricts, asSecureRedirect, redirecting, "ssl-redirect"},
 	{Changes, asSecureRedirect, nil, "ssl-redirect-code ssl-redirect-port"},
 	{Changes, asRedirect, nil, "request-redirect request-redirect-code"},
 	{Changes, asRewrite, nil, "path-rewrite"},
 	{Changes, asHostRewrite, nil, "set-host"},
-	{Changes, nothing, switched, "ssl-passthrough"},
-	{Changes, asTLS, nil, "ssl-certificate"},
+	{Restricts, asSecurePorts, redirecting, "ssl-passthrough"},
+	{Restricts, asTLS, certified, "ssl-certificate"},
 	{Changes, asProtocol, switched, "server-ssl"},
 	{Changes, asVersion, nil, "server-proto"},
 	{Changes, nothing, nil, "server-ca server-crt"},
@@ -67,7 +67,7 @@ var haproxyIngressSettings = []settings{
 	{Restricts, asSecurePorts, onlySecure("if it is 443 alone", func(u use) bool { return u.value == "443" }), "http-port-match"},
 
 	{Changes, nothing, nil, "limit-whitelist source-address-intf allowlist-source-header src-ip-header"},
-	{Changes, asSecureRedirect, switched, "ssl-redirect"},
+	{Restricts, asSecureRedirect, redirecting, "ssl-redirect"},
 	{Changes, asSecureRedirect, nil, "ssl-redirect-code"},
 	{Changes, asRedirect, nil, "app-root redirect-from redirect-from-regex redirect-from-code redirect-to redirect-to-code"},
 	{Changes, asRewrite, nil, "rewrite-target"},
@@ -81,7 +81,7 @@ var haproxyIngressSettings = []settings{
 	{Changes, nothing, nil, "secure-crt-secret secure-sni secure-verify-ca-secret " +
 		"secure-verify-hostname ssl-cipher-suites-backend ssl-ciphers-backend ssl-options-backend " +
 		"ssl-fingerprint-*"},
-	{Changes, nothing, switched, "ssl-passthrough"},
+	{Restricts, asSecurePorts, redirecting, "ssl-passthrough"},
 	{Changes, nothing, nil, "ssl-passthrough-http-port"},
 	{Changes, asTLSPolicy, nil, "ssl-ciphers ssl-cipher-suites ssl-options-host ssl-always-add-https ssl-always-follow-redirect tls-alpn"},
 	{Changes, asListener, nil, "cors-* hsts hsts-*"},
@@ -92,7 +92,7 @@ var haproxyIngressSettings = []settings{
 	{Changes, asCheckUnhealthy, nil, "health-check-fall-count"},
 	{Changes, nothing, nil, "health-check-addr agent-check-*"},
 	{Changes, asTimeout, nil, "timeout-server timeout-tunnel timeout-client timeout-keep-alive"},
-	{Changes, asTLS, nil, "cert-signer"},
+	{Restricts, asTLS, certified, "cert-signer"},
 	{Changes, nothing, nil, `timeout-* headers proxy-body-size proxy-protocol service-upstream
 		use-resolver dynamic-scaling backend-server-naming backend-server-slots-increment var-namespace
 		tcp-service-* assign-backend-server-id fronting-proxy-port use-forwarded-proto forwardfor
@@ -140,10 +140,10 @@ var voyagerSettings = []settings{
 	{Restricts, asWebRule, unlessOff, "limit-connection limit-rpm limit-rps max-connections"},
 	{Restricts, asInbound, allowedRanges, "load-balancer-source-ranges"},
 	{Restricts, nothing, nil, "backend-rule frontend-rule"},
-	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect"},
+	{Restricts, asSecureRedirect, redirecting, "ssl-redirect force-ssl-redirect"},
 	{Changes, asSticky, nil, "affinity session-cookie-name session-cookie-hash sticky-session"},
 	{Changes, asRewrite, nil, "rewrite-target"},
-	{Changes, nothing, switched, "ssl-passthrough"},
+	{Restricts, asSecurePorts, redirecting, "ssl-passthrough"},
 	{Changes, asListener, nil, "hsts hsts-* enable-cors cors-*"},
 	{Changes, asProtocol, nil, "backend-tls"},
 	{Changes, asWeights, nil, "backend-weight"},

@@ -17,7 +17,7 @@ var skipper = controller{
 		{Restricts, asGroups, grouping, "aws-load-balancer-security-group"},
 		{Restricts, asWebACL, guardedBy, "aws-waf-web-acl-id"},
 		{Changes, asWeights, nil, "backend-weights"},
-		{Changes, asSecureRedirect, switched, "skipper-ingress-redirect"},
+		{Restricts, asSecureRedirect, redirecting, "skipper-ingress-redirect"},
 		{Changes, asSecureRedirect, nil, "skipper-ingress-redirect-code"},
 		{Changes, asRegex, nil, "skipper-ingress-path-mode"},
 		{Changes, asTargetAttributes, nil, "skipper-loadbalancer"},
@@ -26,6 +26,6 @@ var skipper = controller{
 		{Changes, asGroup, nil, "aws-load-balancer-shared"},
 		{Changes, asIPFamily, nil, "aws-load-balancer-ip-address-type"},
 		{Changes, asTLSPolicy, nil, "aws-load-balancer-ssl-policy"},
-		{Changes, asCertificate, nil, "aws-load-balancer-ssl-cert"},
+		{Restricts, asCertificate, certified, "aws-load-balancer-ssl-cert"},
 	},
 }

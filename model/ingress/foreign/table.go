@@ -74,6 +74,10 @@ type row struct {
 // pattern reports whether the row matches all names with its beginning.
 func (r *row) pattern() bool { return strings.HasSuffix(r.name, "*") }
 
+// secures reports whether the row restricts because its author asks for HTTPS, and not since more
+// clients would be admitted.
+func (r *row) secures() bool { return r.effect == Restricts && r.instead.secures() }
+
 // effectOf returns the effect of the annotation with a value.
 func (r *row) effectOf(u use) Effect {
 	effect := r.effect

@@ -47,13 +47,14 @@ var traefik1Settings = []settings{
 	{Restricts, asWebRule, unlessOff, "max-conn-amount"},
 	{Restricts, asWhen, nil, "allowed-hosts"},
 	{Changes, nothing, nil, "whitelist-x-forwarded-for"},
-	{Changes, asSecureRedirect, switched, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
-	{Changes, asRedirect, nil, "redirect-entry-point redirect-permanent redirect-regex redirect-replacement app-root"},
+	{Restricts, asSecureRedirect, redirecting, "ssl-redirect force-ssl-redirect ssl-temporary-redirect"},
+	{Restricts, asSecureRedirect, redirecting, "redirect-entry-point"},
+	{Changes, asRedirect, nil, "redirect-permanent redirect-regex redirect-replacement app-root"},
 	{Changes, asRewrite, nil, "rewrite-target request-modifier"},
 	// Path and PathStrip match exact paths, and the others match prefixes:
 	// docs/configuration/backends/kubernetes.md.
 	{Restricts, asExact, exactPaths("path", "pathstrip"), "rule-type"},
-	{Restricts, asSecurePorts, traefikEntryPoints, "frontend-entry-points"},
+	{Restricts, asEntryPoints, traefikEntryPoints, "frontend-entry-points"},
 	{Changes, asWeights, nil, "service-weights"},
 	{Changes, asSticky, nil, "affinity session-cookie-name sticky"},
 	{Changes, asTargetAttributes, nil, "load-balancer-method"},
@@ -79,7 +80,7 @@ var traefik = controller{
 		"circuit-breaker-expression buffering protocol",
 	settings: append([]settings{
 		{Restricts, asSignIn, nil, "router.middlewares"},
-		{Restricts, asSecurePorts, traefikEntryPoints, "router.entrypoints"},
+		{Restricts, asEntryPoints, traefikEntryPoints, "router.entrypoints"},
 		// A router has TLS with router.tls without a value, too, or with any of the names behind it:
 		// github.com/traefik/paerser parser/nodes_metadata.go, which reads true in any case.
 		{Restricts, asSecurePorts, onlySecure("if it is true or empty", func(u use) bool { return u.value == "" || isBool(true)(u) }), "router.tls"},

@@ -118,17 +118,36 @@ func isPartOf(source string, others []string) bool {
 	})
 }
 
-// plain reports whether requests are answered over HTTP.
+// plain reports whether requests are forwarded that came over HTTP.
 func (s Served) plain() bool {
-	return slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
+	return !s.ForwardsNothing &&
+		slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Protocol == "HTTP" })
 }
 
 // onlySecure is for settings that permit no HTTP port with some values: without them, requests
 // would be answered without encryption.
 func onlySecure(says string, of func(use) bool) *judgement {
-	return &judgement{says + ", and the Ingress is served on an HTTP port here", func(u use) Effect {
+	return &judgement{says + inTheClear, func(u use) Effect {
 		return harmlessIf(!of(u) || !u.served.plain(), Restricts)
 	}}
+}
+
+const inTheClear = ", and an HTTP port forwards requests here"
+
+// redirecting is for settings that redirect HTTP to HTTPS. On a port without TLS, requests would be
+// forwarded in the clear that the other controller redirects.
+var redirecting = &judgement{"unless it is off" + securedBy, encrypted}
+
+// certified is for settings that give the Ingress a certificate, so its author expects HTTPS.
+var certified = &judgement{"unless it is empty or off" + securedBy, encrypted}
+
+const securedBy = "; where no HTTP port forwards requests here, it is a change"
+
+func encrypted(u use) Effect {
+	if u.served.plain() {
+		return harmlessIf(off(u.value), Restricts)
+	}
+	return harmlessIf(off(u.value), Changes)
 }
 
 // hasValue returns a function that reports whether the value is one of these.

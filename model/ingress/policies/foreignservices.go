@@ -23,6 +23,40 @@ import (
 // the Service had it stays served, and is reported, too. It does not stay if the class permitted
 // such annotations and no longer does.
 func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []diag.Diagnostic) {
+	restricted, found := foreignRestrictions(s)
+	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
+	refused := slices.DeleteFunc(s.Changes(),
+		func(m members.Member) bool { return !restricted[objects.NameOf(m.Ingress)] })
+	var withdrawn []members.Member
+	for _, m := range s.Members {
+		switch {
+		case !restricted[objects.NameOf(m.Ingress)] || m.Leaving:
+		case ends && s.Memory.Members[objects.NameOf(m.Ingress).String()].Served:
+			withdrawn = append(withdrawn, m)
+			found = append(found, snapshots.TellWithdrawn(m.Ingress, s.Key,
+				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
+		case !slices.ContainsFunc(refused, func(r members.Member) bool { return r.Ingress == m.Ingress }):
+			found = append(found, diag.Diagnostic{
+				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
+				Message: "it was served before, and goes on being served",
+			})
+		}
+	}
+	if len(withdrawn) > 0 {
+		s.Withdrawn = true
+		s = s.Without(withdrawn)
+		refused = slices.DeleteFunc(refused,
+			func(m members.Member) bool { return members.Among(m, withdrawn) })
+	}
+	if len(refused) == 0 {
+		return s, found
+	}
+	return s.Refuse(refused), found
+}
+
+// foreignRestrictions returns the members with an annotation that restricts, on a Service or beside
+// Backends, with diagnostics.
+func foreignRestrictions(s snapshots.Snapshot) (map[objects.Name]bool, []diag.Diagnostic) {
 	services := objects.ByName(s.Services)
 	backends := objects.ByName(s.Backends)
 	var found []diag.Diagnostic
@@ -35,6 +69,9 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 		if m.Leaving {
 			continue
 		}
+		more := insecure(s, m, backends)
+		restricted[objects.NameOf(m.Ingress)] = objects.HasError(more)
+		found = append(found, more...)
 		for _, r := range servicesOf(m.Ingress, backends) {
 			service := services[r.service]
 			if service == nil || len(service.Annotations) == 0 {
@@ -53,34 +90,23 @@ func WithoutForeignRestrictions(s snapshots.Snapshot) (snapshots.Snapshot, []dia
 			found = append(found, more...)
 		}
 	}
-	ends := s.ServedForeignRestrictions() && !s.Class.ServesForeignRestrictions()
-	refused := slices.DeleteFunc(s.Changes(),
-		func(m members.Member) bool { return !restricted[objects.NameOf(m.Ingress)] })
-	var withdrawn []members.Member
-	for _, m := range s.Members {
-		switch {
-		case !restricted[objects.NameOf(m.Ingress)] || m.Leaving:
-		case ends && s.Memory.Members[objects.NameOf(m.Ingress).String()].Served:
-			withdrawn = append(withdrawn, m)
-			found = append(found, snapshots.TellWithdrawn(m.Ingress, s.Key,
-				"class "+s.Class.Name+" does not let such annotations of other controllers pass any more"))
-		case !slices.ContainsFunc(refused, func(r members.Member) bool { return r.Ingress == m.Ingress }):
-			found = append(found, diag.Diagnostic{
-				Severity: diag.Warning, Reason: diag.LastGood, Source: m.Source(),
-				Message: "it was served before a Service of it was annotated so, and goes on being served",
-			})
-		}
+	return restricted, found
+}
+
+// insecure returns diagnostics about annotations that ask for HTTPS, on an Ingress that names
+// Backends alone of which one forwards requests. Where it names a Service, they are reported as it
+// is read.
+func insecure(s snapshots.Snapshot, m members.Member,
+	backends map[objects.Name]*v1alpha1.Backend) []diag.Diagnostic {
+	as := annotations.ServedAs(&s.Class, m.Ingress, m.Settings)
+	if !as.ForwardsNothing || len(servicesOf(m.Ingress, backends)) == 0 {
+		return nil
 	}
-	if len(withdrawn) > 0 {
-		s.Withdrawn = true
-		s = s.Without(withdrawn)
-		refused = slices.DeleteFunc(refused,
-			func(m members.Member) bool { return members.Among(m, withdrawn) })
-	}
-	if len(refused) == 0 {
-		return s, found
-	}
-	return s.Refuse(refused), found
+	as.ForwardsNothing = false
+	asked := slices.DeleteFunc(foreign.OnIngress(m.Ingress.Annotations, as),
+		func(f foreign.Setting) bool { return !f.Secures || f.Effect != foreign.Restricts })
+	return annotations.TellForeign(&s.Class, asked, "",
+		func([]foreign.Setting) diag.Source { return m.Source().At("metadata.annotations") })
 }
 
 // A serviceReference is a Service, and the field of an Ingress that names it.
