@@ -110,12 +110,14 @@ type Quotas struct {
 	Rules, TargetGroups, Certificates, Listeners, TargetsPerGroup, TargetsPerLoadBalancer string
 }
 
-// A Dialect is how a cloud reads the values of conditions. A Doubt is an undocumented part: rules
+// A Dialect is how a cloud reads the values of conditions, and what rules mean to it. A Doubt is an undocumented part: rules
 // must be right in either case.
 type Dialect struct {
 	// HostStarIsLabel: a star in a host value matches one label, not any text.
 	HostStarIsLabel bool
-	Doubt           Doubt
+	// HealthWithoutRule: the cloud checks the health of a target group also while no rule names it.
+	HealthWithoutRule bool
+	Doubt             Doubt
 }
 
 // A Doubt has the undocumented parts of a Dialect. Of the normalisation of paths, it has decoding

@@ -1,6 +1,10 @@
 package plan
 
-import "fairlead.dev/fairlead/model/lb"
+import (
+	"slices"
+
+	"fairlead.dev/fairlead/model/lb"
+)
 
 // This file has parking rules: they make a cloud check the health of target groups before requests
 // are sent to them.
@@ -14,14 +18,27 @@ var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "source", Values: []string{"192.0.2.1/32"}},
 }}
 
-// Parked reports whether a rule is a parking rule.
-func Parked(r lb.Rule) bool { return lb.SameConditions(r, unmatched) }
+// sourceless has the conditions of a parking rule in a cloud without conditions on sources. The host
+// alone would not do: whoever sends it would get past the other conditions of a route. The path of a
+// request begins with a slash (RFC 9112, section 3.2), and so no Ingress can ask for this rule.
+var sourceless = lb.Rule{Conditions: []lb.Condition{
+	{Field: "host", Values: []string{"warm.invalid"}},
+	{Field: "path", Values: []string{"warm"}},
+}}
 
-// ParkingRule returns the parking rule of some target groups. With several it is sticky, as some
-// clouds require this if a target group is.
-func ParkingRule(groups []lb.GroupID) lb.Rule {
+// Parked reports whether a rule is a parking rule.
+func Parked(r lb.Rule) bool {
+	return lb.SameConditions(r, unmatched) || lb.SameConditions(r, sourceless)
+}
+
+// ParkingRule returns the parking rule of some target groups. With several it is sticky where the
+// cloud has that, as some clouds require this if a target group is.
+func ParkingRule(groups []lb.GroupID, c lb.Capabilities) lb.Rule {
 	r := lb.Rule{Conditions: unmatched.Conditions, Action: lb.Action{Kind: "forward"}}
-	if len(groups) > 1 {
+	if slices.Contains(c.FieldsRefused, "source") {
+		r.Conditions = sourceless.Conditions
+	}
+	if len(groups) > 1 && !c.NoStickyForward {
 		r.Action.StickySeconds = 1
 	}
 	for _, g := range groups {

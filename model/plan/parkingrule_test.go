@@ -11,7 +11,7 @@ import (
 // A parking rule names its groups alike. One with several groups keeps clients with a group.
 func TestAParkingRuleNamesItsGroups(t *testing.T) {
 	for sticky, groups := range map[int32][]lb.GroupID{0: {"a"}, 1: {"a", "b"}} {
-		r := plan.ParkingRule(groups)
+		r := plan.ParkingRule(groups, lb.ALB())
 		if !plan.Parked(r) {
 			t.Errorf("the rule for %q is no parking rule", groups)
 		}
@@ -22,6 +22,13 @@ func TestAParkingRuleNamesItsGroups(t *testing.T) {
 			if w.Weight != 1 {
 				t.Errorf("%s has the weight %d", w.Group, w.Weight)
 			}
+		}
+	}
+	plain := lb.Capabilities{NoStickyForward: true, FieldsRefused: []string{"source"}, MaxPriority: 1}
+	for _, c := range []lb.Capabilities{lb.ALB(), lb.ALBGlob(), lb.Literal(), plain} {
+		r := plan.ParkingRule([]lb.GroupID{"a", "b"}, c)
+		if why := plan.Excluded(plan.CreateRule{Priority: c.MaxPriority, Rule: r}, c); why != "" || !plan.Parked(r) {
+			t.Errorf("%s: the rule has %s: %v", c.Name, why, r)
 		}
 	}
 	if plan.Parked(lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: []string{"warm.invalid"}}}}) {

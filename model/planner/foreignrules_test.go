@@ -92,7 +92,7 @@ func TestLacks(t *testing.T) {
 func TestStrangersAreToldByPort(t *testing.T) {
 	ours := rule("", "/ours", fixed(200))
 	seen := built(balancer(
-		listener(80, rule("", "/wanted", fixed(200)), ours, rule("", "/x", fixed(200)), plan.ParkingRule(nil)),
+		listener(80, rule("", "/wanted", fixed(200)), ours, rule("", "/x", fixed(200)), plan.ParkingRule(nil, lb.ALB())),
 		listener(81, rule("", "/wanted", fixed(200)), ours),
 	), lb.ALB())
 	want := balancer(listener(81), listener(80, rule("", "/wanted", fixed(200))))

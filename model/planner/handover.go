@@ -18,6 +18,9 @@ import (
 // handOver makes tasks that stop naming a healthy group wait for one that begins to name it, unless
 // that one waits for them, as when two paths exchange their groups.
 func (d *difference) handOver() {
+	if d.caps.HealthWithoutRule {
+		return
+	}
 	kept := d.alwaysNamed()
 	for _, g := range d.want.TargetGroups {
 		leave, take := d.stopNaming[g.ID], d.startNaming[g.ID]
@@ -46,6 +49,9 @@ type handover struct {
 
 // handovers returns the handovers of groups that no rule names at all times.
 func (d *difference) handovers(by schedule.Sequence) (out []handover) {
+	if d.caps.HealthWithoutRule {
+		return nil
+	}
 	kept := d.alwaysNamed()
 	place := func(a, b int) int { return cmp.Compare(by.Index[a], by.Index[b]) }
 	lacks := func(t int) bool { return !by.Has(t) }

@@ -145,7 +145,7 @@ func TestPredecessors(t *testing.T) {
 }
 
 func TestRulesThatUnpark(t *testing.T) {
-	parking := plan.ParkingRule([]lb.GroupID{"G"})
+	parking := plan.ParkingRule([]lb.GroupID{"G"}, lb.ALB())
 	seen := built(balancer(listener(80, rule("a.test", "", fixed(200)))), lb.ALB())
 	seen.Listeners[0].Rules = append(seen.Listeners[0].Rules, lb.ObservedRule{Priority: 49999, Rule: parking})
 	for _, tt := range []struct {

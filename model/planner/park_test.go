@@ -201,7 +201,7 @@ func TestPark(t *testing.T) {
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
 			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
 			alter: func(o *lb.Observed) {
-				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"})}.Do(o, plan.Result{})
+				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"}, lb.ALB())}.Do(o, plan.Result{})
 				o.TargetGroup("B").Ready = false
 			},
 			want: []string{
@@ -216,11 +216,36 @@ func TestPark(t *testing.T) {
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
 			to:     with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
 			alter: func(o *lb.Observed) {
-				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"})}.Do(o, plan.Result{})
+				plan.CreateRule{Port: 80, Priority: 50000, Rule: plan.ParkingRule([]lb.GroupID{"B"}, lb.ALB())}.Do(o, plan.Result{})
 			},
 			want: []string{
 				"delete rule 80/50000",
 				"delete target group B < delete rule 80/50000",
+			},
+		},
+		"a cloud that checks the health of every group": {
+			reason: "no rule is needed for the wait",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			caps:   func(c *lb.Capabilities) { c.HealthWithoutRule = true },
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"await targets B < register targets B",
+				"modify rule 80/24992 < await targets B",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a cloud that accepts no host of a parking rule": {
+			reason: "the rules change without waiting",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			caps:   func(c *lb.Capabilities) { c.HostValue = "example.com$" },
+			want: []string{
+				"create target group B",
+				"register targets B < create target group B",
+				"modify rule 80/24992 < register targets B",
+				"delete target group A < modify rule 80/24992",
 			},
 		},
 		"no place for a parking rule": {

@@ -10,7 +10,7 @@ import (
 )
 
 // This file makes sure that requests which are answered now are not sent to a target group without
-// a healthy target. A cloud checks the health of a group only while a rule names it. A group that
+// a healthy target. Many clouds check the health of a group only while a rule names it. A group that
 // is to take over such requests is therefore parked: a rule that no request matches names it until
 // it is healthy, and only then do the rules change.
 
@@ -38,14 +38,21 @@ func (d *difference) addParkingRules(hold []lb.GroupID) bool {
 		if size == 0 {
 			size = max(1, len(parked))
 		}
+		if d.caps.NoStickyForward && d.caps.StickyAttribute != "" {
+			size = 1 // a sticky group shares no rule then
+		}
 		for chunk := range slices.Chunk(parked, size) {
 			if len(free) == 0 {
 				break // groups without a free priority are not parked
 			}
-			priority := free[len(free)-1]
+			create := plan.CreateRule{Port: ch.port, Priority: free[len(free)-1],
+				Rule: plan.ParkingRule(chunk, d.caps)}
+			if plan.Excluded(create, d.caps) != "" {
+				break // a cloud that accepts no such host parks nothing
+			}
+			priority, r := create.Priority, create.Rule
 			free = free[:len(free)-1]
-			r := plan.ParkingRule(chunk)
-			t := d.add(plan.CreateRule{Port: ch.port, Priority: priority, Rule: r},
+			t := d.add(create,
 				schedule.Places{schedule.Rules: 1}, d.targetsOf(r.Action, false)...)
 			ch.parkingRules = append(ch.parkingRules, parkingRule{priority: priority, rule: r})
 			for _, g := range chunk {
@@ -129,13 +136,13 @@ func (d *difference) groupsToPark(ch *change) []lb.GroupID {
 // "unused").
 func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 	seen := d.seen.TargetGroup(g)
-	return seen == nil || !seen.Ready || !d.inUse[g]
+	return seen == nil || !seen.Ready || !d.caps.HealthWithoutRule && !d.inUse[g]
 }
 
-// staysChecked reports whether the cloud checks a group's health during the whole plan: a rule or a
-// parking rule that names it stays.
+// staysChecked reports whether the cloud checks a group's health during the whole plan: it needs no
+// rule for that, or a rule or a parking rule that names the group stays.
 func (d *difference) staysChecked(g lb.GroupID) bool {
-	return d.alwaysNamed()[g] || slices.ContainsFunc(d.changes, func(ch *change) bool {
+	return d.caps.HealthWithoutRule || d.alwaysNamed()[g] || slices.ContainsFunc(d.changes, func(ch *change) bool {
 		return ch.seen != nil && ch.want != nil &&
 			slices.ContainsFunc(ch.seen.Rules, func(r lb.ObservedRule) bool {
 				return plan.Parked(r.Rule) && slices.Contains(r.Action.Groups(), g)

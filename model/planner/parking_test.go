@@ -170,7 +170,7 @@ func parkingRules(p plan.Plan) (priorities []int, groups [][]lb.GroupID) {
 // parked is what is there with parking rules for groups, from the last priority on.
 func parked(o *lb.Observed, groups ...lb.GroupID) *lb.Observed {
 	for i, g := range groups {
-		plan.CreateRule{Port: 80, Priority: lb.ALB().MaxPriority - i, Rule: plan.ParkingRule([]lb.GroupID{g})}.Do(o, plan.Result{})
+		plan.CreateRule{Port: 80, Priority: lb.ALB().MaxPriority - i, Rule: plan.ParkingRule([]lb.GroupID{g}, lb.ALB())}.Do(o, plan.Result{})
 	}
 	return o
 }

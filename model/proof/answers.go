@@ -44,7 +44,9 @@ type checker struct {
 	want   lb.LoadBalancer
 	plan   plan.Plan
 	finder *witness.Finder
-	left   int // number of pairs of rules that may still be compared
+	// unruled: the cloud checks the health of target groups also while no rule names them
+	unruled bool
+	left    int // number of pairs of rules that may still be compared
 	// protected has the steps that begin or end the protection of requests
 	protected []protection
 	Verdict

@@ -226,8 +226,8 @@ var promises = map[string]promise{
 		alter: wants("A", "B", "C"),
 		steps: []plan.Planned{
 			done(plan.CreateTargetGroup{Group: group("C")}), done(plan.RegisterTargets{Group: "C"}, 0),
-			done(create(9, plan.ParkingRule([]lb.GroupID{"C"})), 1), done(plan.AwaitTargets{Group: "C"}, 2),
-			done(modify(1, on("/x", forward("C"))), 3), done(remove(9, plan.ParkingRule([]lb.GroupID{"C"})), 2, 4)},
+			done(create(9, plan.ParkingRule([]lb.GroupID{"C"}, lb.ALB())), 1), done(plan.AwaitTargets{Group: "C"}, 2),
+			done(modify(1, on("/x", forward("C"))), 3), done(remove(9, plan.ParkingRule([]lb.GroupID{"C"}, lb.ALB())), 2, 4)},
 		breaks: []breach{{1, 0, "target group C"}, {2, 1, "targets of C"}, {3, 2, "may wait while no rule"}, {4, 3, "healthy"}, {5, 4, "healthy"},
 			{1, dropped, "no step registers"}, {0, dropped, "needs target group C"}, {3, dropped, "healthy"}},
 	},
@@ -519,6 +519,36 @@ func (p promise) verdict(steps []plan.Planned) proof.Verdict {
 		p.alter(seen, &want)
 	}
 	return proof.Check(seen, want, plan.Plan{Key: "k", Steps: steps}, lb.ALB().Dialect)
+}
+
+// A cloud that checks the health of every group needs no rule for the wait, and still the wait.
+func TestHealthWithoutRule(t *testing.T) {
+	before := lb.LoadBalancer{Key: "k", Wanted: true, Listeners: []lb.Listener{http(fixed(404), on("/x", forward("A")))}, TargetGroups: []lb.TargetGroup{group("A"), group("C")}}
+	want := before
+	want.Listeners = []lb.Listener{http(fixed(404), on("/x", forward("C")))}
+	seen := stands(before)
+	seen.TargetGroup("C").Ready = false
+	await, modify := done(plan.AwaitTargets{Group: "C"}), plan.ModifyRule{Port: 80, Priority: 1, Rule: on("/x", forward("C"))}
+	c := lb.ALB().Dialect
+	for _, tt := range []struct {
+		without bool
+		steps   []plan.Planned
+		want    proof.Result
+	}{
+		{true, []plan.Planned{await, done(modify, 0)}, proof.Proven},
+		{true, []plan.Planned{await, done(modify)}, proof.Refuted},
+		{true, []plan.Planned{done(modify)}, proof.Refuted},
+		{false, []plan.Planned{await, done(modify, 0)}, proof.Refuted},
+	} {
+		c.HealthWithoutRule = tt.without
+		if v := proof.Check(seen, want, plan.Plan{Key: "k", Steps: tt.steps}, c); v.Result != tt.want {
+			t.Errorf("%v: %v: %s", tt.steps, v.Result, v.Why)
+		}
+	}
+	seen.TargetGroup("C").Ready, c.HealthWithoutRule = true, true
+	if v := proof.Check(seen, want, plan.Plan{Key: "k", Steps: []plan.Planned{done(modify)}}, c); v.Result != proof.Proven {
+		t.Errorf("a healthy group that no rule names: %v: %s", v.Result, v.Why)
+	}
 }
 
 // TestAPlanMayTellThatItDoesNotWaitForHealth: the limits of a cloud can leave no other way.

@@ -39,7 +39,8 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 		seen = &lb.Observed{Key: p.Key}
 	}
 	c := &checker{Course: course.Follow(seen, want, p, d), seen: seen, want: want, plan: p,
-		finder: witness.New(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
+		unruled: d.HealthWithoutRule,
+		finder:  witness.New(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
 	}

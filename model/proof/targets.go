@@ -21,6 +21,9 @@ func (c *checker) checkHealth() {
 			continue
 		}
 		awaits[s.Group] = append(awaits[s.Group], i)
+		if c.unruled {
+			continue
+		}
 		before := slices.Clone(c.Order[i])
 		before[i/64] &^= 1 << (i % 64)
 		if done, _, ok := c.Reach(before, []int{i}, c.Namers[s.Group]); ok {
@@ -48,15 +51,21 @@ func (c *checker) checkHealth() {
 }
 
 // uncheckedStates returns the least states in which a target group is not known to be healthy: the
-// first state, and states in which no rule names it, before or after a wait for it.
+// first state, and states in which no rule names it, before or after a wait for it, unless the cloud
+// checks its health without a rule.
 func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
 	var out []course.Set
 	none := make(course.Set, c.SetLength())
 	seen := c.seen.TargetGroup(g)
 	if seen == nil || !seen.Ready {
 		out = append(out, none)
+	} else if c.unruled {
+		return nil
 	} else if state, _, ok := c.Reach(none, nil, c.Namers[g]); ok {
 		out = append(out, state)
+	}
+	if c.unruled {
+		return out
 	}
 	for _, a := range awaits {
 		if state, _, ok := c.Reach(c.Order[a], nil, c.Namers[g]); ok {
