@@ -106,6 +106,10 @@ type GroupCapabilities struct {
 	// InstanceIDs says that targets of type instance go by what the cloud calls the node, not by its
 	// address.
 	InstanceIDs bool `json:"instanceIDs,omitempty"`
+	// HealthWithoutRule says that the health of a target group is checked whether or not a rule names
+	// it. Otherwise the operator makes a rule that no request matches, and waits, before a group takes
+	// over requests.
+	HealthWithoutRule bool `json:"healthWithoutRule,omitempty"`
 }
 
 // An Attribute is what values an attribute can have: any text, one of a few, or a number of a

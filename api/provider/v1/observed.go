@@ -78,8 +78,9 @@ type ObservedTargetGroup struct {
 	Family     string         `json:"family,omitempty"`
 	Settings   *GroupSettings `json:"settings,omitempty"`
 	Digest     string         `json:"digest,omitempty"`
-	// Ready says that a rule names the group and one of its targets is healthy, or that AwaitTargets
-	// was done for it.
+	// Ready says that one of its targets is healthy, or that AwaitTargets was done for it. Where
+	// health is checked only while a rule names the group (healthWithoutRule is false), it also says
+	// that a rule does.
 	Ready      bool   `json:"ready,omitempty"`
 	Registered bool   `json:"registered,omitempty"` // RegisterTargets was done for it
 	Handle     string `json:"handle,omitempty"`
