@@ -35,7 +35,7 @@ func (c *Cloud) apply(key lb.Key, step plan.Step) (result plan.Result, err error
 		if r == nil {
 			r = newRecord(key)
 		}
-		if err := c.refuse(r, step); err != nil {
+		if err := c.refuseAll(r, step); err != nil {
 			return err
 		}
 		if result, err = c.assign(r, step); err != nil {

@@ -13,7 +13,14 @@ import (
 
 // The contract holds whatever the cloud can say, whether or not it serves or remembers.
 func TestContract(t *testing.T) {
+	plain := lb.Literal()
+	plain.Name, plain.Regex, plain.Rewrites, plain.NoStickyForward = "plain", false, false, true
+	plain.FieldsRefused = []string{"header", "method", "query", "source"}
+	unruled := plain
+	unruled.HealthWithoutRule = true
 	for name, options := range map[string]fake.Options{
+		"plain":    {Capabilities: plain},
+		"unruled":  {Capabilities: unruled},
 		"literal":  {},
 		"alb":      {Capabilities: lb.ALB()},
 		"alb-glob": {Capabilities: lb.ALBGlob()},

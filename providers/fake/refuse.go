@@ -25,6 +25,18 @@ func rejected(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, providers.ErrRejected)...)
 }
 
+// refuseAll returns the reason why a step cannot be applied, also if the capabilities exclude it, or
+// nil.
+func (c *Cloud) refuseAll(r *record, step plan.Step) error {
+	if err := c.refuse(r, step); err != nil {
+		return err
+	}
+	if why := plan.Excluded(step, c.Capabilities(lb.Class{})); why != "" {
+		return rejected("%s has %s, which this cloud has not", step.Op(), why)
+	}
+	return nil
+}
+
 // refuse returns the reason why a step cannot be applied, or nil.
 func (c *Cloud) refuse(r *record, step plan.Step) error {
 	o := r.observed

@@ -16,7 +16,9 @@ import (
 // TestADeepReadHasTheSettings reads those that were made, changed, and read from the files by
 // another process. A read that is not deep has none.
 func TestADeepReadHasTheSettings(t *testing.T) {
-	options := fake.Options{State: filepath.Join(t.TempDir(), "state.json")}
+	c := lb.Literal()
+	c.GroupAttributes = map[string]lb.Attribute{"setting": {Text: true}}
+	options := fake.Options{State: filepath.Join(t.TempDir(), "state.json"), Capabilities: c}
 	cloud := start(t, options)
 	for _, value := range []string{"first", "second"} {
 		want := settingsOf(t, value)

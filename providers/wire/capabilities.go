@@ -47,7 +47,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		TargetGroups: v1.GroupCapabilities{
 			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS,
 			AddressesOnly: c.AddressesOnly, IPv6NeedsDualStack: c.IPv6NeedsDualStack,
-			InstanceIDs: c.InstanceIDs,
+			InstanceIDs: c.InstanceIDs, HealthWithoutRule: c.HealthWithoutRule,
 		},
 		Listeners: v1.ListenerCapabilities{
 			Inbound: c.Inbound, ClientCertificates: !c.NoClientCertificates, TLSPolicies: c.TLSPolicies,
@@ -81,7 +81,8 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	out := lb.Capabilities{
 		Name: c.Name,
 		Dialect: lb.Dialect{
-			HostStarIsLabel: c.Conditions.HostStarIsLabel, Doubt: lb.Doubt{
+			HostStarIsLabel:   c.Conditions.HostStarIsLabel,
+			HealthWithoutRule: c.TargetGroups.HealthWithoutRule, Doubt: lb.Doubt{
 				HostPort: c.Conditions.HostPortMatched, HostCase: c.Conditions.HostCaseMatched,
 				Decoding: c.Conditions.PathDecoded,
 			},
