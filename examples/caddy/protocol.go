@@ -29,7 +29,9 @@ var capabilities = v1.Capabilities{
 	Conditions: v1.ConditionCapabilities{Fields: []string{"host", "path", "header", "method", "query", "source"}, Regex: true, HostStarIsLabel: true},
 	Actions:    v1.ActionCapabilities{Rewrite: true, Sticky: true},
 	Limits:     v1.Limits{MinPriority: 1, MaxPriority: maxPriority},
-	Calls:      v1.CallCapabilities{StepsPerApply: 100},
+	// the provider checks the targets of every group
+	TargetGroups: v1.GroupCapabilities{HealthWithoutRule: true},
+	Calls:        v1.CallCapabilities{StepsPerApply: 100},
 }
 
 // A call is a method and a path, its parameters, and what it does.
