@@ -3,10 +3,12 @@ package model
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/settings"
 )
 
@@ -40,6 +42,8 @@ func TestAnAttributeThatACloudLacksIsNotSet(t *testing.T) {
 	lacking := lb.ALB()
 	lacking.BalancerAttributes = maps.Clone(lacking.BalancerAttributes)
 	delete(lacking.BalancerAttributes, "idle_timeout.timeout_seconds")
+	none := lb.ALB()
+	none.BalancerAttributes = map[string]lb.Attribute{}
 	for _, c := range []struct {
 		cloud lb.Capabilities
 		want  map[string]string
@@ -47,6 +51,7 @@ func TestAnAttributeThatACloudLacksIsNotSet(t *testing.T) {
 	}{
 		{lb.ALB(), map[string]string{"idle_timeout.timeout_seconds": "300"}, false},
 		{lacking, nil, true},
+		{none, nil, true},
 	} {
 		built := Compile(snapshotOf(t, o), lb.Facts{}, c.cloud)
 		if got := built.LoadBalancer.Settings.Attributes; !maps.Equal(got, c.want) {
@@ -60,6 +65,23 @@ func TestAnAttributeThatACloudLacksIsNotSet(t *testing.T) {
 		})
 		if told != c.told {
 			t.Errorf("told %v, want %v: %v", told, c.told, built.Diagnostics)
+		}
+	}
+}
+
+// A cloud whose targets cannot speak a version of HTTP answers 503, and the author is told.
+func TestAVersionThatACloudLacksIsRefused(t *testing.T) {
+	o := many(1, false)
+	o.Ingresses[0].Annotations[settings.BackendVersion] = "HTTP2"
+	for refused, c := range map[bool]lb.Capabilities{false: lb.Literal(), true: {
+		Name: "nginx", MaxPriority: 1000, VersionsRefused: []routing.Version{routing.VersionHTTP2},
+	}} {
+		built := Compile(snapshotOf(t, o), lb.Facts{}, c)
+		told := slices.ContainsFunc(built.Diagnostics, func(d diag.Diagnostic) bool {
+			return d.Reason == diag.NotExpressible && strings.Contains(d.Message, "speaks HTTP2, and nginx does not")
+		})
+		if told != refused || (len(built.LoadBalancer.TargetGroups) == 0) != refused {
+			t.Errorf("%s: %v, target groups %v", c.Name, built.Diagnostics, built.LoadBalancer.TargetGroups)
 		}
 	}
 }

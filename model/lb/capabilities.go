@@ -70,6 +70,8 @@ type Capabilities struct {
 	// such a group and others must be sticky, too.
 	StickyAttribute string
 
+	// VersionsRefused has the versions of HTTP that targets cannot speak.
+	VersionsRefused []routing.Version
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
 	// Inbound: a listener can be limited to sources that may connect.
@@ -110,7 +112,8 @@ type Quotas struct {
 	Rules, TargetGroups, Certificates, Listeners, TargetsPerGroup, TargetsPerLoadBalancer string
 }
 
-// A Dialect is how a cloud reads the values of conditions, and what rules mean to it. A Doubt is an undocumented part: rules
+// A Dialect is how a cloud reads the values of conditions, and what rules mean to it.
+// A Doubt is an undocumented part: rules
 // must be right in either case.
 type Dialect struct {
 	// HostStarIsLabel: a star in a host value matches one label, not any text.

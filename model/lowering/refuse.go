@@ -113,7 +113,8 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
 	return kept
 }
 
-// actionOrUnavailable returns an action, or 503 if it needs a sign-in that the cloud does not have.
+// actionOrUnavailable returns an action, or 503 if it needs a sign-in, or a version of HTTP, that
+// the cloud does not have.
 // It adds refusals for targets that cannot be reached.
 func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 	at diag.Source) routing.Action {
@@ -127,7 +128,7 @@ func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 			Reason: diag.IPFamilyRefused})
 		return routing.Status(503)
 	}
-	if why := whyNoSignIn(r.caps, r.table, a); why != "" {
+	if why := cmp.Or(whyNoVersion(r.caps, r.table, a), whyNoSignIn(r.caps, r.table, a)); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
 		return routing.Status(503)
 	}
@@ -363,6 +364,17 @@ func whyNotReachable(c lb.Capabilities, t *precedence.Table, a routing.Action) s
 			return fmt.Sprintf(
 				"Service %s is of type ExternalName, and %s sends requests to addresses only%s", b.Service,
 				c.Name, unanswered)
+		}
+	}
+	return ""
+}
+
+// whyNoVersion returns why requests cannot be sent in the version of HTTP that a backend speaks; ""
+// if they can.
+func whyNoVersion(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
+	for _, w := range a.Forward {
+		if b := t.Backends[w.Backend]; slices.Contains(c.VersionsRefused, b.Version) {
+			return fmt.Sprintf("Service %s speaks %s, and %s does not", b.Service, b.Version, c.Name)
 		}
 	}
 	return ""

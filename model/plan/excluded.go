@@ -80,6 +80,9 @@ func excludedGroup(g lb.TargetGroup, c lb.Capabilities) string {
 	if known == nil {
 		known = map[string]lb.Attribute{}
 	}
+	if slices.Contains(c.VersionsRefused, g.Version) {
+		return "the version " + string(g.Version)
+	}
 	return excludedAttributes(g.Attributes, known, string(g.Version))
 }
 

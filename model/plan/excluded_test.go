@@ -12,7 +12,7 @@ import (
 // Each step has one thing that small capabilities exclude, and that large ones do not.
 func TestExcluded(t *testing.T) {
 	small := lb.Capabilities{
-		FieldsRefused: []string{"header", "source"}, HostValue: `^[a-z.*]*$`, PathCharacters: "/abc*", ValueLength: 20,
+		FieldsRefused: []string{"header", "source"}, VersionsRefused: []routing.Version{"GRPC"}, HostValue: `^[a-z.*]*$`, PathCharacters: "/abc*", ValueLength: 20,
 		ValuesPerCondition: 2, ValuesPerRule: 3, WildcardsPerRule: 1, NameLength: 5, NoStickyForward: true, TargetsPerForward: 2,
 		MaxWeight: 10, BodyLength: 3, ContentTypes: []string{"text/plain"}, NoFixed3xx: true, NoClientCertificates: true,
 		TLSPolicies: []string{"new"}, BalancerAttributes: map[string]lb.Attribute{"n": {Most: 9}}, ListenerAttributes: map[string]lb.Attribute{},
@@ -57,6 +57,7 @@ func TestExcluded(t *testing.T) {
 		"the attribute a":     listens(lb.ListenerSettings{Attributes: some}),
 		`"10" of the attribu`: plan.CreateLoadBalancer{LoadBalancer: lb.LoadBalancer{Settings: routing.Settings{Attributes: map[string]string{"n": "10"}}}},
 		"attribute a":         plan.ModifyTargetGroup{Group: lb.TargetGroup{Attributes: some}},
+		"version GRPC":        plan.CreateTargetGroup{Group: lb.TargetGroup{Version: "GRPC"}},
 		"web ACL":             plan.GuardLoadBalancer{WebACL: "arn:a"},
 		"Shield":              plan.ShieldLoadBalancer{Shield: lb.ShieldOn},
 	} {

@@ -18,9 +18,10 @@ var unmatched = lb.Rule{Conditions: []lb.Condition{
 	{Field: "source", Values: []string{"192.0.2.1/32"}},
 }}
 
-// sourceless has the conditions of a parking rule in a cloud without conditions on sources. The host
-// alone would not do: whoever sends it would get past the other conditions of a route. The path of a
-// request begins with a slash (RFC 9112, section 3.2), and so no Ingress can ask for this rule.
+// sourceless has the conditions of a parking rule in a cloud without conditions on sources. The
+// host alone would not do: with it, a request would get past the other conditions of a route. The
+// path of a request begins with a slash (RFC 9112, section 3.2), and so no Ingress can ask for
+// this rule.
 var sourceless = lb.Rule{Conditions: []lb.Condition{
 	{Field: "host", Values: []string{"warm.invalid"}},
 	{Field: "path", Values: []string{"warm"}},

@@ -10,9 +10,9 @@ import (
 )
 
 // This file makes sure that requests which are answered now are not sent to a target group without
-// a healthy target. Many clouds check the health of a group only while a rule names it. A group that
-// is to take over such requests is therefore parked: a rule that no request matches names it until
-// it is healthy, and only then do the rules change.
+// a healthy target. Many clouds check the health of a group only while a rule names it. A group
+// that is to take over such requests is therefore parked: a rule that no request matches names it
+// until it is healthy, and only then do the rules change.
 
 // A parkingMode has whether target groups may be parked, and which healthy ones must be.
 type parkingMode struct {
@@ -139,10 +139,13 @@ func (d *difference) lacksHealthyTarget(g lb.GroupID) bool {
 	return seen == nil || !seen.Ready || !d.caps.HealthWithoutRule && !d.inUse[g]
 }
 
-// staysChecked reports whether the cloud checks a group's health during the whole plan: it needs no
-// rule for that, or a rule or a parking rule that names the group stays.
+// staysChecked reports whether the cloud checks a group's health during the whole plan: it needs
+// no rule for that, or a rule or a parking rule that names the group stays.
 func (d *difference) staysChecked(g lb.GroupID) bool {
-	return d.caps.HealthWithoutRule || d.alwaysNamed()[g] || slices.ContainsFunc(d.changes, func(ch *change) bool {
+	if d.caps.HealthWithoutRule || d.alwaysNamed()[g] {
+		return true
+	}
+	return slices.ContainsFunc(d.changes, func(ch *change) bool {
 		return ch.seen != nil && ch.want != nil &&
 			slices.ContainsFunc(ch.seen.Rules, func(r lb.ObservedRule) bool {
 				return plan.Parked(r.Rule) && slices.Contains(r.Action.Groups(), g)

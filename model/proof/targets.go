@@ -51,8 +51,8 @@ func (c *checker) checkHealth() {
 }
 
 // uncheckedStates returns the least states in which a target group is not known to be healthy: the
-// first state, and states in which no rule names it, before or after a wait for it, unless the cloud
-// checks its health without a rule.
+// first state, and states in which no rule names it, before or after a wait for it, unless the
+// cloud checks its health without a rule.
 func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
 	var out []course.Set
 	none := make(course.Set, c.SetLength())
