@@ -93,7 +93,9 @@ type Limit struct {
 
 // GroupCapabilities are what target groups can have.
 type GroupCapabilities struct {
-	// Attributes are those that can be set, by name.
+	// Versions are those of HTTP that targets can speak: any of HTTP1, HTTP2 and GRPC; none: HTTP1.
+	Versions []string `json:"versions,omitempty"`
+	// Attributes are those that can be set, by name; none: no attribute can be set.
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
 	// StickyAttribute is the one that keeps clients with a target where it is "true".
 	StickyAttribute string `json:"stickyAttribute,omitempty"`
@@ -143,9 +145,10 @@ type ListenerCapabilities struct {
 	TLSPolicies []string `json:"tlsPolicies,omitempty"`
 	// AnyTLSPolicy says that TLSPolicies are not known: a name that is none is refused by its step.
 	AnyTLSPolicy bool `json:"anyTLSPolicy,omitempty"`
-	// Attributes are those that can be set, by name. Without any, each attribute can be set, to any
-	// value.
+	// Attributes are those that can be set, by name; none: no attribute can be set.
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
+	// AnyAttribute says that Attributes are not known: one that there is not is refused by its step.
+	AnyAttribute bool `json:"anyAttribute,omitempty"`
 }
 
 // BalancerCapabilities are what load balancers can have.
@@ -154,9 +157,10 @@ type BalancerCapabilities struct {
 	Shields bool `json:"shields,omitempty"`
 	// DeletionProtection is the attribute that keeps a load balancer from being deleted.
 	DeletionProtection string `json:"deletionProtection,omitempty"`
-	// Attributes are those that can be set, by name. Without any, each attribute can be set, to any
-	// value.
+	// Attributes are those that can be set, by name; none: no attribute can be set.
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
+	// AnyAttribute says that Attributes are not known: one that there is not is refused by its step.
+	AnyAttribute bool `json:"anyAttribute,omitempty"`
 }
 
 // CallCapabilities are how the provider is called.
