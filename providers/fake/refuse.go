@@ -25,8 +25,8 @@ func rejected(format string, args ...any) error {
 	return fmt.Errorf(format+": %w", append(args, providers.ErrRejected)...)
 }
 
-// refuseAll returns the reason why a step cannot be applied, also if the capabilities exclude it, or
-// nil.
+// refuseAll returns the reason why a step cannot be applied, also if the capabilities exclude it,
+// or nil.
 func (c *Cloud) refuseAll(r *record, step plan.Step) error {
 	if err := c.refuse(r, step); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file translates capabilities.
@@ -45,6 +46,7 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			VerifyingListeners: c.Verifying, MinPriority: c.MinPriority, MaxPriority: c.MaxPriority,
 		},
 		TargetGroups: v1.GroupCapabilities{
+			Versions:        encodeVersions(c),
 			StickyAttribute: c.StickyAttribute, HTTP2NeedsTLS: c.HTTP2NeedsTLS,
 			AddressesOnly: c.AddressesOnly, IPv6NeedsDualStack: c.IPv6NeedsDualStack,
 			InstanceIDs: c.InstanceIDs, HealthWithoutRule: c.HealthWithoutRule,
@@ -52,9 +54,11 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		Listeners: v1.ListenerCapabilities{
 			Inbound: c.Inbound, ClientCertificates: !c.NoClientCertificates, TLSPolicies: c.TLSPolicies,
 			AnyTLSPolicy: !c.NoTLSPolicies && len(c.TLSPolicies) == 0,
+			AnyAttribute: c.ListenerAttributes == nil,
 		},
 		LoadBalancers: v1.BalancerCapabilities{
 			WebACLs: c.WebACLs, Shields: c.Shields, DeletionProtection: c.DeletionProtection,
+			AnyAttribute: c.BalancerAttributes == nil,
 		},
 		Calls: v1.CallCapabilities{
 			SettleMilliseconds: c.Settle.Milliseconds(), GatherMilliseconds: c.Gather.Milliseconds(),
@@ -125,6 +129,13 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	for name, attribute := range c.TargetGroups.Attributes {
 		put(&out.GroupAttributes, name, lb.Attribute(attribute))
 	}
+	decodeVersions(&out, c.TargetGroups.Versions)
+	if !c.Listeners.AnyAttribute {
+		out.ListenerAttributes = map[string]lb.Attribute{}
+	}
+	if !c.LoadBalancers.AnyAttribute {
+		out.BalancerAttributes = map[string]lb.Attribute{}
+	}
 	for name, attribute := range c.Listeners.Attributes {
 		put(&out.ListenerAttributes, name, lb.Attribute(attribute))
 	}
@@ -132,6 +143,27 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 		put(&out.BalancerAttributes, name, lb.Attribute(attribute))
 	}
 	return out, checkCapabilities(c, out)
+}
+
+// versions are those of HTTP that targets can speak.
+var versions = []routing.Version{routing.VersionHTTP1, routing.VersionHTTP2, routing.VersionGRPC}
+
+func encodeVersions(c lb.Capabilities) (out []string) {
+	for _, v := range versions {
+		if !slices.Contains(c.VersionsRefused, v) {
+			out = append(out, string(v))
+		}
+	}
+	return out
+}
+
+// decodeVersions stores the versions that targets cannot speak. All can speak HTTP1.
+func decodeVersions(c *lb.Capabilities, told []string) {
+	for _, v := range versions[1:] {
+		if !slices.Contains(told, string(v)) {
+			c.VersionsRefused = append(c.VersionsRefused, v)
+		}
+	}
 }
 
 func waitable(milliseconds int64) bool {

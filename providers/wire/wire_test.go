@@ -264,9 +264,22 @@ func TestCapabilitiesQuestionsAndFactsGoOverTheWire(t *testing.T) {
 			t.Errorf("%s (-sent +arrived):\n%s", want.Name, diff)
 		}
 	}
+	none, err := DecodeCapabilities(v1.Capabilities{Name: "x", Conditions: v1.ConditionCapabilities{Fields: lb.Fields}, Limits: v1.Limits{MaxPriority: 100}})
+	if err != nil || none.BalancerAttributes == nil || none.ListenerAttributes == nil || len(none.VersionsRefused) != 2 {
+		t.Errorf("a provider that says nothing has attributes %v and %v, and lacks the versions %v: %v",
+			none.BalancerAttributes, none.ListenerAttributes, none.VersionsRefused, err)
+	}
+	for _, c := range []lb.Capabilities{lb.Literal(), none} {
+		c.Name, c.MaxPriority = "x", 1000
+		if back, err := DecodeCapabilities(EncodeCapabilities(c)); err != nil || (back.BalancerAttributes == nil) != (c.BalancerAttributes == nil) ||
+			(back.ListenerAttributes == nil) != (c.ListenerAttributes == nil) {
+			t.Errorf("any attribute, or none: sent %v, arrived %v, %v", c.BalancerAttributes, back.BalancerAttributes, err)
+		}
+	}
 	full := lb.Capabilities{}
 	fill(r, reflect.ValueOf(&full).Elem())
-	full.FieldsRefused, full.NoTLSPolicies, full.MinPriority, full.MaxPriority = []string{"query"}, false, 1, 1000
+	full.FieldsRefused, full.VersionsRefused = []string{"query"}, []routing.Version{"GRPC"}
+	full.NoTLSPolicies, full.MinPriority, full.MaxPriority = false, 1, 1000
 	var told v1.Capabilities
 	over(t, EncodeCapabilities(full), &told)
 	if back, err := DecodeCapabilities(told); err != nil || !cmp.Equal(full, back) {
