@@ -30,7 +30,7 @@ var capabilities = v1.Capabilities{
 	Actions:    v1.ActionCapabilities{Rewrite: true, Sticky: true},
 	Limits:     v1.Limits{MinPriority: 1, MaxPriority: maxPriority},
 	// the provider checks the targets of every group
-	TargetGroups: v1.GroupCapabilities{HealthWithoutRule: true},
+	TargetGroups: v1.GroupCapabilities{Versions: []string{"HTTP1", "HTTP2", "GRPC"}, HealthWithoutRule: true},
 	Calls:        v1.CallCapabilities{StepsPerApply: 100},
 }
 
