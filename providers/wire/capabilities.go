@@ -64,6 +64,11 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 			SettleMilliseconds: c.Settle.Milliseconds(), GatherMilliseconds: c.Gather.Milliseconds(),
 		},
 	}
+	encodeAttributes(&out, c)
+	return out
+}
+
+func encodeAttributes(out *v1.Capabilities, c lb.Capabilities) {
 	for name, attribute := range c.GroupAttributes {
 		put(&out.TargetGroups.Attributes, name, v1.Attribute(attribute))
 	}
@@ -73,7 +78,6 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	for name, attribute := range c.BalancerAttributes {
 		put(&out.LoadBalancers.Attributes, name, v1.Attribute(attribute))
 	}
-	return out
 }
 
 // longestWait is the longest settle and gather time of a provider.
@@ -126,10 +130,16 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 		Settle:      time.Duration(c.Calls.SettleMilliseconds) * time.Millisecond,
 		Gather:      time.Duration(c.Calls.GatherMilliseconds) * time.Millisecond,
 	}
+	decodeAttributes(&out, c)
+	return out, checkCapabilities(c, out)
+}
+
+// decodeAttributes stores the attributes that there are, and the versions of HTTP.
+func decodeAttributes(out *lb.Capabilities, c v1.Capabilities) {
 	for name, attribute := range c.TargetGroups.Attributes {
 		put(&out.GroupAttributes, name, lb.Attribute(attribute))
 	}
-	decodeVersions(&out, c.TargetGroups.Versions)
+	decodeVersions(out, c.TargetGroups.Versions)
 	if !c.Listeners.AnyAttribute {
 		out.ListenerAttributes = map[string]lb.Attribute{}
 	}
@@ -142,7 +152,6 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 	for name, attribute := range c.LoadBalancers.Attributes {
 		put(&out.BalancerAttributes, name, lb.Attribute(attribute))
 	}
-	return out, checkCapabilities(c, out)
 }
 
 // versions are those of HTTP that targets can speak.
