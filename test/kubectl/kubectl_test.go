@@ -72,7 +72,7 @@ func namesOf(found objects.Objects) (names []string) {
 // read the objects that kubectl reads. It reads no more than those unless kubectl tells of a problem.
 func TestObjectsAreThoseOfKubectl(t *testing.T) {
 	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano()) //nolint:forbidigo // any number is a seed
+		*seed = uint64(time.Now().UnixNano())
 	}
 	t.Logf("-seed %d -trees %d", *seed, *trees)
 	silent, both, several := 0, 0, 0

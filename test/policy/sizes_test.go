@@ -50,7 +50,9 @@ func commands(t *testing.T) []string {
 	}
 	joined := strings.ReplaceAll(string(text), "\\\n", " ")
 	all := regexp.MustCompile(`(?m)^(sed|jq) .*$`).FindAllString(joined, -1)
-	cuts := func(c string) bool { return strings.Contains(c, "policy-1.json") || strings.Contains(c, "policy-2.json") }
+	cuts := func(c string) bool {
+		return strings.Contains(c, "policy-1.json") || strings.Contains(c, "policy-2.json")
+	}
 	slices.SortStableFunc(all, func(a, b string) int {
 		return strings.Compare(fmt.Sprint(cuts(a)), fmt.Sprint(cuts(b)))
 	})
