@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	crand "crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"fmt"
 	"math/big"
@@ -253,7 +254,7 @@ func certificate(t *testing.T, namespace string, names ...string) *corev1.Secret
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: names, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(7_000_000_000, 0)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, DNSNames: names, NotBefore: time.Unix(0, 0), NotAfter: time.Unix(7_000_000_000, 0)}
 	leaf, err := x509.CreateCertificate(crand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)

@@ -56,7 +56,7 @@ func TestReplayComparesLogsWithTheCloud(t *testing.T) {
 	}
 	save(t, state, planned)
 	save(t, log, strings.Join(lines, "\n"))
-	for name, source := range map[string][]string{"the cloud": {"--live"}, "the cluster, and a state that was saved": {"--live", "--observed", state}, "a state that was saved": {state}} {
+	for name, source := range map[string][]string{"the cloud": {"--live"}, "the cluster, and a state that was saved": {"--live", "--observed", state}, "a state that was saved": {"--state", state}} {
 		got, code := replayed(t, w, append(source, "--logs", log)...)
 		if code != 0 || got.Summary.Compared != 8 || !got.LoadBalancers[0].Priorities || got.Summary.Either != 0 || len(got.Paths) != 3 {
 			t.Errorf("from %s: exit code %d, %+v", name, code, got)
@@ -110,7 +110,7 @@ func TestReplayTellsLinesOfForeignRules(t *testing.T) {
 	planned, _ := run(t, w, "plan", "--live", "-o", "json")
 	save(t, state, planned)
 	save(t, log, strings.Join(lines, "\n"))
-	for _, source := range [][]string{{"--live"}, {state}, {"--live", "--observed", state}} {
+	for _, source := range [][]string{{"--live"}, {"--state", state}, {"--live", "--observed", state}} {
 		got, code := replayed(t, w, append(source, "--logs", log)...)
 		if code != 0 || got.Summary.Compared != 4 || got.Summary.Foreign != 2 ||
 			got.LoadBalancers[0].Foreign != 2 {
