@@ -143,7 +143,7 @@ func albGroupAttributes() map[string]attributeRow {
 		"stickiness.lb_cookie.duration_seconds": {week, "86400"},
 		"stickiness.type": {
 			Attribute{Values: []string{"lb_cookie", "app_cookie"}, Off: "lb_cookie",
-				Needs: map[string][]string{cookieName: nil}}, "lb_cookie",
+				Needs: map[string][]string{cookieName: {}}}, "lb_cookie",
 		},
 		"routing.http2.rst_stream_error_forwarding.enabled": {
 			Attribute{Values: toggle.Values, Off: "false", Versions: []string{"HTTP2", "GRPC"}}, "false",
