@@ -31,7 +31,9 @@ func (c *Cloud) refuseAll(r *record, step plan.Step) error {
 	if err := c.refuse(r, step); err != nil {
 		return err
 	}
-	if why := plan.Excluded(step, c.Capabilities(lb.Class{})); why != "" {
+	can := c.Capabilities(lb.Class{})
+	can.Inbound = true // it keeps them as any cloud that limits clients, and limits none
+	if why := plan.Excluded(step, can); why != "" {
 		return rejected("%s has %s, which this cloud has not", step.Op(), why)
 	}
 	return nil
