@@ -18,13 +18,14 @@ import (
 
 // Bounds of class fields that functions check, each with the function.
 var elsewhere = map[string]string{
-	"targetPorts[]":          "ValidateTargetPorts",
-	"allowedHosts[].hosts[]": "validate.Host",
-	"ports[].tlsPolicy":      "the type of TLSPolicy",
-	"listenPorts[].port":     "the type of ListenPorts",
-	"listenPorts[].protocol": "the type of ListenPorts",
-	"inbound[]":              "the type of Inbound",
-	"valuesPerCondition":     "classes.ValidateSpec: it has no upper bound",
+	"targetPorts[]":              "ValidateTargetPorts",
+	"allowedHosts[].hosts[]":     "validate.Host",
+	"ports[].tlsPolicy":          "the type of TLSPolicy",
+	"listenPorts[].port":         "the type of ListenPorts",
+	"listenPorts[].protocol":     "the type of ListenPorts",
+	"inbound[]":                  "the type of Inbound",
+	"valuesPerCondition":         "classes.ValidateSpec: it has no upper bound",
+	"loadBalancers.perNamespace": "classes.ValidateSpec: it has no upper bound",
 }
 
 // TestTheCRDsHaveTheBoundsOfTheTables fails for a bound that a CRD or a table has alone, or that

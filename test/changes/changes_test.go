@@ -121,6 +121,12 @@ func (p *pair) compare(report comparison.Report, code int) error {
 		return fmt.Errorf("load balancers that there are not: %v", listed)
 	}
 	nothing := len(report.Changes) == 0 && len(report.Exposures) == 0
+	if len(report.NotCompared) > 0 { // no Ingress is served in either
+		if code != 1 || changed {
+			return fmt.Errorf("the exit code is %d: %v", code, report.NotCompared)
+		}
+		return nil
+	}
 	if (code == 0) != nothing || code == 0 && changed || code == 1 {
 		return fmt.Errorf("the exit code is %d", code)
 	}
