@@ -411,7 +411,8 @@ func serveRandomEndpoint(t *testing.T, r *rand.Rand) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	worked := make(chan time.Duration, 1)
-	go func() { worked <- e.work(ctx, 1+r.IntN(12), 50) }()
+	workers := 1 + r.IntN(12)
+	go func() { worked <- e.work(ctx, workers, 50) }()
 	for over := false; !over; {
 		mu.Lock()
 		each := time.Duration(float64(slowest) * r.Float64() * r.Float64() * r.Float64() / 4)

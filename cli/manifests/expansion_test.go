@@ -30,7 +30,7 @@ func TestAliasesStandForNoMoreThanAManifest(t *testing.T) {
 			if refused := strings.Contains(err.Error(), "aliases replaced"); refused != c.refused {
 				t.Errorf("error %v, want refused: %v", err, c.refused)
 			}
-			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+			if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 96<<20 {
 				t.Errorf("%d MiB are allocated", allocated>>20)
 			}
 		})
