@@ -110,8 +110,8 @@ func (f *InFlight) Send(ctx context.Context, operation string) (*Sent, error) {
 	return s, nil
 }
 
-// give sends the calls for which there is room. If others wait, it sends one beyond the limit, or
-// sets the timer for it. The caller holds the lock.
+// give sends the calls for which there is room. If others wait, it sends one beyond the limit, if
+// it is time, and sets the timer for the next one. The caller holds the lock.
 func (f *InFlight) give() {
 	if f.waking != nil {
 		f.waking.Stop()
@@ -120,13 +120,12 @@ func (f *InFlight) give() {
 	for !f.queue.empty() && len(f.sent) < int(f.limit) {
 		f.send(f.queue.pop())
 	}
-	if !f.queue.empty() {
-		if wait := f.untilExtra(); wait > 0 {
-			f.waking = time.AfterFunc(wait, f.wake)
-		} else {
-			f.extra, f.pause = time.Now(), min(2*f.pause, leastPace*f.slow)
-			f.send(f.queue.popOther(f.served()))
-		}
+	if !f.queue.empty() && f.untilExtra() <= 0 {
+		f.extra, f.pause = time.Now(), min(2*f.pause, leastPace*f.slow)
+		f.send(f.queue.popOther(f.served()))
+	}
+	if !f.queue.empty() { // those that wait may be the only ones to come
+		f.waking = time.AfterFunc(f.untilExtra(), f.wake)
 	}
 	underWay := 0
 	for _, s := range f.sent {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -356,21 +357,21 @@ func TestAWaitForRoomEndsWithItsContext(t *testing.T) {
 			}
 			sent = append(sent, s)
 		}
-		waits := 0
+		var waits atomic.Int32
 		ctx, cancel := context.WithTimeout(providers.WithAsker(t.Context(), providers.Asker{Waits: func() func() {
-			waits++
-			return func() { waits-- }
+			waits.Add(1)
+			return func() { waits.Add(-1) }
 		}}), time.Minute)
 		defer cancel()
 		began := time.Now()
 		go func() {
 			time.Sleep(time.Second)
-			if waits != 1 {
-				t.Errorf("%d calls wait", waits)
+			if waits.Load() != 1 {
+				t.Errorf("%d calls wait", waits.Load())
 			}
 		}()
-		if _, err := bound.Send(ctx, "change"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute || waits != 0 {
-			t.Errorf("after %s the wait ends with %v; %d calls wait", time.Since(began), err, waits)
+		if _, err := bound.Send(ctx, "change"); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Minute || waits.Load() != 0 {
+			t.Errorf("after %s the wait ends with %v; %d calls wait", time.Since(began), err, waits.Load())
 		}
 		for _, s := range sent {
 			s.End(providers.Answered)
