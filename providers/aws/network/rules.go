@@ -68,7 +68,7 @@ func (w *writtenRules) has(group string, rule ec2types.IpPermission, age time.Du
 	return r.exists && time.Since(r.at) < age
 }
 
-// forget forgets the rules that are chosen: somebody has looked at what there is.
+// forget removes the chosen rules: EC2 has been read since they were written.
 func (w *writtenRules) forget(chosen func(ruleID) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
