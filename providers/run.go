@@ -15,8 +15,8 @@ import (
 
 // Options configure Run.
 type Options struct {
-	Parallel int    // steps under way at the same time; less than one: four
-	Done     func() // called after each step that is done; may be nil
+	Parallel int             // steps under way at the same time; less than one: four
+	Done     func(plan.Step) // called after each step that is done; may be nil
 }
 
 // An Outcome is the result of a plan. Steps that are neither done, rejected nor pending have
@@ -75,7 +75,7 @@ func Run(
 			a.step.Do(seen, a.result)
 			r.order[a.index] = len(r.order) + 1
 			if o.Done != nil {
-				o.Done()
+				o.Done(a.step)
 			}
 		}
 		r.record(a)

@@ -127,9 +127,9 @@ func (r *Reconciler) carryOut(ctx context.Context, o *outcome.Outcome) {
 		return doneMessage(began, now, int(done.Load()), len(o.Plan.Steps))
 	}
 	r.reportingWait(ctx, o.Snapshot, text, func() {
-		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{Done: func() {
-			done.Add(1)
-		}})
+		o.Run, o.Err = providers.Run(ctx, r.Cloud, o.Observed, o.Plan, providers.Options{
+			Done: func(plan.Step) { done.Add(1) },
+		})
 	})
 }
 
