@@ -6,9 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -126,5 +130,93 @@ func TestDemoFollowsItsFiles(t *testing.T) {
 	interrupt()
 	if code := <-ended; code != exitDone {
 		t.Errorf("an interrupted demo ends with exit code %d\n%s", code, &complaints.text)
+	}
+}
+
+// A misreporter reports another state than the steps wrote.
+type misreporter struct {
+	clouds.Local
+	report func(*lb.Observed)
+}
+
+func (m misreporter) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	seen, err := m.Local.Observe(ctx, key, deep)
+	if err == nil {
+		m.report(seen)
+	}
+	return seen, err
+}
+
+// TestDemoEndsWhereStepsDoNotShow has providers whose steps succeed and are to do again.
+func TestDemoEndsWhereStepsDoNotShow(t *testing.T) {
+	for name, c := range map[string]struct {
+		report func(*lb.Observed)
+		want   []string
+	}{
+		"nothing exists": {func(o *lb.Observed) { *o = lb.Observed{Key: o.Key} }, []string{"create load balancer", "exists: reported false, want true"}},
+		"no rules": {func(o *lb.Observed) {
+			for i := range o.Listeners {
+				o.Listeners[i].Rules = nil
+			}
+		}, []string{"create rule 80/", "listeners[80].rules[", ": not reported, want {"}},
+		"never ready": {func(o *lb.Observed) {
+			for i := range o.TargetGroups {
+				o.TargetGroups[i].Registered = false
+			}
+		}, []string{"register targets shop/web:80", "targetGroups[shop/web:80].registered: not reported, want true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML})
+			with := testProviders().with(func(c2 *clouds.Cloud) {
+				start := c2.Local
+				c2.Local = func() (clouds.Local, error) {
+					cloud, err := start()
+					return misreporter{cloud, c.report}, err
+				}
+			})
+			ctx, end := context.WithTimeout(t.Context(), 10*time.Second)
+			defer end()
+			var out, complaints notebook
+			code := Run(ctx, []string{"demo", "--once", "-f", dir}, with, Streams{Out: &out, Err: &complaints})
+			for _, want := range append(c.want, "3 plans in a row are the same: each time ") {
+				if code != exitFail || !complaints.contains(want) {
+					t.Errorf("exit code %d, and %q is missing in\n%s", code, want, &complaints.text)
+				}
+			}
+		})
+	}
+}
+
+// A slow cloud carries out one step after each look, and none after the first five.
+type slow struct {
+	clouds.Local
+	looks, permitted *atomic.Int64
+}
+
+func (s slow) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	if s.looks.Add(1) > 5 {
+		s.permitted.Store(1)
+	}
+	return s.Local.Observe(ctx, key, deep)
+}
+
+func (s slow) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if s.permitted.Add(-1) < 0 {
+		return plan.Result{}, providers.ErrPending
+	}
+	return s.Local.Apply(ctx, seen, step)
+}
+
+func TestDemoWaitsForASlowCloud(t *testing.T) {
+	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML})
+	with := testProviders().with(func(c *clouds.Cloud) {
+		start := c.Local
+		c.Local = func() (clouds.Local, error) {
+			cloud, err := start()
+			return slow{cloud, new(atomic.Int64), new(atomic.Int64)}, err
+		}
+	})
+	if got := runWith(t, with, "demo", "--once", "-f", dir); got.code != exitDone {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
 	}
 }

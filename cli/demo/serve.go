@@ -196,6 +196,7 @@ func (d *Demo) settle(ctx context.Context, programs []program.Program) error {
 // until no step is left.
 func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
 	const pause = 50 * time.Millisecond
+	var rounds rounds
 	for {
 		seen, err := d.cloud.Observe(ctx, p.Plan.Key, false)
 		if err != nil {
@@ -205,7 +206,10 @@ func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, erro
 		if todo.Empty() {
 			return seen, d.setTargets(ctx, p)
 		}
-		_, err = providers.Run(ctx, d.cloud, seen, todo, providers.Options{})
+		if err := rounds.check(seen, todo); err != nil {
+			return seen, fmt.Errorf("changing %s: %w", p.Plan.Key, err)
+		}
+		_, err = providers.Run(ctx, d.cloud, seen, todo, providers.Options{Done: rounds.did})
 		if err != nil && !errors.Is(err, providers.ErrPending) {
 			return seen, fmt.Errorf("changing %s: %w", p.Plan.Key, err)
 		}
