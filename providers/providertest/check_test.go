@@ -194,6 +194,11 @@ func (c wrong) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed
 
 // TestFindsWhatIsWrong has a cloud for each clause that does not keep it.
 func TestFindsWhatIsWrong(t *testing.T) {
+	said := map[string]string{
+		"contract/missing": "exists: reported true, want false",
+		"contract/kept":    `: listeners[80].handle: reported "another", want "fake-`,
+		"contract/arrives": `listeners[80].default.fixed.status: reported 418, want 404`,
+	}
 	for id, broken := range map[string]func(*fake.Cloud) wrong{
 		"contract/missing": func(c *fake.Cloud) wrong {
 			return wrong{Cloud: c, observe: func(o *lb.Observed) { o.Exists = true }}
@@ -247,6 +252,11 @@ func TestFindsWhatIsWrong(t *testing.T) {
 			findings := providertest.Check(t.Context(), s)
 			if states(findings)[id] != check.Wrong {
 				t.Errorf("not found; found: %v", states(findings))
+			}
+			for _, f := range findings {
+				if words := said[f.ID]; f.ID == id && (!strings.Contains(f.Detail, words) || strings.Contains(f.Detail, "lb.")) {
+					t.Errorf("it does not say %q in the words of the protocol: %s", words, f.Detail)
+				}
 			}
 		})
 	}
