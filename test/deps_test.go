@@ -79,7 +79,7 @@ var layers = map[string][]string{
 
 	"providers":                   {"model/diag", "model/lb", "model/plan"},
 	"providers/selfsigned":        {"model/lb", "model/routing"},
-	"providers/providertest":      {"model/check", "model/planner", "model/routing", "model/lb", "model/plan", "model/plan/values", "providers", "providers/selfsigned"},
+	"providers/providertest":      {"model/check", "model/planner", "model/routing", "model/lb", "model/plan", "model/plan/values", "providers", "providers/selfsigned", "providers/wire"},
 	"providers/prove":             {"model/check", "model/lb", "model/plan", "model/planner", "model/routing", "providers", "providers/selfsigned"},
 	"providers/clouds":            {"model/check", "model/lb", "providers", "providers/prove"},
 	"providers/fake/statefile":    {},
@@ -159,7 +159,7 @@ var layers = map[string][]string{
 	"cli/source":                 {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/manifests", "cli/revision", "cli/saved", "cli/selection", "controllers/records", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/lb", "model/plan/values", "providers"},
 	"cli/program":                {"api/v1alpha1", "cli/manifests", "cli/output", "cli/saved", "model", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/ingress/placement", "model/ingress/snapshots", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/proof", "model/routing", "providers/clouds"},
 	"cli/answer":                 {"cli/output", "cli/program", "model/diag", "model/lb", "model/printable", "model/routing", "model/routing/precedence"},
-	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/placeholder", "cli/program", "cli/source", "model/ingress/objects", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds"},
+	"cli/demo":                   {"cli/answer", "cli/manifests", "cli/output", "cli/placeholder", "cli/program", "cli/source", "model/ingress/objects", "model/lb", "model/plan", "model/plan/values", "model/planner", "model/printable", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/wire"},
 	"cli/operator":               {"api/v1alpha1", "cli/access", "cli/flagvalue", "cli/selection", "cli/version", "controllers", "controllers/cluster", "controllers/metrics", "controllers/scheme", "model/ingress/classes", "model/printable", "providers", "providers/clouds"},
 	"cli":                        {"cli/access", "cli/answer", "cli/cluster", "cli/comparison", "cli/configuration", "cli/demo", "cli/flagvalue", "cli/manifests", "cli/operator", "cli/output", "cli/placeholder", "cli/program", "cli/reload", "cli/revision", "cli/saved", "cli/selection", "cli/source", "cli/traffic", "cli/verification", "cli/version", "controllers/scheme", "model/check", "model/compare", "model/diag", "model/ingress/classes", "model/ingress/objects", "model/lb", "model/plan", "model/printable", "model/proof", "model/requests", "model/routing", "model/routing/precedence", "providers", "providers/clouds", "providers/probe", "providers/prove", "providers/providertest", "providers/remote", "providers/serve"},
 
