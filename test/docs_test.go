@@ -92,25 +92,6 @@ func contents(t *testing.T, ending string) map[string]string {
 	return found
 }
 
-// TestWhatShortLeavesOutIsListed: CONTRIBUTING.md names each test that -short skips, with the
-// reason. What starts a control plane or an emulator is skipped by the package that starts it.
-func TestWhatShortLeavesOutIsListed(t *testing.T) {
-	named := contents(t, ".md")["../CONTRIBUTING.md"]
-	skips := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(.*\n(?:.*\n)??\tif testing\.Short\(\) \{`)
-	found := 0
-	for file, text := range contents(t, "_test.go") {
-		for _, name := range skips.FindAllStringSubmatch(text, -1) {
-			found++
-			if !strings.Contains(named, "`"+name[1]+"`") {
-				t.Errorf("%s: -short leaves %s out, and CONTRIBUTING.md does not say why", file, name[1])
-			}
-		}
-	}
-	if found < 5 {
-		t.Errorf("%d tests are left out by -short; the expression finds too few", found)
-	}
-}
-
 // TestDocumentsNameTheVersionOfGo holds pages that people look at first to go.mod.
 func TestDocumentsNameTheVersionOfGo(t *testing.T) {
 	text, err := os.ReadFile("../go.mod")
@@ -149,4 +130,13 @@ func TestEachReasonOfAConditionIsExplained(t *testing.T) {
 			t.Errorf("the table of conditions in docs/operating.md has no reason %s", reason[1])
 		}
 	}
+}
+
+func mustRead(t *testing.T, file string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

@@ -45,8 +45,10 @@ func (r *Reconciler) Sources(from cache.Cache) []source.TypedSource[lb.Key] {
 				return r.onParameters(ctx, v1alpha1.KindClusterLoadBalancerClass, c)
 			})),
 		queue.Watch(from, &corev1.Namespace{}, queue.ChangedLabels, queue.Recording(&r.backlog, r.onNamespace)),
-		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec, queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
-		queue.Watch(from, &corev1.Service{}, cluster.ChangedService, queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
+		queue.Watch(from, &v1alpha1.Backend{}, queue.ChangedSpec,
+			queue.Recording(&r.backlog, onNamed[*v1alpha1.Backend](r, cluster.KindBackend))),
+		queue.Watch(from, &corev1.Service{}, cluster.ChangedService,
+			queue.Recording(&r.backlog, onNamed[*corev1.Service](r, cluster.KindService))),
 		queue.Watch(from, records.Metadata(), queue.ChangedVersion,
 			queue.Recording(&r.backlog, r.onReport)),
 		source.TypedChannel(r.wake, &handler.TypedFuncs[lb.Key, lb.Key]{GenericFunc: queue.EnqueueItself[lb.Key]}),

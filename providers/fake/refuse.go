@@ -40,6 +40,8 @@ func (c *Cloud) refuseAll(r *record, step plan.Step) error {
 }
 
 // refuse returns the reason why a step cannot be applied, or nil.
+//
+//nolint:funlen // one switch over all steps
 func (c *Cloud) refuse(r *record, step plan.Step) error {
 	o := r.observed
 	switch s := step.(type) {

@@ -59,6 +59,8 @@ func (r *run) runScenarios(ctx context.Context) error {
 }
 
 // listScenarios returns the scenarios.
+//
+//nolint:funlen // a flat table
 func (r *run) listScenarios(ctx context.Context) ([]scenario, error) {
 	subnets, err := r.subnets(ctx)
 	if err != nil {
