@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -29,7 +30,8 @@ in a safe order.
 
 With --live, plan reads the load balancers from the cloud and, if no files are given, the Ingresses
 from the cluster, with the operator's records. It prints the steps that the operator would apply.
-It changes nothing, neither in the cluster nor in the cloud.
+It changes nothing, neither in the cluster nor in the cloud. The load balancers of the provider fake
+are in the operator's memory: without --fake-state, they have no plan, and diagnostics are printed.
 
 An object that cannot be read, or a file without Kubernetes objects, is reported with its file and
 line, and the rest is planned. An object that is merely not among the files is no error: it may be
@@ -112,6 +114,7 @@ type planned struct {
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
 	problems    manifests.Problems // of objects that were left out
+	unseen      error              // load balancers that cannot be read, and have no plan
 }
 
 func runPlan(
@@ -158,7 +161,7 @@ func runPlan(
 
 // verdict returns the error that stands for the exit code.
 func (p planned) verdict(failOn string) error {
-	if err := leftOut(p.problems); err != nil {
+	if err := errors.Join(leftOut(p.problems), p.unseen); err != nil {
 		return err
 	}
 	if slices.ContainsFunc(p.diagnostics, func(d diag.Diagnostic) bool { return failing(d, failOn) }) {
@@ -194,7 +197,9 @@ func planFiles(
 	for i, p := range programs {
 		programs[i].Known = before.Settings[p.Plan.Key]
 	}
-	return planned{compiled, programs, diagnostics, problems}, err
+	return planned{
+		side: compiled, programs: programs, diagnostics: diagnostics, problems: problems,
+	}, err
 }
 
 // planLive plans from the state in the cloud.
@@ -218,14 +223,42 @@ func planLive(
 		return planned{}, err
 	}
 	programs, diagnostics, err := program.CompileAll(ctx, cloud, objects, options, seen)
+	if err != nil {
+		return planned{}, err
+	}
 	compiled := side{objects: objects, options: options, input: in, problems: problems}
-	return planned{compiled, programs, diagnostics, problems}, err
+	result := planned{
+		side: compiled, programs: programs, diagnostics: diagnostics, problems: problems,
+	}
+	result.leaveOut(in.Provider.First(), in.Provider.Unseen(with))
+	return result, nil
+}
+
+// leaveOut removes the plans for load balancers that cannot be read: they would begin with nothing.
+func (p *planned) leaveOut(first string, unseen map[string]string) {
+	left := map[string]int{}
+	p.programs = slices.DeleteFunc(p.programs, func(one program.Program) bool {
+		provider := cmp.Or(one.Provider, first)
+		if unseen[provider] == "" {
+			return false
+		}
+		left[provider]++
+		return true
+	})
+	var out []error
+	for _, provider := range slices.Sorted(maps.Keys(left)) {
+		out = append(out, fmt.Errorf("%s of the provider %s cannot be read, so nothing is planned: %s. "+
+			"kubectl get loadbalancers prints their conditions. If the operator has another provider, "+
+			"name it with --provider", output.Number(left[provider], "load balancer"), provider,
+			unseen[provider]))
+	}
+	p.unseen = errors.Join(out...)
 }
 
 // printPlans prints the plans and diagnostics for people, and a summary.
 func printPlans(w io.Writer, p planned, priorities bool) error {
 	colour := output.PaletteOf(w)
-	if len(p.programs) == 0 {
+	if len(p.programs) == 0 && p.unseen == nil {
 		fmt.Fprintln(w, "nothing to do")
 	}
 	for _, one := range p.programs {

@@ -448,3 +448,27 @@ status:
 		}
 	}
 }
+
+// TestPlanLiveNamesWhatItCannotRead: the load balancers of the fake cloud are in another process, so
+// steps that create them again would be wrong. Diagnostics are right nevertheless.
+func TestPlanLiveNamesWhatItCannotRead(t *testing.T) {
+	const samples = "../config/samples"
+	got := fairlead(t, "plan", "--live", samples)
+	want := "2 load balancers of the provider fake cannot be read, so nothing is planned: they are in " +
+		"the memory of the operator, unless its --fake-state names a file, and yours the same."
+	if got.code != exitFail || !strings.Contains(got.err, want) ||
+		!strings.Contains(got.out, "CertificateMissing") ||
+		!strings.Contains(got.out, "0 to create, 0 to change, 0 to delete") ||
+		strings.Contains(got.out, "nothing to do") {
+		t.Errorf("without a state file: %+v", got)
+	}
+	for _, args := range [][]string{
+		{"--live", samples, "--fake-state", filepath.Join(t.TempDir(), "state.json")}, // which is empty
+		{samples},
+	} {
+		if got := fairlead(t, append([]string{"plan"}, args...)...); got.code != exitToDo ||
+			!strings.Contains(got.out, "create load balancer") {
+			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}

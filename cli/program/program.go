@@ -27,6 +27,7 @@ import (
 // A Program is one load balancer with its compiled rules and its plan.
 type Program struct {
 	model.Built
+	Provider     string // as its class names it
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
 	Proof        proof.Verdict // of the plan
@@ -100,7 +101,7 @@ func Compile(
 	if seen == nil {
 		seen = &lb.Observed{Key: s.Key}
 	}
-	p := Program{matchers: map[int32]*lb.Matcher{}}
+	p := Program{Provider: s.Class.ProviderName, matchers: map[int32]*lb.Matcher{}}
 	facts, err := cloud.Lookup(ctx, model.Ask(s))
 	if err != nil {
 		return p, fmt.Errorf("looking up what %s needs to know: %w", s.Key, err)
@@ -139,7 +140,7 @@ func classOf(key lb.Key, objects objects.Objects, options classes.Options) class
 // remove plans the deletion of a load balancer, unless its class protects it.
 func remove(cloud clouds.Offline, class classes.Class, seen *lb.Observed) Program {
 	s := snapshots.Snapshot{Key: seen.Key, Class: class}
-	p := Program{Capabilities: cloud.Capabilities(model.ClassOf(s))}
+	p := Program{Provider: class.ProviderName, Capabilities: cloud.Capabilities(model.ClassOf(s))}
 	p.LoadBalancer = model.Compile(s, lb.Facts{}, p.Capabilities).LoadBalancer
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)

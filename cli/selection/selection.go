@@ -257,5 +257,16 @@ func (s *Selection) Forgone(with Clouds) []string {
 	return out
 }
 
+// Unseen returns the providers whose load balancers another process cannot read, and the reasons.
+func (s *Selection) Unseen(with Clouds) map[string]string {
+	out := map[string]string{}
+	for _, name := range s.InTree() {
+		if unseen := with[name].Unseen; unseen != nil && unseen() != "" {
+			out[name] = unseen()
+		}
+	}
+	return out
+}
+
 // Others returns the names of the providers that are other processes.
 func (s *Selection) Others() []string { return slices.Sorted(maps.Keys(s.urls)) }

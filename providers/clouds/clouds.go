@@ -25,6 +25,9 @@ type Cloud struct {
 	Offline func() (Offline, error)
 	// Live opens it for an operator.
 	Live func(context.Context, Environment) (Live, error)
+	// Unseen gives the reason, in words, why another process cannot read the load balancers of an
+	// operator; "" if it can.
+	Unseen func() string
 	// Local opens it in this process, for a demonstration.
 	Local func() (Local, error)
 	// Check checks the account and the network for problems, and changes nothing.

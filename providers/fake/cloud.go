@@ -32,6 +32,12 @@ func Plug() clouds.Cloud {
 				Latency: s.latency, WarmUp: s.warmUp})
 			return clouds.SharedLocal{Local: c}, err
 		},
+		Unseen: func() string {
+			if s.state != "" {
+				return ""
+			}
+			return "they are in the memory of the operator, unless its --fake-state names a file, and yours the same"
+		},
 		Local: func() (clouds.Local, error) {
 			return New(Options{Serve: true, CheckEvery: 200 * time.Millisecond})
 		},
