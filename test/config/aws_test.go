@@ -31,7 +31,7 @@ func TestGuideToAWS(t *testing.T) {
 // objects, with an image of the reader's registry, and not with the fake cloud.
 func TestInstallGuideChoosesAnImageAndAProvider(t *testing.T) {
 	made := sameObjects(t, "../../docs/install.md")
-	for _, text := range []string{"image: REGISTRY/fairlead:1.0.0", "--provider=aws"} {
+	for _, text := range []string{"image: REGISTRY/fairlead:v0.1.0", "--provider=aws"} {
 		if !slices.ContainsFunc(made, func(o object) bool { return o.Kind == "Deployment" && bytes.Contains(o.text, []byte(text)) }) {
 			t.Errorf("the Deployment has no %s", text)
 		}

@@ -44,14 +44,20 @@ func helm(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// render is what the chart makes of values, as the release that kustomize's names belong to.
+// render is what the chart makes of values, as the release that kustomize's names belong to. The
+// image is that of config/default, unless the values name another one.
 func render(t *testing.T, values string) ([]object, error) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "values.yaml")
-	if err := os.WriteFile(file, []byte(values), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	args := []string{"template", "fairlead", chart, "--namespace", home}
+	for _, text := range []string{"image: {repository: fairlead}", values} {
+		file := filepath.Join(dir, fmt.Sprintf("%d.yaml", len(args)))
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--values", file)
 	}
-	text, err := helm(t, "template", "fairlead", chart, "--namespace", home, "--values", file)
+	text, err := helm(t, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +291,9 @@ func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 		`args: [verbose]`:              "args",
 		`settings: {Drift: 1h}`:        "Drift",
 		`settings: {a: {b: c}}`:        "settings",
-		`image: {repository: ""}`:      "image",
+		`image: null`:                  `image.repository is required, since no image is published: build one (docs/install.md, "Build the image")`,
+		`image: {repository: ""}`:      "--set image.repository=REGISTRY/fairlead",
+		`image: {repository: 3}`:       "image",
 		`image: {digest: latest}`:      "image",
 		`crds: {upgrade: true}`:        "crds",
 		`metrics: {rules: true}`:       "metrics",
@@ -312,5 +320,8 @@ func TestSchemaKnowsEveryValue(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mustRender(t, string(text))
+	_, err = render(t, string(text)) // which is without an image
+	if err == nil || !strings.Contains(err.Error(), "image.repository is required") {
+		t.Errorf("the values alone: %v", err)
+	}
 }

@@ -31,6 +31,28 @@ func TestVersionsAreSaidAlike(t *testing.T) {
 	}
 }
 
+// TestOneVersionOfFairlead: guides name the tag that a release of the chart has.
+func TestOneVersionOfFairlead(t *testing.T) {
+	version := found(t, chart+"/Chart.yaml", `(?m)^version: (\S+)$`)
+	// Versions of images, releases and archives; v1alpha1 and versions of Kubernetes are none.
+	named := regexp.MustCompile(`(?:fairlead:|fairlead-|VERSION=|newTag: |image\.tag=|dist/|git (?:tag -a|checkout) )v?(\d+\.\d+\.\d+)\b`)
+	for _, page := range []string{"README.md", "docs/install.md", "docs/aws/README.md", "docs/releasing.md", "Makefile", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		versions := named.FindAllSubmatch(text, -1)
+		if versions == nil {
+			t.Errorf("%s names no version", page)
+		}
+		for _, found := range versions {
+			if string(found[1]) != version {
+				t.Errorf("%s has %s, and the chart is %s", page, found[0], version)
+			}
+		}
+	}
+}
+
 // found is what a pattern's group matches in a file.
 func found(t *testing.T, file, pattern string) string {
 	t.Helper()
