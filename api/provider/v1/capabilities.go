@@ -38,8 +38,8 @@ type ConditionCapabilities struct {
 	// SourcesRefused are ranges of addresses that a condition cannot have.
 	SourcesRefused []string `json:"sourcesRefused,omitempty"`
 
-	ValueLength        int `json:"valueLength,omitempty"` // characters of a value
-	NameLength         int `json:"nameLength,omitempty"`  // characters of the name of a header
+	ValueLength        int `json:"valueLength,omitempty"` // of a value, in bytes
+	NameLength         int `json:"nameLength,omitempty"`  // of the name of a header, in bytes
 	ValuesPerCondition int `json:"valuesPerCondition,omitempty"`
 	ValuesPerRule      int `json:"valuesPerRule,omitempty"`
 	WildcardsPerRule   int `json:"wildcardsPerRule,omitempty"`
@@ -59,10 +59,11 @@ type ActionCapabilities struct {
 	// Sticky says that a client can be kept with one of several target groups.
 	Sticky bool `json:"sticky,omitempty"`
 
-	TargetGroupsPerForward int      `json:"targetGroupsPerForward,omitempty"`
-	MaxWeight              int      `json:"maxWeight,omitempty"`
-	BodyLength             int      `json:"bodyLength,omitempty"`
-	ContentTypes           []string `json:"contentTypes,omitempty"` // of fixed responses; none: any
+	TargetGroupsPerForward int `json:"targetGroupsPerForward,omitempty"`
+	MaxWeight              int `json:"maxWeight,omitempty"`
+	// BodyLength is that of the body of a fixed response, in bytes.
+	BodyLength   int      `json:"bodyLength,omitempty"`
+	ContentTypes []string `json:"contentTypes,omitempty"` // of fixed responses; none: any
 	// NoFixed3xx says that a fixed response cannot have a status of 300 to 399.
 	NoFixed3xx bool `json:"noFixed3xx,omitempty"`
 	// StrictRedirects says that a redirect has to change more than the query, and cannot lead from

@@ -29,7 +29,7 @@ type LoadBalancer struct {
 type Listener struct {
 	Port     int32  `json:"port"`
 	Protocol string `json:"protocol" enum:"HTTP,HTTPS"`
-	// Certificates are IDs: the default one first.
+	// Certificates are IDs: the default one first. In modifyListener, the others do not count.
 	Certificates []string         `json:"certificates,omitempty"`
 	Settings     ListenerSettings `json:"settings"`
 	Digest       string           `json:"digest,omitempty"` // stands for Settings
@@ -66,9 +66,9 @@ type Rule struct {
 type Condition struct {
 	Field string `json:"field" enum:"host,path,header,method,query,source"`
 	Name  string `json:"name,omitempty"` // of the header or of the query parameter
-	// Values are texts in which "*" is any text and "?" any one character; of the field source, ranges
-	// of addresses. Whether "*" in a host stands for one label only is for the provider to say, in its
-	// Capabilities.
+	// Values are texts in which "*" is any text and "?" any one byte, without an escape for either; of
+	// the field source, ranges of addresses. Whether "*" in a host stands for one label only is for
+	// the provider to say, in its Capabilities.
 	Values []string `json:"values,omitempty"`
 	// Regex are regular expressions in the syntax of RE2, each of which has to match the whole text.
 	Regex []string `json:"regex,omitempty"`
@@ -109,9 +109,10 @@ type Fixed struct {
 	Body        string `json:"body,omitempty"`
 }
 
-// A Redirect sends the client elsewhere. A part of the URL that is not there stays as it is.
-// #{protocol}, #{host}, #{port}, #{path} and #{query} in a part stand for those of the request;
-// #{path} is without its first slash.
+// A Redirect sends the client elsewhere. A part of the URL that is missing or "" stays as it is,
+// the query included: it cannot be removed. #{protocol}, #{host}, #{port}, #{path} and #{query} in
+// a part stand for those of the request; #{path} is without its first slash, and #{port} that of
+// the listener.
 type Redirect struct {
 	Status int    `json:"status"`
 	Scheme string `json:"scheme,omitempty"`

@@ -39,7 +39,8 @@ type Address struct {
 	Ports    []PortMapped `json:"ports,omitempty"`
 }
 
-// PortMapped is a listener's port that is really reached at another one.
+// PortMapped is a listener's port that is really reached at another one: the reachedAt of the
+// result of createListener.
 type PortMapped struct {
 	Listener  int32 `json:"listener"`
 	ReachedAt int32 `json:"reachedAt"`

@@ -8,7 +8,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -231,7 +233,7 @@ func (d *document) schema(t reflect.Type, at place) object {
 	case t == reflect.TypeFor[json.RawMessage]():
 		return object{}
 	case t == reflect.TypeFor[v1.Op]():
-		return object{{"type", "string"}, {"enum", list(d.source.constants["Op"])}}
+		return object{{"description", "The section Ops of protocol.md says what each does."}, {"type", "string"}, {"enum", list(d.source.constants["Op"])}}
 	case t == reflect.TypeFor[v1.ProblemType]():
 		return object{{"type", "string"}, {"examples", list(d.source.constants["ProblemType"])}}
 	}
@@ -469,5 +471,22 @@ func TestEachOpHasItsFields(t *testing.T) {
 	}
 	if got := fmt.Sprint(s.fieldsOf[string(v1.ReplaceCertificate)]); len(s.constants["Op"]) != 24 || without != 2 || got != "[certificateID certificate]" {
 		t.Errorf("%d ops, of which %d have no fields; replaceCertificate has %s", len(s.constants["Op"]), without, got)
+	}
+}
+
+// TestEachOpIsDescribed has a row of protocol.md for each op, in order.
+func TestEachOpIsDescribed(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/providers/protocol.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(text), "\n## Ops\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	var rows []string
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\| .").FindAllStringSubmatch(table, -1) {
+		rows = append(rows, m[1])
+	}
+	if ops := parsed(t).constants["Op"]; !slices.Equal(rows, ops) {
+		t.Errorf("the rows are %q, and the ops %q", rows, ops)
 	}
 }

@@ -6,34 +6,43 @@ type Op string
 // The ops, in the order in which a new load balancer needs them. A provider refuses one that it
 // does not know with ProblemUnknown.
 const (
+	// CreateLoadBalancer makes it without listeners.
 	CreateLoadBalancer Op = "createLoadBalancer" // loadBalancer
+	// ModifyLoadBalancer replaces its settings, and whether it is protected.
 	ModifyLoadBalancer Op = "modifyLoadBalancer" // loadBalancer
 	// DeleteLoadBalancer deletes it with its listeners and rules. Target groups, certificates and the
 	// firewall stay for steps of their own.
 	DeleteLoadBalancer Op = "deleteLoadBalancer"
-	SetWebACL          Op = "setWebACL" // webACL
-	SetShield          Op = "setShield" // shield
-	// DeleteFirewall removes the firewall of a load balancer, once nothing stands behind it any more.
+	// SetWebACL associates a web ACL in place of another one.
+	SetWebACL Op = "setWebACL" // webACL
+	// SetShield begins or ends the cloud's protection against floods of requests.
+	SetShield Op = "setShield" // shield
+	// DeleteFirewall deletes the object that limits the clients of a load balancer, such as a security
+	// group, once the load balancer is gone.
 	DeleteFirewall Op = "deleteFirewall"
 
+	// ImportCertificate stores a certificate with its key.
 	ImportCertificate Op = "importCertificate" // certificate
 	// ReplaceCertificate makes the certificate of certificateID into another one: whatever serves the
-	// one serves the other from now on.
+	// one serves the other from now on. The handle stays.
 	ReplaceCertificate Op = "replaceCertificate" // certificateID, certificate
-	ModifyCertificate  Op = "modifyCertificate"  // certificate, without chain and key
-	DeleteCertificate  Op = "deleteCertificate"  // certificateID
+	// ModifyCertificate replaces the tags of a certificate.
+	ModifyCertificate Op = "modifyCertificate" // certificate, without chain and key
+	DeleteCertificate Op = "deleteCertificate" // certificateID
 
 	CreateTargetGroup Op = "createTargetGroup" // targetGroup
 	ModifyTargetGroup Op = "modifyTargetGroup" // targetGroup
-	// RegisterTargets registers a target group's first targets.
+	// RegisterTargets registers a target group's first targets. It adds to those that are there.
 	RegisterTargets Op = "registerTargets" // targetGroupID, targets
 	// AwaitTargets holds once the target group has a healthy target, and is pending until then. It
 	// changes nothing.
 	AwaitTargets      Op = "awaitTargets"      // targetGroupID
 	DeleteTargetGroup Op = "deleteTargetGroup" // targetGroupID
 
-	CreateListener    Op = "createListener"    // listener
-	ModifyListener    Op = "modifyListener"    // listener: all but its certificates beyond the default one
+	// CreateListener opens a port. A listener that is there for the same protocol stays as it is.
+	CreateListener Op = "createListener" // listener
+	// ModifyListener changes all but the rules, and the certificates beyond the default one.
+	ModifyListener    Op = "modifyListener"    // listener
 	AttachCertificate Op = "attachCertificate" // port, certificateID
 	DetachCertificate Op = "detachCertificate" // port, certificateID
 	DeleteListener    Op = "deleteListener"    // port
@@ -42,7 +51,7 @@ const (
 	ModifyRule Op = "modifyRule" // port, priority, rule
 	// DeleteRule removes the rule at a priority. Rule is what the operator expects there.
 	DeleteRule Op = "deleteRule" // port, priority, rule
-	// RenumberRules gives rules other priorities, all at once.
+	// RenumberRules gives rules other priorities, all at once. Their handles stay.
 	RenumberRules Op = "renumberRules" // port, priorities
 )
 
@@ -78,8 +87,9 @@ type Apply struct {
 	Steps []Requested `json:"steps"`
 }
 
-// Requested is a step under an ID. A provider carries out the step of an ID once: asked again, it
-// gives the same result, for at least ten minutes and as long as its process lasts.
+// Requested is a step under an ID, which a request has once. A provider carries out the step of an
+// ID once: asked again, it gives the same result, for at least ten minutes and as long as its
+// process lasts.
 type Requested struct {
 	ID   string `json:"id"`
 	Step Step   `json:"step"`
@@ -96,9 +106,10 @@ type Result struct {
 	Problem *Problem `json:"problem,omitempty"`
 
 	Handle   string   `json:"handle,omitempty"`   // the new object's
-	Address  *Address `json:"address,omitempty"`  // of a new load balancer
+	Address  *Address `json:"address,omitempty"`  // of a new load balancer, as observations have it
 	Active   bool     `json:"active,omitempty"`   // a new load balancer answers already
 	Firewall string   `json:"firewall,omitempty"` // the handle of the firewall, where there is one
 	// ReachedAt is the port that a new listener is really reached at, where that is another one.
+	// Observations have it in address.ports: both are needed.
 	ReachedAt int32 `json:"reachedAt,omitempty"`
 }
