@@ -20,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers/probe"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/remote"
@@ -68,6 +69,8 @@ wrong, ? could not be tested. Advice follows on the same line.
   contract  creates, changes and deletes load balancers through the client that the operator uses:
             listeners, rules, target groups, targets and certificates, also with interrupted plans
             and repeated steps
+
+It sends no request to a load balancer: fairlead demo --once --provider NAME=URL does.
 
 It creates internal load balancers with keys that begin with ` + probe.Prefix + `, up to two at a
 time, and deletes them again, also when it is interrupted. In a cloud they can cost money, and the
@@ -126,6 +129,11 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
 	if err == nil {
 		err = output.Findings(cmd.OutOrStdout(), findings, c.format)
+	}
+	if err == nil && c.format == output.Text && c.tries(contractPart) && !check.AnyWrong(findings) {
+		fmt.Fprintf(cmd.OutOrStdout(), "No request was sent to a load balancer. To send one for each "+
+			"route of some Ingresses, run: fairlead demo --once -f DIR --provider NAME=%s\n",
+			printable.Line(c.endpoint.URL))
 	}
 	switch {
 	case err != nil:

@@ -24,7 +24,7 @@ func providerChecked(t *testing.T, args ...string) (int, string, string) {
 func TestProviderCheck(t *testing.T) {
 	s := servedAt(t, t.TempDir(), "--provider", "fake")
 	code, out, err := providerChecked(t, "unix://"+s.path)
-	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 wrong, 0 not known\n") || !strings.Contains(out, "a plan cut short") {
+	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 wrong, 0 not known\n") || !strings.Contains(out, "a plan cut short") || !strings.HasSuffix(out, "run: fairlead demo --once -f DIR --provider NAME=unix://"+s.path+"\n") {
 		t.Errorf("exit code %d:\n%s%s", code, out, err)
 	}
 	code, out, _ = providerChecked(t, "unix://"+s.path, "-o", "json")
