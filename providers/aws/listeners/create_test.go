@@ -114,7 +114,7 @@ func TestAnswersWithoutAListener(t *testing.T) {
 	awscalls.On(&c.aws, func(*elbapi.CreateListenerInput) (*elbapi.CreateListenerOutput, error) {
 		return &elbapi.CreateListenerOutput{}, nil
 	})
-	if _, err := c.Create(t.Context(), observed(), secure(plainly)); err == nil {
+	if _, err := c.Create(t.Context(), &lb.Observed{Key: key, Handle: balancer}, secure(plainly)); err == nil {
 		t.Error("no listener is answered, and there is no error")
 	}
 	if arn, err := c.findListener(t.Context(), observed(), 8443); err == nil || !strings.Contains(err.Error(), "listener 8443 does not exist") {

@@ -21,10 +21,16 @@ import (
 
 // This file creates, changes and deletes listeners.
 
-// Create creates a listener with its certificates and attributes.
+// Create creates a listener with its certificates and attributes. It leaves one that was observed.
 func (ls *Store) Create(
 	ctx context.Context, seen *lb.Observed, want lb.Listener,
 ) (plan.Result, error) {
+	if there := seen.Listener(want.Port); there != nil {
+		if there.Protocol != want.Protocol {
+			return plan.Result{}, fmt.Errorf("listener %d is there for %s", want.Port, there.Protocol)
+		}
+		return plan.Result{Handle: there.Handle}, nil
+	}
 	actions, err := convert.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
