@@ -72,9 +72,13 @@ func (t *Table) decide(chain []*Level, r routing.Request) Outcome {
 					"default backend answers"}
 		}
 	}
+	missed := ", no path there matches,"
+	if len(chain[0].allRoutes()) == 0 {
+		missed = ","
+	}
 	return Outcome{Action: routing.NotFound(), Host: chain[0].Host,
-		Why: fmt.Sprintf("%s, no path there matches, and port %d has no default backend for it",
-			chain[0].describe(), r.Port)}
+		Why: fmt.Sprintf("%s%s and port %d has no default backend for it", chain[0].describe(), missed,
+			r.Port)}
 }
 
 // describeArrival describes how a request reached one of the levels that match its host.
