@@ -57,8 +57,8 @@ func TestDemoForetells503WhereThereAreNoTargets(t *testing.T) {
 	})
 	got := fairlead(t, "demo", "--once", "-f", dir)
 	for _, want := range []string{
-		"pass http://gone.example.com/ is answered by Service shop/nobody port 80, with 503 where there are no targets",
-		"pass http://port.example.com/ is answered by Service shop/web port 81, with 503 where there are no targets",
+		"pass http://gone.example.com/ is answered by 503, because Service shop/nobody port 80 has no targets",
+		"pass http://port.example.com/ is answered by 503, because Service shop/web port 81 has no targets",
 	} {
 		if got.code != exitDone || !strings.Contains(got.out, want) {
 			t.Errorf("exit code %d, and %q is missing in\n%s%s", got.code, want, got.out, got.err)

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"fairlead.dev/fairlead/cli/access"
@@ -20,12 +22,17 @@ import (
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 const explainHelp = `Print which Ingress answers a request, by which rule, and which other
 routes match, with lower precedence.
+
+If no rule names the host, the answer is that of each load balancer with a listener on the port, and
+explain names the nearest hosts. If no path of the host matches, it names the nearest paths. With
+--live, or with EndpointSlices among the files, a Service without targets is answered by 503.
 
 The answer is computed twice: from the Ingress specification, and from the rules for the cloud. If
 the two differ, Fairlead has a defect, and explain fails.
@@ -109,7 +116,8 @@ func newExplain(with selection.Clouds) *cobra.Command {
 
 // A compilation holds the facts for the answers of explain.
 type compilation struct {
-	ingresses   []*networkingv1.Ingress
+	objects     objects.Objects
+	live        bool // the objects are those of a cluster
 	programs    []program.Program
 	diagnostics []diag.Diagnostic
 	problems    manifests.Problems // of objects that were left out
@@ -124,16 +132,16 @@ func compileFor(
 	if err != nil {
 		return compilation{}, err
 	}
-	objects, options, err := in.Objects(cmd, cluster)
+	all, options, err := in.Objects(cmd, cluster)
 	problems, err := manifests.LeftOut(err)
 	if err != nil {
 		return compilation{}, err
 	}
-	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, objects, options, nil)
+	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, all, options, nil)
 	if in.FromFiles() {
 		diagnostics = program.AmongFiles(diagnostics)
 	}
-	return compilation{objects.Ingresses, programs, diagnostics, problems}, err
+	return compilation{all, !in.FromFiles(), programs, diagnostics, problems}, err
 }
 
 // explainAll prints errors, and other diagnostics about conflicts between routes and about
@@ -196,8 +204,8 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	var answers []answer.Explanation
 	var wrong []error
 	for _, q := range asked {
-		answer, err := answer.Explain(c.programs, q)
-		answer.Blame(c.notServed(q.Request.Hostname(), answer.LoadBalancer == ""))
+		answer, err := answer.Explain(c.programs, q, c.knowsEndpoints)
+		answer.Blame(c.programs, q.Request.Port, c.notServed(q.Request.Hostname(), answer))
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -223,11 +231,25 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	return err
 }
 
-// notServed returns the refusals of Ingresses that name a host, or a wildcard above it. If no load
-// balancer answers for the host, Ingresses for any host count, too.
-func (c compilation) notServed(host string, unanswered bool) []answer.Refusal {
+// knowsEndpoints reports whether the endpoints of a Service are known: in a cluster they are. Files
+// may have a Service without its endpoints.
+func (c compilation) knowsEndpoints(service string) bool {
+	of := func(s *discoveryv1.EndpointSlice) bool {
+		return s.Namespace+"/"+s.Labels[discoveryv1.LabelServiceName] == service
+	}
+	runs := func(s *corev1.Service) bool {
+		return s.Namespace+"/"+s.Name == service && !s.CreationTimestamp.IsZero()
+	}
+	return c.live || slices.ContainsFunc(c.objects.EndpointSlices, of) ||
+		slices.ContainsFunc(c.objects.Services, runs)
+}
+
+// notServed returns the refusals of Ingresses that name a host, or a wildcard above it, and why the
+// Ingress that answers lacks targets. If no load balancer names the host, Ingresses for any host
+// count, too.
+func (c compilation) notServed(host string, e answer.Explanation) []answer.Refusal {
 	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool {
-		return h == routing.Any && !unanswered
+		return h == routing.Any && e.Named
 	})
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
@@ -236,7 +258,7 @@ func (c compilation) notServed(host string, unanswered bool) []answer.Refusal {
 				ing.Name == d.Source.Name && namesHost(ing, named)
 		}
 		tells := d.Severity == diag.Error || slices.Contains(answer.NotServed, d.Reason)
-		if tells && slices.ContainsFunc(c.ingresses, names) {
+		if e.LacksTargets(d) || tells && slices.ContainsFunc(c.objects.Ingresses, names) {
 			out = append(out, answer.RefusalOf(d))
 		}
 	}

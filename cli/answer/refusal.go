@@ -6,7 +6,10 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
 // This file names the Ingresses that ask for the host of a request and are not served, or not as
@@ -28,16 +31,21 @@ type Refusal struct {
 	Message  string        `json:"message"`
 
 	ingress string
+	serves  bool // the Ingress is served on the port of the request
 }
 
 // RefusalOf returns a diagnostic of an Ingress as a refusal.
 func RefusalOf(d diag.Diagnostic) Refusal {
-	return Refusal{d.Source.String(), d.Severity, d.Reason, d.Message, d.Source.Object()}
+	return Refusal{Source: d.Source.String(), Severity: d.Severity, Reason: d.Reason,
+		Message: d.Message, ingress: d.Source.Object()}
 }
 
-// label returns the word before a refusal.
+// label returns the word before a refusal. An Ingress that is served on the port of the request is
+// not refused: it has a problem.
 func (r Refusal) label() string {
 	switch {
+	case r.Severity == diag.Error && r.serves:
+		return "problem"
 	case r.Severity == diag.Error:
 		return "refused"
 	case slices.Contains(leftAlone, r.Reason):
@@ -46,29 +54,46 @@ func (r Refusal) label() string {
 	return "note"
 }
 
-// Blame adds refusals. If no load balancer answers for the host, the reason names the Ingresses
-// that ask for it.
-func (e *Explanation) Blame(refused []Refusal) {
+// Blame adds refusals. If no load balancer names the host, the reason names the Ingresses that ask
+// for it.
+func (e *Explanation) Blame(programs []program.Program, port int32, refused []Refusal) {
 	e.Refused = refused
 	var asking []string
-	for _, r := range refused {
-		if text := fmt.Sprintf("Ingress %s asks for it, and is %s", r.ingress,
-			r.label()); r.label() != "note" {
-			asking = append(asking, text)
+	for i := range refused {
+		r := &refused[i]
+		r.serves = slices.ContainsFunc(programs, func(p program.Program) bool {
+			return isServed(p.Table, r.ingress, port)
+		})
+		if label := r.label(); label == "refused" || label == "left alone" {
+			asking = append(asking, fmt.Sprintf("Ingress %s asks for it, and is %s", r.ingress, label))
 		}
 	}
-	if e.LoadBalancer == "" && len(asking) > 0 {
+	if !e.Named && len(asking) > 0 {
 		slices.Sort(asking)
 		e.Why += "; " + strings.Join(slices.Compact(asking), "; ")
 	}
 }
 
+// isServed reports whether an Ingress, namespace/name, has a host or a default backend on a port.
+func isServed(t *precedence.Table, ingress string, port int32) bool {
+	return slices.ContainsFunc(t.Names, func(n routing.Name) bool {
+		return n.Owner.String() == ingress && slices.Contains(n.Ports, port)
+	}) || slices.ContainsFunc(t.Routes, func(r routing.Route) bool {
+		return r.Owner.String() == ingress && slices.Contains(r.Ports, port)
+	}) || slices.ContainsFunc(t.Defaults, func(d routing.Default) bool {
+		return d.Owner.String() == ingress && slices.Contains(d.Ports, port)
+	})
+}
+
 // Summarise returns a summary of the answers, in one line.
 func Summarise(all []Explanation, t output.Tally) string {
-	kinds := map[string]int{}
+	kinds, empty := map[string]int{}, 0
 	refused := map[string]bool{}
 	for _, e := range all {
 		kinds[e.Outcome.Kind]++
+		if e.Outcome.LacksTargets() {
+			empty++
+		}
 		for _, r := range e.Refused {
 			if r.label() != "note" {
 				refused[r.ingress] = true
@@ -80,7 +105,12 @@ func Summarise(all []Explanation, t output.Tally) string {
 	if n := kinds[unanswered]; n > 0 {
 		text += fmt.Sprintf(", %d not answered", n)
 	}
-	text += fmt.Sprintf("; %s not served as asked", ingresses(len(refused)))
+	if empty > 0 {
+		text += fmt.Sprintf("; %s targets (503)", lacking(empty))
+	}
+	if len(refused) > 0 {
+		text += fmt.Sprintf("; %s not served as asked", ingresses(len(refused)))
+	}
 	if t.LeftOut > 0 {
 		text += "; " + output.Number(t.LeftOut, "problem") + " in the files, so not everything was read"
 	}
@@ -92,4 +122,11 @@ func ingresses(n int) string {
 		return "1 Ingress"
 	}
 	return fmt.Sprintf("%d Ingresses", n)
+}
+
+func lacking(n int) string {
+	if n == 1 {
+		return "1 of these lacks"
+	}
+	return fmt.Sprintf("%d of these lack", n)
 }

@@ -69,7 +69,8 @@ func (d *Demo) Once(ctx context.Context) error {
 			failed++
 			verdict = d.colour.Bad("FAIL") + " " + printable.Line(err.Error()) + ":"
 		}
-		fmt.Fprintf(d.out, "%s %s\n", verdict, printable.Line(v.URL+" is answered by "+v.foretold()))
+		fmt.Fprintf(d.out, "%s %s\n", verdict,
+			printable.Line(v.URL+" is answered by "+v.Outcome.String()))
 	}
 	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
 	if failed > 0 {

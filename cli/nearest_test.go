@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// This file asks explain about requests that are answered 404 or 503.
+
+// explained are the lines of explain about one URL, by label.
+func explained(t *testing.T, dir, url string) map[string]string {
+	t.Helper()
+	got := fairlead(t, "explain", url, "-f", dir)
+	if got.code != exitDone {
+		t.Fatalf("%s: exit code %d: %s", url, got.code, got.err)
+	}
+	out := map[string]string{}
+	for line := range strings.Lines(got.out) {
+		if label, text := line[:min(15, len(line))], line[min(15, len(line)):]; strings.HasPrefix(label, "  ") {
+			out[strings.TrimSpace(label)] += strings.TrimSpace(text)
+		}
+	}
+	return out
+}
+
+// withPaths is an Ingress with rules for a host; each path has its type before it.
+func withPaths(name, host string, paths ...string) string {
+	text := "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: " + name +
+		", namespace: shop}\nspec:\n  ingressClassName: fairlead\n  rules:\n  - host: \"" + host +
+		"\"\n    http:\n      paths:\n"
+	for _, p := range paths {
+		kind, path, _ := strings.Cut(p, " ")
+		text += "      - {path: " + path + ", pathType: " + kind +
+			", backend: {service: {name: web, port: {number: 80}}}}\n"
+	}
+	return text
+}
+
+func TestExplainAHostThatNoRuleNames(t *testing.T) {
+	dir := directory(t, map[string]string{"service.yaml": serviceYAML,
+		"a.yaml": withPaths("a", "app1.example.com", "Prefix /"),
+		"b.yaml": withPaths("b", "*.shop.example.org", "Prefix /")})
+	cases := map[string]struct {
+		url  string
+		want map[string]string
+	}{
+		"one letter is wrong": {"app7.example.com/", map[string]string{
+			"answered by":  "fixed response 404",
+			"because":      "no rule names the host, and port 80 has no default backend for it",
+			"rule":         "80/default",
+			"of":           "fairlead/shop/a/internal, if the DNS name of the host leads there",
+			"also on":      "fairlead/shop/b/internal: fixed response 404, if the DNS name leads there",
+			"did you mean": "app1.example.com?"}},
+		"letters are exchanged": {"ap1p.example.com/", map[string]string{"did you mean": "app1.example.com?"}},
+		"the case is another":   {"APP7.example.com/", map[string]string{"did you mean": "app1.example.com?"}},
+		"a star stands for one label": {"x.y.shop.example.org/", map[string]string{
+			"answered by": "fixed response 404",
+			"named hosts": "*.shop.example.org; the star stands for one label"}},
+		"and not for none":            {"shop.example.org/", map[string]string{"named hosts": "*.shop.example.org; the star stands for one label"}},
+		"below a misspelt wildcard":   {"x.shpo.example.org/", map[string]string{"did you mean": "*.shop.example.org?"}},
+		"a neighbour":                 {"typo.example.com/", map[string]string{"named hosts": "app1.example.com"}},
+		"none is near":                {"elsewhere.net/", map[string]string{"named hosts": "", "did you mean": ""}},
+		"a port without any listener": {"https://app7.example.com/", map[string]string{"answered by": "nothing: no load balancer accepts such a connection", "because": "no load balancer names the host, and none has a listener on port 443", "of": "", "did you mean": "app1.example.com?"}},
+	}
+	for name, c := range cases {
+		got := explained(t, dir, c.url)
+		for label, want := range c.want {
+			if got[label] != want {
+				t.Errorf("%s: %s: %q is %q, want %q", name, c.url, label, got[label], want)
+			}
+		}
+	}
+}
+
+// TestNearestHostsAreFew, whatever their number.
+func TestNearestHostsAreFew(t *testing.T) {
+	dir := directory(t, map[string]string{"service.yaml": serviceYAML})
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		write(t, dir+"/"+name+".yaml", withPaths(name, "app"+name+".example.com", "Prefix /"))
+	}
+	got := explained(t, dir, "appx.example.com/")
+	if got["did you mean"] != "appa.example.com, appb.example.com, appc.example.com?" ||
+		got["also on"] != "fairlead/shop/b/internal, fairlead/shop/c/internal, fairlead/shop/d/internal "+
+			"and 1 other: fixed response 404, if the DNS name leads there" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestExplainAPathThatNoRuleHas(t *testing.T) {
+	conditional := strings.Replace(withPaths("c", "c.example.com", "Prefix /x"), "namespace: shop}",
+		`namespace: shop, annotations: {fairlead.dev/conditions: '[{"path": "/x", "method": ["POST"]}]'}}`, 1)
+	dir := directory(t, map[string]string{"service.yaml": serviceYAML, "c.yaml": conditional,
+		"a.yaml": withPaths("a", "app.example.com", "Exact /api", "Prefix /app", "Exact /cart/", "Prefix /cartoons"),
+		"w.yaml": withPaths("w", "*.example.org", "Exact /api"),
+		"d.yaml": strings.Replace(withPaths("d", "d.example.com", "Exact /api"), "  rules:",
+			"  defaultBackend: {service: {name: web, port: {number: 80}}}\n  rules:", 1)})
+	for url, want := range map[string]string{
+		"app.example.com/api/":    "Exact /api, Prefix /app, Exact /cart/ and 1 more; Exact /api does not cover /api/",
+		"app.example.com/api/v1":  "Exact /api, Prefix /app, Exact /cart/ and 1 more; Exact /api does not cover /api/v1",
+		"app.example.com/apple":   "Prefix /app, Exact /api, Exact /cart/ and 1 more; Prefix /app covers /app and /app/…, not /apple",
+		"app.example.com/cart":    "Exact /cart/, Prefix /cartoons, Exact /api and 1 more; Exact /cart/ does not cover /cart",
+		"app.example.com/API":     "Exact /api, Prefix /app, Exact /cart/ and 1 more; the case of Exact /api counts",
+		"app.example.com/cartons": "Prefix /cartoons, Exact /cart/, Exact /api and 1 more",
+		"x.example.org/api/":      "Exact /api; Exact /api does not cover /api/",
+		"c.example.com/x":         "Prefix /x; Prefix /x needs method = POST",
+		"d.example.com/api/":      "Exact /api; Exact /api does not cover /api/",
+		"app.example.com/app/1":   "",
+	} {
+		if got := explained(t, dir, url)["its paths"]; got != want {
+			t.Errorf("%s: %q, want %q", url, got, want)
+		}
+	}
+	e := explainJSON(t, "http://app.example.com/api/", "-f", dir)
+	if len(e.Paths) != 3 || e.Paths[0].Path != "Exact /api" || e.Paths[0].Source != "Ingress shop/a spec.rules[0].http.paths[0]" ||
+		e.Paths[0].Why != "Exact /api does not cover /api/" || e.Paths[1].Why != "" {
+		t.Errorf("%+v", e.Paths)
+	}
+}
+
+// TestExplainServicesWithoutEndpoints: where they are known, requests get 503.
+func TestExplainServicesWithoutEndpoints(t *testing.T) {
+	const backend = "---\napiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {name: split, namespace: shop}\n" +
+		"spec: {services: [{name: web, port: {number: 80}, weight: 90}, {name: api, port: {number: 80}, weight: 10}]}\n"
+	split := strings.Replace(withPaths("split", "split.example.com", "Prefix /"),
+		"{service: {name: web, port: {number: 80}}}", "{resource: {apiGroup: fairlead.dev, kind: Backend, name: split}}", 1)
+	endpoint := strings.Replace(emptySlice("api"), "endpoints: []", "endpoints: [{addresses: [10.0.0.1], targetRef: {kind: Pod, name: p, namespace: shop}}]", 1)
+	ready := strings.ReplaceAll(emptySlice("web"), "endpoints: []", "endpoints: [{addresses: [10.0.0.2], targetRef: {kind: Pod, name: p, namespace: shop}}]")
+	unready := strings.ReplaceAll(emptySlice("web"), "endpoints: []", "endpoints: [{addresses: [10.0.0.2], targetRef: {kind: Pod, name: p, namespace: shop}, conditions: {ready: false}}]")
+	api := strings.ReplaceAll(serviceYAML, "name: web", "name: api")
+	base := map[string]string{"a.yaml": withPaths("a", "a.example.com", "Prefix /"), "split.yaml": split + backend,
+		"web.yaml": serviceYAML, "api.yaml": api}
+	cases := map[string]struct {
+		slices      string
+		single, two string
+		note        string
+	}{
+		"unknown": {"", "Service shop/web port 80", "Services shop/api port 80 (weight 10), shop/web port 80 (weight 90)", ""},
+		"ready":   {ready + endpoint, "Service shop/web port 80", "Services shop/api port 80 (weight 10), shop/web port 80 (weight 90)", ""},
+		"unready": {unready + endpoint, "503, because Service shop/web port 80 has no targets",
+			"Services shop/api port 80 (weight 10), shop/web port 80 (weight 90, answered 503: it has no targets)",
+			"Ingress shop/a spec.rules[0].http.paths[0].backend.service: NoEndpoints: Service shop/web has no ready endpoint for port 80"},
+		"both are empty": {emptySlice("web") + emptySlice("api"), "503, because Service shop/web port 80 has no targets",
+			"503, because none has targets of the Services shop/api port 80 (weight 10), shop/web port 80 (weight 90)",
+			"Ingress shop/a spec.rules[0].http.paths[0].backend.service: NoEndpoints: Service shop/web has no ready endpoint for port 80"},
+	}
+	for name, c := range cases {
+		dir := directory(t, base)
+		write(t, dir+"/slices.yaml", c.slices)
+		one, two := explained(t, dir, "http://a.example.com/"), explained(t, dir, "http://split.example.com/")
+		if one["answered by"] != c.single || one["note"] != c.note || two["answered by"] != c.two {
+			t.Errorf("%s: %q, note %q, and of two %q", name, one["answered by"], one["note"], two["answered by"])
+		}
+		got := fairlead(t, "explain", "http://a.example.com/", "-f", dir)
+		if strings.Contains(got.out, "1 of these lacks targets (503)") != (c.note != "") {
+			t.Errorf("%s: %s", name, got.out)
+		}
+	}
+}
+
+// TestAnIngressThatAnswersIsNotRefused, though another part of it is.
+func TestAnIngressThatAnswersIsNotRefused(t *testing.T) {
+	secure := strings.Replace(ingressYAML("one", "a.example.com", "/"), "spec:", "spec:\n  tls: [{hosts: [a.example.com], secretName: missing}]", 1)
+	refused := strings.Replace(annotated("fairlead.dev/scheme: public"), "name: web", "name: two", 1)
+	dir := directory(t, map[string]string{"a.yaml": secure, "service.yaml": serviceYAML, "b.yaml": refused,
+		"secret.yaml": "apiVersion: v1\nkind: Secret\nmetadata: {name: missing, namespace: shop}\n"})
+	got := explained(t, dir, "http://a.example.com/")
+	if !strings.HasPrefix(got["problem"], "Ingress shop/one spec.tls[0].secretName: CertificateInvalid") ||
+		!strings.HasPrefix(got["refused"], "Ingress shop/two ") || strings.Contains(got["because"], "refused") {
+		t.Errorf("%q", got)
+	}
+	if got := explained(t, dir, "https://a.example.com/"); !strings.Contains(got["refused"], "Ingress shop/one spec.tls[0]") || got["problem"] != "" {
+		t.Errorf("over HTTPS, where it is not served: %q", got)
+	}
+}
+
+// TestExplainSaysWhichOfTwoLoadBalancers it is about, and why.
+func TestExplainSaysWhichOfTwoLoadBalancers(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": withPaths("a", "app.example.com", "Exact /x"),
+		"b.yaml":       withPaths("b", "app.example.com", "Prefix /"),
+		"service.yaml": serviceYAML})
+	got := explained(t, dir, "http://app.example.com/")
+	if got["of"] != "fairlead/shop/a/internal, of the oldest Ingress that names the host" ||
+		got["also on"] != "fairlead/shop/b/internal: Service shop/web port 80, if the DNS name leads there" {
+		t.Errorf("%q", got)
+	}
+	e := explainJSON(t, "http://app.example.com/", "-f", dir)
+	if !e.Named || len(e.Others) != 1 || e.Others[0].Source != "Ingress shop/b spec.rules[0].http.paths[0]" {
+		t.Errorf("%+v", e)
+	}
+}
