@@ -181,7 +181,8 @@ func (w *commands) answer(r request.Request) (string, error) {
 	}
 	var said struct {
 		LoadBalancer string
-		Why          string
+		Named        bool
+		Ingress, Why string
 		Outcome      struct {
 			Kind, Service, Location string
 			Port                    any
@@ -192,7 +193,7 @@ func (w *commands) answer(r request.Request) (string, error) {
 		return "", err
 	}
 	switch {
-	case said.LoadBalancer == "":
+	case !said.Named && said.Ingress == "":
 		return nothing, nil
 	case r.On != "" && said.LoadBalancer != string(r.On):
 		return "", fmt.Errorf("explain says what becomes of it on %s", said.LoadBalancer)
