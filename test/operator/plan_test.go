@@ -95,3 +95,28 @@ func (w *world) plan(t *testing.T, aws *proxy) (text string, code int) {
 	}
 	return string(said), code
 }
+
+// TestExplainLiveKnowsServicesWithoutEndpoints: requests for them get 503, those for others do not.
+func TestExplainLiveKnowsServicesWithoutEndpoints(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, emulated(t))
+	w.serve(t, "web", "10.0.0.10")
+	w.serve(t, "api")
+	w.ask(t, path("/", "web")+", "+path("/api", "api"))
+	host := w.namespace + ".example.org" // other tests have shop.example.com
+	edit(t, w, &networkingv1.Ingress{}, "shop", func(ing *networkingv1.Ingress) {
+		ing.Spec.Rules[0].Host = host
+	})
+	for url, want := range map[string]string{
+		"http://" + host + "/": "answered by  Service " + w.namespace + "/web port 80\n",
+		"http://" + host + "/api": "answered by  503, because Service " + w.namespace +
+			"/api port 80 has no targets\n",
+	} {
+		explained := exec.CommandContext(t.Context(), w.cluster.Command(t), "explain", "--live",
+			"--provider=aws", "--kubeconfig="+w.cluster.Kubeconfig, url)
+		out, err := explained.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v: %q is missing in\n%s", url, err, want, out)
+		}
+	}
+}
