@@ -76,7 +76,7 @@ func checkTold(t *testing.T, policy, key, effect string, found []diag.Diagnostic
 	var by []diag.Diagnostic
 	for _, d := range found {
 		prefix, _, _ := strings.Cut(key, "/")
-		list := regexp.MustCompile(`(^|[ /])` + regexp.QuoteMeta(name) + `([ ,;(]|$)`)
+		list := regexp.MustCompile(`(^|[ /])` + regexp.QuoteMeta(name) + `([ ,;(.]|$)`)
 		if d.Reason == diag.AnnotationForeign && strings.Contains(d.Message, prefix) && list.MatchString(d.Message) {
 			by = append(by, d)
 		}
@@ -256,7 +256,7 @@ func TestWhatIsMeant(t *testing.T) {
 		"an underscore, and no domain":           {"Fairlead_inbound", "10.0.0.0/8", "did you mean fairlead.dev/inbound?", diag.Error},
 		"a hyphen for the slash, harmless":       {"fairlead-target-type", "ip", "did you mean fairlead.dev/target-type?", diag.Warning},
 		"a condition of the AWS controller":      {"fairlead.dev/conditions.web", "[{}]", "instead: ", diag.Error},
-		"a header of Kong":                       {"fairlead.dev/headers.x-key", "secret", "instead: ", diag.Error},
+		"a header of Kong":                       {"fairlead.dev/headers.x-key", "secret", "no annotation has this name", diag.Error},
 		"a scheme in other words":                {"fairlead.dev/load-balancer-scheme", "internal", "did you mean fairlead.dev/scheme?", diag.Error},
 		"a scheme of all in other words":         {"fairlead.dev/visibility", "public", "did you mean fairlead.dev/scheme?", diag.Warning},
 		"who may connect in other words":         {"fairlead.dev/allow-from", "10.0.0.0/8", "did you mean fairlead.dev/inbound?", diag.Error},

@@ -27,50 +27,43 @@ func foreignPage() string {
 	var b strings.Builder
 	b.WriteString(`# Annotations of other controllers
 
-Fairlead does not read the annotations of other Ingress controllers, and leaves none of them out in silence.
-What each of them is, Fairlead knows by the tables below:
+Fairlead does not read annotations of other Ingress controllers, and leaves none of them out in silence:
 
-| | |
+| An annotation that … | |
 |---|---|
-| **restricts** | It keeps requests or clients away: authentication, ranges of addresses, firewalls, client certificates, conditions, limits of rates; or it is configuration that can contain any of these. Or it asks for HTTPS: for HTTPS alone, for redirects to HTTPS, or for a certificate, while a port without TLS would forward requests. The Ingress is refused, with the error AnnotationForeign: to serve it without would expose more than its author asked for. A version of it that was accepted before keeps being served. |
-| **changes** | It makes requests be answered differently. The Ingress is served without it, and told so once, with the warning AnnotationForeign. |
-| harmless | It makes no difference to what requests get. Nothing is said. |
+| **restricts** keeps requests or clients away (sign-in, address ranges, firewalls, client certificates, conditions, rate limits), can contain configuration that does, or asks for HTTPS while a port without TLS would forward requests. | The Ingress is refused with the error AnnotationForeign, because serving it would expose more than its author asked for. A version that was accepted before is served on. |
+| **changes** answers in another way. | The Ingress is served without it, and the warning AnnotationForeign says so once. |
+| is harmless changes no answer. | Nothing is said. |
 
-Both messages say what of Fairlead does the same, where something does. An annotation that is not in the
-table of its prefix is told with the warning, too; so is one of a prefix below it, as custom.nginx.org is below nginx.org.
-It counts as restricting where it resembles one that
-does, as auth-tpye does, or where a word of its name says so, as auth, jwt, waf or whitelist do, or force-https, or where its name or value is
-internal or private, and the load balancer faces the internet. A value with which
-the other controller restricts nothing restricts nothing here. Under a prefix with ingress and kubernetes in it that no controller
-below has, and under kubernetes.io/ingress., names are looked up in all tables. Under any other prefix with ingress in it
-those that restrict are, and under all prefixes those that restrict for the controllers of NGINX, HAProxy and AWS, where
-they have a hyphen. A dot, a hyphen or an underscore behind a prefix is read as the slash.
+The tables have the annotations of the controllers that people move from most. All other controllers have one rule: under
+a prefix of an Ingress controller, an annotation restricts where a word of its name says so (auth, jwt, waf, whitelist,
+limit, snippet, plugin …), where its name or value is internal or private and the load balancer faces the internet, or where its words
+ask for HTTPS, as force-https does. A value that is off restricts nothing. All others change answers. The rule also holds for names
+under the prefixes of the tables that are not in them. Under a prefix that has both ingress and kubernetes in it, or
+kubernetes.io/ingress., names are looked up in the tables first. A dot, hyphen or underscore behind a prefix counts as the slash.
 
-An Ingress that asks for HTTPS is served where it listens on HTTPS alone (` + "`fairlead.dev/listen-ports: HTTPS:443`" + `), or where all that it
-names are Backends that redirect. A value that switches a redirect off, as in ` + "`ssl-redirect: \"false\"`" + `, asks for nothing, and
-` + "`certificate-arn`" + ` beside ` + "`listen-ports`" + ` with HTTP in it leaves plain HTTP as it was asked for.
+` + "`fairlead explain ANNOTATION`" + ` prints what is known of one annotation.
 
-The class decides with ` + "`foreignAnnotations`" + `: **Refuse** is the above, **Warn** tells everything with warnings and serves it,
-and **Ignore** says nothing, which is for Ingresses that two controllers serve on purpose. An Ingress that was accepted
-because its class said Warn or Ignore is not served any more once the class says Refuse; one that was served before
-Fairlead looked at annotations of others is, and is told.
+An Ingress that asks for HTTPS is served where it listens on HTTPS alone (` + "`fairlead.dev/listen-ports: HTTPS:443`" + `), or where all its
+paths have Backends that redirect. ` + "`ssl-redirect: \"false\"`" + ` asks for nothing, and ` + "`certificate-arn`" + ` beside ` + "`listen-ports`" + `
+with HTTP in it asks for plain HTTP.
 
-Services are looked at as well, where a controller reads annotations there: an Ingress that refers to a Service with one that
-restricts is refused likewise.
+The field ` + "`foreignAnnotations`" + ` of the class decides: **Refuse** is the above, **Warn** serves the Ingress and warns of all, and
+**Ignore** says nothing, for Ingresses that two controllers serve on purpose.
 
-Annotations of other programs, such as external-dns and cert-manager, are none of these, and nothing is said of them.
+Services are read as well, where the other controller reads annotations there: an Ingress that refers to a Service with one
+that restricts is refused. Annotations of other programs, such as external-dns and cert-manager, are none of these.
 
 <!-- Generated from model/ingress/foreign by "make generate". -->
 `)
-	for _, c := range foreign.Controllers() {
+	for _, c := range foreign.Tables() {
 		title := strings.ToUpper(c.Name[:1]) + c.Name[1:]
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
-		fmt.Fprintf(&b, "Prefixes: `%s`. ", strings.Join(c.Prefixes, "`, `"))
+		fmt.Fprintf(&b, "Prefixes: `%s`.", strings.Join(c.Prefixes, "`, `"))
 		if c.OnServices != "" {
-			fmt.Fprintf(&b, "On Services: `%s`. ", strings.Join(strings.Fields(c.OnServices), "`, `"))
+			fmt.Fprintf(&b, " On Services: `%s`.", strings.Join(strings.Fields(c.OnServices), "`, `"))
 		}
-		fmt.Fprintf(&b, "From: %s.\n\n", strings.Join(c.Sources, "; "))
-		b.WriteString("| Annotation | It | Instead | Example |\n|---|---|---|---|\n")
+		b.WriteString("\n\n| Annotation | It | Instead | Example |\n|---|---|---|---|\n")
 		for _, r := range c.Rows {
 			effect, example := r.Effect.String(), ""
 			if r.Effect == foreign.Restricts {

@@ -233,16 +233,19 @@ func describeCounterpart(s foreign.Setting) string {
 		return " (" + strings.Join(notes, "; ") + ")"
 	case s.Meant != "":
 		notes = append(notes, "perhaps "+s.Meant+", misspelt")
-	case !s.Known:
+	case !s.Known && !s.Guessed:
 		notes = append(notes, "not known")
 	}
 	switch own := settings.Of(settings.Prefix + s.Name); {
 	case s.Instead != "":
 		notes = append(notes, "instead: "+s.Instead)
-	case !s.Known && own != nil:
+	case (!s.Known || s.Guessed) && own != nil:
 		notes = append(notes, "instead: "+own.Annotation)
-	case s.Known:
-		notes = append(notes, "nothing stands for it")
+	case s.Known && !s.Guessed:
+		notes = append(notes, "Fairlead has no equivalent")
+	}
+	if len(notes) == 0 {
+		return ""
 	}
 	return " (" + strings.Join(notes, "; ") + ")"
 }

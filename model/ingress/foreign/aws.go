@@ -6,11 +6,9 @@ package foreign
 var awsALB = controller{
 	name:     "the AWS Load Balancer Controller and the ALB Ingress controller of Alibaba Cloud",
 	prefixes: []string{"alb.ingress.kubernetes.io"},
-	sources: []string{
-		"github.com/kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go",
-		"github.com/kubernetes-sigs/aws-load-balancer-controller docs/guide/ingress/annotations.md",
-		"github.com/kubernetes/cloud-provider-alibaba-cloud docs",
-	},
+	// From github.com/kubernetes-sigs/aws-load-balancer-controller pkg/annotations/constants.go,
+	// github.com/kubernetes-sigs/aws-load-balancer-controller docs/guide/ingress/annotations.md,
+	// github.com/kubernetes/cloud-provider-alibaba-cloud docs.
 	onServices: `auth-* jwt-validation backend-protocol* healthcheck-* healthy-* unhealthy-*
 		success-codes tags target-* multi-cluster-target-group`,
 	settings: []settings{

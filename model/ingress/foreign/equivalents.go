@@ -62,14 +62,11 @@ var (
 	asAttributes = equivalent{name: "attributes", of: theClass, example: `attributes: {idle_timeout.timeout_seconds: "120"}`}
 	asTimeout    = annotatedOr("idle-timeout-seconds", `"120"`, "attributes")
 	asTags       = equivalent{name: "tags", of: theClass, example: "tags: {team: shop}"}
-	asClass      = equivalent{name: "spec.ingressClassName", of: "the Ingress", example: "ingressClassName: fairlead"}
 	asDefault    = equivalent{name: "spec.defaultBackend", of: "the Ingress", example: "defaultBackend: {service: {name: web, port: {number: 80}}}"}
-	asDeletion   = equivalent{name: "deletionPolicy", of: theClass, example: "deletionPolicy: Retain"}
 
 	// Ports and TLS.
 	asPorts       = annotatedOr("listen-ports", `"HTTP:80,HTTPS:443"`, "listenPorts")
 	asSecurePorts = annotatedOr("listen-ports", `"HTTPS:443"`, "listenPorts")
-	asEntryPoints = annotatedOr("listen-ports", `"HTTPS:443"`, "listenPorts, or scheme")
 	asCertificate = annotated("certificate-arn", "arn:aws:acm:eu-west-1:123456789012:certificate/12345678-1234-1234-1234-123456789012")
 	asTLS         = equivalent{name: "spec.tls", of: "the Ingress", example: "tls: [{hosts: [shop.example.com], secretName: shop-tls}]"}
 	asTLSPolicy   = annotatedOr("tls-policy", "ELBSecurityPolicy-TLS13-1-2-2021-06", "tlsPolicy")

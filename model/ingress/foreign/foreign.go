@@ -2,9 +2,8 @@
 // not follow. An Ingress without the effect of an annotation that restricts access would expose
 // more than its author wants, so Fairlead has to know these.
 //
-// The package has a table, with a file for each kind of controllers (nginx.go, haproxy.go,
-// clouds.go ...), and functions that look annotations up in it. Each entry names the documents that
-// its annotations are taken from.
+// The controllers that people move from most have a table each, of all their annotations (aws.go,
+// nginx.go). All others have one rule: the words of a name tell whether it restricts (others.go).
 package foreign
 
 import (
@@ -25,10 +24,10 @@ type Setting struct {
 	Instead string
 	// Secures: it restricts because its author asks for HTTPS.
 	Secures bool
-	// Known: the name is in the table. Meant is the restricting name in the table that an unknown one
+	// Known: the name is in the table of the controller. Guessed: it has no table. Meant is the restricting name in the table that an unknown one
 	// resembles.
-	Known bool
-	Meant string
+	Known, Guessed bool
+	Meant          string
 	// More is the number of annotations that were not looked up, if the setting is the first of these:
 	// any of them may restrict, so it does. It is 0 for all others.
 	More int
@@ -156,6 +155,7 @@ type lookedUp struct {
 	row, meant        *row
 	sounds, hides     bool // its words restrict: always, or on an internet-facing load balancer
 	secures           bool // its words ask for HTTPS
+	off               bool // its words restrict, and its value is off
 }
 
 // lookUp looks up an annotation with a value.
@@ -164,17 +164,33 @@ func (c *controller) lookUp(key, prefix, name, value string) lookedUp {
 		controller: c, key: key, prefix: prefix, name: name, row: c.find(strings.ToLower(name)),
 	}
 	if l.row == nil && !c.others || l.row != nil && l.row.judge == byItsName {
-		l.meant = c.resemblingRow(name)
-		l.sounds = l.meant == nil && LooksRestrictive(name, value)
-		l.hides = l.meant == nil && LooksInternal(name, value)
-		l.secures = l.meant == nil && !l.sounds && LooksSecure(name, value)
+		l.readWords(value)
 	}
 	return l
 }
 
+// readWords sets what the words of the name say.
+func (l *lookedUp) readWords(value string) {
+	if l.guessed && strings.EqualFold(strings.TrimSpace(value), "none") {
+		value = "x" // none can be the name of an object
+	}
+	l.sounds = LooksRestrictive(l.name, value) || l.guessed && looksGuarding(l.name, value)
+	if !l.sounds || !l.guessed {
+		l.meant = l.resemblingRow(l.name)
+	}
+	if l.meant != nil {
+		l.sounds = false
+		return
+	}
+	l.hides = LooksInternal(l.name, value)
+	l.secures = !l.sounds && LooksSecure(l.name, value)
+	l.off = l.guessed && off(value) && (LooksRestrictive(l.name, "x") || looksGuarding(l.name, "x") ||
+		LooksInternal(l.name, "x") || LooksSecure(l.name, "x"))
+}
+
 // setting returns the setting of the annotation.
 func (l lookedUp) setting(u use) Setting {
-	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, key: l.key}
+	s := Setting{Prefix: l.prefix, Name: l.name, Controller: l.controller.name, Guessed: l.guessed, key: l.key}
 	restricts := l.meant != nil && l.meant.effectOf(u) == Restricts || l.sounds ||
 		l.hides && !u.served.Internal || l.secures && u.served.plain()
 	if r := l.row; r != nil && !(restricts && r.judge == byItsName) {
@@ -193,7 +209,7 @@ func (l lookedUp) setting(u use) Setting {
 		if s.Secures = l.secures; l.secures {
 			s.Instead = asSecurePorts.String()
 		}
-	default:
+	case !l.off:
 		s.Effect = Changes
 	}
 	return s

@@ -68,11 +68,9 @@ var nginxSettings = []settings{
 var ingressNGINX = controller{
 	name:     "ingress-nginx",
 	prefixes: []string{"nginx.ingress.kubernetes.io"},
-	sources: []string{
-		"github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations.md",
-		"github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations-risk.md",
-		"docs.wallarm.com/admin-en/configure-kubernetes-en",
-	},
+	// From github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations.md,
+	// github.com/kubernetes/ingress-nginx docs/user-guide/nginx-configuration/annotations-risk.md,
+	// docs.wallarm.com/admin-en/configure-kubernetes-en.
 	settings: nginxSettings,
 }
 
@@ -80,10 +78,8 @@ var nginxInc = controller{
 	name: "NGINX Ingress Controller of F5",
 	prefixes: []string{"nginx.org", "nginx.com", "appprotect.f5.com", "appprotectdos.f5.com",
 		"nsm.nginx.com"},
-	sources: []string{
-		"github.com/nginx/kubernetes-ingress internal/configs/annotations.go",
-		"docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations",
-	},
+	// From github.com/nginx/kubernetes-ingress internal/configs/annotations.go,
+	// docs.nginx.com/nginx-ingress-controller/configuration/ingress-resources/advanced-configuration-with-annotations.
 	settings: []settings{
 		{Restricts, asSignIn, nil, "basic-auth-secret basic-auth-realm jwt-key jwt-realm jwt-token jwt-login-url policies"},
 		{Restricts, asWebRule, unlessOff, "limit-req-rate limit-req-key limit-req-zone-size limit-req-burst limit-req-delay limit-req-no-delay limit-req-reject-code limit-req-scale"},

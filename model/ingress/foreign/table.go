@@ -13,10 +13,11 @@ import (
 type controller struct {
 	name     string
 	prefixes []string
-	sources  []string // the documents and files that the annotations are taken from
 	// onServices has the names that are also read on Services, separated by spaces, with a star as in
 	// settings; "" for none.
 	onServices string
+	// guessed: it has no table, so the words of a name tell its effect.
+	guessed bool
 	// others: other programs use the prefixes, too, so a name that is not in the table may be theirs.
 	others   bool
 	settings []settings
@@ -43,7 +44,7 @@ type settings struct {
 
 // A judgement decides the effect of an annotation by its value.
 type judgement struct {
-	says string // the case in which it has the effect, for the reference
+	says string // the case in which it has the effect
 	of   func(use) Effect
 }
 
@@ -146,4 +147,44 @@ func indexed(all []*controller) []*controller {
 		}
 	}
 	return all
+}
+
+// A Table has the annotations of one controller, for the reference page and for people who ask.
+type Table struct {
+	Name       string
+	Prefixes   []string
+	OnServices string // the names that are also read on Services; "" for none
+	Rows       []Row
+}
+
+// A Row is one annotation of a controller.
+type Row struct {
+	Name    string
+	Effect  Effect
+	When    string // the case in which it has the effect; "" for always
+	Instead string
+	Example string
+}
+
+// Tables returns the tables of the controllers that have one.
+func Tables() []Table {
+	var out []Table
+	for _, c := range controllers {
+		if c.guessed || c.others {
+			continue
+		}
+		t := Table{Name: c.name, Prefixes: c.prefixes, OnServices: c.onServices}
+		for _, r := range c.rows {
+			row := Row{Name: r.name, Effect: r.effect, Instead: r.instead.String(), Example: r.instead.example}
+			switch {
+			case r.judge != nil:
+				row.When = r.judge.says
+			case r.effect == Restricts:
+				row.When = "unless it is empty"
+			}
+			t.Rows = append(t.Rows, row)
+		}
+		out = append(out, t)
+	}
+	return out
 }

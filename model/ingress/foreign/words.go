@@ -7,7 +7,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/spelling"
 )
 
-// This file guesses the effect of an unknown annotation by the words of its name.
+// This file tells the effect of an annotation that is in no table by the words of its name.
 
 // restrictingWords has words in names of restricting annotations, so that newer annotations, which
 // the tables lack, are recognised, too.
@@ -20,6 +20,19 @@ var restrictingWords = map[string]bool{
 	"ranges": true, "ratelimit": true, "ratelimiting": true, "ratelimits": true, "rbac": true,
 	"restrict": true, "restriction": true, "restrictions": true, "saml": true, "security": true,
 	"sso": true, "waf": true, "whitelist": true,
+}
+
+// guardWords are words of names that restrict under the prefixes of other controllers: limits of
+// rates, and configuration that can contain anything.
+var guardWords = map[string]bool{
+	"condition": true, "conditions": true, "csrf": true, "limit": true, "limits": true,
+	"middleware": true, "middlewares": true, "owasp": true, "plugin": true, "plugins": true,
+	"snippet": true, "snippets": true,
+}
+
+// looksGuarding reports whether a name has one of the guard words, and the value is not off.
+func looksGuarding(name, value string) bool {
+	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool { return guardWords[w] })
 }
 
 // LooksRestrictive reports whether a name has a restricting word, or two adjacent words that form
@@ -59,5 +72,5 @@ func LooksSecure(name, value string) bool {
 		return slices.ContainsFunc(wanted, func(w string) bool { return slices.Contains(words, w) })
 	}
 	return !off(value) && has("https", "ssl", "tls") &&
-		has("redirect", "redirects", "force", "enforce", "require", "required")
+		has("redirect", "redirects", "force", "enforce", "require", "required", "passthrough")
 }
