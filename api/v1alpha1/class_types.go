@@ -257,11 +257,11 @@ type LoadBalancerClassSpec struct {
 	// +kubebuilder:default=Delete
 	DeletionPolicy string `json:"deletionPolicy,omitempty"`
 
-	// LoadBalancers bounds the load balancers of the class.
+	// LoadBalancers bounds the load balancers of the class, and their certificates.
 	LoadBalancers LoadBalancerBounds `json:"loadBalancers,omitzero"`
 }
 
-// LoadBalancerBounds are bounds on the load balancers of a class.
+// LoadBalancerBounds are bounds on the load balancers of a class, and on their certificates.
 type LoadBalancerBounds struct {
 	// PerNamespace is how many load balancers of the class a namespace may have, those included that
 	// are kept without Ingresses (deletionPolicy), that Ingresses are moving away from, or whose
@@ -270,6 +270,13 @@ type LoadBalancerBounds struct {
 	// 10 with deletionPolicy Retain, and otherwise there is no bound.
 	// +kubebuilder:validation:Minimum=0
 	PerNamespace int `json:"perNamespace,omitempty"`
+
+	// CertificatesPerNamespace is how many certificates of Secrets a namespace may have in the cloud,
+	// those of all its load balancers together. One more is not imported, so its host is left out of
+	// HTTPS; certificates that are there stay, and are renewed. In AWS, a namespace imports as many
+	// new ones at once, and as many again within 30 days. Unset, it is 100.
+	// +kubebuilder:validation:Minimum=0
+	CertificatesPerNamespace int `json:"certificatesPerNamespace,omitempty"`
 }
 
 // ConfigMapReference names a ConfigMap.
