@@ -105,6 +105,9 @@ func compile(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, languages *lan
 	table := precedence.NewWith(config, languages)
 	balancer, served, refusals := lowering.Lower(table, c)
 	balancer.KeepClientSecrets(f.ClientSecrets)
+	for i := range balancer.Certificates {
+		balancer.Certificates[i].MostOfNamespace = s.Class.MostCertificates()
+	}
 	if policies.RefusesSettings(s, f.SettingsRefused) && f.Digest != "" {
 		balancer.Digest = f.Digest // its settings stay unchanged
 	}

@@ -66,6 +66,7 @@ const (
 	CertificateMissing Reason = "CertificateMissing"
 	CertificateInvalid Reason = "CertificateInvalid"
 	CertificateRefused Reason = "CertificateRefused"
+	CertificateQuota   Reason = "CertificateQuota"
 	CertificateForeign Reason = "CertificateForeign"
 	CertificateUnused  Reason = "CertificateUnused"
 	SecretUnread       Reason = "SecretUnread"
@@ -301,6 +302,14 @@ var Reasons = []Doc{
 			"served, and without one the host is left out of the HTTPS port; other ports serve it.",
 		"The message carries the cloud's words; give the Secret another certificate, or make room for " +
 			"it."},
+	{CertificateQuota,
+		"The class bounds how many certificates of Secrets a namespace may have in the cloud " +
+			"(`loadBalancers.certificatesPerNamespace`), and this would be one more. It is not " +
+			"imported, and the host is left out of the HTTPS port; other ports serve it. Certificates " +
+			"that the cloud has stay, and are renewed.",
+		"Use one certificate for several hosts, or remove entries of `spec.tls` without need. Or ask " +
+			"the owner of the class to raise the bound. The certificate is imported within ten " +
+			"minutes when there is room."},
 	{CertificateForeign,
 		"The certificate has a name that its namespace may not serve here: one that the class's " +
 			"`allowedHosts` do not have, or, in a group across namespaces, one for a host of another " +

@@ -139,6 +139,8 @@ type Certificate struct {
 	Pair   *KeyPair          `json:"-"`
 	Tags   map[string]string `json:"-"` // desired side only
 	Origin []diag.Source     `json:"-"` // desired side only: where it is asked for
+	// desired side only: how many certificates the namespace of its Secrets may have
+	MostOfNamespace int `json:"-"`
 }
 
 // CertificateSettings are the properties of a certificate that change in place.

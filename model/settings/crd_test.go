@@ -26,6 +26,8 @@ var elsewhere = map[string]string{
 	"inbound[]":                  "the type of Inbound",
 	"valuesPerCondition":         "classes.ValidateSpec: it has no upper bound",
 	"loadBalancers.perNamespace": "classes.ValidateSpec: it has no upper bound",
+
+	"loadBalancers.certificatesPerNamespace": "classes.ValidateSpec: it has no upper bound",
 }
 
 // TestTheCRDsHaveTheBoundsOfTheTables fails for a bound that a CRD or a table has alone, or that

@@ -50,6 +50,9 @@ type Options struct {
 	// Existing returns the load balancers of a tenant, as Key.Tenant names it, that exist or are about
 	// to; true for those that an Ingress belongs to. If it is nil, the records are all there is.
 	Existing func(tenant string) map[routing.Key]bool
+	// CertificatesOf returns how many certificates of Secrets of a namespace each load balancer has.
+	// If it is nil, the records are all there is.
+	CertificatesOf func(namespace string) map[routing.Key]int
 	// Check returns the errors that check finds in an IngressClass or parameters. It may cache them by
 	// version. If it is nil, objects are checked each time.
 	Check func(o metav1.Object, check func() field.ErrorList) field.ErrorList
@@ -85,6 +88,16 @@ func (c *Class) MostLoadBalancers() int {
 		return n
 	}
 	return mostRetained
+}
+
+// mostCertificates is the bound of a class that sets none. An account can have 2,500 imported
+// certificates in a region by default, and can import 5,000 within a year:
+// https://docs.aws.amazon.com/acm/latest/userguide/acm-limits.html
+const mostCertificates = 100
+
+// MostCertificates returns how many certificates of Secrets a namespace may have in the cloud.
+func (c *Class) MostCertificates() int {
+	return cmp.Or(c.LoadBalancers.CertificatesPerNamespace, mostCertificates)
 }
 
 // Source returns the class as the source of diagnostics.

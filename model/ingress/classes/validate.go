@@ -40,9 +40,13 @@ func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.Er
 		errs = append(errs, field.Invalid(at.Child("valuesPerCondition"), spec.ValuesPerCondition,
 			"must not be negative"))
 	}
-	if n := spec.LoadBalancers.PerNamespace; n < 0 {
-		errs = append(errs, field.Invalid(at.Child("loadBalancers", "perNamespace"), n,
-			"must not be negative"))
+	for name, n := range map[string]int{
+		"perNamespace":             spec.LoadBalancers.PerNamespace,
+		"certificatesPerNamespace": spec.LoadBalancers.CertificatesPerNamespace,
+	} {
+		if n < 0 {
+			errs = append(errs, field.Invalid(at.Child("loadBalancers", name), n, "must not be negative"))
+		}
 	}
 	errs = append(errs, validateGroups(spec.Groups, at.Child("groups"))...)
 	errs = append(errs, validateAllowedHosts(spec.AllowedHosts, at.Child("allowedHosts"))...)

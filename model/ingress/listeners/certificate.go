@@ -80,7 +80,8 @@ func (e entry) fromSecret(covered []covered) map[routing.Host]certificateUse {
 		s = secret{e.lastOf(objects.Name{Namespace: e.Namespace, Name: e.SecretName}),
 			diag.CertificateRefused, errors.New(refused.Message)}
 	}
-	s = e.allowSecret(s, objects.Name{Namespace: e.Namespace, Name: e.SecretName})
+	s = e.room.take(e.allowSecret(s, objects.Name{Namespace: e.Namespace, Name: e.SecretName}),
+		objects.Name{Namespace: e.Namespace, Name: e.SecretName})
 	switch {
 	case s.id == "":
 		e.reportSecure(diag.Error, s.reason, field,

@@ -39,6 +39,7 @@ type Builder struct {
 
 	held       []routing.Certificate            // certificates that were imported from Secrets
 	remembered map[string]routing.CertificateID // the certificate that each Secret held last
+	room       certificateRoom
 	// the certificates of the load balancer with their sources
 	asked map[certificateOrigin]bool
 	now   time.Time // certificates that are added must not have expired by then

@@ -38,6 +38,7 @@ func NewBuilder(s *snapshots.Snapshot, c Certificates) *Builder {
 		asked:   map[certificateOrigin]bool{},
 		held:    c.Held, remembered: s.Memory.Certificates, now: c.Now,
 	}
+	d.room = newCertificateRoom(d, s)
 	d.certificateDisputes = newCertificateDisputes(d, s)
 	if d.group != "" {
 		d.openSharedPorts(s.Class.OwnerOf(d.group), s.Members)

@@ -44,7 +44,7 @@ func Split(o objects.Objects, options classes.Options) ([]snapshots.Snapshot, []
 func split(o objects.Objects, options classes.Options) *splitter {
 	s := &splitter{Index: objects.NewIndex(o), memories: o.Memories, trails: memory.Trails(o.Memories),
 		snapshots: map[routing.Key]*snapshots.Snapshot{}, existing: options.Existing,
-		balancers: map[string]map[routing.Key]bool{}}
+		balancers: map[string]map[routing.Key]bool{}, certificatesOf: options.CertificatesOf}
 	s.classes, s.homeless = classes.NewLookup(o, options)
 	for _, ing := range slices.SortedFunc(slices.Values(o.Ingresses), older) {
 		if ing.DeletionTimestamp.IsZero() {
@@ -144,6 +144,7 @@ func (s *splitter) finish(snapshot *snapshots.Snapshot) snapshots.Snapshot {
 		needed.Nodes = s.Nodes
 	}
 	snapshot.ResolveOwners(s.Index, s.memories)
+	s.countCertificates(snapshot)
 	ingresses := snapshot.Ingresses
 	needed.Judged = s.judgements(snapshot, needed)
 	snapshot.Objects = needed.Objects()

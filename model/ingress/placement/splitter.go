@@ -29,7 +29,9 @@ type splitter struct {
 	// Ingress belongs to.
 	balancers map[string]map[routing.Key]bool
 	existing  func(tenant string) map[routing.Key]bool
-	homeless  []diag.Diagnostic // about Ingresses that belong to no load balancer
+	// certificatesOf counts the certificates of Secrets of a namespace, by load balancer.
+	certificatesOf func(namespace string) map[routing.Key]int
+	homeless       []diag.Diagnostic // about Ingresses that belong to no load balancer
 }
 
 // snapshot returns the snapshot of a load balancer with the members so far.

@@ -41,6 +41,10 @@ type Snapshot struct {
 	// last accepted versions. They still claim the hosts that they name.
 	Refused []members.Member
 
+	// CertificatesBeside counts the certificates of Secrets that other load balancers have, by
+	// namespace.
+	CertificatesBeside map[string]int
+
 	Owners             *ownership.Owners // of hosts; nil where they have none
 	ServiceAnnotations map[*corev1.Service]*foreign.Annotations
 }
