@@ -114,6 +114,7 @@ var elsewhere = map[diag.Reason]string{
 	diag.CertificateForeign: "test/hostile: S03-certificate-for-another-host.txtar",
 	diag.EndpointForeign:    "TestAnEndpointThatIsNoPodIsLeftOutAndTold",
 	diag.TooComplex:         "TestListedHostsAreBounded",
+	diag.CertificateQuota:   "TestCertificatesOfANamespaceAreBounded",
 	diag.LoadBalancerQuota:  "TestLoadBalancersThatAreKeptAreBounded",
 	diag.LastGood:           "TestABadVersionLeavesTheLastGoodOneServed",
 	diag.ConsentWithdrawn:   "TestANamespaceThatLeavesAGroupIsNotServedThere",

@@ -77,7 +77,7 @@ func New(p Parts) *Reconciler {
 		wake:     make(chan event.TypedGenericEvent[lb.Key], 1024),
 	}
 	r.Unconfirmed = r.doubts.isUnconfirmed
-	r.Options.Existing = r.Existing
+	r.Options.Existing, r.Options.CertificatesOf = r.Existing, p.Memories.CertificatesOf
 	if !p.ReadOnly {
 		r.looked = p.Targets.Recheck
 	}

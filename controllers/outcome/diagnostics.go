@@ -29,11 +29,12 @@ func (o Outcome) Protected() *diag.Diagnostic {
 	return &o.Plan.Diagnostics[at]
 }
 
-// LacksCloudObjects reports whether the cloud lacks an object that it may have soon.
+// LacksCloudObjects reports whether the cloud lacks an object, or room for one, that it may have
+// soon.
 func (o Outcome) LacksCloudObjects() bool {
 	return slices.ContainsFunc(o.Built.Diagnostics, func(d diag.Diagnostic) bool {
 		return slices.Contains([]diag.Reason{diag.NetworkUnmet, diag.NameTaken, diag.WebACLMissing,
-			diag.NoShield}, d.Reason)
+			diag.NoShield, diag.CertificateQuota}, d.Reason)
 	})
 }
 

@@ -235,7 +235,7 @@ func TestOwnRules(t *testing.T) {
 // The cloud may have soon what some diagnostics say that it lacks.
 func TestLackingCloudObjects(t *testing.T) {
 	for reason, want := range map[diag.Reason]bool{
-		diag.NetworkUnmet: true, diag.NameTaken: true, diag.WebACLMissing: true, diag.NoShield: true, diag.Invalid: false, diag.QuotaExceeded: false,
+		diag.NetworkUnmet: true, diag.NameTaken: true, diag.WebACLMissing: true, diag.NoShield: true, diag.CertificateQuota: true, diag.Invalid: false, diag.QuotaExceeded: false,
 	} {
 		o := outcomeOf(v1alpha1.LoadBalancerClassSpec{})
 		o.Built.Diagnostics = []diag.Diagnostic{{Reason: diag.Rejected}, {Reason: reason}}

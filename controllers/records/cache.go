@@ -7,6 +7,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -56,6 +57,8 @@ type Cache struct {
 	parsed  map[lb.Key]memory.LoadBalancer // their parts for the compiler
 	holders multimap.Map[string, lb.Key]
 	tenants multimap.Map[string, lb.Key] // as Key.Tenant names them
+	// certificates counts those of Secrets, by namespace and load balancer.
+	certificates map[string]map[lb.Key]int
 }
 
 // NewCache returns a cache of records. With follows, another operator writes the memory.
@@ -82,6 +85,7 @@ func (m *Cache) Ready(ctx context.Context) error {
 	defer m.mu.Unlock()
 	m.records, m.parsed = map[lb.Key]Record{}, map[lb.Key]memory.LoadBalancer{}
 	m.holders, m.tenants = multimap.Map[string, lb.Key]{}, multimap.Map[string, lb.Key]{}
+	m.certificates = map[string]map[lb.Key]int{}
 	for key, r := range records {
 		m.put(key, r)
 	}
@@ -242,11 +246,31 @@ func (m *Cache) put(key lb.Key, r Record) {
 	for _, member := range m.records[key].Memory.Members {
 		m.holders.Remove(member.Ingress, key)
 	}
+	for _, c := range m.records[key].Memory.Certificates {
+		namespace, _, _ := strings.Cut(c.Secret, "/")
+		if delete(m.certificates[namespace], key); len(m.certificates[namespace]) == 0 {
+			delete(m.certificates, namespace)
+		}
+	}
 	m.records[key], m.parsed[key] = r, MemoryOf(r, time.Time{})
 	m.tenants.Add(key.Tenant(), key)
 	for _, member := range r.Memory.Members {
 		m.holders.Add(member.Ingress, key)
 	}
+	for _, c := range r.Memory.Certificates {
+		namespace, _, _ := strings.Cut(c.Secret, "/")
+		if m.certificates[namespace] == nil {
+			m.certificates[namespace] = map[lb.Key]int{}
+		}
+		m.certificates[namespace][key]++
+	}
+}
+
+// CertificatesOf returns how many certificates of Secrets of a namespace each load balancer has.
+func (m *Cache) CertificatesOf(namespace string) map[lb.Key]int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return maps.Clone(m.certificates[namespace])
 }
 
 // Remembered returns the memory of the operator of a namespace, or of all, so that the command line
