@@ -34,6 +34,7 @@ type Store struct {
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	imported ownCertificates
+	pace     pace
 	labels   labels                            // of imported certificates
 	account  cache.Value[[]accountCertificate] // certificates of the account that were not imported
 	named    namedCertificates                 // certificates that Ingresses name by ARN

@@ -53,6 +53,10 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 	if arn, err := s.importedBefore(ctx, seen, known, c); arn != "" || err != nil {
 		return arn, err
 	}
+	undo, err := s.pace.begin(c, "", time.Now())
+	if err != nil {
+		return "", fmt.Errorf("importing certificate %s: %w", c.ID, err)
+	}
 	tags := Tags(known, c)
 	in.Tags = acmTags(tags)
 	s.imported.beginImport(seen.Key, c.ID)
@@ -72,6 +76,7 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 	switch {
 	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
 		s.imported.endImport(seen.Key, c.ID) // AWS did not import it
+		undo()
 	case errorcode.Read(err) == "":
 		if arn, unknown := s.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
@@ -201,13 +206,19 @@ func (s *Store) Replace(ctx context.Context, seen *lb.Observed,
 	if err != nil {
 		return err
 	}
+	undo, err := s.pace.begin(step.New, old.Handle, time.Now())
+	if err != nil {
+		return fmt.Errorf("importing certificate %s in the place of %s: %w", step.New.ID, old.Handle, err)
+	}
 	label := shortenLabel(s.labels.get(old.Handle), known[resource.TagLabel])
 	if err := s.addTags(ctx, old.Handle,
 		s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
+		undo()
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
 	if _, err := s.acm.ImportCertificate(ctx, in, skipQuotaErrors); err != nil {
+		undo() // so that the next try does not wait
 		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle,
 			err)
 	}

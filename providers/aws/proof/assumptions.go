@@ -214,11 +214,11 @@ var Assumptions = []Assumption{
 			"test/albsim TestQuotasOfOtherServices"},
 	},
 	{
-		"renewals-count", "An import in the place of another certificate does not count among the " +
-			"imports of a year.", "",
-		Refused, "Beyond the quota the renewal is refused by name (Rejected) and tried again, and the " +
-			"certificate before it is served.",
-		[]string{"test/alb TestImportsOfAYear"},
+		"renewals-count", "An import in the place of another certificate counts among the imports of a " +
+			"year, or does not.", "",
+		Refused, "It is counted when imports of a namespace are paced. Beyond the quota the renewal is " +
+			"refused by name (Rejected) and tried again, and the certificate before it is served.",
+		[]string{"test/alb TestImportsOfAYear", "test/alb TestImportsOfANamespaceArePaced"},
 	},
 	{
 		"import-keeps-tags", "Importing a certificate in the place of another one keeps its tags.",
