@@ -151,6 +151,8 @@ var classSpecs = map[string]verdict{
 	`{implementationSpecific: Prefix}`:                             refused,
 	`{loadBalancers: {perNamespace: 3}}`:                           fine,
 	`{loadBalancers: {perNamespace: -1}}`:                          refused,
+	`{loadBalancers: {certificatesPerNamespace: 3}}`:               fine,
+	`{loadBalancers: {certificatesPerNamespace: -1}}`:              refused,
 	`{valuesPerCondition: 3}`:                                      fine,
 	`{valuesPerCondition: 0}`:                                      fine,
 	`{valuesPerCondition: -1}`:                                     refused,

@@ -51,7 +51,10 @@ func newFleet(t testing.TB, s server, ingresses, groups, classCount int) *fleet 
 		class := f.className(i)
 		api := v1alpha1.Group
 		f.create(t,
-			&v1alpha1.ClusterLoadBalancerClass{ObjectMeta: metav1.ObjectMeta{Name: class}},
+			&v1alpha1.ClusterLoadBalancerClass{
+				ObjectMeta: metav1.ObjectMeta{Name: class},
+				Spec:       v1alpha1.LoadBalancerClassSpec{LoadBalancers: v1alpha1.LoadBalancerBounds{CertificatesPerNamespace: 10_000}},
+			},
 			&networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: class}, Spec: networkingv1.IngressClassSpec{
 				Controller: classes.Controller,
 				Parameters: &networkingv1.IngressClassParametersReference{APIGroup: &api, Kind: v1alpha1.KindClusterLoadBalancerClass, Name: class},
