@@ -52,6 +52,8 @@ func TestClassSelection(t *testing.T) {
 	broken := class("public", classes.Controller)
 	broken.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "missing"}
 
+	foreignParameters := class("nginx", "k8s.io/ingress-nginx")
+	foreignParameters.Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new("a.test"), Kind: "Settings", Name: "nginx"}
 	with := func(parameters v1alpha1.LoadBalancerClassSpec) map[routing.Key]memory.LoadBalancer {
 		return map[routing.Key]memory.LoadBalancer{"fairlead/pay/api/internal": {Class: &parameters}}
 	}
@@ -73,17 +75,20 @@ func TestClassSelection(t *testing.T) {
 		"the field says fairlead, which is no literal there": {given: []any{web()}, options: literal, told: []string{"error ClassMissing " + field}},
 		"a class that the caller knows to exist":             {given: []any{web()}, options: classes.Options{AssumeClasses: []string{"fairlead"}}, want: plain},
 		"an assumed class that is another controller's":      {given: []any{class("fairlead", "a.test/b"), web()}, options: classes.Options{AssumeClasses: []string{"fairlead"}}},
-		"the annotation names a class of ours":               {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
-		"the annotation says fairlead and no class does":     {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
-		"the annotation names the class of those without":    {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
-		"the annotation names the class that is managed":     {given: []any{web(ofClass(""), legacy("public"))}, options: classes.Options{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
-		"the annotation is empty, and the field decides":     {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
-		"the annotation is empty, and there is no field":     {given: []any{ours, web(ofClass(""), legacy(""))}},
-		"the annotation has other capitals":                  {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
-		"the annotation has a slash":                         {given: []any{ours, web(ofClass(""), legacy("public/shop"))}, options: literal},
-		"a literal that is a class without parameters":       {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
-		"another literal than the operator's":                {given: []any{ours, web(ofClass(""), legacy("public-edge"))}, options: literal},
-		"a literal that is a class of ours":                  {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: "fairlead/shop/web/internet-facing"},
+		"another controller's class that is taken":           {given: []any{theirs, web(ofClass("nginx"))}, options: classes.Options{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal"},
+		"one that is taken, whose parameters are not ours": {given: []any{foreignParameters, web(ofClass("nginx"))}, options: classes.Options{TakenClasses: []string{"nginx"}}, want: "nginx/shop/web/internal",
+			told: []string{"warning ClassForeign IngressClass nginx spec.parameters"}},
+		"the annotation names a class of ours":            {given: []any{ours, web(ofClass(""), legacy("public"))}, want: public},
+		"the annotation says fairlead and no class does":  {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class of those without": {given: []any{web(ofClass(""), legacy("public"))}, options: without, told: []string{"error ClassMissing " + annotation}},
+		"the annotation names the class that is managed":  {given: []any{web(ofClass(""), legacy("public"))}, options: classes.Options{ManagedClass: "public"}, told: []string{"error ClassMissing " + annotation}},
+		"the annotation is empty, and the field decides":  {given: []any{ours, web(ofClass("public"), legacy(""))}, want: public},
+		"the annotation is empty, and there is no field":  {given: []any{ours, web(ofClass(""), legacy(""))}},
+		"the annotation has other capitals":               {given: []any{ours, web(ofClass(""), legacy("Fairlead"))}, options: literal},
+		"the annotation has a slash":                      {given: []any{ours, web(ofClass(""), legacy("public/shop"))}, options: literal},
+		"a literal that is a class without parameters":    {given: []any{ours, web(ofClass(""), legacy("fairlead"))}, options: literal, want: plain},
+		"another literal than the operator's":             {given: []any{ours, web(ofClass(""), legacy("public-edge"))}, options: literal},
+		"a literal that is a class of ours":               {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "internet-facing"}), web(ofClass(""), legacy("fairlead"))}, options: literal, want: "fairlead/shop/web/internet-facing"},
 		"a literal that is a broken class of ours": {given: []any{aClass("fairlead", v1alpha1.LoadBalancerClassSpec{Scheme: "Public"}), web(ofClass(""), legacy("fairlead"))}, options: literal,
 			told: []string{"error Invalid ClusterLoadBalancerClass fairlead spec.scheme", "error ParametersMissing " + annotation}},
 		"a literal that is another controller's class":           {given: []any{class("fairlead", "a.test/b"), web(ofClass(""), legacy("fairlead"))}, options: literal},

@@ -41,6 +41,9 @@ type Options struct {
 	// AssumeClasses are classes of ours without parameters, if no IngressClass of that name is among
 	// the objects: files often have Ingresses only.
 	AssumeClasses []string
+	// TakenClasses are IngressClasses of other controllers that are compiled as classes of ours without
+	// parameters, to see what they would be.
+	TakenClasses []string
 	// Providers are the names of the operator's providers. The first is for classes that name none. If
 	// empty, a class may name any.
 	Providers []string

@@ -50,6 +50,10 @@ func NewLookup(o objects.Objects, options Options) (*Lookup, []diag.Diagnostic) 
 
 func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diagnostic {
 	if c.Spec.Controller != Controller {
+		if slices.Contains(cs.options.TakenClasses, c.Name) {
+			cs.usable[c.Name] = &Class{Name: c.Name}
+			return takenOver(c)
+		}
 		cs.foreign[c.Name] = c.Spec.Controller
 		return nil
 	}
@@ -88,6 +92,22 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	}
 	cs.usable[c.Name] = class
 	return nil
+}
+
+// takenOver returns what a class loses that belongs to another controller and is taken for ours: its parameters, which may restrict clients, as inboundCIDRs of an IngressClassParams do:
+// https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/ingress_class/
+func takenOver(c *networkingv1.IngressClass) []diag.Diagnostic {
+	if c.Spec.Parameters == nil {
+		return nil
+	}
+	return []diag.Diagnostic{{
+		Severity: diag.Warning, Reason: diag.ClassForeign,
+		Source: (&Class{Name: c.Name}).Source().At("spec.parameters"),
+		Message: fmt.Sprintf("the class belongs to the controller %s and is taken for Fairlead's, without "+
+			"its %s %s, which may set the scheme, certificates, groups, and the clients that may connect: "+
+			"write them into a LoadBalancerClass", c.Spec.Controller, c.Spec.Parameters.Kind,
+			c.Spec.Parameters.Name),
+	}}
 }
 
 // check validates an object, through Options.Check if it is set.
