@@ -114,6 +114,9 @@ func checkBoth(
 	around := o.Surroundings()
 	around.Nodes = o.Cluster.KnownInstances
 	var findings []check.Finding
+	if o.Provider.IsDefault() {
+		findings = append(findings, assumed(o.Provider.First(), with)...)
+	}
 	for _, name := range o.Provider.InTree() {
 		look := with[name].Check
 		if look == nil {
@@ -126,6 +129,19 @@ func checkBoth(
 		findings = append(findings, checkProvider(ctx, o.Provider.Endpoint(name, around)))
 	}
 	return append(findings, checkCluster(ctx, o, as)...), nil
+}
+
+// assumed returns the finding that no provider is named, if the binary has others to check.
+func assumed(provider string, with selection.Clouds) []check.Finding {
+	others := slices.DeleteFunc(with.NamesOf(selection.Checks), func(name string) bool {
+		return name == provider
+	})
+	if len(others) == 0 {
+		return nil
+	}
+	detail := "none is named, so " + provider + " is checked, and no other cloud"
+	return []check.Finding{check.Unsure("provider", "provider", detail,
+		"name yours, such as --provider "+strings.Join(others, " or --provider "))}
 }
 
 // providerAnswersWithin is how long a provider may take to answer.

@@ -26,16 +26,32 @@ func finding(all ...check.Finding) Providers {
 
 func TestCheckSaysWhatItFoundInALineEach(t *testing.T) {
 	with := finding(check.Good("a", "region", "eu-west-1"), check.Bad("b", "quota", "1 of 1\nare used", "raise it"), check.Unsure("c", "right", "", "ask"))
-	got := runWith(t, with, "check", "--kubeconfig", "none")
+	got := runWith(t, with, "check", "--provider", "fake", "--kubeconfig", "none")
 	const want = "✓ region: eu-west-1\n✗ quota: 1 of 1\\nare used; raise it\n? right; ask\n" +
 		"? cluster: it is not looked at: --kubeconfig is none\n1 well, 1 wrong, 2 not known\n"
 	if got.code != exitFail || got.out != want || got.err != "" {
 		t.Errorf("exit code %d, %q on standard error, it says\n%s\nwant\n%s", got.code, got.err, got.out, want)
 	}
-	got = runWith(t, with, "check", "--kubeconfig", "none", "-o", "json")
+	got = runWith(t, with, "check", "--provider", "fake", "--kubeconfig", "none", "-o", "json")
 	var report output.FindingsReport
 	if err := json.Unmarshal([]byte(got.out), &report); err != nil || got.code != exitFail || report.Wrong != 1 || report.Unknown != 2 || len(report.Findings) != 4 {
 		t.Errorf("error %v, exit code %d, report %s", err, got.code, got.out)
+	}
+}
+
+// TestCheckNamesTheProviderThatItAssumes: who wants to check AWS, and does not say so, is told.
+func TestCheckNamesTheProviderThatItAssumes(t *testing.T) {
+	const want = "? provider: none is named, so fake is checked, and no other cloud; name yours, such as --provider aws\n"
+	with := finding(check.Good("a", "region", "eu-west-1"))
+	if got := runWith(t, with, "check", "--kubeconfig", "none"); got.code != exitDone || !strings.HasPrefix(got.out, want) {
+		t.Errorf("no provider: %+v", got)
+	}
+	if got := runWith(t, with, "check", "--kubeconfig", "none", "--provider", "fake"); strings.Contains(got.out, "? provider") {
+		t.Errorf("a provider: %+v", got)
+	}
+	t.Setenv("FAIRLEAD_PROVIDER", "fake") // as in the operator's pod
+	if got := runWith(t, with, "check", "--kubeconfig", "none"); strings.Contains(got.out, "? provider") {
+		t.Errorf("a provider in the environment: %+v", got)
 	}
 }
 

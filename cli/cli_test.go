@@ -139,12 +139,14 @@ func TestWrongUseIsSaidInOneLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		"a command that is not there":  {[]string{"pln"}, `error: unknown command "pln" for "fairlead"`},
-		"help about no command":        {[]string{"help", "pln"}, `error: unknown command "pln" for "fairlead"`},
-		"help about none below one":    {[]string{"help", "provider", "chek"}, `error: unknown command "chek" for "fairlead provider"`},
-		"completion of another shell":  {[]string{"completion", "tcsh"}, `error: unknown command "tcsh" for "fairlead completion"`},
-		"no command below another":     {[]string{"provider", "chek"}, `error: unknown command "chek" for "fairlead provider"`},
-		"a flag that is not there":     {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean filename?"},
+		"a command that is not there":  {[]string{"plann"}, `error: unknown command "plann" for "fairlead"; did you mean plan?`},
+		"a command that is like none":  {[]string{"deploy-it"}, `error: unknown command "deploy-it" for "fairlead"`},
+		"help about no command":        {[]string{"help", "pln"}, `error: unknown command "pln" for "fairlead"; did you mean plan?`},
+		"help about none below one":    {[]string{"help", "provider", "chek"}, `error: unknown command "chek" for "fairlead provider"; did you mean check?`},
+		"completion of another shell":  {[]string{"completion", "tcsh"}, `error: unknown command "tcsh" for "fairlead completion"; did you mean bash?`},
+		"no command below another":     {[]string{"provider", "chek"}, `error: unknown command "chek" for "fairlead provider"; did you mean check?`},
+		"a flag that is not there":     {[]string{"plan", "--filenam=x"}, "error: --filenam: there is no such flag; did you mean --filename?"},
+		"a flag like help":             {[]string{"plan", "--help-me"}, "error: --help-me: there is no such flag; did you mean --help?"},
 		"a plan of nothing":            {[]string{"plan"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
 		"an answer about nothing":      {[]string{"explain", "http://a.example/"}, "error: which Ingresses? --filename names manifests, --live stands for those of the cluster"},
 		"an answer without a question": {[]string{"explain", "--live"}, "error: explain takes one or more URLs, or --all"},

@@ -60,8 +60,29 @@ func Run(ctx context.Context, args []string, with Providers, s Streams) int {
 	case errors.Is(err, errWrong):
 		return exitFail
 	}
+	if _, _, missing := root.Find(args); missing != nil {
+		err = meant(root, args, missing)
+	}
 	output.Error(s.Err, err)
 	return exitFail
+}
+
+// meant adds the most similar command to an error about arguments that name none.
+func meant(parent *cobra.Command, args []string, err error) error {
+	var names []string
+	for _, c := range parent.Commands() {
+		names = append(names, c.Name())
+	}
+	named := func(arg string) bool { return !strings.HasPrefix(arg, "-") }
+	if at := slices.IndexFunc(args, named); err != nil && at >= 0 {
+		return fmt.Errorf("%w%s", err, configuration.Meant("", names, args[at]))
+	}
+	return err
+}
+
+// subcommands is a check that there are no arguments, which would name no command.
+func subcommands(cmd *cobra.Command, args []string) error {
+	return meant(cmd, args, cobra.NoArgs(cmd, args))
 }
 
 // unquoteUsages removes the back quotes around the names of values, which the help of flags is made
@@ -111,7 +132,7 @@ cloud, and plans the difference as an ordered list of steps, each of them safe.`
 		SilenceErrors: true, // Run prints them
 		SilenceUsage:  true, // a wrong manifest is not a wrong usage
 
-		DisableSuggestions: true, // of commands: they take several lines, and there are few commands
+		DisableSuggestions: true, // meant makes them, in one line
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", columns)
@@ -146,16 +167,16 @@ func commandOf(root *cobra.Command) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		found, rest, err := root.Find(args)
 		if err == nil && found.HasSubCommands() {
-			err = cobra.NoArgs(found, rest)
+			return subcommands(found, rest)
 		}
-		return err
+		return meant(root, args, err)
 	}
 }
 
 // needsCommand has a command that only has commands below it refuse an argument that names none of
 // them. Cobra prints the help then, and ends with 0.
 func needsCommand(cmd *cobra.Command) {
-	cmd.Args, cmd.DisableFlagsInUseLine = cobra.NoArgs, true
+	cmd.Args, cmd.DisableFlagsInUseLine = subcommands, true
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 }
 

@@ -37,6 +37,7 @@ var errWrong = errors.New("something is wrong")
 
 // The values of --fail-on.
 const (
+	failOnInfo    = "info"
 	failOnError   = "error"
 	failOnWarning = "warning"
 	failOnNever   = "never"
@@ -45,7 +46,7 @@ const (
 // failOnFlag adds the flag that says which diagnostics fail a command; unset is its default, in
 // words.
 func failOnFlag(cmd *cobra.Command, least *string, unset string) {
-	values := []string{failOnError, failOnWarning, failOnNever}
+	values := []string{failOnError, failOnWarning, failOnInfo, failOnNever}
 	cmd.Flags().Var(flagvalue.OneOf(least, "", values...), "fail-on",
 		"the least `SEVERITY` of diagnostics that fails the command: "+
 			flagvalue.Names(values)+"; unset: "+unset)
@@ -59,6 +60,8 @@ func failing(d diag.Diagnostic, least string) bool {
 		return d.Severity == diag.Error
 	case failOnWarning:
 		return d.Severity != diag.Info
+	case failOnInfo:
+		return true
 	}
 	return false
 }

@@ -34,7 +34,10 @@ func TestDiagnosticsDecideTheExitCode(t *testing.T) {
 		"a warning": {annotated("fairlead.dev/healthcheck-path: /x"), map[string]int{"": exitToDo,
 			"error": exitToDo, "warning": exitFail, "never": exitToDo}},
 		"only steps": {ingressYAML("web", "a.example.com", "/"), map[string]int{"": exitToDo,
-			"warning": exitToDo}},
+			"warning": exitToDo, "info": exitToDo}},
+		"a note": {strings.Replace(ingressYAML("web", "a.example.com", "/"), "name: web, port",
+			"name: elsewhere, port", 1), map[string]int{"": exitToDo, "warning": exitToDo,
+			"info": exitFail}},
 	}
 	for name, c := range cases {
 		files["ingress.yaml"] = c.ingress
@@ -90,6 +93,11 @@ func TestWhatIsNotAmongTheFilesIsNoError(t *testing.T) {
 			[]string{"warning ClassMissing", "IngressClass alb is not among the files",
 				"--class-name=alb assumes it"},
 			"http://a.example.com/", "Ingress shop/web asks for it, and is left alone"},
+		"an IngressClass of another controller": {strings.Replace(plain, "ingressClassName: fairlead",
+			"ingressClassName: alb", 1) + albClass, "fake",
+			[]string{"info ClassForeign", "IngressClass alb belongs to the controller ingress.k8s.aws/alb",
+				"--class-name=alb takes it for Fairlead's"},
+			"http://a.example.com/", "Ingress shop/web asks for it, and is left alone"},
 	}
 	for name, c := range cases {
 		dir := directory(t, map[string]string{"a.yaml": c.text})
@@ -111,6 +119,36 @@ func TestWhatIsNotAmongTheFilesIsNoError(t *testing.T) {
 		got := fairlead(t, "explain", c.url, "-f", dir, "--provider", c.provider)
 		if got.code != exitDone || !strings.Contains(got.out, c.explained) {
 			t.Errorf("%s: explain %s does not say %q:\n%s", name, c.url, c.explained, got.out)
+		}
+	}
+}
+
+// albClass is an IngressClass as the AWS Load Balancer Controller has it, with parameters.
+const albClass = `
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: alb}
+spec: {controller: ingress.k8s.aws/alb, parameters: {apiGroup: elbv2.k8s.aws, kind: IngressClassParams, name: edge}}
+`
+
+// TestAClassIsTakenForOurs although its IngressClass is another controller's, where the command line
+// says so. What its parameters restrict is lost, so a warning names them.
+func TestAClassIsTakenForOurs(t *testing.T) {
+	for _, class := range []string{"alb", "fairlead"} {
+		ofClass := func(text string) string {
+			text = strings.Replace(text, "ingressClassName: fairlead", "ingressClassName: "+class, 1)
+			return strings.Replace(text, "name: alb}", "name: "+class+"}", 1)
+		}
+		dir := directory(t, map[string]string{"a.yaml": ofClass(ingressYAML("web", "a.example.com", "/") + albClass)})
+		got := fairlead(t, "plan", "-f", dir, "--class-name", class)
+		if got.code != exitToDo || !strings.Contains(got.out, "warning ClassForeign IngressClass "+class+
+			" spec.parameters") || !strings.Contains(got.out, "without its IngressClassParams edge") {
+			t.Errorf("class %s, given: %+v", class, got)
+		}
+		if got := fairlead(t, "plan", "-f", dir); got.code != exitFail ||
+			!strings.Contains(got.out, "info ClassForeign Ingress shop/web") {
+			t.Errorf("class %s, not given: %+v", class, got)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 		file      string
 		want      []string // a line each
 	}{
-		"a flag that nobody knows":     {args: []string{"--drift-intervall=1h"}, want: []string{"--drift-intervall: there is no such flag; did you mean drift-interval?"}},
+		"a flag that nobody knows":     {args: []string{"--drift-intervall=1h"}, want: []string{"--drift-intervall: there is no such flag; did you mean --drift-interval?"}},
 		"a variable that nobody knows": {variables: map[string]string{"FAIRLEAD_NAMESPCE": "x"}, want: []string{"FAIRLEAD_NAMESPCE: there is no such setting; did you mean namespace?"}},
 		"a key that nobody knows":      {file: "log_format: json", want: []string{"FILE: log_format: there is no such setting; did you mean log-format?"}},
 		"a key that is like none":      {file: "x: 1", want: []string{"FILE: x: there is no such setting"}},

@@ -79,7 +79,7 @@ func Resolve(
 		f := settings.Lookup(g.setting)
 		if f == nil {
 			problems = append(problems,
-				fmt.Errorf("%s: there is no such setting%s", g.from, nearest(settings, g.setting)))
+				fmt.Errorf("%s: there is no such setting%s", g.from, Meant("", namesOf(settings), g.setting)))
 			continue
 		}
 		if several, ok := f.Value.(interface{ Reset() }); ok {
@@ -163,7 +163,7 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 		return invalid("--"+value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &name) && name.GetSpecifiedShortnames() == "":
 		return fmt.Errorf("--%s: there is no such flag%s", name.GetSpecifiedName(),
-			nearest(flags, name.GetSpecifiedName()))
+			Meant("--", namesOf(flags), name.GetSpecifiedName()))
 	}
 	return err
 }
@@ -175,18 +175,24 @@ func invalid(from, value string, err error) error {
 	return fmt.Errorf("%s: %q: %w", from, value, err)
 }
 
-// nearest asks whether the setting with the most similar name was meant, if one is similar.
-func nearest(settings *pflag.FlagSet, name string) string {
+func namesOf(settings *pflag.FlagSet) (out []string) {
+	settings.VisitAll(func(f *pflag.Flag) { out = append(out, f.Name) })
+	return out
+}
+
+// Meant asks whether the most similar of some names was meant, if one is similar. The prefix is
+// printed before it.
+func Meant(prefix string, names []string, name string) string {
 	best, fewest := "", 1+len(name)/2
-	settings.VisitAll(func(f *pflag.Flag) {
-		if n := Edits(f.Name, name); n < fewest {
-			best, fewest = f.Name, n
+	for _, known := range names {
+		if n := Edits(known, name); n < fewest {
+			best, fewest = known, n
 		}
-	})
+	}
 	if best == "" {
 		return ""
 	}
-	return "; did you mean " + best + "?"
+	return "; did you mean " + prefix + best + "?"
 }
 
 // Edits returns the number of letters to insert, delete or replace that turn one word into another.

@@ -20,7 +20,8 @@ func limitMemory(logger logr.Logger, container memlimit.Provider) {
 	case errors.Is(err, memlimit.ErrCgroupsNotSupported), errors.Is(err, memlimit.ErrNoCgroup):
 		return // there is no container
 	case err != nil:
-		logger.Error(err, "the memory limit of the container is not known")
+		logger.Info("the memory limit of the container is not known, so memory is not limited: "+
+			"GOMEMLIMIT limits it", "why", err.Error())
 	case limit < math.MaxInt64:
 		logger.Info("memory is limited", "bytes", limit)
 	}

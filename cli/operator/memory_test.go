@@ -25,7 +25,7 @@ func TestMemoryFollowsTheContainer(t *testing.T) {
 		"a limit, and GOMEMLIMIT":   {limited, "1GiB", 1024 * mebibyte, "memory is limited"},
 		"a container without limit": {func() (uint64, error) { return 0, memlimit.ErrNoLimit }, "", math.MaxInt64, ""},
 		"no container":              {func() (uint64, error) { return 0, memlimit.ErrNoCgroup }, "", math.MaxInt64, ""},
-		"an unreadable limit":       {func() (uint64, error) { return 0, errors.New("broken") }, "", math.MaxInt64, "broken"},
+		"an unreadable limit":       {func() (uint64, error) { return 0, errors.New("broken") }, "", math.MaxInt64, `"level"=0 "msg"="the memory limit of the container is not known, so memory is not limited: GOMEMLIMIT limits it" "why"="failed to set GOMEMLIMIT: broken"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := debug.SetMemoryLimit(math.MaxInt64)

@@ -35,6 +35,9 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 			d.Severity = diag.Warning
 			d.Message = "IngressClass " + class + " is not among the files" + leftOut(class)
 		}
+		if found := belongs.FindStringSubmatch(d.Message); d.Reason == diag.ClassForeign && found != nil {
+			d.Message += "; --class-name=" + found[1] + " takes it for Fairlead's"
+		}
 		out = append(out, d)
 	}
 	return diag.Sort(out)
@@ -43,6 +46,9 @@ func AmongFiles(diagnostics []diag.Diagnostic) []diag.Diagnostic {
 func leftOut(class string) string {
 	return ", so its Ingresses are left out; --class-name=" + class + " assumes it"
 }
+
+// belongs is the begin of the compiler's message about an Ingress of another controller's class.
+var belongs = regexp.MustCompile(`^IngressClass (\S+) belongs to the controller `)
 
 // unknown is the begin of the compiler's message about an annotation with an unknown class.
 var unknown = regexp.MustCompile(`^there is no IngressClass ("[^"]*"), and another controller`)

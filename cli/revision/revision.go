@@ -59,6 +59,10 @@ func Checkout(ctx context.Context, revision string) (*Tree, error) {
 // of git before 2.38 do not have the setting, so .git has to be there.
 func topLevel(ctx context.Context) (string, error) {
 	out, err := git(ctx, "rev-parse", "--show-toplevel")
+	if err != nil && strings.Contains(err.Error(), "not a git repository") {
+		return "", errors.New("this directory is in no git repository, so it has no revisions: run the " +
+			"command in the directory that was cloned")
+	}
 	if err != nil {
 		return "", err
 	}

@@ -282,3 +282,12 @@ func command(t *testing.T, args ...string) {
 		t.Fatalf("git %q: %v\n%s", args, err, out)
 	}
 }
+
+// TestADirectoryWithoutARepository is told in words.
+func TestADirectoryWithoutARepository(t *testing.T) {
+	t.Chdir(t.TempDir())
+	_, err := Checkout(t.Context(), "main")
+	if err == nil || !strings.HasPrefix(err.Error(), "this directory is in no git repository") {
+		t.Errorf("the error is %v", err)
+	}
+}

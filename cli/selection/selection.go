@@ -98,6 +98,9 @@ func (s *Selection) String() string {
 // Type is for pflag.
 func (s *Selection) Type() string { return "providers" }
 
+// IsDefault reports whether no provider was named.
+func (s *Selection) IsDefault() bool { return s.isDefault }
+
 // First returns the provider of classes that name none.
 func (s *Selection) First() string { return s.Names[0] }
 

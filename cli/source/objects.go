@@ -54,9 +54,10 @@ func (in *Input) ManifestFlags(cmd *cobra.Command, files ...string) {
 		"let kustomizations name files and repositories of other machines, which are fetched")
 	in.budget = new(manifests.Budget)
 	flags.Var(&in.classNames, "class-name",
-		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name; can be "+
-			"repeated, and Ingresses of other classes are then left alone; unset, or true: "+
-			classes.DefaultClass+", if the files have no class of Fairlead; false: none")
+		"`NAME` of an IngressClass of Fairlead to assume if the files have none of this name, or only "+
+			"one of another controller; can be repeated, and Ingresses of other classes are then left "+
+			"alone; unset, or true: "+classes.DefaultClass+", if the files have no class of Fairlead; "+
+			"false: none")
 	flags.Var(flagvalue.ClassName(&in.withoutClass, flagvalue.NoName), "watch-ingress-without-class",
 		"serve Ingresses that name no class as if they named the IngressClass `NAME`; without a name, "+
 			"or true: that of --class-name")
@@ -82,6 +83,9 @@ func (in *Input) Options(objects objects.Objects) classes.Options {
 			1, len(options.AssumeClasses))], "")
 	}
 	ours := func(c *networkingv1.IngressClass) bool { return c.Spec.Controller == classes.Controller }
+	if in.classNames.given {
+		options.TakenClasses = in.classNames.names
+	}
 	if !in.classNames.given && slices.ContainsFunc(objects.IngressClasses, ours) {
 		options.AssumeClasses = nil
 	}
@@ -145,7 +149,7 @@ func (in *Input) Objects(
 	}
 	objects, err := clusterObjects(cmd.Context(), cluster)
 	options := in.Options(objects)
-	options.AssumeClasses = nil // a cluster has its classes
+	options.AssumeClasses, options.TakenClasses = nil, nil // a cluster has its classes
 	return objects, options, err
 }
 
