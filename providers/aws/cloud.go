@@ -80,7 +80,7 @@ func (s *settings) access(around clouds.Environment, installation string) access
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
 		UnmanagedGroups: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
 		Deadlines:  throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
-		OnInFlight: around.OnInFlight,
+		OnInFlight: around.OnInFlight, Log: around.Log,
 	}
 	if around.OnRequest != nil {
 		out.OnRequest = func(r throttle.Request) { around.OnRequest(r.Service, r.Operation, r.Result) }

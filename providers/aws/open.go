@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -29,7 +28,7 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the rates of calls: %w", err)
 	}
-	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(a.Region))
+	sdk, err := a.Settings(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
@@ -130,7 +131,7 @@ func TestFlagsSayWhereToWork(t *testing.T) {
 		s, flags := parsed(t, c.args...)
 		c.want.Installation, c.want.Deadlines = "test", throttle.Deadlines{Attempt: 1, Call: 2}
 		got := s.access(clouds.Environment{AttemptTimeout: 1, CallTimeout: 2}, "test")
-		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(logr.Logger{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 		if usual := flags.Lookup("aws-security-groups").DefValue; usual != "managed" {

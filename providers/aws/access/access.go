@@ -10,8 +10,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go/logging"
+	"github.com/go-logr/logr"
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/awserr"
@@ -45,6 +48,16 @@ type Access struct {
 	OnInFlight func(service, calls string, underWay, limit int)
 	// Deadlines limit the time of calls.
 	Deadlines throttle.Deadlines
+	// Log gets the remarks of the SDK, which prints them on standard error otherwise.
+	Log logr.Logger
+}
+
+// Settings reads the settings of the SDK: the environment, and the files of its profiles.
+func (a Access) Settings(ctx context.Context) (aws.Config, error) {
+	remarks := logging.LoggerFunc(func(of logging.Classification, format string, values ...any) {
+		a.Log.V(1).Info("a remark of the AWS SDK", "severity", of, "remark", fmt.Sprintf(format, values...))
+	})
+	return config.LoadDefaultConfig(ctx, config.WithRegion(a.Region), config.WithLogger(remarks))
 }
 
 // metadataTimeout limits the time to read the metadata of the instance. Often, a pod has no access

@@ -3,8 +3,10 @@ package access
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 
 	"fairlead.dev/fairlead/test/awscalls"
 )
@@ -136,4 +140,31 @@ func TestAnInstanceThatIsSilentIsNotWaitedForLong(t *testing.T) {
 			t.Errorf("after %s: %v", time.Since(began), err)
 		}
 	})
+}
+
+// TestRemarksOfTheSDKAreLogged: it prints them on standard error otherwise, among the lines of
+// commands. The instance refuses tokens, which the SDK remarks.
+func TestRemarksOfTheSDKAreLogged(t *testing.T) {
+	instance := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(instance.Close)
+	t.Setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", instance.URL)
+	t.Setenv("AWS_CONFIG_FILE", "/dev/null")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	var log strings.Builder
+	write := func(_, args string) { fmt.Fprintln(&log, args) }
+	a := Access{Region: "eu-west-1", Log: funcr.New(write, funcr.Options{Verbosity: 1})}
+	sdk, err := a.Settings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = ReadVPC(t.Context(), imds.NewFromConfig(sdk))
+	if !strings.Contains(log.String(), `"severity"="WARN" "remark"="falling back to IMDSv1`) {
+		t.Errorf("the log is %q", log.String())
+	}
+	a.Log = logr.Logger{} // a command has none
+	if sdk, err = a.Settings(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = ReadVPC(t.Context(), imds.NewFromConfig(sdk))
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/arn"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
@@ -71,7 +70,7 @@ func Check(ctx context.Context, a access.Access) []check.Finding {
 
 // identify reads the identity of the caller and its region.
 func (i *inspection) identify(ctx context.Context) bool {
-	sdk, err := config.LoadDefaultConfig(ctx, config.WithRegion(i.access.Region))
+	sdk, err := i.access.Settings(ctx)
 	if err != nil {
 		i.note(check.Bad("aws/region", "region", "the settings of AWS cannot be read: "+err.Error(),
 			"mend AWS_PROFILE or ~/.aws/config"))
