@@ -94,7 +94,8 @@ func (cs *Lookup) add(c *networkingv1.IngressClass, from parameters) []diag.Diag
 	return nil
 }
 
-// takenOver returns what a class loses that belongs to another controller and is taken for ours: its parameters, which may restrict clients, as inboundCIDRs of an IngressClassParams do:
+// takenOver returns what a class of another controller loses that is taken for ours: its parameters,
+// which may restrict clients, as inboundCIDRs of an IngressClassParams do:
 // https://kubernetes-sigs.github.io/aws-load-balancer-controller/latest/guide/ingress/ingress_class/
 func takenOver(c *networkingv1.IngressClass) []diag.Diagnostic {
 	if c.Spec.Parameters == nil {
