@@ -2,6 +2,7 @@ package ingress
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -199,4 +200,120 @@ func TestEntriesThatCoverEverythingAreBounded(t *testing.T) {
 	if !slices.Contains(told(found), "error TooComplex Ingress shop/web spec.tls[50]") {
 		t.Errorf("told %d things, and not that", len(found))
 	}
+}
+
+// What a random Ingress with listed hosts asks for, besides its entries of spec.tls.
+func listing(r *rand.Rand, service string) []func(*networkingv1.Ingress) {
+	out := []func(*networkingv1.Ingress){annotated("group", "g")}
+	for _, host := range []string{"", "", "*.test", "a.test", "c.other"} {
+		if r.IntN(3) == 0 {
+			path := []string{"/", "/x", "/y"}[r.IntN(3)]
+			out = append(out, ruled(host, prefixed(path, service)))
+		}
+	}
+	if r.IntN(3) == 0 || len(out) == 1 {
+		out = append(out, defaulted(to(service)))
+	}
+	return out
+}
+
+// TestAnEntryForAllHostsGivesNoListedHostAway adds an entry of spec.tls without hosts to an Ingress that
+// lists hosts. What these are answered over HTTPS stays, whatever others of the load balancer have.
+func TestAnEntryForAllHostsGivesNoListedHostAway(t *testing.T) {
+	r := drawing(t)
+	secret := aSecret(t, "shop/cert", "a.test", "b.test", "*.test", "c.other")
+	compared := 0
+	for n := range 400 {
+		all := []any{secret, aService("shop/mine:80"), aService("shop/other:80"), aService("shop/third:80")}
+		for _, other := range []string{"other", "third"} {
+			with := listing(r, other+":80")
+			if r.IntN(2) == 0 {
+				with = append(with, secured("cert"))
+			}
+			if r.IntN(3) == 0 {
+				with = append(with, secured("cert", []string{"a.test", "b.test", "*.test"}[r.IntN(3)]))
+			}
+			all = append(all, anIngress("shop/"+other, with...))
+		}
+		mine := listing(r, "mine:80")
+		hosts := []string{"b.test", "a.test", "c.other"}[r.IntN(3):]
+		listed := append(slices.Clone(mine), secured("cert", hosts...))
+		before, _ := translated(t, nil, append(slices.Clone(all), anIngress("shop/mine", listed...))...)
+		after, _ := translated(t, nil, append(slices.Clone(all), anIngress("shop/mine", append(listed, secured("cert"))...))...)
+		one, two := precedence.New(before), precedence.New(after)
+		for _, host := range hosts {
+			if !slices.ContainsFunc(before.Names, func(n routing.Name) bool {
+				return string(n.Host) == host && n.Listed != nil && n.Owner.Name == "mine"
+			}) {
+				continue // a rule names it, or none answers for it
+			}
+			for _, path := range []string{"/", "/x", "/y/z"} {
+				compared++
+				q := routing.Request{Port: 443, Host: host, Path: path}
+				if a, b := one.Match(q), two.Match(q); a.Action.Key() != b.Action.Key() {
+					t.Errorf("world %d: https://%s%s is answered by %s (%s), and with the entry by %s (%s)", n,
+						host, path, a.Action.Key(), a.Why, b.Action.Key(), b.Why)
+				}
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d answers were compared", compared)
+	}
+}
+
+// TestRulesWithoutAHostAreNotForListedHosts adds an Ingress that names no host, served over HTTPS for
+// all, beside an Ingress that lists hosts. What these are answered over HTTPS stays, with and
+// without a second entry for all hosts. With LessSpecific, what misses the paths goes on.
+func TestRulesWithoutAHostAreNotForListedHosts(t *testing.T) {
+	r := drawing(t)
+	secret := aSecret(t, "shop/cert", "a.test", "b.test", "*.test", "c.other")
+	compared := 0
+	for n := range 400 {
+		miss := []string{v1alpha1.HostMissAnswer, v1alpha1.HostMissLessSpecific}[r.IntN(2)]
+		class := aClass("fairlead", v1alpha1.LoadBalancerClassSpec{HostMiss: miss})
+		mine := append(listing(r, "mine:80"), secured("cert", "b.test", "c.other"))
+		if r.IntN(2) == 0 {
+			mine = append(mine, secured("cert"))
+		}
+		all := []any{class, secret, aService("shop/mine:80"), aService("shop/other:80"), anIngress("shop/mine", mine...)}
+		other := []func(*networkingv1.Ingress){annotated("group", "g"), secured("cert")}
+		if r.IntN(2) == 0 {
+			other = append(other, defaulted(to("other:80")))
+		}
+		if r.IntN(2) == 0 || len(other) == 2 {
+			other = append(other, ruled("", prefixed([]string{"/", "/x", "/y/z"}[r.IntN(3)], "other:80")))
+		}
+		before, _ := translated(t, nil, all...)
+		after, _ := translated(t, nil, append(slices.Clone(all), anIngress("shop/other", other...))...)
+		one, two := precedence.New(before), precedence.New(after)
+		for _, host := range []string{"b.test", "c.other"} {
+			for _, path := range []string{"/", "/x", "/y/z"} {
+				q := routing.Request{Port: 443, Host: host, Path: path}
+				a, b := one.Match(q), two.Match(q)
+				if slices.ContainsFunc(before.Names, func(n routing.Name) bool { return string(n.Host) == host && n.Listed == nil }) {
+					continue // a rule names it
+				}
+				if a.Route == nil && (miss == v1alpha1.HostMissLessSpecific || !answersFor(anIngress("shop/mine", mine...), host)) {
+					continue // no path of its own matches, so that others may answer
+				}
+				compared++
+				if a.Action.Key() != b.Action.Key() {
+					t.Errorf("world %d: https://%s%s is answered by %s (%s), and with the other Ingress by %s (%s)", n,
+						host, path, a.Action.Key(), a.Why, b.Action.Key(), b.Why)
+				}
+			}
+		}
+	}
+	if compared < 100 {
+		t.Errorf("only %d answers were compared", compared)
+	}
+}
+
+// answersFor reports whether an Ingress has something that answers for a host of spec.tls.
+func answersFor(ing *networkingv1.Ingress, host string) bool {
+	parent, _ := routing.Host(host).Parent()
+	return ing.Spec.DefaultBackend != nil || slices.ContainsFunc(ing.Spec.Rules, func(rule networkingv1.IngressRule) bool {
+		return rule.Host == "" || rule.Host == host || rule.Host == string(parent)
+	})
 }

@@ -22,8 +22,8 @@ type translation struct {
 	pool      *backends.Pool
 	config    routing.Config
 	found     []diag.Diagnostic
-	// the hosts that rules name, and listed hosts with answers of their own
-	named map[routing.Host]bool
+	// neighbours decide which listed hosts need answers of their own
+	neighbours *listeners.Neighbours
 }
 
 // A memberTranslation is the translation of one member.

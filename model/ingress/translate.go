@@ -27,7 +27,8 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 		listeners: listeners.NewBuilder(&s, certificates),
 		pool:      backends.NewPool(&s.Class, s.Memory.Clients),
 		found:     slices.Clone(s.Diagnostics),
-		named:     s.NamedHosts(),
+		neighbours: &listeners.Neighbours{Named: s.NamedHosts(),
+			Answering: map[routing.Host]int{}},
 		config: routing.Config{
 			Key:        s.Key,
 			HostMiss:   s.Class.HostMissMeaning(),
@@ -45,6 +46,7 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 	t.config.Yielding = t.listeners.Yielding()
 	for _, v := range translations {
 		v.ports, v.Found = v.opening.Finish()
+		t.neighbours.Count(v.ports)
 	}
 	t.nameListed(translations)
 	for _, v := range translations {
@@ -59,12 +61,13 @@ func Translate(s snapshots.Snapshot, certificates listeners.Certificates) (routi
 // nameListed adds the listed hosts that have answers of their own. Another Ingress that lists such
 // a host must name it, too, and so may add further hosts.
 func (t *translation) nameListed(translations []*memberTranslation) {
-	for known := -1; known < len(t.named); {
-		known = len(t.named)
+	named := t.neighbours.Named
+	for known := -1; known < len(named); {
+		known = len(named)
 		for _, v := range translations {
 			for _, r := range v.rules {
-				if r.Listed != "" && v.ports.Needs(r, t.named) {
-					t.named[r.Host] = true
+				if r.Listed != "" && v.ports.Needs(r, t.neighbours) {
+					named[r.Host] = true
 				}
 			}
 		}
@@ -96,7 +99,7 @@ func (t *translation) addMember(m members.Member) *memberTranslation {
 // serve adds the names, routes and default backend of the member.
 func (v *memberTranslation) serve() {
 	v.Found = withoutUnused(v.Found, v.refused)
-	v.rules = v.ports.Needed(v.rules, v.translation.named)
+	v.rules = v.ports.Needed(v.rules, v.translation.neighbours)
 	v.addNames()
 	v.addRoutes()
 	if v.Spec.DefaultBackend != nil {

@@ -58,18 +58,44 @@ func (s ServedPorts) Of(r hostrules.Rule) []int32 {
 	return s.plain
 }
 
+// Neighbours are the other Ingresses of a load balancer, as far as they could answer for a host
+// that an Ingress lists.
+type Neighbours struct {
+	Named map[routing.Host]bool // the hosts of all rules
+	// Answering has how many Ingresses answer over HTTPS for a host of rules.
+	Answering map[routing.Host]int
+}
+
+// Count counts the hosts for which an Ingress answers over HTTPS.
+func (n *Neighbours) Count(s ServedPorts) {
+	for host := range s.secure {
+		if len(s.secureOf(host)) > 0 {
+			n.Answering[host]++
+		}
+	}
+}
+
+// answer reports whether Ingresses besides the one with these ports answer for a host.
+func (n *Neighbours) answer(s ServedPorts, host routing.Host) bool {
+	others := n.Answering[host]
+	if len(s.secureOf(host)) > 0 {
+		others--
+	}
+	return others > 0
+}
+
 // Needed returns the rules without those for listed hosts that make no difference. A listed host
 // makes none if it has no certificate. It makes none either if the rules that answer for it are
-// served over HTTPS for any host, and no other Ingress names the host or its wildcard, and so could
-// change the answers. Of a listed host below a wildcard of another namespace, the host without
-// paths is kept.
-func (s *ServedPorts) Needed(rules []hostrules.Rule, named map[routing.Host]bool) []hostrules.Rule {
+// served over HTTPS for any host, and no other Ingress has rules there too, or names the host or
+// its wildcard, and so could change the answers. Of a listed host below a wildcard of another
+// namespace, the host without paths is kept.
+func (s *ServedPorts) Needed(rules []hostrules.Rule, n *Neighbours) []hostrules.Rule {
 	s.listed = map[routing.Host][]int32{}
 	var out []hostrules.Rule
 	for _, r := range rules {
 		switch {
 		case r.Listed == "":
-		case s.Needs(r, named):
+		case s.Needs(r, n):
 			s.listed[r.By] = s.Of(r)
 		case r.Below:
 			r.HTTP = nil
@@ -82,9 +108,10 @@ func (s *ServedPorts) Needed(rules []hostrules.Rule, named map[routing.Host]bool
 }
 
 // Needs reports whether a rule for a listed host makes a difference.
-func (s *ServedPorts) Needs(r hostrules.Rule, named map[routing.Host]bool) bool {
+func (s *ServedPorts) Needs(r hostrules.Rule, n *Neighbours) bool {
 	parent, _ := r.Host.Parent()
-	contested := r.Below || named[r.Host] || r.By == routing.Any && named[parent]
+	contested := r.Below || n.Named[r.Host] || r.By == routing.Any && n.Named[parent] ||
+		n.answer(*s, r.By)
 	return len(s.Of(r)) > 0 && (contested || len(s.secureOf(r.By)) == 0)
 }
 
