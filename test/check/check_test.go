@@ -86,6 +86,8 @@ func allowing(t *testing.T, more []string, without ...string) func(iam.Ask) bool
 // simulation is the action that lets the caller ask IAM.
 var simulation = []string{"iam:SimulatePrincipalPolicy"}
 
+//go:generate go test . -run ^TestAnAccountInWhichAllIsWell$ -update
+
 func TestAnAccountInWhichAllIsWell(t *testing.T) {
 	for name, o := range map[string]albsim.Options{
 		"simulated": {Authorize: allowing(t, simulation)},

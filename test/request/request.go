@@ -70,8 +70,9 @@ func Parse(line string) (Request, error) {
 	protocol, rest, found := strings.Cut(r.URL, "://")
 	port, known := map[string]int32{"http": 80, "https": 443}[protocol]
 	slash := strings.IndexByte(rest, '/')
-	if !found || !known || slash < 0 {
-		return Request{}, fmt.Errorf("a URL is http or https, a host and a path")
+	if !found || !known || slash < 0 || strings.Contains(r.URL, " ") {
+		return Request{}, fmt.Errorf("a URL is http or https, a host and a path, with nothing behind it " +
+			"but \"with HEADER: VALUE\", \"from ADDRESS\" or \"on LOAD-BALANCER\"")
 	}
 	host, target := rest[:slash], rest[slash:]
 	if colon := strings.LastIndexByte(host, ':'); colon >= 0 {
@@ -85,8 +86,12 @@ func Parse(line string) (Request, error) {
 	path, query, _ := strings.Cut(target, "?")
 	r.Protocol, r.Query = protocol, query
 	r.Routing = routing.Request{Port: port, Host: host, Path: path, Method: r.Method}
-	if name, value, found := strings.Cut(header, ": "); found {
+	name, value, found := strings.Cut(header, ": ")
+	switch {
+	case found:
 		r.Routing.Header = map[string][]string{name: {value}}
+	case header != "":
+		return Request{}, fmt.Errorf("a header is NAME: VALUE")
 	}
 	values, err := url.ParseQuery(query)
 	if err != nil {

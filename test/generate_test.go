@@ -1,0 +1,41 @@
+package test
+
+import (
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestWhatIsGeneratedHasADirective: where a test compares a file with what is generated, `make
+// generate` runs it with -update.
+func TestWhatIsGeneratedHasADirective(t *testing.T) {
+	directive := regexp.MustCompile(`(?m)^//go:generate go test .*-run (\S+) -update`)
+	function := regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	comparison := regexp.MustCompile(`page\.Check\(t, `)
+	files := contents(t, "_test.go")
+	found := 0
+	for file, text := range files {
+		dir := filepath.Dir(file)
+		if dir == "../test/policy" || dir == "../test" { // the Makefile runs the first: it is a module of its own
+			continue
+		}
+		for _, at := range comparison.FindAllStringIndex(text, -1) {
+			name := ""
+			for _, f := range function.FindAllStringSubmatch(text[:at[0]], -1) {
+				name = f[1]
+			}
+			run := false
+			for other, text := range files {
+				for _, d := range directive.FindAllStringSubmatch(text, -1) {
+					run = run || filepath.Dir(other) == dir && regexp.MustCompile(d[1]).MatchString(name)
+				}
+			}
+			if found++; !run {
+				t.Errorf("%s: no directive runs %s with -update", file, name)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d comparisons; too few are found", found)
+	}
+}
