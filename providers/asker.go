@@ -60,8 +60,9 @@ func withPlan(ctx, plan context.Context) context.Context {
 	return context.WithValue(ctx, planKey{}, plan)
 }
 
-// planOf returns the context of the plan of a call.
-func planOf(ctx context.Context) context.Context {
+// PlanOf returns the context of the plan of a call: a call that is not sent yet ends with it. Without
+// a plan it is the context of the call.
+func PlanOf(ctx context.Context) context.Context {
 	if plan, ok := ctx.Value(planKey{}).(context.Context); ok {
 		return plan
 	}

@@ -86,7 +86,7 @@ func await(ctx context.Context, turn <-chan struct{}, remove func() bool) error 
 	default:
 	}
 	defer AskerOf(ctx).waits()()
-	ended := planOf(ctx)
+	ended := PlanOf(ctx)
 	select {
 	case <-turn:
 		return nil

@@ -38,9 +38,10 @@ func newBreaker(name string) *breaker {
 	})}
 }
 
-// errUnavailable stands for a status that a proxy or a server sends if it cannot reach the
-// provider.
-var errUnavailable = errors.New("status 502, 503 or 504")
+// unavailable is a status that a proxy or a server sends if it cannot reach the provider.
+type unavailable int
+
+func (u unavailable) Error() string { return fmt.Sprintf("status %d", int(u)) }
 
 var away = []int{
 	http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
@@ -52,7 +53,7 @@ func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, er
 	_, err := b.circuit.Execute(func() (_ struct{}, err error) {
 		response, err = attempt() //nolint:bodyclose // the caller reads it
 		if err == nil && slices.Contains(away, response.StatusCode) {
-			err = errUnavailable
+			err = unavailable(response.StatusCode)
 		}
 		return struct{}{}, err
 	})
@@ -60,7 +61,7 @@ func (b *breaker) do(attempt func() (*http.Response, error)) (*http.Response, er
 		return nil, finalError{b.openError()}
 	}
 	b.record(err)
-	if errors.Is(err, errUnavailable) {
+	if _, ok := errors.AsType[unavailable](err); ok {
 		return response, nil
 	}
 	return response, err

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -28,8 +29,9 @@ import (
 
 // A call is one call of the protocol.
 type call struct {
-	operation   string // its name, in metrics and errors
+	operation   string // its name in metrics
 	method, at  string
+	asksFor     string // the call whose answer this one asks for after 202; empty for others
 	query       url.Values
 	body        any  // nil for none
 	changes     bool // it changes the cloud: it is made only while the operator may write
@@ -42,11 +44,17 @@ type call struct {
 	load *load // records the signs of too much load
 }
 
-// A load records the attempts of a call for the bound of what is under way.
+// String returns the call as the protocol names it: "POST /load-balancer/steps".
+func (c call) String() string { return cmp.Or(c.asksFor, c.method+" "+c.at) }
+
+// A load records the attempts of a call: for the bound of what is under way, and for the error of a
+// call without a result.
 type load struct {
 	mu      sync.Mutex
-	sent    bool // the last attempt was sent
-	refused bool // an attempt was refused because of load, or not answered
+	sent    bool   // the last attempt was sent
+	refused bool   // an attempt was refused because of load, or not answered
+	last    string // the last answer, in words; empty for none
+	rests   bool   // no attempt is under way, and one follows
 }
 
 // add records an attempt.
@@ -57,8 +65,46 @@ func (l *load) add(sent bool, response *http.Response, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sent = sent
+	if err == nil {
+		l.last = fmt.Sprintf("status %d", response.StatusCode)
+		if after := response.Header.Get("Retry-After"); after != "" {
+			l.last += " and Retry-After: " + clip(after, 100)
+		}
+	}
 	l.refused = l.refused || sent && (err != nil || response.StatusCode >= 500 ||
 		response.StatusCode == http.StatusTooManyRequests)
+}
+
+// setRests records whether the call waits for its next attempt.
+func (l *load) setRests(rests bool) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.rests = rests
+}
+
+// ifRests calls a function while the call waits for its next attempt, and otherwise not.
+func (l *load) ifRests(f func()) {
+	if l == nil {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rests {
+		f()
+	}
+}
+
+// lastAnswer returns the last answer in words, or "".
+func (l *load) lastAnswer() string {
+	if l == nil {
+		return ""
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
 }
 
 // answer returns how a call ended.
@@ -153,10 +199,10 @@ func (a *answer) read(c call) error {
 		return nil
 	case kind != wanted || parameters["version"] != strconv.Itoa(v1.Version):
 		return fmt.Errorf("%s was answered with a body of type %q, and this operator reads %s",
-			c.operation, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
+			c, clip(a.header.Get("Content-Type"), 100), v1.MediaType)
 	}
 	if err := decode(a.body, c.into); err != nil {
-		return fmt.Errorf("reading the answer to %s: %w", c.operation, err)
+		return fmt.Errorf("reading the answer to %s: %w", c, err)
 	}
 	if c.etag != nil {
 		*c.etag = a.header.Get("ETag")
@@ -181,13 +227,17 @@ func decode(body []byte, into any) error {
 
 // problem returns the error that an answer describes.
 func (a *answer) problem(c call, kind string) error {
-	if a.status >= 300 && a.status < 400 {
-		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed",
-			c.operation, a.status)
+	switch {
+	case a.status == http.StatusNotModified:
+		return fmt.Errorf("%s was answered with status 304 (not modified), which it did not ask for: "+
+			"the request had no If-None-Match", c)
+	case a.status >= 300 && a.status < 400:
+		return fmt.Errorf("%s was answered with a redirect (status %d), which is not followed", c,
+			a.status)
 	}
 	var p v1.Problem
 	if kind != v1.ProblemMediaType || decode(a.body, &p) != nil {
-		p = v1.Problem{Detail: fmt.Sprintf("%s was answered with status %d", c.operation, a.status)}
+		p = v1.Problem{Detail: fmt.Sprintf("%s was answered with status %d", c, a.status)}
 	}
 	if p.Type == "" || p.Type == v1.ProblemOther {
 		p.Type = typeOf(a.status)

@@ -31,20 +31,20 @@ func TestAnswersAreRead(t *testing.T) {
 		"a message":                     {200, v1.MediaType, `{"active":true}`, "", good},
 		"a message with a later field":  {299, v1.MediaType, `{"active":true,"later":[]}`, tag, good},
 		"not modified":                  {304, "", "", tag, got{Error: "not modified"}},
-		"not modified, and not asked":   {304, "", "", "", got{Error: "Active was answered with a redirect (status 304), which is not followed"}},
-		"another protocol":              {199, v1.MediaType, `{"active":true}`, "", got{Error: "Active was answered with status 199"}},
-		"the first redirect":            {300, v1.MediaType, `{"active":true}`, tag, got{Error: "Active was answered with a redirect (status 300), which is not followed"}},
-		"the last redirect":             {399, v1.MediaType, `{"active":true}`, "", got{Error: "Active was answered with a redirect (status 399), which is not followed"}},
-		"the first error":               {400, v1.MediaType, `{"active":true}`, "", got{Error: "Active was answered with status 400"}},
-		"a type without a version":      {200, "application/vnd.fairlead.provider+json", `{"active":true}`, "", got{Error: `Active was answered with a body of type "application/vnd.fairlead.provider+json", and this operator reads ` + v1.MediaType}},
-		"another type with the version": {200, "application/json; version=1", `{"active":true}`, "", got{Error: `Active was answered with a body of type "application/json; version=1", and this operator reads ` + v1.MediaType}},
-		"half a message":                {200, v1.MediaType, `{"active"`, "", got{Error: "reading the answer to Active: unexpected EOF"}},
+		"not modified, and not asked":   {304, "", "", "", got{Error: "GET /load-balancer/active was answered with status 304 (not modified), which it did not ask for: the request had no If-None-Match"}},
+		"another protocol":              {199, v1.MediaType, `{"active":true}`, "", got{Error: "GET /load-balancer/active was answered with status 199"}},
+		"the first redirect":            {300, v1.MediaType, `{"active":true}`, tag, got{Error: "GET /load-balancer/active was answered with a redirect (status 300), which is not followed"}},
+		"the last redirect":             {399, v1.MediaType, `{"active":true}`, "", got{Error: "GET /load-balancer/active was answered with a redirect (status 399), which is not followed"}},
+		"the first error":               {400, v1.MediaType, `{"active":true}`, "", got{Error: "GET /load-balancer/active was answered with status 400"}},
+		"a type without a version":      {200, "application/vnd.fairlead.provider+json", `{"active":true}`, "", got{Error: `GET /load-balancer/active was answered with a body of type "application/vnd.fairlead.provider+json", and this operator reads ` + v1.MediaType}},
+		"another type with the version": {200, "application/json; version=1", `{"active":true}`, "", got{Error: `GET /load-balancer/active was answered with a body of type "application/json; version=1", and this operator reads ` + v1.MediaType}},
+		"half a message":                {200, v1.MediaType, `{"active"`, "", got{Error: "reading the answer to GET /load-balancer/active: unexpected EOF"}},
 	} {
 		var active v1.Activity
 		var etag string
 		var header http.Header
 		a := answer{status: c.status, body: []byte(c.body), header: http.Header{"Content-Type": {c.kind}, "Etag": {`"2"`}, "Accept-Encoding": {"gzip"}}}
-		err := a.read(call{operation: "Active", ifNoneMatch: c.ifNoneMatch, into: &active, etag: &etag, header: &header})
+		err := a.read(call{operation: "Active", method: http.MethodGet, at: v1.PathActive, ifNoneMatch: c.ifNoneMatch, into: &active, etag: &etag, header: &header})
 		have := got{ETag: etag, Header: header.Get("Accept-Encoding")}
 		if active.Active {
 			have.Active = "true"
@@ -76,8 +76,8 @@ func TestProblemsAreRead(t *testing.T) {
 		"whole":                      {422, nil, `{"type":"urn:fairlead:problem:rejected","title":"no","status":422,"detail":"no zone"}`, v1.Problem{Type: rejected, Title: "no", Status: 422, Detail: "no zone"}, providers.ErrRejected},
 		"the type of the status":     {403, nil, `{"type":"about:blank","detail":"no right"}`, v1.Problem{Type: denied, Detail: "no right"}, providers.ErrDenied},
 		"no type":                    {409, nil, `{"detail":"not yet"}`, v1.Problem{Type: v1.ProblemPending, Detail: "not yet"}, providers.ErrPending},
-		"no body":                    {413, nil, ``, v1.Problem{Type: v1.ProblemTooLarge, Detail: "Apply was answered with status 413"}, providers.ErrRejected},
-		"another type":               {401, header{"Content-Type": "text/html"}, `{"type":"urn:fairlead:problem:rejected","detail":"x"}`, v1.Problem{Type: denied, Detail: "Apply was answered with status 401"}, providers.ErrDenied},
+		"no body":                    {413, nil, ``, v1.Problem{Type: v1.ProblemTooLarge, Detail: "POST /load-balancer/steps was answered with status 413"}, providers.ErrRejected},
+		"another type":               {401, header{"Content-Type": "text/html"}, `{"type":"urn:fairlead:problem:rejected","detail":"x"}`, v1.Problem{Type: denied, Detail: "POST /load-balancer/steps was answered with status 401"}, providers.ErrDenied},
 		"other versions":             {406, nil, `{"type":"urn:fairlead:problem:version","detail":"x","versions":[2,3]}`, v1.Problem{Type: v1.ProblemVersion, Detail: "it speaks the versions [2 3] of the protocol, and this operator speaks 1", Versions: []int{2, 3}}, nil},
 		"other versions, untold":     {406, nil, `{"type":"urn:fairlead:problem:version","detail":"x"}`, v1.Problem{Type: v1.ProblemVersion, Detail: "x"}, nil},
 		"versions beside":            {422, nil, `{"type":"urn:fairlead:problem:rejected","detail":"x","versions":[2]}`, v1.Problem{Type: rejected, Detail: "x", Versions: []int{2}}, providers.ErrRejected},
@@ -96,7 +96,7 @@ func TestProblemsAreRead(t *testing.T) {
 		for name, value := range c.header {
 			a.header.Set(name, value)
 		}
-		err := a.read(call{operation: "Apply"})
+		err := a.read(call{operation: "Apply", method: http.MethodPost, at: v1.PathSteps})
 		told, ok := errors.AsType[*wire.ProviderError](err)
 		if !ok {
 			t.Errorf("%s: told %v", name, err)

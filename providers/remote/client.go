@@ -84,7 +84,7 @@ func (p *client) do(ctx context.Context, c call) error {
 	}
 	sent, err := p.of(c).inFlight.Send(ctx, c.operation)
 	if err != nil {
-		return fmt.Errorf("waiting for a turn to call %s: %w", c.operation, err)
+		return fmt.Errorf("waiting for a turn to call %s: %w", c, err)
 	}
 	c.load = &load{}
 	got, err := p.finish(ctx, c, body)
@@ -114,11 +114,11 @@ func (p *client) encode(c call) ([]byte, error) {
 	}
 	text, err := json.Marshal(c.body)
 	if err != nil {
-		return nil, fmt.Errorf("writing %s: %w", c.operation, err)
+		return nil, fmt.Errorf("writing %s: %w", c, err)
 	}
 	if most := p.known().requestBytes; len(text) > most {
 		return nil, fmt.Errorf("%w: %s has %d bytes, and the provider takes %d", providers.ErrRejected,
-			c.operation, len(text), most)
+			c, len(text), most)
 	}
 	return text, nil
 }
@@ -128,13 +128,10 @@ const shortest = 8 << 10
 
 // send makes the attempts of a call and returns the last answer.
 func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*answer, error) {
-	late := fmt.Errorf("%s was not answered within %s", c.operation, p.endpoint.Call)
-	if c.changes {
-		// The look that decides whether to repeat the change comes when it is no longer under way.
-		late = &providers.RetryAfter{Err: late, In: p.endpoint.Call}
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, late)
+	ctx, cancel := context.WithTimeoutCause(ctx, p.endpoint.Call, errLate)
 	defer cancel()
+	ctx, end := endsWithPlan(ctx, c)
+	defer end()
 	var raw any
 	encoding := ""
 	switch {
@@ -150,7 +147,7 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 	r, err := retryablehttp.NewRequestWithContext(context.WithValue(ctx, callKey{}, c), c.method,
 		to.String(), raw)
 	if err != nil {
-		return nil, fmt.Errorf("calling %s: %w", c.operation, err)
+		return nil, fmt.Errorf("calling %s: %w", c, err)
 	}
 	r.Header.Set("Accept", v1.MediaType)
 	r.Header.Set(v1.HeaderRequestID, randomHex(16))
@@ -176,12 +173,45 @@ func (p *client) send(ctx context.Context, c call, to *url.URL, body []byte) (*a
 		got, err = readAnswer(response)
 	}
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		return nil, fmt.Errorf("calling %s: %w", c.operation, withoutURL(err))
+		return nil, p.failed(ctx, c, err)
 	}
 	return got, nil
+}
+
+// errLate is the cause of the end of a call whose time is over.
+var errLate = errors.New("its time is over")
+
+// failed returns the error of a call without an answer that can be read.
+func (p *client) failed(ctx context.Context, c call, err error) error {
+	cause, last := context.Cause(ctx), c.load.lastAnswer()
+	switch {
+	case cause == nil:
+		return fmt.Errorf("calling %s: %w", c, withoutURL(err))
+	case cause != errLate && last != "": //nolint:errorlint // it is never wrapped
+		return fmt.Errorf("calling %s: %w; its last answer had %s", c, cause, last)
+	case cause != errLate: //nolint:errorlint // it is never wrapped
+		return fmt.Errorf("calling %s: %w", c, cause)
+	case last != "":
+		err = fmt.Errorf("%s had no result within %s: its last answer had %s", c, p.endpoint.Call, last)
+	default:
+		err = fmt.Errorf("%s was not answered within %s", c, p.endpoint.Call)
+	}
+	if c.changes {
+		// The look that decides whether to repeat the change comes when it is no longer under way.
+		return &providers.RetryAfter{Err: err, In: p.endpoint.Call}
+	}
+	return err
+}
+
+// endsWithPlan returns a context that ends if the plan of a call ends while the call waits for its
+// next attempt. An attempt that was sent is not ended.
+func endsWithPlan(ctx context.Context, c call) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	plan := providers.PlanOf(ctx)
+	stop := context.AfterFunc(plan, func() {
+		c.load.ifRests(func() { cancel(context.Cause(plan)) })
+	})
+	return ctx, func() { stop(); cancel(nil) }
 }
 
 // poll asks for the answer of a call that was answered with 202.
@@ -190,14 +220,14 @@ func (p *client) poll(
 ) (*answer, error) {
 	at, err := p.resolveURL(accepted.header.Get("Location"))
 	if err != nil {
-		return nil, fmt.Errorf("%s was answered with 202 and %w", c.operation, err)
+		return nil, fmt.Errorf("%s was answered with 202 and %w", c, err)
 	}
 	wait := time.Second
 	if after, err := strconv.Atoi(accepted.header.Get("Retry-After")); err == nil {
 		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
 	}
 	if time.Now().Add(wait).After(until) {
-		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c.operation,
+		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c,
 			p.endpoint.Operation)
 	}
 	select {
@@ -205,11 +235,11 @@ func (p *client) poll(
 		return nil, context.Cause(ctx)
 	case <-time.After(wait):
 	}
-	asks := call{operation: c.operation, method: http.MethodGet, load: c.load}
+	asks := call{operation: c.operation, method: http.MethodGet, asksFor: c.String(), load: c.load}
 	got, err := p.send(ctx, asks, at, nil)
 	if err == nil && got.status == http.StatusNotFound {
 		return nil, fmt.Errorf("the provider has no result of %s any longer: it may have "+
-			"been started anew", c.operation)
+			"been started anew", c)
 	}
 	return got, err
 }

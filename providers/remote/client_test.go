@@ -21,6 +21,7 @@ import (
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
 )
@@ -168,12 +169,20 @@ func TestLongestBody(t *testing.T) {
 	p, _ := follow(t, answers(http.StatusOK, "{}"))
 	p.capabilities.requestBytes = 1000
 	text := strings.Repeat("a", 1000-len(`""`))
-	if body, err := p.encode(call{operation: "Apply", body: text}); err != nil || len(body) != 1000 {
+	if body, err := p.encode(call{operation: "Apply", method: http.MethodPost, at: v1.PathSteps, body: text}); err != nil || len(body) != 1000 {
 		t.Errorf("%d bytes, error %v", len(body), err)
 	}
-	_, err := p.encode(call{operation: "Apply", body: text + "a"})
-	if want := "Apply has 1001 bytes, and the provider takes 1000"; !errors.Is(err, providers.ErrRejected) || !strings.HasSuffix(err.Error(), want) {
+	_, err := p.encode(call{operation: "Apply", method: http.MethodPost, at: v1.PathSteps, body: text + "a"})
+	if want := "POST /load-balancer/steps has 1001 bytes, and the provider takes 1000"; !errors.Is(err, providers.ErrRejected) || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("told %v, want %s", err, want)
+	}
+}
+
+// slowly answers after three seconds.
+func slowly(turn func(*http.Request) (*http.Response, error)) func(*http.Request) (*http.Response, error) {
+	return func(r *http.Request) (*http.Response, error) {
+		time.Sleep(3 * time.Second)
+		return turn(r)
 	}
 }
 
@@ -191,11 +200,13 @@ func TestAttemptsOfACall(t *testing.T) {
 		"broken off, then answered":          {[]turn{breaksOff(200), good}, "", 2},
 		"a server's error, then answered":    {[]turn{answers(500, ""), good}, "", 2},
 		"broken off, then refused":           {[]turn{breaksOff(200), refused}, "connection refused", 6},
-		"broken off always":                  {[]turn{breaksOff(200)}, "provider edge: calling List: reading the answer: unexpected EOF", 7},
+		"broken off always":                  {[]turn{breaksOff(200)}, "provider edge: calling GET /load-balancers: reading the answer: unexpected EOF", 7},
 		"a server's error always":            {[]turn{answers(500, `{"detail":"out of order"}`, "Content-Type", v1.ProblemMediaType)}, "provider edge: out of order", 7},
-		"a server's error, broken off":       {[]turn{breaksOff(500)}, "provider edge: calling List: reading the answer: unexpected EOF", 7},
-		"an answer that is wrong, then good": {[]turn{answers(501, ""), good}, "provider edge: List was answered with status 501", 1},
-		"silence":                            {[]turn{silent}, "provider edge: calling List: List was not answered within 1m0s", 4},
+		"a server's error, broken off":       {[]turn{breaksOff(500)}, "provider edge: calling GET /load-balancers: reading the answer: unexpected EOF", 7},
+		"an answer that is wrong, then good": {[]turn{answers(501, ""), good}, "provider edge: GET /load-balancers was answered with status 501", 1},
+		"asked to come tomorrow":             {[]turn{slowly(answers(429, "", "Retry-After", "86400"))}, "provider edge: GET /load-balancers had no result within 1m0s: its last answer had status 429 and Retry-After: 86400", 5},
+		"away for a day":                     {[]turn{answers(503, "", "Retry-After", "86400")}, "and is called again every 10s: status 503", 5},
+		"silence":                            {[]turn{silent}, "provider edge: GET /load-balancers was not answered within 1m0s", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -246,9 +257,9 @@ func TestLongCallsThatFail(t *testing.T) {
 		want string
 		took time.Duration
 	}{
-		"the call is not known":     {answers(http.StatusNotFound, ""), time.Hour, "provider edge: the provider has no result of List any longer: it may have been started anew", 30 * time.Second},
-		"the provider is silent":    {silent, time.Hour, "provider edge: calling List: List was not answered within 1m0s", 90 * time.Second},
-		"the call takes too long":   {later, time.Hour, "provider edge: not yet: List is not done after 10m0s", 10 * time.Minute},
+		"the call is not known":     {answers(http.StatusNotFound, ""), time.Hour, "provider edge: the provider has no result of GET /load-balancers any longer: it may have been started anew", 30 * time.Second},
+		"the provider is silent":    {silent, time.Hour, "provider edge: GET /load-balancers had no result within 1m0s: its last answer had status 202 and Retry-After: 30", 90 * time.Second},
+		"the call takes too long":   {later, time.Hour, "provider edge: not yet: GET /load-balancers is not done after 10m0s", 10 * time.Minute},
 		"the operator ends earlier": {later, stop, "provider edge: the operator ends", stop},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -297,5 +308,33 @@ func TestWhereAnAnswerIsAskedFor(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %s, want %s", location, got, want)
 		}
+	}
+}
+
+// TestAPlanThatEndsIsNotRetried ends a plan while its step waits for the next attempt, and while an
+// attempt is under way, which is answered.
+func TestAPlanThatEndsIsNotRetried(t *testing.T) {
+	for name, c := range map[string]struct {
+		turn     func(*http.Request) (*http.Response, error)
+		stop     time.Duration
+		took     time.Duration
+		attempts int
+		want     string
+	}{
+		"between attempts": {answers(http.StatusInternalServerError, ""), 5 * time.Second, 5 * time.Second, 4, "the operator ends; its last answer had status 500"},
+		"in an attempt":    {slowly(answers(http.StatusInternalServerError, "")), time.Second, 3 * time.Second, 1, "POST /load-balancer/steps was answered with status 500"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, to := follow(t, c.turn)
+				ctx, cancel := context.WithTimeoutCause(t.Context(), c.stop, errors.New("the operator ends"))
+				defer cancel()
+				began := time.Now()
+				_, err := providers.Run(ctx, p, &lb.Observed{Key: "k"}, plan.Plan{Key: "k", Steps: []plan.Planned{{Step: plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "a"}}}}}, providers.Options{})
+				if took := time.Since(began); err == nil || !strings.Contains(err.Error(), c.want) || took != c.took || len(to.requests) != c.attempts {
+					t.Errorf("%d attempts, after %s: %v", len(to.requests), took, err)
+				}
+			})
+		})
 	}
 }

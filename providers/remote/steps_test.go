@@ -54,8 +54,8 @@ func TestAStepWaitsForTheCallUnderWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for steps, want := range map[int]string{
-		0: "provider edge: calling Apply: context canceled",
-		1: "provider edge: calling Apply: context canceled",
+		0: "provider edge: calling POST /load-balancer/steps: context canceled",
+		1: "provider edge: calling POST /load-balancer/steps: context canceled",
 		2: "context canceled",
 	} {
 		p, err := New(Endpoint{Name: "edge", URL: "http://127.0.0.1:1"})

@@ -38,7 +38,12 @@ func newHTTPClient(e Endpoint, within time.Duration, a *attempts) *retryablehttp
 		if f, ok := errors.AsType[finalError](err); ok {
 			return false, f.error
 		}
-		return retryablehttp.ErrorPropagatedRetryPolicy(ctx, response, err)
+		again, err := retryablehttp.ErrorPropagatedRetryPolicy(ctx, response, err)
+		callOf(ctx).load.setRests(again)
+		if again && providers.PlanOf(ctx).Err() != nil {
+			return false, nil //nolint:nilerr // the last answer is that of the call
+		}
+		return again, err
 	}
 	c.Backoff = func(least, most time.Duration, attempt int, response *http.Response) time.Duration {
 		return min(retryablehttp.DefaultBackoff(least, most, attempt, response), most)
@@ -58,6 +63,7 @@ type attempts struct {
 // RoundTrip is for http.RoundTripper.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	c := callOf(r.Context())
+	c.load.setRests(false)
 	if c.changes {
 		if err := providers.MayWrite(r.Context()); err != nil {
 			return nil, finalError{err}
