@@ -37,7 +37,8 @@ type Rejection struct {
 
 // Run applies a plan, and updates seen with each step that succeeds. After a step that fails, the
 // steps that depend on it are not applied; others are. The error is nil if the whole plan is done.
-// Otherwise it joins the errors of all steps, rejected and pending ones included.
+// Otherwise it joins the errors of all steps, rejected and pending ones included; steps that failed
+// for the same cause have one error.
 //
 // When the context ends, no further step starts, and no call waits for its turn any longer. Calls
 // under way are finished: after a call that is cut off, the state of the cloud is unknown.
@@ -180,17 +181,44 @@ func (r *run) free(index int) {
 	}
 }
 
+// concerned reports whether an error is about one step: the cloud refuses it, or is not ready for
+// it.
+func concerned(err error) bool {
+	return errors.Is(err, ErrRejected) || errors.Is(err, ErrPending)
+}
+
+// alike returns the number of failed steps by the text of their error, without errors that are
+// about one step.
+func (r *run) alike() map[string]int {
+	out := map[string]int{}
+	for _, f := range r.failed {
+		if !concerned(f.err) {
+			out[f.err.Error()]++
+		}
+	}
+	return out
+}
+
 // outcome returns the result. cancelled is the cause of the end of the context, or nil.
 func (r *run) outcome(cancelled error) (Outcome, error) {
 	out := Outcome{Done: r.done, Unparked: r.withoutParking()}
 	var errs []error
 	slices.SortFunc(r.failed, func(a, b applied) int { return a.index - b.index })
+	alike := r.alike()
 	for _, f := range r.failed {
 		doing := "applying " + f.step.Op()
 		if _, waits := f.step.(plan.AwaitTargets); waits {
 			doing = "waiting for the targets of"
 		}
-		err := fmt.Errorf("%s %s: %w", doing, f.step.ID(), f.err)
+		about := f.step.ID()
+		switch more := alike[f.err.Error()] - 1; {
+		case more > 0:
+			about += fmt.Sprintf(", and %d more steps", more)
+			alike[f.err.Error()] = 0 // they are told
+		case more < 0 && !concerned(f.err):
+			continue
+		}
+		err := fmt.Errorf("%s %s: %w", doing, about, f.err)
 		switch {
 		case errors.Is(err, ErrRejected):
 			out.Rejections = append(out.Rejections, Rejection{f.step, r.plan.Steps[f.index].Origin, err})

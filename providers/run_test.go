@@ -341,3 +341,21 @@ func TestAPlanThatEndsWaitsForNoTurn(t *testing.T) {
 		}
 	})
 }
+
+// TestOneCauseIsToldOnce has steps fail for the same cause, and others that the cloud refuses.
+func TestOneCauseIsToldOnce(t *testing.T) {
+	cloud := &scripted{apply: func(_ context.Context, _ *lb.Observed, id string) error {
+		switch id {
+		case "c":
+			return errors.New("another one")
+		case "d", "e":
+			return providers.ErrRejected
+		}
+		return errors.New("it is away")
+	}}
+	got, err := providers.Run(t.Context(), cloud, &lb.Observed{}, steps("a", "b", "c", "d", "e", "f"), providers.Options{})
+	want := "applying create target group a, and 2 more steps: it is away\napplying create target group c: another one\napplying create target group d: rejected\napplying create target group e: rejected"
+	if err == nil || err.Error() != want || len(got.Rejections) != 2 {
+		t.Errorf("%v\n%+v", err, got)
+	}
+}
