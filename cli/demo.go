@@ -13,7 +13,10 @@ const samples = "config/samples"
 
 const demoHelp = `Start a cloud on loopback addresses of this machine and pods for the Services
 in the files, serve the Ingresses there, and follow changes of the files. The steps are those
-for a real cloud, and requests are routed by the rules that these steps made.`
+for a real cloud, and requests are routed by the rules that these steps made.
+
+With a provider that is another process (--provider NAME=URL), the load balancers are there.
+The demo deletes those that it made when it ends.`
 
 const demoExamples = `  # The samples, with a command line for curl for each route
   fairlead demo
@@ -43,6 +46,9 @@ func newDemo(with selection.Clouds) *cobra.Command {
 			defer cloud.Close()
 			d := demo.New(cloud, in, cmd.InOrStdin(), cmd.OutOrStdout())
 			defer d.Stop()
+			if len(in.Provider.Others()) > 0 {
+				defer d.Remove(cmd.Context())
+			}
 			if once {
 				return d.Once(cmd.Context())
 			}

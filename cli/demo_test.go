@@ -3,6 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -10,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
@@ -218,5 +225,112 @@ func TestDemoWaitsForASlowCloud(t *testing.T) {
 	})
 	if got := runWith(t, with, "demo", "--once", "-f", dir); got.code != exitDone {
 		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+}
+
+// TestDemoTellsEachErrorInALine has a provider fail two steps.
+func TestDemoTellsEachErrorInALine(t *testing.T) {
+	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/") + `      - path: /other
+        pathType: Prefix
+        backend: {service: {name: other, port: {number: 80}}}
+`, "service.yaml": serviceYAML})
+	with := testProviders().with(func(c *clouds.Cloud) {
+		start := c.Local
+		c.Local = func() (clouds.Local, error) {
+			cloud, err := start()
+			return out{cloud}, err
+		}
+	})
+	got := runWith(t, with, "demo", "--once", "-f", dir)
+	want := "error: changing fairlead/shop/web/internal: applying create target group shop/other:80: rejected\nerror: changing fairlead/shop/web/internal: applying create target group shop/web:80: out of order\n"
+	if got.code != exitFail || got.err != want {
+		t.Errorf("exit code %d\n%s", got.code, got.err)
+	}
+}
+
+// An out cloud fails steps for one cause, and refuses others.
+type out struct{ clouds.Local }
+
+func (o out) Apply(_ context.Context, _ *lb.Observed, step plan.Step) (plan.Result, error) {
+	if g, ok := step.(plan.CreateTargetGroup); ok && g.Group.ID == "shop/web:80" {
+		return plan.Result{}, errors.New("out of order")
+	}
+	return plan.Result{}, providers.ErrRejected
+}
+
+// listed are the keys of a provider that is another process.
+func listed(t *testing.T, url string) string {
+	t.Helper()
+	response, err := http.Get(url + v1.PathLoadBalancers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestDemoDeletesWhatItMade has a provider that is another process, which outlives the demo.
+func TestDemoDeletesWhatItMade(t *testing.T) {
+	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML})
+	url := elsewhere(t)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, complaints notebook
+	ended := make(chan int)
+	go func() {
+		ended <- Run(ctx, []string{"demo", "-f", dir, "--provider", "edge=" + url}, testProviders(), Streams{Out: &out, Err: &complaints})
+	}()
+	until(t, "serving", func() bool { return out.contains("Watching") })
+
+	// Another demo finds the load balancer there, and leaves it.
+	got := fairlead(t, "demo", "--once", "-f", dir, "--provider", "edge="+url)
+	if want := "The provider keeps fairlead/shop/web/internal: it was there before the demo, which changed it"; got.code != exitDone || !strings.Contains(got.out, want) || !strings.Contains(listed(t, url), "shop/web") {
+		t.Errorf("exit code %d\n%s%s", got.code, got.out, got.err)
+	}
+	interrupt()
+	if code := <-ended; code != exitDone || out.contains("keeps") || !strings.Contains(listed(t, url), `"keys":[]`) {
+		t.Errorf("exit code %d, left %s\n%s%s", code, listed(t, url), &out.text, &complaints.text)
+	}
+}
+
+// TestDemoEndsSoonWhereStepsFail interrupts a demo whose steps are answered with 500.
+func TestDemoEndsSoonWhereStepsFail(t *testing.T) {
+	dir := directory(t, map[string]string{"ingress.yaml": ingressYAML("web", "a.example.com", "/"), "service.yaml": serviceYAML})
+	inner := elsewhere(t)
+	var failed atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == v1.PathSteps {
+			failed.Add(1)
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		to, err := url.Parse(inner)
+		if err != nil {
+			t.Error(err)
+		}
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out, complaints notebook
+	ended := make(chan int)
+	go func() {
+		ended <- Run(ctx, []string{"demo", "-f", dir, "--provider", "edge=" + server.URL}, testProviders(), Streams{Out: &out, Err: &complaints})
+	}()
+	until(t, "failing", func() bool { return failed.Load() > 1 })
+	interrupt()
+	select {
+	case code := <-ended:
+		if code == exitDone || out.contains("keeps") {
+			t.Errorf("exit code %d\n%s%s", code, &out.text, &complaints.text)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it did not end within five seconds")
+		<-ended
 	}
 }

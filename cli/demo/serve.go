@@ -37,13 +37,14 @@ type Demo struct {
 	seen     map[lb.Key]*lb.Observed // the load balancers in the cloud; nil before the first turn
 	programs []program.Program       // as they are served
 	shown    map[string]bool         // the command lines for curl that were printed
+	made     map[lb.Key]bool         // the load balancers that were changed: true if the demo made them
 }
 
 // New returns a demo on a cloud of this machine.
 func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *Demo {
 	return &Demo{
 		cloud: loopback{cloud}, input: in, stdin: stdin, out: out, colour: output.PaletteOf(out),
-		shown: map[string]bool{},
+		shown: map[string]bool{}, made: map[lb.Key]bool{},
 	}
 }
 
@@ -193,15 +194,20 @@ func (d *Demo) settle(ctx context.Context, programs []program.Program) error {
 	return errors.Join(errs...)
 }
 
+// pause is the time between two plans for one load balancer.
+const pause = 50 * time.Millisecond
+
 // apply applies a plan. Where the cloud is not ready for a step, it observes, plans and continues
 // until no step is left.
 func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
-	const pause = 50 * time.Millisecond
 	var rounds rounds
 	for {
 		seen, err := d.cloud.Observe(ctx, p.Plan.Key, false)
 		if err != nil {
 			return nil, fmt.Errorf("observing %s: %w", p.Plan.Key, err)
+		}
+		if _, known := d.made[p.Plan.Key]; !known {
+			d.made[p.Plan.Key] = isGone(seen)
 		}
 		todo := planner.Diff(seen, p.LoadBalancer, p.Capabilities)
 		if todo.Empty() {

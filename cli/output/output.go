@@ -92,20 +92,36 @@ func (f Format) PrintReport(w io.Writer, r Report, named string) error {
 
 // Error prints one line for each error that was joined, whatever line breaks an error quotes.
 func Error(w io.Writer, err error) {
-	for _, err := range joined(err) {
-		fmt.Fprintf(w, "error: %s\n", printable.Line(strings.TrimSpace(err.Error())))
+	for _, text := range joined(err) {
+		fmt.Fprintf(w, "error: %s\n", printable.Line(strings.TrimSpace(text)))
 	}
 }
 
-// joined returns the errors of which errors.Join made this one, or it alone.
-func joined(err error) []error {
-	all, ok := err.(interface{ Unwrap() []error })
-	if !ok || errors.Join(all.Unwrap()...).Error() != err.Error() {
-		return []error{err}
+// joined returns the texts of the errors that errors.Join made one, each with the words that were
+// put before all of them. Other errors have one text.
+func joined(err error) []string {
+	var within []string
+	prefix := ""
+	switch e := err.(type) { //nolint:errorlint // it looks at one level at a time
+	case interface{ Unwrap() []error }:
+		if errors.Join(e.Unwrap()...).Error() == err.Error() {
+			for _, each := range e.Unwrap() {
+				within = append(within, joined(each)...)
+			}
+		}
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			before, wraps := strings.CutSuffix(err.Error(), inner.Error())
+			if all := joined(inner); wraps && len(all) > 1 {
+				prefix, within = before, all
+			}
+		}
 	}
-	var out []error
-	for _, err := range all.Unwrap() {
-		out = append(out, joined(err)...)
+	if len(within) == 0 {
+		return []string{err.Error()}
 	}
-	return out
+	for i := range within {
+		within[i] = prefix + within[i]
+	}
+	return within
 }
