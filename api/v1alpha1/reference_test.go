@@ -99,7 +99,7 @@ func definitions(t *testing.T) []apiextensionsv1.CustomResourceDefinition {
 // describe writes a row for a field and one for each field in it.
 func describe(b *strings.Builder, path string, s apiextensionsv1.JSONSchemaProps, required bool) {
 	if meaning := oneLine(s.Description); meaning != "" || len(s.Properties) == 0 {
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, strings.ReplaceAll(value(s, required), "|", `\|`), strings.ReplaceAll(meaning, "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, strings.ReplaceAll(valueOf(s, required), "|", `\|`), strings.ReplaceAll(meaning, "|", `\|`))
 	}
 	if s.Items != nil {
 		path, s = path+"[]", *s.Items.Schema
@@ -112,19 +112,22 @@ func describe(b *strings.Builder, path string, s apiextensionsv1.JSONSchemaProps
 	}
 }
 
-// value is what a field may hold.
-func value(s apiextensionsv1.JSONSchemaProps, required bool) string {
+// valueOf is what a field may hold.
+func valueOf(s apiextensionsv1.JSONSchemaProps, required bool) string {
 	words := []string{typeOf(s)}
 	if required {
 		words = append(words, "required")
 	}
 	if len(s.Enum) > 0 {
-		words[0] = ""
-		for i, v := range s.Enum {
-			if i > 0 {
-				words[0] += " or "
-			}
-			words[0] += "`" + strings.Trim(string(v.Raw), `"`) + "`"
+		var values []string
+		for _, v := range s.Enum {
+			values = append(values, "`"+strings.Trim(string(v.Raw), `"`)+"`")
+		}
+		choice := strings.Join(values, " or ")
+		if s.Type == "string" {
+			words[0] = choice
+		} else {
+			words = append(words, choice)
 		}
 	}
 	if s.Default != nil && string(s.Default.Raw) != "{}" {
@@ -149,6 +152,19 @@ func value(s apiextensionsv1.JSONSchemaProps, required bool) string {
 		words = append(words, rule.Message)
 	}
 	return strings.Join(words, "; ")
+}
+
+// TestValueOfAnEnumeration has values that look alike and are of two types.
+func TestValueOfAnEnumeration(t *testing.T) {
+	for _, c := range []struct{ kind, value, want string }{
+		{"integer", `301`, "integer; `301`; default `301`"},
+		{"string", `"301"`, "`301`; default `301`"},
+	} {
+		value := apiextensionsv1.JSON{Raw: []byte(c.value)}
+		if got := valueOf(apiextensionsv1.JSONSchemaProps{Type: c.kind, Enum: []apiextensionsv1.JSON{value}, Default: &value}, false); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
 }
 
 // duration reports whether the text of a field is a duration.
