@@ -2,15 +2,11 @@
 // change. A change that no test fails on is a survivor: the tests do not say that the code is to be
 // as it is.
 //
-//	mutants -tree . -survivors docs/mutants.md model/plan controllers/...
-//
-// Survivors that docs/mutants.md explains are known. Any other makes the command fail, as does an
-// explanation of one that does not survive any more. The page also names the files that are not
-// tried.
+//	mutants -tree . model/plan controllers/...
 //
 // With -sample, a few mutants are tried that are drawn at random, which takes minutes:
 //
-//	mutants -tree . -survivors docs/mutants.md -sample 60 -within 2m -quick 1s model/plan controllers/...
+//	mutants -tree . -sample 60 -within 2m -quick 1s model/plan controllers/...
 package main
 
 import (
@@ -30,7 +26,6 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	tree := flag.String("tree", ".", "the folder of the module")
-	page := flag.String("survivors", "", "the file in it that explains survivors")
 	var c choice
 	flag.Func("only", "a regular expression for the names of mutants: others are left out", func(text string) (err error) {
 		c.only, err = regexp.Compile(text)
@@ -42,9 +37,8 @@ func main() {
 	flag.IntVar(&c.sample, "sample", 0, "try so many mutants, drawn at random of a few packages, in place of all")
 	flag.Uint64Var(&c.seed, "seed", 0, "the seed of the sample; 0 draws one")
 	flag.DurationVar(&c.within, "within", time.Hour, "begin no mutant of the sample after this time, but for those of the first package")
-	flag.BoolVar(&c.all, "all", false, "try the files too that the page names as not tried")
 	flag.Parse()
-	err := run(ctx, *tree, *page, c, flag.Args(), os.Stdout)
+	err := run(ctx, *tree, c, flag.Args(), os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -56,7 +50,6 @@ func main() {
 type choice struct {
 	only  *regexp.Regexp // nil for all
 	quick time.Duration  // tests run with -short, and none that takes longer; 0 for all of them
-	all   bool           // files too that the page names as not tried
 	own   bool           // tests of the package alone
 	by    string         // tests of this package alone; "" for all
 
@@ -67,7 +60,7 @@ type choice struct {
 
 func (c choice) has(name string) bool { return c.only == nil || c.only.MatchString(name) }
 
-func run(ctx context.Context, tree, page string, c choice, packages []string, out io.Writer) error {
+func run(ctx context.Context, tree string, c choice, packages []string, out io.Writer) error {
 	tree, err := filepath.Abs(tree)
 	if err != nil {
 		return err
@@ -76,12 +69,8 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 	if err != nil {
 		return err
 	}
-	items, err := read(tree, page)
-	if err != nil {
-		return err
-	}
 	if c.sample > 0 {
-		return runSample(ctx, tree, items, c, packages, out)
+		return runSample(ctx, tree, c, packages, out)
 	}
 	var failed bool
 	for _, pkg := range packages {
@@ -95,18 +84,11 @@ func run(ctx context.Context, tree, page string, c choice, packages []string, ou
 		if c.by != "" {
 			s.tests = slices.DeleteFunc(s.tests, func(t string) bool { return t != c.by })
 		}
-		s.untried = untried(items)
-		if tried, err := s.tried(tree, pkg); err != nil {
-			return err
-		} else if !tried && !c.all {
-			continue
-		}
 		survivors, err := survive(ctx, tree, pkg, c, s, out)
 		if err != nil {
 			return err
 		}
-		explained := slices.DeleteFunc(explanations(items, pkg), func(name string) bool { return !c.has(name) })
-		failed = tell(out, survivors, explained) || failed
+		failed = tell(out, survivors) || failed
 	}
 	if failed {
 		return errSurvivors
@@ -126,7 +108,7 @@ func survive(ctx context.Context, tree, pkg string, c choice, s suite, out io.Wr
 		return nil, err
 	}
 	names := numbered(nest.mutants)
-	wanted := func(n int) bool { return n > 0 && (c.all || s.tries(nest.mutants[n])) && c.has(names[n]) }
+	wanted := func(n int) bool { return n > 0 && c.has(names[n]) }
 	lives, err := h.try(ctx, nest.mutants, names, wanted)
 	if err != nil {
 		return nil, err
@@ -183,20 +165,10 @@ func numbered(mutants []mutant) []string {
 	return names
 }
 
-// tell says which survivors are not explained, and which explanations are of none. It reports
-// whether there are any.
-func tell(out io.Writer, survivors, explained []string) (news bool) {
+// tell prints survivors, and reports whether there are any.
+func tell(out io.Writer, survivors []string) bool {
 	for _, s := range survivors {
-		if !slices.Contains(explained, s) {
-			news = true
-			fmt.Fprintf(out, "survives, and is not explained: %s\n", s)
-		}
+		fmt.Fprintf(out, "survives: %s\n", s)
 	}
-	for _, e := range explained {
-		if !slices.Contains(survivors, e) {
-			news = true
-			fmt.Fprintf(out, "is explained, and does not survive: %s\n", e)
-		}
-	}
-	return news
+	return len(survivors) > 0
 }

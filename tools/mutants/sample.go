@@ -20,20 +20,20 @@ const packagesOfSample = 3
 
 // A drawn is a package of a sample, and which of its mutants are tried.
 type drawn struct {
-	pkg                string
-	suite              suite
-	mutants, explained []string // by name
+	pkg     string
+	suite   suite
+	mutants []string // by name
 }
 
-// runSample tries mutants that are drawn at random from those that are tried and not explained. It
+// runSample tries mutants that are drawn at random. It
 // fails if one survives. All tests run on those that the quick ones do not find.
-func runSample(ctx context.Context, tree string, items []known, c choice, packages []string, out io.Writer) error {
+func runSample(ctx context.Context, tree string, c choice, packages []string, out io.Writer) error {
 	for c.seed == 0 {
 		c.seed = rand.Uint64()
 	}
 	fmt.Fprintf(out, "the seed of the sample is %d\n", c.seed)
 	began := time.Now()
-	sample, err := draw(tree, items, c, packages)
+	sample, err := draw(tree, c, packages)
 	if err != nil {
 		return err
 	}
@@ -52,18 +52,18 @@ func runSample(ctx context.Context, tree string, items []known, c choice, packag
 		tried, survivors = tried+n, append(survivors, more...)
 	}
 	fmt.Fprintf(out, "of %d mutants %d were tried within %s, and %d survive\n", all, tried, time.Since(began).Round(time.Second), len(survivors))
-	if tell(out, survivors, nil) {
+	if tell(out, survivors) {
 		return errSurvivors
 	}
 	return nil
 }
 
 // draw draws mutants at random. A package with more of them is drawn more often.
-func draw(tree string, items []known, c choice, packages []string) ([]drawn, error) {
+func draw(tree string, c choice, packages []string) ([]drawn, error) {
 	var of []drawn
 	var all []int // for each mutant, the place of its package in of
 	for _, pkg := range packages {
-		d, err := candidates(tree, items, c, pkg)
+		d, err := candidates(tree, c, pkg)
 		if err != nil {
 			return nil, err
 		}
@@ -90,12 +90,11 @@ func draw(tree string, items []known, c choice, packages []string) ([]drawn, err
 }
 
 // candidates are the mutants of a package that are to be killed.
-func candidates(tree string, items []known, c choice, pkg string) (drawn, error) {
+func candidates(tree string, c choice, pkg string) (drawn, error) {
 	s, err := suiteOf(tree, pkg)
 	if err != nil {
 		return drawn{}, err
 	}
-	s.untried = untried(items)
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return drawn{}, err
@@ -105,9 +104,9 @@ func candidates(tree string, items []known, c choice, pkg string) (drawn, error)
 	if err := n.write(nil); err != nil {
 		return drawn{}, err
 	}
-	d := drawn{pkg: pkg, suite: s, explained: explanations(items, pkg)}
+	d := drawn{pkg: pkg, suite: s}
 	for i, name := range numbered(n.mutants) {
-		if i > 0 && s.tries(n.mutants[i]) && c.has(name) && !slices.Contains(d.explained, name) {
+		if i > 0 && c.has(name) {
 			d.mutants = append(d.mutants, name)
 		}
 	}
@@ -129,7 +128,7 @@ func (d drawn) survive(ctx context.Context, tree string, c choice, over func() b
 	names := numbered(nest.mutants)
 	begun := func(yield func(int) bool) {
 		for n, name := range names {
-			if n > 0 && slices.Contains(d.mutants, name) && !slices.Contains(d.explained, name) && (over() || !yield(n)) {
+			if n > 0 && slices.Contains(d.mutants, name) && (over() || !yield(n)) {
 				return
 			}
 		}

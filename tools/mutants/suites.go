@@ -11,14 +11,10 @@ import (
 
 // This file finds the packages to try, and the tests that run on the mutants of each.
 
-// A suite is which tests run on the mutants of a package, and on which of its files.
+// A suite is which tests run on the mutants of a package.
 type suite struct {
-	tests   []string // packages of tests
-	untried []string // files that are left out
+	tests []string // packages of tests
 }
-
-// tries reports whether a mutant is in a file that is not left out.
-func (s suite) tries(m mutant) bool { return !slices.Contains(s.untried, m.file) }
 
 // others are packages whose tests run besides those of the package itself, by that package or by a
 // folder that it is in.
@@ -59,12 +55,6 @@ func suiteOf(tree, pkg string) (s suite, err error) {
 		return suite{}, fmt.Errorf("%s has no tests: name some in tools/mutants/suites.go", pkg)
 	}
 	return s, nil
-}
-
-// tried reports whether a package has a file that is not left out.
-func (s suite) tried(tree, pkg string) (bool, error) {
-	files, err := sources(filepath.Join(tree, pkg))
-	return slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(s.untried, path.Join(pkg, f)) }), err
 }
 
 // sources are the names of the files of a folder that are not tests, and not generated.
