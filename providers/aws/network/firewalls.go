@@ -130,7 +130,7 @@ func (f *Firewalls) Find(
 			}
 		}
 	}
-	if made != "" && (l.Balancer == nil || f.security.recent.Knows("sg-", made)) {
+	if made != "" && f.security.recent.Knows("sg-", made) {
 		l.Firewall = made
 		return nil
 	}
