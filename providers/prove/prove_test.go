@@ -343,7 +343,7 @@ var runs = map[string]struct {
 	"what is observed is late by a minute": {observing("2", time.Minute, handle),
 		"", "ok scenario/create: in 1m1s", time.Minute + time.Second},
 	"what is observed is another thing": {observing("2", time.Hour, handle),
-		"2", "wrong scenario/create: what is observed is not what was kept: kept …", time.Minute + time.Second},
+		"2", "wrong scenario/create: what is observed is not what was kept: kept …", 3*time.Minute + time.Second},
 	"time is over while it is another thing": {within(half+30*time.Second, observing("2", time.Hour, handle)),
 		"2", "wrong cut-short: it was cut short: the time that was agreed on is over", half + 30*time.Second},
 	"one is not listed for three minutes": {listing(3*time.Minute, "first"),

@@ -173,39 +173,46 @@ func (r *run) applyAndCheck(ctx context.Context, want lb.LoadBalancer) error {
 	if err := r.applyUntilDone(ctx, want, isTemporary); err != nil {
 		return err
 	}
-	seen, err := r.observe(ctx, want.Key)
-	if err != nil {
-		return err
-	}
-	if steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps; len(steps) > 0 {
+	return r.awaitRead(ctx, want.Key, func(seen *lb.Observed) error {
+		steps := planner.Diff(seen, want, r.cloud.Capabilities(lb.Class{})).Steps
+		if len(steps) == 0 {
+			return nil
+		}
 		return fmt.Errorf("%d steps are left to do, of which the first is %s %s", len(steps),
 			steps[0].Step.Op(), steps[0].Step.ID())
-	}
-	return nil
+	})
 }
 
-// readLag is the time by which reads may lag behind writes.
-const readLag = time.Minute
+// readLag is the time by which reads may lag behind writes. One that is current may be followed by
+// one that is not.
+const readLag = 3 * time.Minute
 
-// checkState checks that the observation equals the state that the steps have updated.
-func (r *run) checkState(ctx context.Context, seen *lb.Observed) error {
-	want := inComparableForm(seen)
+// awaitRead observes a load balancer until a check passes, and returns the last error after the
+// readLag.
+func (r *run) awaitRead(ctx context.Context, key lb.Key, check func(*lb.Observed) error) error {
 	for deadline := time.Now().Add(readLag); ; {
-		there, err := r.observe(ctx, seen.Key)
+		seen, err := r.observe(ctx, key)
 		if err != nil {
 			return err
 		}
-		got := inComparableForm(there)
-		if got == want {
-			return nil
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("what is observed is not what was kept: %s", firstDifference(want, got))
+		if err := check(seen); err == nil || time.Now().After(deadline) {
+			return err
 		}
 		if err := pause(ctx, r.Pause); err != nil {
 			return err
 		}
 	}
+}
+
+// checkState checks that the observation equals the state that the steps have updated.
+func (r *run) checkState(ctx context.Context, seen *lb.Observed) error {
+	want := inComparableForm(seen)
+	return r.awaitRead(ctx, seen.Key, func(there *lb.Observed) error {
+		if got := inComparableForm(there); got != want {
+			return fmt.Errorf("what is observed is not what was kept: %s", firstDifference(want, got))
+		}
+		return nil
+	})
 }
 
 // inComparableForm returns an observation as text, without the fields that can change at any time.
@@ -251,9 +258,6 @@ func (r *run) applyTwice(ctx context.Context, want lb.LoadBalancer) (string, err
 	return fmt.Sprintf("%d steps", len(steps)), r.applyAndCheck(ctx, want)
 }
 
-// indexLag limits the time until a load balancer is found by its tags.
-const indexLag = 3 * time.Minute
-
 // awaitListed waits until both load balancers are listed, and returns the time that it took, in
 // words.
 func (r *run) awaitListed(ctx context.Context) (string, error) {
@@ -266,7 +270,7 @@ func (r *run) awaitListed(ctx context.Context) (string, error) {
 		if slices.Contains(keys, first) && slices.Contains(keys, second) {
 			return fmt.Sprintf("found by their tags after %s", lag.Round(time.Second)), nil
 		}
-		if lag > indexLag {
+		if lag > readLag {
 			return "", fmt.Errorf("after %s, the keys %v are listed", lag.Round(time.Second), keys)
 		}
 		if err := pause(ctx, r.Pause); err != nil {
