@@ -1,6 +1,7 @@
 package alb
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/aws/throttle"
@@ -104,11 +106,28 @@ func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider)
 	return providertest.Clauses(func(*testing.T) providers.Provider {
 		o := albsim.Real(seed, lag)
 		o.Authorize = operator().allow
-		o.Past = 0 // a clause compares what was done with what is observed right after it
-		return reached(aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()}))
+		return reached(unhurried{aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()}), lag})
 	}, func(*testing.T) lb.Target {
 		return lb.Target{Address: "10.0.0.9", Port: 8080 + port.Add(1)}
 	})
+}
+
+// An unhurried provider takes the time after each step that AWS takes to show it: a clause compares
+// what was done with what is observed right after it. What the provider reads within a step may be
+// of the past.
+type unhurried struct {
+	*aws.Provider
+	lag time.Duration
+}
+
+func (u unhurried) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	defer time.Sleep(u.lag)
+	return u.Provider.Apply(ctx, seen, step)
+}
+
+func (u unhurried) SetTargets(ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target) error {
+	defer time.Sleep(u.lag)
+	return u.Provider.SetTargets(ctx, key, group, want)
 }
 
 // TestRealCutOff ends the operator at a few calls of each scenario, drawn anew each time, and
