@@ -202,3 +202,21 @@ func TestVerifyForAPullRequest(t *testing.T) {
 		}
 	}
 }
+
+// TestDecodedExactPathsHaveTheSlashBehind: a rule for /admin alone leaves /admin/ to another one.
+func TestDecodedExactPathsHaveTheSlashBehind(t *testing.T) {
+	dir := directory(t, map[string]string{"service.yaml": serviceYAML,
+		"a.yaml": strings.Replace(withPaths("a", "a.example.com", "Exact /admin", "Exact /admin/"), "{service: {name: web, port: {number: 80}}}",
+			"{resource: {apiGroup: fairlead.dev, kind: Backend, name: gone}}", 1),
+		"backend.yaml": "apiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {name: gone, namespace: shop}\n" +
+			"spec: {fixedResponse: {statusCode: 410}}\n"})
+	for path, holds := range map[string]bool{"exact: /admin": true, "exact: /admin, decoded: true": false} {
+		report, got := verify(t, "expectations:\n- name: gone\n  requests: {hosts: [a.example.com], paths: [{"+path+"}]}\n  must: {signIn: true}\n", dir)
+		if (report.Summary.Holds == 1) != holds {
+			t.Errorf("%s: %s%s", path, got.out, got.err)
+		}
+		if !holds && !strings.Contains(got.out, "http://a.example.com/admin/\n") {
+			t.Errorf("%s: the request is not named in %s", path, got.out)
+		}
+	}
+}

@@ -16,7 +16,8 @@ import (
 // Many Services decode percent-encoding, join slashes, ignore case and resolve dot segments (RFC
 // 3986, sections 2.1, 5.2.4 and 6.2.2) before they look at a path.
 
-// pattern returns the set of paths as a routing.Path.
+// pattern returns the set of paths as a routing.Path. The spellings of an exact path have a trailing
+// slash and lack it, because many Services ignore it.
 func (p Path) pattern() routing.Path {
 	if !p.Decoded {
 		return p.Path
@@ -37,8 +38,10 @@ func (p Path) pattern() routing.Path {
 		b.WriteString(".*")
 	case p.Type == routing.Prefix:
 		b.WriteString("(" + slash + ".*)?")
-	case strings.HasSuffix(p.Value, "/") && p.Value != "/":
-		b.WriteString(slash + "+")
+	case segments[0] == "":
+		b.WriteString(dot + "?")
+	default:
+		b.WriteString("(" + slash + between + dot + "?)?")
 	}
 	return routing.Path{Type: routing.Regex, Value: b.String()}
 }

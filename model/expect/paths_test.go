@@ -20,8 +20,9 @@ func TestDecodedPaths(t *testing.T) {
 			[]string{"/admin", "/admin/", "/admin/x", "/Admin", "/ADMIN/x", "/%61dmin", "/%41dmin", "//admin", "/./admin", "/%2e/admin", "/%2Fadmin", "/admin%2fx", "/a%44min", "/admin//x"},
 			[]string{"/", "/administrator", "/x/admin", "/adm", "/admin.html", "/%62dmin", "/x/../admin", "/../admin"}, "spellings of a prefix"},
 		{Path{routing.NewPath(routing.Exact, "/a/b/c"), true},
-			[]string{"/a/b/c", "/a//b/./c", "/A/%62/c", "/a%2Fb/c"}, []string{"/a/b/c/", "/a/b/c/d", "/a/b", "/ab/c"}, "spellings of an exact path"},
-		{Path{routing.NewPath(routing.Exact, "/a-b.c/"), true}, []string{"/a-b.c/", "/a%2Db%2ec//"}, []string{"/a-b.c", "/axb.c/"}, "a trailing slash is kept"},
+			[]string{"/a/b/c", "/a//b/./c", "/A/%62/c", "/a%2Fb/c", "/a/b/c/", "/a/b/c//", "/a/b/c%2f", "/a/b/c/.", "/a/b/c/./%2E"}, []string{"/a/b/c/d", "/a/b/c/..", "/a/b/c.", "/a/b", "/ab/c"}, "spellings of an exact path"},
+		{Path{routing.NewPath(routing.Exact, "/"), true}, []string{"/", "//", "/.", "/./", "/%2f"}, []string{"/..", "/x", "/.x"}, "spellings of the exact root"},
+		{Path{routing.NewPath(routing.Exact, "/a-b.c/"), true}, []string{"/a-b.c/", "/a%2Db%2ec//", "/a-b.c"}, []string{"/axb.c/", "/a-b.c/d"}, "a trailing slash makes no difference"},
 		{Path{routing.Root, true}, []string{"/", "/x", "//"}, nil, "the root has all"},
 		{Path{routing.NewPath(routing.Prefix, "/admin"), false}, []string{"/admin", "/admin/x"}, []string{"/Admin", "//admin", "/%61dmin"}, "as a load balancer compares them"},
 	} {
@@ -42,8 +43,10 @@ func TestDecodedPaths(t *testing.T) {
 // TestDecodedPathsHaveAutomata has the longest paths that are decided.
 func TestDecodedPathsHaveAutomata(t *testing.T) {
 	for _, path := range []string{"/", "/a/b/c", "/api/v1/internal/administration/users", "/wp-login.php", "/.well-known/acme-challenge"} {
-		if l := language.OfPath(Path{routing.NewPath(routing.Prefix, path), true}.pattern()); !l.Known() {
-			t.Errorf("%s takes too many states", path)
+		for _, kind := range []routing.PathType{routing.Prefix, routing.Exact} {
+			if l := language.OfPath(Path{routing.NewPath(kind, path), true}.pattern()); !l.Known() {
+				t.Errorf("%s %s takes too many states", kind, path)
+			}
 		}
 	}
 }

@@ -194,6 +194,7 @@ func (g *generator) request(c routing.Config, e Expectation) routing.Request {
 			p := set.Paths[g.IntN(n)]
 			if r.Path = g.Path(p.Path); p.Decoded && g.IntN(2) == 0 {
 				r.Path = strings.Replace(r.Path, "a", []string{"A", "%61", "%41", "./a", "/a", "%2e/a"}[g.IntN(6)], 1)
+				r.Path += []string{"", "/", "%2f", "/."}[g.IntN(4)]
 			}
 		}
 	}
