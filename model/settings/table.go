@@ -229,9 +229,11 @@ var Table = []Setting{
 			"`backend`, which is the name of a Service or Backend, about a `path` as it is spelt in the " +
 			"spec, about both, or about all paths of the Ingress. It has `header` and `query`, each a " +
 			"name with its values, `method` and `source`, each a list. A request fulfils all of them, " +
-			"each by one of its values, and those of every entry that is about the path. In the values of " +
-			"headers and of query parameters `*` stands for any text and `?` for one character, and case " +
-			"makes no difference. Sources are ranges of addresses. Of two routes with one host and path " +
+			"each by one of its values, and those of every entry that is about the path. Entries that " +
+			"give a path two conditions on one header, on one query parameter, on the method or on the " +
+			"source are refused: write all values in one. In the values of headers and of query " +
+			"parameters `*` stands for any text and `?` for one character, and case makes no " +
+			"difference. Sources are ranges of addresses. Of two routes with one host and path " +
 			"the one with more conditions goes first; what fulfils none goes on as if the path were not " +
 			"there. A default backend has no conditions, so an entry that would be about it too is " +
 			"refused.",
