@@ -107,6 +107,18 @@ func (l *Line) check() error {
 	case string(p) != "-" && string(p) != "-1" && number(p) < 0:
 		return fmt.Errorf("%s: %q is no priority", RulePriority, p[:min(len(p), mostShown)])
 	}
+	for _, f := range []Field{Status, TargetStatus} {
+		// 000 stands in lines of requests without an answer, so the least is not 100.
+		if s := l.fields[f]; string(s) != "-" && (len(s) > mostStatusDigits || number(s) < 0) {
+			return fmt.Errorf("%s: %q is no status", f, s[:min(len(s), mostShown)])
+		}
+	}
+	if _, err := l.At(); err != nil {
+		return err
+	}
+	if _, err := l.Request(); err != nil && l.Priority() >= 0 {
+		return fmt.Errorf("%w, although a rule has decided", err)
+	}
 	return nil
 }
 
@@ -160,6 +172,9 @@ func (l *Line) StatusCode(f Field) int { return max(number(l.fields[f]), 0) }
 
 // mostShown is the most bytes of a field in errors.
 const mostShown = 40
+
+// mostStatusDigits is the length of a status.
+const mostStatusDigits = 3
 
 // mostDigits bounds numbers. A priority is at most 50000.
 const mostDigits = 9

@@ -55,7 +55,6 @@ func TestWhatLinesSayOfRequests(t *testing.T) {
 		badLine:  "request: it is no method, URL and version from 2001:db8::7, -1, ",
 		replaced(httpLine, "GET http://www.example.com:80/ HTTP/1.1", "GET https://[::1]:443/a b?x?y HTTP/1.1"): "GET https [::1] 443 /a b <x?y> from 192.168.131.39, 0, forward",
 		replaced(httpLine, "GET http://www.example.com:80/ HTTP/1.1", "OPTIONS ws://a.example:80* HTTP/1.1"):    "OPTIONS http a.example 80 * <> from 192.168.131.39, 0, forward",
-		replaced(httpLine, "GET http://www.example.com:80/ HTTP/1.1", "GET ftp://a.example:80/ HTTP/1.1"):       "request: the URL has no scheme, host and port from 192.168.131.39, 0, forward",
 		replaced(httpLine, `"forward"`, `"waf,redirect"`):                                                       "GET http www.example.com 80 / <> from 192.168.131.39, 0, redirect",
 		replaced(httpLine, `"forward"`, `"fixed-response"`):                                                     "GET http www.example.com 80 / <> from 192.168.131.39, 0, fixed",
 		replaced(httpLine, `"forward"`, `"forward,waf"`):                                                        "GET http www.example.com 80 / <> from 192.168.131.39, 0, ",
@@ -103,9 +102,16 @@ func TestLinesThatAreRefused(t *testing.T) {
 		"a b":                                 "number of fields: 2, fewer than the 23 up to actions_executed",
 		`a "b c`:                              "time: the closing quote is missing",
 		strings.Split(httpLine, " 0 2026")[0]: "number of fields: 20, fewer than the 23 up to actions_executed",
-		replaced(httpLine, " 0 2026", " 1x 2026"): `matched_rule_priority: "1x" is no priority`,
-		replaced(httpLine, "http ", " "):          "no load balancer",
-		strings.Split(httpLine, `ward" "-"`)[0]:   "actions_executed: the closing quote is missing",
+		replaced(httpLine, " 0 2026", " 1x 2026"):                                                         `matched_rule_priority: "1x" is no priority`,
+		replaced(httpLine, "http ", " "):                                                                  "no load balancer",
+		replaced(httpLine, " 200 200 ", " 99999999999999999999 200 "):                                     `elb_status_code: "99999999999999999999" is no status`,
+		replaced(httpLine, " 200 200 ", " 1000 200 "):                                                     `elb_status_code: "1000" is no status`,
+		replaced(httpLine, " 200 200 ", " 200 2x0 "):                                                      `target_status_code: "2x0" is no status`,
+		replaced(httpLine, "2026-07-02T22:23", "2026-13-45T22:23"):                                        `time: "2026-13-45T22:23:00.186641Z" is no time`,
+		replaced(httpLine, "GET http://www.example.com:80/ HTTP/1.1", "GET"):                              "request: it is no method, URL and version, although a rule has decided",
+		replaced(httpLine, "www.example.com:80", "www.example.com:99999"):                                 "request: the URL has no scheme, host and port, although a rule has decided",
+		replaced(httpLine, "GET http://www.example.com:80/ HTTP/1.1", "GET ftp://a.example:80/ HTTP/1.1"): "request: the URL has no scheme, host and port, although a rule has decided",
+		strings.Split(httpLine, `ward" "-"`)[0]:                                                           "actions_executed: the closing quote is missing",
 	} {
 		var l Line
 		err := l.Parse([]byte(line))

@@ -92,7 +92,7 @@ func TestRequestsAndErrorsAreCountedForPaths(t *testing.T) {
 		said{url: "http://a.test:80/x", target: "200"}, said{url: "http://A.TEST:80/x?q=1"}, said{url: "http://a.test:80/api/1", status: "502"},
 		said{url: "http://a.test:80/api", status: "404", target: "404"}, said{url: "http://a.test:80/api", status: "504", target: "500"},
 		said{url: "http://other.test:80/", actions: "fixed-response", status: "404"},
-		said{url: "http://a.test:80/x", priority: "-1"}, said{url: "http://a.test:80/x", priority: "-"}, said{method: "-"}, said{url: "https://a.test:443/"},
+		said{url: "http://a.test:80/x", priority: "-1"}, said{url: "http://a.test:80/x", priority: "-"}, said{method: "-", priority: "-"}, said{url: "https://a.test:443/"},
 	)
 	want := []string{"paths[1] 3+0", "paths[0] 2+0", "none 1+0"}
 	if diff := cmp.Diff(want, inWords(got)); diff != "" {
