@@ -277,3 +277,24 @@ func TestTheTextIsShortened(t *testing.T) {
 		t.Errorf("exit code %d: %s", got.code, got.out)
 	}
 }
+
+// TestALogOfSomethingElseIsToldOnce: one problem says of a whole file that it is no access log of an
+// ALB. Another file is read nevertheless, and a file with some readable lines is one.
+func TestALogOfSomethingElseIsToldOnce(t *testing.T) {
+	nginx := strings.Repeat(`192.0.2.7 - - [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326 "-" "curl/8.5.0"`+"\n", 500)
+	good := accessLine("http://a.example.com:80/")
+	dir := directory(t, map[string]string{"a-nginx.log": nginx, "b-alb.log": good, "c-mixed.log": good + "cut off\n"})
+	got := fairlead(t, "replay", "--provider", "aws", "--logs", dir, shop(t))
+	want := []string{
+		"a-nginx.log: it is no access log of an Application Load Balancer: none of its 500 lines can be read; line 1: number of fields: ",
+		"c-mixed.log:2: number of fields: 2, fewer than",
+	}
+	if got.code != exitFail || strings.Count(got.err, "\n") != len(want) {
+		t.Errorf("exit code %d, told %s", got.code, got.err)
+	}
+	for _, line := range want {
+		if !strings.Contains(got.err, line) {
+			t.Errorf("%q is not told: %s", line, got.err)
+		}
+	}
+}

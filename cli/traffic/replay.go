@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"runtime"
 	"slices"
@@ -40,6 +41,71 @@ const mostProblems = 20
 type problems struct {
 	count int64
 	first []placed
+	files map[int]*read
+}
+
+// read counts the lines of a file, and has the first one that cannot be read.
+type read struct {
+	good, bad int64
+	first     placed
+}
+
+// foreign returns the problem of a file without any line of an Application Load Balancer: it is the
+// log of something else, so one problem says it for all lines.
+func (r *read) foreign() (placed, bool) {
+	return placed{replay.Place{File: r.first.File}, fmt.Errorf("it is no access log of an Application "+
+		"Load Balancer: none of its %d lines can be read; line %d: %w", r.bad, r.first.Line,
+		r.first.err)}, r.good == 0 && r.bad > 1
+}
+
+// of returns the counts of a file.
+func (p *problems) of(file int) *read {
+	if p.files == nil {
+		p.files = map[int]*read{}
+	}
+	if p.files[file] == nil {
+		p.files[file] = &read{}
+	}
+	return p.files[file]
+}
+
+// addLine adds a line that cannot be read.
+func (p *problems) addLine(at replay.Place, err error) {
+	r := p.of(at.File)
+	if r.bad++; r.bad == 1 || at.Line < r.first.Line {
+		r.first = placed{at, err}
+	}
+	p.add(at, err)
+}
+
+// merge adds the problems of a worker.
+func (p *problems) merge(more problems) {
+	p.count += more.count
+	for _, one := range more.first {
+		p.keep(one)
+	}
+	for file, r := range more.files {
+		sum := p.of(file)
+		if r.bad > 0 && (sum.bad == 0 || r.first.Line < sum.first.Line) {
+			sum.first = r.first
+		}
+		sum.good, sum.bad = sum.good+r.good, sum.bad+r.bad
+	}
+}
+
+// joinForeign replaces the problems of lines of files that are no access logs by one for each file.
+func (p *problems) joinForeign() {
+	for _, r := range p.files {
+		whole, is := r.foreign()
+		if !is {
+			continue
+		}
+		p.first = slices.DeleteFunc(p.first, func(one placed) bool {
+			return one.File == whole.File && one.Line > 0
+		})
+		p.count -= r.bad
+		p.add(whole.Place, whole.err)
+	}
 }
 
 type placed struct {
@@ -76,6 +142,7 @@ type worker struct {
 
 func (w *worker) work(c chunk) {
 	at := replay.Place{File: c.file, Line: c.first}
+	counts := w.of(c.file)
 	for rest := c.text; len(rest) > 0; at.Line++ {
 		var text []byte
 		text, rest, _ = bytes.Cut(rest, []byte("\n"))
@@ -83,16 +150,12 @@ func (w *worker) work(c chunk) {
 			continue
 		}
 		if err := w.line.Parse(text); err != nil {
-			w.add(at, err)
+			w.addLine(at, err)
 			continue
 		}
+		counts.good++
 		if w.logs.bounded() {
-			when, err := w.line.At()
-			if err != nil {
-				w.add(at, err)
-				continue
-			}
-			if !w.logs.timely(when) {
+			if when, err := w.line.At(); err != nil || !w.logs.timely(when) {
 				w.Untimely()
 				continue
 			}
@@ -127,11 +190,9 @@ func (l Logs) Replay(ctx context.Context, setup *replay.Setup) (Report, error) {
 	var all []*replay.Replayer
 	for _, w := range workers {
 		all = append(all, w.Replayer)
-		unread.count += w.count
-		for _, p := range w.first {
-			unread.keep(p)
-		}
+		unread.merge(w.problems)
 	}
+	unread.joinForeign()
 	unread.trim()
 	return l.report(replay.Merge(setup, all, l.names()), unread), nil
 }
