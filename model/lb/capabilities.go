@@ -47,6 +47,8 @@ type Capabilities struct {
 	NoFixed3xx        bool // a fixed response cannot have a status of 300 to 399
 	// ContentTypes has the types that a fixed response can have; none: any.
 	ContentTypes []string
+	// RedirectStatuses has the statuses that a redirect can have; none: any.
+	RedirectStatuses []int
 	// StrictRedirects: a redirect changes more than the query, and does not lead from HTTPS to HTTP.
 	StrictRedirects bool
 
@@ -70,10 +72,14 @@ type Capabilities struct {
 	// such a group and others must be sticky, too.
 	StickyAttribute string
 
+	// TargetTypesRefused has the types of targets that target groups cannot have: ip or instance.
+	TargetTypesRefused []string
 	// VersionsRefused has the versions of HTTP that targets cannot speak.
 	VersionsRefused []routing.Version
 	// HTTP2NeedsTLS: targets that speak HTTP2 or GRPC can be reached on HTTPS listeners only.
 	HTTP2NeedsTLS bool
+	// NoHTTPS: there are no HTTPS listeners and no certificates.
+	NoHTTPS bool
 	// Inbound: a listener can be limited to sources that may connect.
 	Inbound bool
 	// NoClientCertificates: a listener cannot ask clients for certificates.

@@ -9,12 +9,14 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// This file keeps ports closed if the cloud cannot protect them as wanted: by source addresses,
-// client certificates or a TLS policy.
+// This file keeps ports closed if the cloud cannot protect them as wanted: by HTTPS, source
+// addresses, client certificates or a TLS policy.
 
 // whyNotProtected returns why a port cannot be protected as wanted, or "".
 func whyNotProtected(c lb.Capabilities, l routing.Listener) string {
 	switch {
+	case c.NoHTTPS && l.Protocol == routing.HTTPS:
+		return c.Name + " has no HTTPS"
 	case !c.Inbound && len(l.Inbound) > 0:
 		return "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"
 	case c.NoClientCertificates && l.Mutual.Verifies():

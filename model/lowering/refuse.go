@@ -113,9 +113,8 @@ func (r *refuser) onPorts(ports []int32, owner routing.Owner, at diag.Source,
 	return kept
 }
 
-// actionOrUnavailable returns an action, or 503 if it needs a sign-in, or a version of HTTP, that
-// the cloud does not have.
-// It adds refusals for targets that cannot be reached.
+// actionOrUnavailable returns an action, or 503 if it needs a sign-in, a version of HTTP or a target
+// type that the cloud does not have. It adds refusals for targets that cannot be reached.
 func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 	at diag.Source) routing.Action {
 	if why := whyNotReachable(r.caps, r.table, a); why != "" && !r.diagnosed[owner.String()+why] {
@@ -128,7 +127,7 @@ func (r *refuser) actionOrUnavailable(a routing.Action, owner routing.Owner,
 			Reason: diag.IPFamilyRefused})
 		return routing.Status(503)
 	}
-	if why := cmp.Or(whyNoVersion(r.caps, r.table, a), whyNoSignIn(r.caps, r.table, a)); why != "" {
+	if why := cmp.Or(whyNoGroup(r.caps, r.table, a), whyNoSignIn(r.caps, r.table, a)); why != "" {
 		r.refusals = append(r.refusals, Refusal{Owner: owner, Source: at, Why: why + unanswered})
 		return routing.Status(503)
 	}
@@ -347,6 +346,11 @@ func whyNotPossible(c lb.Capabilities, a routing.Action) string {
 	if a.Rewrite != nil && !c.Rewrites {
 		return c.Name + " does not rewrite requests"
 	}
+	if r := a.Redirect; r != nil && len(c.RedirectStatuses) > 0 &&
+		!slices.Contains(c.RedirectStatuses, r.Status) {
+		return fmt.Sprintf("a redirect of %s cannot have status %d, but one of %s", c.Name, r.Status,
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(c.RedirectStatuses), " ", ", "), "[]"))
+	}
 	if r := a.Redirect; r != nil && c.ValueLength > 0 &&
 		max(len(r.Host), len(r.Path), len(r.Query)) > c.ValueLength {
 		return fmt.Sprintf("a part of its redirect is longer than the %d characters that %s allows",
@@ -369,12 +373,17 @@ func whyNotReachable(c lb.Capabilities, t *precedence.Table, a routing.Action) s
 	return ""
 }
 
-// whyNoVersion returns why requests cannot be sent in the version of HTTP that a backend speaks; ""
-// if they can.
-func whyNoVersion(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
+// whyNoGroup returns why the cloud has no target group of the version of HTTP, or of the target
+// type, of a backend; "" if it has.
+func whyNoGroup(c lb.Capabilities, t *precedence.Table, a routing.Action) string {
 	for _, w := range a.Forward {
-		if b := t.Backends[w.Backend]; slices.Contains(c.VersionsRefused, b.Version) {
+		b := t.Backends[w.Backend]
+		if slices.Contains(c.VersionsRefused, b.Version) {
 			return fmt.Sprintf("Service %s speaks %s, and %s does not", b.Service, b.Version, c.Name)
+		}
+		if kind := cmp.Or(b.TargetType, "ip"); slices.Contains(c.TargetTypesRefused, kind) {
+			return fmt.Sprintf("the targets of Service %s are of type %s, and those of %s are not",
+				b.Service, kind, c.Name)
 		}
 	}
 	return ""

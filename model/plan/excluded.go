@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file compares steps with capabilities.
@@ -36,8 +37,10 @@ func Excluded(step Step, c lb.Capabilities) string {
 			"the priority %d", s.Priority), excludedRule(s.Rule, c))
 	case ModifyRule:
 		return excludedRule(s.Rule, c)
-	case DeleteLoadBalancer, DeleteFirewall, ImportCertificate, ReplaceCertificate, ModifyCertificate,
-		DeleteCertificate, RegisterTargets, AwaitTargets, DeleteTargetGroup, AttachCertificate,
+	case ImportCertificate:
+		return said(c.NoHTTPS, "a certificate")
+	case DeleteLoadBalancer, DeleteFirewall, ReplaceCertificate, ModifyCertificate, DeleteCertificate,
+		RegisterTargets, AwaitTargets, DeleteTargetGroup, AttachCertificate,
 		DetachCertificate, DeleteListener, DeleteRule, RespaceRules:
 		// no capability is about them
 	}
@@ -83,12 +86,16 @@ func excludedGroup(g lb.TargetGroup, c lb.Capabilities) string {
 	if slices.Contains(c.VersionsRefused, g.Version) {
 		return "the version " + string(g.Version)
 	}
+	if slices.Contains(c.TargetTypesRefused, g.TargetType) {
+		return "the target type " + g.TargetType
+	}
 	return excludedAttributes(g.Attributes, known, string(g.Version))
 }
 
 func excludedListener(l lb.Listener, c lb.Capabilities) string {
 	s := l.Settings
 	return cmp.Or(
+		said(c.NoHTTPS && l.Protocol == routing.HTTPS, "the protocol HTTPS"),
 		said(!c.Inbound && len(s.Inbound) > 0, "sources that may connect"),
 		said(c.NoClientCertificates && s.Mutual != nil && s.Mutual.Mode != "off",
 			"certificates of clients"),
@@ -168,6 +175,8 @@ func excludedAction(a lb.Action, c lb.Capabilities) string {
 		said(beyond(len(a.Body), c.BodyLength), "a body of %d bytes", len(a.Body)),
 		said(a.Kind == "fixed" && a.Body != "" && len(c.ContentTypes) > 0 &&
 			!slices.Contains(c.ContentTypes, a.ContentType), "the content type %s", a.ContentType),
+		said(a.Kind == "redirect" && len(c.RedirectStatuses) > 0 &&
+			!slices.Contains(c.RedirectStatuses, a.Status), "a redirect with status %d", a.Status),
 		said(a.Kind == "fixed" && c.NoFixed3xx && a.Status/100 == 3, "a fixed response with status %d",
 			a.Status),
 	)
