@@ -66,6 +66,8 @@ type ActionCapabilities struct {
 	ContentTypes []string `json:"contentTypes,omitempty"` // of fixed responses; none: any
 	// NoFixed3xx says that a fixed response cannot have a status of 300 to 399.
 	NoFixed3xx bool `json:"noFixed3xx,omitempty"`
+	// RedirectStatuses are those that a redirect can have; none: any.
+	RedirectStatuses []int `json:"redirectStatuses,omitempty"`
 	// StrictRedirects says that a redirect has to change more than the query, and cannot lead from
 	// HTTPS to HTTP.
 	StrictRedirects bool `json:"strictRedirects,omitempty"`
@@ -96,6 +98,8 @@ type Limit struct {
 type GroupCapabilities struct {
 	// Versions are those of HTTP that targets can speak: any of HTTP1, HTTP2 and GRPC; none: HTTP1.
 	Versions []string `json:"versions,omitempty"`
+	// TargetTypes are those that target groups can have: any of ip and instance; none: both.
+	TargetTypes []string `json:"targetTypes,omitempty"`
 	// Attributes are those that can be set, by name; none: no attribute can be set.
 	Attributes map[string]Attribute `json:"attributes,omitempty"`
 	// StickyAttribute is the one that keeps clients with a target where it is "true".
@@ -138,6 +142,9 @@ type Attribute struct {
 
 // ListenerCapabilities are what listeners can have.
 type ListenerCapabilities struct {
+	// Protocols are those that listeners can speak: HTTP, and HTTPS where there are certificates;
+	// none: both.
+	Protocols []string `json:"protocols,omitempty"`
 	// Inbound says that a listener can restrict the addresses that connect.
 	Inbound bool `json:"inbound,omitempty"`
 	// ClientCertificates says that a listener can ask clients for certificates.
