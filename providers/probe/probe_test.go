@@ -220,3 +220,17 @@ func asked(change func(*http.Request)) func(http.Handler) http.Handler {
 		})
 	}
 }
+
+// TestABareCloud is sent no certificate, and no target group of a type that it does not have.
+func TestABareCloud(t *testing.T) {
+	c := lb.Literal()
+	c.NoHTTPS, c.TargetTypesRefused = true, []string{"ip"}
+	cloud, to := servedOf(t, fake.Options{Capabilities: c}, asItIs)
+	for _, f := range probe.Run(t.Context(), to) {
+		secret := f.ID == "provider/certificate" || f.ID == "provider/secrets"
+		if f.State != check.OK && !(secret && f.State == check.Unknown) {
+			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+		}
+	}
+	left(t, cloud)
+}

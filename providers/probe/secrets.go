@@ -22,6 +22,10 @@ const host = "fairlead-check.example.com"
 
 // importCertificate imports a certificate, and sends it in a request that has to be refused, too.
 func (p *probe) importCertificate(ctx context.Context) error {
+	protocols := p.capabilities.Listeners.Protocols
+	if len(protocols) > 0 && !slices.Contains(protocols, "HTTPS") {
+		return errSkipped("its capabilities have no HTTPS, so that it is sent no certificate")
+	}
 	pair, err := selfsigned.Certificate(host)
 	if err != nil {
 		return err

@@ -43,13 +43,13 @@ func (p *probe) sendBatch(ctx context.Context) error {
 		return noteError("its capabilities say that it takes one step in a call")
 	}
 	fails, made := rand.Text(), map[string]string{}
-	gone := targetGroup(group + "-gone")
+	gone := p.targetGroup(group + "-gone")
 	gone.Op = v1.ModifyTargetGroup
 	asked := []v1.Requested{{ID: fails, Step: gone}}
 	for n := range min(2, p.capabilities.Calls.StepsPerApply-1) {
 		id, name := rand.Text(), fmt.Sprintf("%s-batch-%d", group, n)
 		made[id] = name
-		asked = append(asked, v1.Requested{ID: id, Step: targetGroup(name)})
+		asked = append(asked, v1.Requested{ID: id, Step: p.targetGroup(name)})
 	}
 	body, err := json.Marshal(v1.Apply{Steps: asked})
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *probe) sendBatch(ctx context.Context) error {
 			return errors.New("a step has no result with its ID")
 		case r.Problem == nil:
 		case isTemporary(r.Problem):
-			if err := p.step(ctx, targetGroup(name)); err != nil {
+			if err := p.step(ctx, p.targetGroup(name)); err != nil {
 				return err
 			}
 		default:
@@ -129,7 +129,7 @@ func (s *slowBody) Read(b []byte) (int, error) {
 // sendLate sends a step that arrives after its timeout.
 func (p *probe) sendLate(ctx context.Context) error {
 	const name = group + "-late"
-	step := v1.Requested{ID: rand.Text(), Step: targetGroup(name)}
+	step := v1.Requested{ID: rand.Text(), Step: p.targetGroup(name)}
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
@@ -172,7 +172,7 @@ func (p *probe) changedETag(ctx context.Context) error {
 	if about.ifNoneMatch == "" {
 		return errors.New("the answer has no ETag")
 	}
-	if err := p.step(ctx, targetGroup(name)); err != nil {
+	if err := p.step(ctx, p.targetGroup(name)); err != nil {
 		return err
 	}
 	if a, err = p.send(ctx, about); err != nil {

@@ -143,9 +143,14 @@ func (p *probe) loadBalancer() v1.Step {
 		LoadBalancer: &v1.LoadBalancer{Settings: settings, Digest: "fairlead-check"}}
 }
 
-func targetGroup(id string) v1.Step {
+// targetGroup returns the step that creates a target group, of a type that there is.
+func (p *probe) targetGroup(id string) v1.Step {
+	kind := "ip"
+	if kinds := p.capabilities.TargetGroups.TargetTypes; len(kinds) > 0 {
+		kind = kinds[0]
+	}
 	return v1.Step{Op: v1.CreateTargetGroup, TargetGroup: &v1.TargetGroup{
-		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: "ip", Protocol: "HTTP",
+		ID: id, Service: "fairlead-check/web", Port: "80", TargetType: kind, Protocol: "HTTP",
 		Version: "HTTP1", Family: "ipv4", Digest: "fairlead-check",
 		Settings: v1.GroupSettings{
 			Health: v1.HealthCheck{

@@ -45,7 +45,7 @@ var writing = []trial{
 			} else if r.Problem != nil {
 				return fmt.Errorf("the step createLoadBalancer failed: %w", r.Problem)
 			}
-			a, err := p.steps(ctx, id, targetGroup(group+"-other"))
+			a, err := p.steps(ctx, id, p.targetGroup(group+"-other"))
 			if err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ type cutBody struct{}
 func (cutBody) Read([]byte) (int, error) { return 0, errCut }
 
 func (p *probe) cutOff(ctx context.Context) error {
-	step := v1.Requested{ID: rand.Text(), Step: targetGroup(group)}
+	step := v1.Requested{ID: rand.Text(), Step: p.targetGroup(group)}
 	body, err := json.Marshal(v1.Apply{Steps: []v1.Requested{step}})
 	if err != nil {
 		return fmt.Errorf("writing a step: %w", err)
@@ -166,7 +166,7 @@ func (p *probe) createAtOnce(ctx context.Context) error {
 func (p *probe) repeatSteps(ctx context.Context) error {
 	var before v1.Observed
 	for again := range 2 {
-		for _, s := range []v1.Step{p.loadBalancer(), targetGroup(group)} {
+		for _, s := range []v1.Step{p.loadBalancer(), p.targetGroup(group)} {
 			if err := p.step(ctx, s); err != nil {
 				return err
 			}

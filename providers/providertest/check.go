@@ -131,7 +131,7 @@ func (s Subject) dropRejectedTarget(
 	a := &attempt{ctx: ctx}
 	a.run(func() {
 		c := s.suite(a, *w).cloud()
-		g := group(web, "/", w.targets...)
+		g := w.group(web, "/", w.targets...)
 		for _, step := range []plan.Step{plan.CreateTargetGroup{Group: g},
 			plan.RegisterTargets{Group: g.ID, Targets: g.Targets}} {
 			seen := c.observe(c.own)

@@ -163,6 +163,26 @@ func TestWhatItCannotHaveIsLeftOut(t *testing.T) {
 	nothingLeft(t, cloud)
 }
 
+// TestABareCloud has neither HTTPS nor targets that are Pods, and one status of redirects. The fake
+// refuses every step that its capabilities exclude.
+func TestABareCloud(t *testing.T) {
+	c := lb.Literal()
+	c.NoHTTPS, c.RedirectStatuses, c.TargetTypesRefused = true, []int{308}, []string{"ip"}
+	cloud, err := fake.New(fake.Options{Capabilities: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cloud.Close()
+	target, spare := providertest.Listening(t), providertest.Listening(t)
+	findings := providertest.Check(t.Context(), providertest.Subject{Provider: cloud, Prefix: "check/", Target: &target, Spare: &spare, StepTimeout: 100 * time.Millisecond, CleanupTimeout: time.Minute})
+	for _, f := range findings {
+		if leftOut := f.ID == "contract/left-out" || f.ID == "contract/modifyListener"; f.State != check.OK && !(leftOut && f.State == check.Unknown) {
+			t.Errorf("%s: %s: %s", f.ID, f.State, f.Detail)
+		}
+	}
+	nothingLeft(t, cloud)
+}
+
 // A wrong cloud does some things in another way than the contract wants.
 type wrong struct {
 	*fake.Cloud

@@ -35,8 +35,26 @@ func (w place) weighted() bool {
 	return atLeast(w.capabilities.TargetsPerForward, 2) && atLeast(w.capabilities.MaxWeight, 3)
 }
 
-// twoPorts reports whether a load balancer can have two listeners.
-func (w place) twoPorts() bool { return atLeast(w.capabilities.Listeners, 2) }
+// twoPorts reports whether a load balancer can have two listeners, one of them with certificates.
+func (w place) twoPorts() bool {
+	return atLeast(w.capabilities.Listeners, 2) && !w.capabilities.NoHTTPS
+}
+
+// targetType returns a type that target groups can have.
+func (w place) targetType() string {
+	if slices.Contains(w.capabilities.TargetTypesRefused, "ip") {
+		return lb.InstanceTarget
+	}
+	return "ip"
+}
+
+// redirectStatus returns a status that redirects can have.
+func (w place) redirectStatus() int {
+	if all := w.capabilities.RedirectStatuses; len(all) > 0 {
+		return all[0]
+	}
+	return 301
+}
 
 // atLeast reports whether a limit, of which 0 is none, leaves room for n.
 func atLeast(limit, n int) bool { return limit == 0 || limit >= n }
@@ -64,9 +82,9 @@ func stages(t T, w place) []stage {
 	t.Helper()
 	old, renewed, second := certificate(t, "shop.example.com"), certificate(t, "shop.example.com"),
 		certificate(t, "www.example.com")
-	webGroup, apiGroup := group(web, "/", w.targets...), group(api, "/health", w.targets...)
-	quicker := group(api, "/healthz", w.targets...)
-	empty := group("shop/late:80", "/") // of a Service without endpoints
+	webGroup, apiGroup := w.group(web, "/", w.targets...), w.group(api, "/health", w.targets...)
+	quicker := w.group(api, "/healthz", w.targets...)
+	empty := w.group("shop/late:80", "/") // of a Service without endpoints
 
 	home := rule("shop.example.com", "/*", forward(web))
 	calls := rule("shop.example.com", "/api/*", forward(api))
@@ -78,7 +96,7 @@ func stages(t T, w place) []stage {
 	}
 	late := rule("late.example.com", "/*", forward(empty.ID))
 	sorry := rule("old.example.com", "/*", fixed(410))
-	redirect := routing.Action{Redirect: &routing.Redirect{Status: 301, Scheme: "https", Port: "443"}}
+	redirect := routing.Action{Redirect: &routing.Redirect{Status: w.redirectStatus(), Scheme: "https", Port: "443"}}
 	secure := rule("shop.example.com", "/*", lb.FromRouting(redirect))
 
 	plain := func(rules ...lb.Rule) lb.Listener { return listener(80, routing.HTTP, nil, rules...) }
@@ -138,11 +156,11 @@ func forward(id lb.GroupID) lb.Action { return lb.FromRouting(routing.To(id)) }
 
 func fixed(status int) lb.Action { return lb.FromRouting(routing.Status(status)) }
 
-func group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
+func (w place) group(id lb.GroupID, check string, targets ...lb.Target) lb.TargetGroup {
 	health := routing.HealthCheck{Path: check, Protocol: "HTTP", Port: "traffic-port",
 		IntervalSeconds: 5,
 		TimeoutSeconds:  2, HealthyThreshold: 2, UnhealthyThreshold: 2, SuccessCodes: "200"}
-	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: "ip",
+	return lb.TargetGroup{ID: id, Service: "shop/web", Port: "80", TargetType: w.targetType(),
 		Protocol: routing.HTTP, Version: "HTTP1",
 		Family: "ipv4", Digest: lb.DigestOf(health), Health: health, Targets: targets}
 }

@@ -18,10 +18,8 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 	out := v1.Capabilities{
 		Name: c.Name, Versions: []int{v1.Version},
 		Conditions: v1.ConditionCapabilities{
-			Fields: slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool {
-				return slices.Contains(c.FieldsRefused, f)
-			}),
-			Regex: c.Regex, HostStarIsLabel: c.HostStarIsLabel, HostPattern: c.HostValue,
+			Fields: without(lb.Fields, c.FieldsRefused),
+			Regex:  c.Regex, HostStarIsLabel: c.HostStarIsLabel, HostPattern: c.HostValue,
 			PathCharacters: c.PathCharacters, SourcesRefused: c.SourcesRefused, ValueLength: c.ValueLength,
 			NameLength: c.NameLength, ValuesPerCondition: c.ValuesPerCondition,
 			ValuesPerRule: c.ValuesPerRule, WildcardsPerRule: c.WildcardsPerRule,
@@ -65,7 +63,39 @@ func EncodeCapabilities(c lb.Capabilities) v1.Capabilities {
 		},
 	}
 	encodeAttributes(&out, c)
+	encodeChoices(&out, c)
 	return out
+}
+
+// targetTypes are those that target groups can have.
+var targetTypes = []string{"ip", lb.InstanceTarget}
+
+// encodeChoices stores the values that there are, where some are left out.
+func encodeChoices(out *v1.Capabilities, c lb.Capabilities) {
+	out.Actions.RedirectStatuses = c.RedirectStatuses
+	if len(c.TargetTypesRefused) > 0 {
+		out.TargetGroups.TargetTypes = without(targetTypes, c.TargetTypesRefused)
+	}
+	if c.NoHTTPS {
+		out.Listeners.Protocols = []string{string(routing.HTTP)}
+	}
+}
+
+// decodeChoices stores the values that there are not.
+func decodeChoices(out *lb.Capabilities, c v1.Capabilities) {
+	out.RedirectStatuses = c.Actions.RedirectStatuses
+	if len(c.TargetGroups.TargetTypes) > 0 {
+		out.TargetTypesRefused = without(targetTypes, c.TargetGroups.TargetTypes)
+	}
+	protocols := c.Listeners.Protocols
+	out.NoHTTPS = len(protocols) > 0 && !slices.Contains(protocols, string(routing.HTTPS))
+}
+
+// without returns the values that are not among others.
+func without(all, others []string) []string {
+	return slices.DeleteFunc(slices.Clone(all), func(value string) bool {
+		return slices.Contains(others, value)
+	})
 }
 
 func encodeAttributes(out *v1.Capabilities, c lb.Capabilities) {
@@ -100,9 +130,7 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 		SourcesRefused: c.Conditions.SourcesRefused, ValueLength: c.Conditions.ValueLength,
 		NameLength: c.Conditions.NameLength, ValuesPerCondition: c.Conditions.ValuesPerCondition,
 		ValuesPerRule: c.Conditions.ValuesPerRule, WildcardsPerRule: c.Conditions.WildcardsPerRule,
-		FieldsRefused: slices.DeleteFunc(slices.Clone(lb.Fields), func(f string) bool {
-			return slices.Contains(c.Conditions.Fields, f)
-		}),
+		FieldsRefused:   without(lb.Fields, c.Conditions.Fields),
 		NoStickyForward: !c.Actions.Sticky, TargetsPerForward: c.Actions.TargetGroupsPerForward,
 		MaxWeight:  c.Actions.MaxWeight,
 		BodyLength: c.Actions.BodyLength, ContentTypes: c.Actions.ContentTypes,
@@ -131,6 +159,7 @@ func DecodeCapabilities(c v1.Capabilities) (lb.Capabilities, error) {
 		Gather:      time.Duration(c.Calls.GatherMilliseconds) * time.Millisecond,
 	}
 	decodeAttributes(&out, c)
+	decodeChoices(&out, c)
 	return out, checkCapabilities(c, out)
 }
 
@@ -203,6 +232,9 @@ func checkCapabilities(told v1.Capabilities, c lb.Capabilities) error {
 		if limit < 0 {
 			return fmt.Errorf("%s is %d: a limit is not below zero", name, limit)
 		}
+	}
+	if p := told.Listeners.Protocols; len(p) > 0 && !slices.Contains(p, string(routing.HTTP)) {
+		return fmt.Errorf("listeners.protocols lacks HTTP: every load balancer needs it")
 	}
 	switch {
 	case c.Name == "":

@@ -253,7 +253,8 @@ func sortObserved(o *lb.Observed) {
 
 func TestCapabilitiesQuestionsAndFactsGoOverTheWire(t *testing.T) {
 	r := random(t)
-	for _, want := range []lb.Capabilities{lb.ALB(), lb.Literal(), lb.ALBGlob(), {Name: "least", FieldsRefused: lb.Fields[2:], NoStickyForward: true, NoClientCertificates: true, NoTLSPolicies: true, MaxPriority: 1000}, {Name: "x", TLSPolicies: []string{"a"}, MaxPriority: 100}} {
+	for _, want := range []lb.Capabilities{lb.ALB(), lb.Literal(), lb.ALBGlob(), {Name: "least", FieldsRefused: lb.Fields[2:], NoStickyForward: true, NoClientCertificates: true, NoTLSPolicies: true, MaxPriority: 1000}, {Name: "x", TLSPolicies: []string{"a"}, MaxPriority: 100},
+		{Name: "bare", NoHTTPS: true, RedirectStatuses: []int{301, 308}, TargetTypesRefused: []string{lb.InstanceTarget}, MaxPriority: 100}, {Name: "nodes", TargetTypesRefused: []string{"ip"}, MaxPriority: 100}} {
 		var got v1.Capabilities
 		over(t, EncodeCapabilities(want), &got)
 		back, err := DecodeCapabilities(got)
@@ -276,9 +277,15 @@ func TestCapabilitiesQuestionsAndFactsGoOverTheWire(t *testing.T) {
 			t.Errorf("any attribute, or none: sent %v, arrived %v, %v", c.BalancerAttributes, back.BalancerAttributes, err)
 		}
 	}
+	without := EncodeCapabilities(lb.Capabilities{Name: "x", MaxPriority: 1000})
+	without.Listeners.Protocols = []string{"HTTPS"}
+	if _, err := DecodeCapabilities(without); err == nil || !strings.Contains(err.Error(), "listeners.protocols lacks HTTP") {
+		t.Errorf("a provider without HTTP: %v", err)
+	}
 	full := lb.Capabilities{}
 	fill(r, reflect.ValueOf(&full).Elem())
 	full.FieldsRefused, full.VersionsRefused = []string{"query"}, []routing.Version{"GRPC"}
+	full.TargetTypesRefused = []string{"ip"}
 	full.NoTLSPolicies, full.MinPriority, full.MaxPriority = false, 1, 1000
 	var told v1.Capabilities
 	over(t, EncodeCapabilities(full), &told)
