@@ -19,6 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file reads a story: a txtar archive whose opening text says why the story is told, with
@@ -215,6 +216,9 @@ func (s *story) capabilities() ([]lb.Capabilities, error) {
 	var all []lb.Capabilities
 	for _, name := range s.options.Capabilities {
 		c, ok := lb.Named(name)
+		if name == "bare" {
+			c, ok = bare(), true
+		}
 		if !ok {
 			return nil, fmt.Errorf("there is no capability set %q", name)
 		}
@@ -227,6 +231,16 @@ func (s *story) capabilities() ([]lb.Capabilities, error) {
 		all = append(all, c)
 	}
 	return all, nil
+}
+
+// bare are the capabilities of load balancers that speak plain HTTP to Pods, and have no attributes.
+func bare() lb.Capabilities {
+	c := lb.Literal()
+	c.Name, c.NoHTTPS, c.RedirectStatuses = "bare", true, []int{301, 308}
+	c.TargetTypesRefused = []string{lb.InstanceTarget}
+	c.VersionsRefused = []routing.Version{routing.VersionHTTP2, routing.VersionGRPC}
+	c.BalancerAttributes, c.ListenerAttributes = map[string]lb.Attribute{}, map[string]lb.Attribute{}
+	return c
 }
 
 // read decodes one section of objects and adds what the options ask for.
