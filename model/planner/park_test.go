@@ -236,6 +236,24 @@ func TestPark(t *testing.T) {
 				"delete target group A < modify rule 80/24992",
 			},
 		},
+		"a healthy group that no rule named, where health needs no rule": {
+			reason: "it is checked all the time, and takes over at once",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a, b),
+			to:     with(balancer(listener(80, rule("a.example.com", "", forward("B")))), b),
+			caps:   func(c *lb.Capabilities) { c.HealthWithoutRule = true },
+			alter:  func(o *lb.Observed) { o.TargetGroup("B").Ready = true },
+			want: []string{
+				"modify rule 80/24992",
+				"delete target group A < modify rule 80/24992",
+			},
+		},
+		"a group that another rule takes over, where health needs no rule": {
+			reason: "the old rule waits for no other one",
+			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
+			to:     with(balancer(listener(80, rule("b.example.com", "", forward("A")))), a),
+			caps:   func(c *lb.Capabilities) { c.HealthWithoutRule = true },
+			want:   []string{"create rule 80/24602", "delete rule 80/24992"},
+		},
 		"a cloud that accepts no host of a parking rule": {
 			reason: "the rules change without waiting",
 			from:   with(balancer(listener(80, rule("a.example.com", "", forward("A")))), a),
