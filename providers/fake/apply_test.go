@@ -284,3 +284,22 @@ func TestListIsSorted(t *testing.T) {
 		t.Errorf("keys %v, error %v", got, err)
 	}
 }
+
+// The cloud refuses what its capabilities exclude, as a provider does.
+func TestExcludedStepsAreRefused(t *testing.T) {
+	for _, excluded := range []bool{false, true} {
+		c := lb.Literal()
+		if excluded {
+			c.TargetTypesRefused = []string{"ip"}
+		}
+		cloud, err := fake.New(fake.Options{Capabilities: c})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(cloud.Close)
+		_, err = cloud.Apply(t.Context(), &lb.Observed{Key: "k"}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "a", TargetType: "ip"}})
+		if errors.Is(err, providers.ErrRejected) != excluded || (err != nil) != excluded {
+			t.Errorf("excluded: %v; %v", excluded, err)
+		}
+	}
+}

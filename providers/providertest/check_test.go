@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -181,6 +182,31 @@ func TestABareCloud(t *testing.T) {
 		}
 	}
 	nothingLeft(t, cloud)
+}
+
+// narrowed excludes redirects with the status of the stages, once these are made up.
+type narrowed struct {
+	*fake.Cloud
+	asked *atomic.Int64
+}
+
+func (n narrowed) Capabilities(class lb.Class) lb.Capabilities {
+	c := n.Cloud.Capabilities(class)
+	if n.asked.Add(1) > 1 {
+		c.RedirectStatuses = []int{308}
+	}
+	return c
+}
+
+// TestStepsThatAreExcludedAreADefectOfFairlead has plans with steps that capabilities exclude. They
+// do not get to the provider.
+func TestStepsThatAreExcludedAreADefectOfFairlead(t *testing.T) {
+	_, s := subject(t, func(c *fake.Cloud) providers.Provider { return narrowed{c, new(atomic.Int64)} })
+	for _, f := range providertest.Check(t.Context(), s) {
+		if says := strings.Contains(f.Detail, "with a redirect with status 301, which the capabilities exclude: report this as a defect of Fairlead"); f.ID == "contract/kept" && !says {
+			t.Errorf("%s: %s", f.State, f.Detail)
+		}
+	}
 }
 
 // A wrong cloud does some things in another way than the contract wants.
