@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/controllers/records"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/planner"
 )
 
 // This file removes from the record the Ingresses that are no members of the load balancer any
@@ -30,11 +29,12 @@ func (r *Reconciler) releaseDeparted(ctx context.Context, o outcome.Outcome,
 	if len(o.Snapshot.Departed) == 0 {
 		return nil, nil
 	}
-	left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
+	left := o.Left()
 	names := slices.Sorted(maps.Keys(o.Snapshot.Departed))
 	names = slices.DeleteFunc(names, func(name string) bool {
+		steps := left(cluster.RefFrom(cluster.KindIngress, name).Namespace)
 		return o.Keeps(name) || !o.Snapshot.Retained() &&
-			removesRoutes(left, func(s plan.Planned) bool { return o.ConcernsDeparted(s, name) })
+			removesRoutes(steps, func(s plan.Planned) bool { return o.ConcernsDeparted(s, name) })
 	})
 	parted := make([]bool, len(names))
 	err = ingresses.ForEach(len(names), func(i int) error {

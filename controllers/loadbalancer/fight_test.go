@@ -262,7 +262,6 @@ func (f *fighter) restart() {
 // rules out is forwarded.
 func (f *fighter) check() {
 	f.Helper()
-	rejects := f.cloud.Refuses != nil // addresses and deletions may take more reconciles then
 	for host, paths := range f.wanted {
 		for i := range 6 {
 			path := "/p" + strconv.Itoa(i)
@@ -274,7 +273,7 @@ func (f *fighter) check() {
 		}
 		f.answers(host, "/admin", "404")
 		name, _, _ := strings.Cut(host, ".")
-		if ing := f.find("alice", name); !rejects && len(ing.Status.LoadBalancer.Ingress) == 0 {
+		if ing := f.find("alice", name); len(ing.Status.LoadBalancer.Ingress) == 0 {
 			f.Errorf("%s of alice has no address", name)
 		}
 		for _, n := range f.notes("alice", name) {
@@ -285,7 +284,7 @@ func (f *fighter) check() {
 	}
 	for host := range f.deleted {
 		name, _, _ := strings.Cut(host, ".")
-		if !rejects && f.find("alice", name) != nil {
+		if f.find("alice", name) != nil {
 			f.Errorf("the Ingress %s that alice deleted stays", name)
 		}
 		if got := f.answer(host, "/p0"); strings.HasPrefix(got, "alice/") {

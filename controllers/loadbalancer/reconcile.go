@@ -98,6 +98,7 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, undone []
 		}
 	}
 	r.carryOut(ctx, o)
+	r.passRejected(ctx, o)
 	if o.Snapshot.Expectations != nil && o.Served() {
 		r.gate.Served(key, o.Built.Table)
 	}

@@ -48,6 +48,10 @@ type Outcome struct {
 	Unread bool
 	Run    providers.Outcome
 	Err    error // of the run
+	// Passed is the load balancer without the steps that the cloud rejects; nil if it rejects none, or
+	// if a rejected version will be left out. Namespaces that did not ask for these have it, or wait
+	// for it.
+	Passed *lb.LoadBalancer
 }
 
 // Complete reports whether the cloud has exactly the accepted load balancer.
@@ -67,12 +71,28 @@ func (o Outcome) ServedTo() func(members.Member) bool {
 	if served || o.Withheld != "" || !queue.OnlyPendingOrRejected(o.Err) {
 		return func(members.Member) bool { return served }
 	}
-	left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities).Steps
+	left := o.Left()
 	return func(m members.Member) bool {
-		return !slices.ContainsFunc(left, func(s plan.Planned) bool {
+		return !slices.ContainsFunc(left(m.Namespace).Steps, func(s plan.Planned) bool {
 			return o.concerns(s, m.Namespace, &m.Spec) &&
 				!onlyDeletesUnused(plan.Plan{Steps: []plan.Planned{s}})
 		})
+	}
+}
+
+// Left returns a function that returns the steps that are left for a namespace.
+func (o Outcome) Left() func(namespace string) plan.Plan {
+	whole := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
+	if o.Passed == nil {
+		return func(string) plan.Plan { return whole }
+	}
+	passed := planner.Diff(o.Observed, *o.Passed, o.Capabilities)
+	causes := o.RejectedNamespaces()
+	return func(namespace string) plan.Plan {
+		if slices.Contains(causes, namespace) {
+			return whole
+		}
+		return passed
 	}
 }
 

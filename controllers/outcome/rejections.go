@@ -56,6 +56,42 @@ func (o Outcome) refusals(m members.Member) []refusal {
 	return out
 }
 
+// RejectedNamespaces returns the namespaces that ask for rejected steps; none if a rejected step is
+// one that all members need.
+func (o Outcome) RejectedNamespaces() []string {
+	var out []string
+	for _, r := range o.Run.Rejections {
+		if len(r.Origin) == 0 {
+			return nil
+		}
+		for _, at := range r.Origin {
+			if !slices.Contains(out, at.Namespace) {
+				out = append(out, at.Namespace)
+			}
+		}
+	}
+	return out
+}
+
+// LearnsRejections reports whether the record will have a rejected version that it has not yet: the
+// next compilation leaves it out.
+func (o Outcome) LearnsRejections() bool {
+	for _, m := range o.Snapshot.Members {
+		known := o.Snapshot.Memory.Members[m.Owner.String()]
+		lasting := func(version string) bool {
+			return slices.ContainsFunc(known.Rejections, func(k memory.Rejection) bool {
+				return k.Version == version
+			})
+		}
+		if !m.Leaving && slices.ContainsFunc(o.refusals(m), func(r refusal) bool {
+			return r.version != "" && !lasting(r.version)
+		}) {
+			return true
+		}
+	}
+	return false
+}
+
 // requestedAt returns the place where a member asks for a rejected step, and reports whether it
 // does.
 func requestedAt(r providers.Rejection, m members.Member) (diag.Source, bool) {
