@@ -73,6 +73,9 @@ const diffExamples = `  # Two directories
   # The same as a comment on the pull request
   fairlead diff --base origin/main manifests/ -o markdown
 
+  # The same, where findings that the main branch accepts do not fail
+  fairlead diff --base origin/main --accept accepted.yaml manifests/
+
   # The cluster of the current kubeconfig, and the same with these files applied
   fairlead diff --live manifests/`
 
