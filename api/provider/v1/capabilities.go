@@ -138,6 +138,10 @@ type Attribute struct {
 	Versions []string `json:"versions,omitempty"`
 	// Reserved is how a value cannot begin.
 	Reserved string `json:"reserved,omitempty"`
+	// Form is a regular expression (RE2) that Text has to match; none: any text.
+	Form string `json:"form,omitempty"`
+	// Secure says that only listeners of HTTPS have it.
+	Secure bool `json:"secure,omitempty"`
 }
 
 // ListenerCapabilities are what listeners can have.
