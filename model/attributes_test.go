@@ -6,6 +6,10 @@ import (
 	"strings"
 	"testing"
 
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
@@ -82,6 +86,43 @@ func TestAVersionThatACloudLacksIsRefused(t *testing.T) {
 		})
 		if told != refused || (len(built.LoadBalancer.TargetGroups) == 0) != refused {
 			t.Errorf("%s: %v, target groups %v", c.Name, built.Diagnostics, built.LoadBalancer.TargetGroups)
+		}
+	}
+}
+
+// AWS refuses these together with all other changes, so they are left out by name.
+func TestAttributesThatAWSWouldRefuseAreLeftOut(t *testing.T) {
+	const header = "routing.http.request.x_amzn_tls_version.header_name"
+	for name, c := range map[string]struct {
+		spec v1alpha1.LoadBalancerClassSpec
+		says string
+	}{
+		"a header about TLS, without it": {v1alpha1.LoadBalancerClassSpec{Ports: []v1alpha1.PortSettings{{Port: 80, Attributes: map[string]string{header: "X-Tls"}}}},
+			"attribute " + header + " is one of HTTPS listeners, for port 80"},
+		"a bucket":            {v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"access_logs.s3.bucket": "s3://logs"}}, "cannot be"},
+		"a prefix with space": {v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"access_logs.s3.prefix": "a b"}}, "cannot be"},
+		"a prefix with slash": {v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"access_logs.s3.prefix": "/logs"}}, "cannot be"},
+		"what it takes":       {v1alpha1.LoadBalancerClassSpec{Attributes: map[string]string{"access_logs.s3.bucket": "logs.of-2026", "access_logs.s3.prefix": "a/B_1"}}, ""},
+	} {
+		o := many(1, false)
+		o.IngressClasses[0].Spec.Parameters = &networkingv1.IngressClassParametersReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindClusterLoadBalancerClass, Name: "params"}
+		o.ClusterLoadBalancerClasses = []*v1alpha1.ClusterLoadBalancerClass{{ObjectMeta: metav1.ObjectMeta{Name: "params"}, Spec: c.spec}}
+		built := Compile(snapshotOf(t, o), lb.Facts{}, lb.ALB())
+		var told []string
+		for _, d := range built.Diagnostics {
+			if d.Reason == diag.NotExpressible {
+				told = append(told, d.Message)
+			}
+		}
+		if all := strings.Join(told, "; "); len(told) > 1 || (all == "") != (c.says == "") || !strings.Contains(all, c.says) {
+			t.Errorf("%s: told %q, want %q", name, all, c.says)
+		}
+		set := len(built.LoadBalancer.Settings.Attributes)
+		for _, l := range built.LoadBalancer.Listeners {
+			set += len(l.Settings.Attributes)
+		}
+		if (set > 0) != (c.says == "") {
+			t.Errorf("%s: %d attributes are set", name, set)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func checkAttributes(
 	found = append(found, ofMembers...)
 	for i := range config.Listeners {
 		l := &config.Listeners[i]
-		l.Attributes, problems = lowering.ListenerAttributes(c, l.Attributes)
+		l.Attributes, problems = lowering.ListenerAttributes(c, l.Protocol, l.Attributes)
 		tell(problems, fmt.Sprintf(", for port %d", l.Port))
 	}
 	return found

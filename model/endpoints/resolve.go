@@ -62,7 +62,7 @@ func Resolve(c *classSpec, ref Reference, behind Objects) *Resolution {
 		Service:    ref.Service,
 		Port:       routing.ServicePort(cmp.Or(ref.PortName, strconv.Itoa(int(ref.PortNumber)))),
 		TargetType: ref.TargetType,
-		Family:     familyOf(behind.Service),
+		Family:     familyOf(behind.Service, behind.Slices),
 		Provider:   ref.Provider,
 	}}
 	r.lookUp(c, ref, behind)
@@ -211,10 +211,21 @@ func protocolOf(p *corev1.ServicePort) corev1.Protocol {
 	return cmp.Or(p.Protocol, corev1.ProtocolTCP)
 }
 
-// familyOf returns the IP family of a Service: IPv4 if it has both.
-func familyOf(service *corev1.Service) string {
-	if service != nil && len(service.Spec.IPFamilies) == 1 && service.Spec.IPFamilies[0] ==
-		corev1.IPv6Protocol {
+// familyOf returns the IP family of a Service: IPv4 if it has both. A headless Service without a
+// selector has both by default, on clusters of one family, too
+// (https://kubernetes.io/docs/concepts/services-networking/dual-stack/), so the EndpointSlices that
+// its author made decide, or without any the first family.
+func familyOf(service *corev1.Service, slices SliceList) string {
+	if service == nil || len(service.Spec.IPFamilies) == 0 {
+		return IPv4
+	}
+	first, has := service.Spec.IPFamilies[0], map[string]bool{}
+	for _, s := range slices {
+		has[familyOfSlice(s)] = true
+	}
+	own := service.Spec.ClusterIP == corev1.ClusterIPNone && len(service.Spec.Selector) == 0
+	if first == corev1.IPv6Protocol && (len(service.Spec.IPFamilies) == 1 || own && !has[IPv4]) ||
+		own && has[ipv6] && !has[IPv4] {
 		return ipv6
 	}
 	return IPv4

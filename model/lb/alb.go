@@ -66,6 +66,17 @@ const (
 	denyGateways = "ipv6.deny_all_igw_traffic"
 )
 
+const (
+	// bucket is the name of a bucket:
+	// https://docs.aws.amazon.com/AmazonS3/latest/userguide/bucketnamingrules.html
+	bucket = `^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`
+	// prefix is that of logs in it: "can only contain combination of uppercase letters, lowercase
+	// letters, numbers, periods (.), dashes (-), underscores (_) and slashes (/)"
+	// (https://github.com/cloud-custodian/cloud-custodian/issues/4510), and it "cannot start or end
+	// with '/'" (https://github.com/ansible/ansible/issues/55147).
+	prefix = `^[A-Za-z0-9._-]([A-Za-z0-9._/-]*[A-Za-z0-9._-])?$`
+)
+
 // An attributeRow has the values that an attribute can have, and the one that AWS gives to it: ""
 // for an attribute that depends on another one.
 type attributeRow struct {
@@ -104,8 +115,8 @@ func albBalancerAttributes() map[string]attributeRow {
 	for _, logs := range []string{"access_logs", "connection_logs", "health_check_logs"} {
 		// AWS refuses logs until the policy of the bucket lets it write, which a new one may not do yet.
 		out[logs+".s3.enabled"] = attributeRow{Attribute{Values: toggle.Values, Late: true}, "false"}
-		out[logs+".s3.bucket"] = attributeRow{Attribute: Attribute{Text: true, Late: true}}
-		out[logs+".s3.prefix"] = attributeRow{Attribute: Attribute{Text: true, Late: true}}
+		out[logs+".s3.bucket"] = attributeRow{Attribute: Attribute{Text: true, Late: true, Form: bucket}}
+		out[logs+".s3.prefix"] = attributeRow{Attribute: Attribute{Text: true, Late: true, Form: prefix}}
 	}
 	return out
 }
@@ -166,30 +177,31 @@ func albGroupAttributes() map[string]attributeRow {
 // albListenerAttributes returns the attributes that AWS documents for listeners of Application Load
 // Balancers: the names of headers of requests, and values of headers of responses. A header without
 // a value is not added. https://docs.aws.amazon.com/elasticloadbalancing/latest/APIReference/,
-// there API_ListenerAttribute.html
+// there API_ListenerAttribute.html. Headers about TLS are those of HTTPS listeners:
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/header-modification.html
 func albListenerAttributes() map[string]attributeRow {
-	text := Attribute{Text: true}
+	text, secure := Attribute{Text: true}, Attribute{Text: true, Secure: true}
 	out := map[string]attributeRow{
 		"routing.http.response.server.enabled": {toggle, "true"},
 		"routing.http.request.x_amzn_mtls_clientcert_serial_number.header_name": {
-			text, "X-Amzn-Mtls-Clientcert-Serial-Number",
+			secure, "X-Amzn-Mtls-Clientcert-Serial-Number",
 		},
 		"routing.http.request.x_amzn_mtls_clientcert_issuer.header_name": {
-			text, "X-Amzn-Mtls-Clientcert-Issuer",
+			secure, "X-Amzn-Mtls-Clientcert-Issuer",
 		},
 		"routing.http.request.x_amzn_mtls_clientcert_subject.header_name": {
-			text, "X-Amzn-Mtls-Clientcert-Subject",
+			secure, "X-Amzn-Mtls-Clientcert-Subject",
 		},
 		"routing.http.request.x_amzn_mtls_clientcert_validity.header_name": {
-			text, "X-Amzn-Mtls-Clientcert-Validity",
+			secure, "X-Amzn-Mtls-Clientcert-Validity",
 		},
 		"routing.http.request.x_amzn_mtls_clientcert_leaf.header_name": {
-			text, "X-Amzn-Mtls-Clientcert-Leaf",
+			secure, "X-Amzn-Mtls-Clientcert-Leaf",
 		},
-		"routing.http.request.x_amzn_mtls_clientcert.header_name": {text, "X-Amzn-Mtls-Clientcert"},
-		"routing.http.request.x_amzn_tls_version.header_name":     {text, "X-Amzn-Tls-Version"},
+		"routing.http.request.x_amzn_mtls_clientcert.header_name": {secure, "X-Amzn-Mtls-Clientcert"},
+		"routing.http.request.x_amzn_tls_version.header_name":     {secure, "X-Amzn-Tls-Version"},
 		"routing.http.request.x_amzn_tls_cipher_suite.header_name": {
-			text, "X-Amzn-Tls-Cipher-Suite",
+			secure, "X-Amzn-Tls-Cipher-Suite",
 		},
 	}
 	for _, header := range []string{

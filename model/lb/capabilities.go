@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,6 +211,10 @@ type Attribute struct {
 	Versions []string
 	// Reserved is how a value cannot begin.
 	Reserved string
+	// Form is a regular expression of the texts that it takes; "" for any.
+	Form string
+	// Secure: only listeners of HTTPS have it.
+	Secure bool
 }
 
 // Excluded returns why an attribute cannot have its value beside other attributes, in a target
@@ -255,14 +260,25 @@ func (c Capabilities) SplitLate(all map[string]string) (early map[string]string,
 // Takes reports whether the attribute can have a value.
 func (a Attribute) Takes(value string) bool {
 	n, err := strconv.Atoi(value)
-	return a.Text && value != "" || slices.Contains(a.Values, value) ||
+	return a.Text && value != "" && a.fits(value) || slices.Contains(a.Values, value) ||
 		a.Most > 0 && err == nil && a.Least <= n && n <= a.Most
+}
+
+// fits reports whether a text has the form of the attribute. A form that is no regular expression,
+// which a provider may send, excludes nothing.
+func (a Attribute) fits(text string) bool {
+	form, err := regexp.Compile(a.Form)
+	return err != nil || form.MatchString(text)
 }
 
 func (a Attribute) String() string {
 	said := slices.Clone(a.Values)
 	if a.Text {
-		said = append(said, "text that is not empty")
+		text := "text that is not empty"
+		if a.Form != "" {
+			text = "text that matches " + a.Form
+		}
+		said = append(said, text)
 	}
 	if a.Most > 0 {
 		said = append(said, fmt.Sprintf("a number from %d to %d", a.Least, a.Most))

@@ -29,11 +29,20 @@ func RefusesAttribute(c lb.Capabilities, name, value string) string {
 	return strings.Join(problems, "; ")
 }
 
-// ListenerAttributes does the same for a listener.
+// ListenerAttributes does the same for a listener of a protocol.
 func ListenerAttributes(
-	c lb.Capabilities, asked map[string]string,
+	c lb.Capabilities, protocol routing.Protocol, asked map[string]string,
 ) (had map[string]string, problems []string) {
-	return knownAttributes(c.ListenerAttributes, asked, "listeners", c.Name)
+	had, problems = knownAttributes(c.ListenerAttributes, asked, "listeners", c.Name)
+	for _, name := range slices.Sorted(maps.Keys(had)) {
+		if c.ListenerAttributes[name].Secure && protocol != routing.HTTPS {
+			problems = append(problems,
+				fmt.Sprintf("attribute %s is one of %s listeners", name, routing.HTTPS))
+			had = maps.Clone(had)
+			delete(had, name)
+		}
+	}
+	return had, problems
 }
 
 // knownAttributes returns the known attributes, and errors about the others. If known is empty, the
