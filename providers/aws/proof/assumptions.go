@@ -155,6 +155,13 @@ var Assumptions = []Assumption{
 		[]string{"test/albsim TestPrioritiesAreSetAllOrNone", "test/alb TestRulesAreRenumbered"},
 	},
 	{
+		"internal-dualstack", "Internal load balancers can be dualstack, as the attribute that keeps " +
+			"internet gateways out of them says. The SDK's text \"Internal load balancers must use ipv4\" " +
+			"is out of date.", api + "API_LoadBalancerAttribute.html",
+		Refused, "The load balancer is not made, and the Ingresses are told (Rejected).",
+		[]string{"test/alb TestDualStackStandsInSubnetsWithIPv6"},
+	},
+	{
 		"order-of-lists", "DescribeRules lists rules in no order.", "",
 		Tolerated, "They are put in order by their priorities.",
 		[]string{"test/alb TestRulesInAWSAreTheSpecification", "test/moto TestContract"},

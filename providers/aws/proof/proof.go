@@ -81,6 +81,7 @@ var untestable = map[string]string{
 	"names-of-zones":             takesOthers,
 	"rules-of-a-security-group":  takesQuota,
 	"deployment":                 takesRequests,
+	"internal-dualstack":         "it takes subnets with IPv6",
 	"order-of-lists":             trueEitherWay,
 	"role-just-made":             takesNoRole,
 	"imports-count":              takesQuota,
