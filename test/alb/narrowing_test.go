@@ -25,9 +25,18 @@ func (w *world) firewallID() string {
 }
 
 // TestNarrowingWhileAnotherRevokes has another tool revoke one of the grants that are to go, between
-// the operator's read and its call: AWS revokes none of them then.
+// the operator's read and its call: AWS revokes none of them then, or in a default VPC the others.
 func TestNarrowingWhileAnotherRevokes(t *testing.T) {
-	inWorld(t, func(w *world) {
+	for _, standard := range []bool{false, true} {
+		t.Run(fmt.Sprint("default VPC ", standard), func(t *testing.T) { narrowed(t, albsim.Options{DefaultVPC: standard}) })
+	}
+}
+
+func narrowed(t *testing.T, o albsim.Options) {
+	t.Helper()
+	inBubble(t, o, func(w *world) {
+		w.service("web", 1)
+		w.serve("site", map[string]string{"/": "web"})
 		w.settle()
 		owner := ec2.NewFromConfig(w.sim.OwnersConfig())
 		done := false

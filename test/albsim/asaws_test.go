@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/acm"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/wafv2"
@@ -119,6 +120,32 @@ func TestDescriptionsOfSecurityGroups(t *testing.T) {
 		_, err := network.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("g" + text[:min(len(text), 9)]), Description: aws.String(text), VpcId: aws.String(albsim.VPC)})
 		if got := code(err); got != want {
 			t.Errorf("%.20q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A call that revokes a rule which is not there revokes none of the others, except in a default VPC,
+// where it says which are unknown.
+func TestRevokingWhatIsNotThere(t *testing.T) {
+	for _, standard := range []bool{false, true} {
+		api := ec2.NewFromConfig(albsim.New(albsim.Options{DefaultVPC: standard}).Config())
+		group, err := api.CreateSecurityGroup(t.Context(), &ec2.CreateSecurityGroupInput{GroupName: aws.String("web"), Description: aws.String("web"), VpcId: aws.String(albsim.VPC)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		port := func(n int32) ec2types.IpPermission {
+			return ec2types.IpPermission{IpProtocol: aws.String("tcp"), FromPort: &n, ToPort: &n, IpRanges: []ec2types.IpRange{{CidrIp: aws.String("10.0.0.0/8")}}}
+		}
+		if _, err := api.AuthorizeSecurityGroupIngress(t.Context(), &ec2.AuthorizeSecurityGroupIngressInput{GroupId: group.GroupId, IpPermissions: []ec2types.IpPermission{port(80)}}); err != nil {
+			t.Fatal(err)
+		}
+		out, err := api.RevokeSecurityGroupIngress(t.Context(), &ec2.RevokeSecurityGroupIngressInput{GroupId: group.GroupId, IpPermissions: []ec2types.IpPermission{port(80), port(81)}})
+		if (err == nil) != standard || standard && len(out.UnknownIpPermissions) != 1 {
+			t.Errorf("default VPC %t: %+v, %v", standard, out, err)
+		}
+		left, err := api.DescribeSecurityGroups(t.Context(), &ec2.DescribeSecurityGroupsInput{GroupIds: []string{*group.GroupId}})
+		if err != nil || (len(left.SecurityGroups[0].IpPermissions) == 0) != standard {
+			t.Errorf("default VPC %t: %+v, %v", standard, left, err)
 		}
 	}
 }

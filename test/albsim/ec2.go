@@ -520,6 +520,6 @@ var ec2Answered = map[string]string{
 	"Routes": "routeSet", "NetworkInterfaces": "networkInterfaceSet", "Reservations": "reservationSet", "Instances": "instancesSet",
 	"Groups": "groupSet", "PrivateIpAddresses": "privateIpAddressesSet", "UserIdGroupPairs": "groups", "Tags": "tagSet",
 	"PrefixLists": "prefixListSet", "AccountAttributes": "accountAttributeSet", "AttributeValues": "attributeValueSet",
-	"SecurityGroupForVpcs":      "securityGroupForVpcSet",
+	"SecurityGroupForVpcs": "securityGroupForVpcSet", "UnknownIpPermissions": "unknownIpPermissionSet",
 	"SecurityGroup.Description": "groupDescription", "Instance.SecurityGroups": "groupSet", "Instance.State": "instanceState",
 }

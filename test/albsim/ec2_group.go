@@ -1,6 +1,7 @@
 package albsim
 
 import (
+	"maps"
 	"net/netip"
 	"regexp"
 	"slices"
@@ -210,25 +211,28 @@ func (s *Sim) revokeIngress(in *api.RevokeSecurityGroupIngressInput) (*api.Revok
 	if g == nil {
 		return nil, noGroup(aws.ToString(in.GroupId))
 	}
-	gone := map[grant]bool{}
+	gone := map[grant]ec2.IpPermission{}
 	for _, p := range in.IpPermissions {
-		for at := range grantsOf(p) {
-			gone[at] = true
-		}
+		maps.Copy(gone, grantsOf(p))
 	}
 	var kept []ec2.IpPermission
 	for _, p := range g.IpPermissions {
 		for at, only := range grantsOf(p) {
-			if gone[at] {
+			if _, goes := gone[at]; goes {
 				delete(gone, at)
 				continue
 			}
 			kept = append(kept, only)
 		}
 	}
-	for at := range gone {
+	out := &api.RevokeSecurityGroupIngressOutput{Return: aws.Bool(true)}
+	for at, unknown := range gone {
+		if s.options.DefaultVPC {
+			out.UnknownIpPermissions = append(out.UnknownIpPermissions, unknown)
+			continue
+		}
 		return nil, refuse("InvalidPermission.NotFound", "The specified rule does not exist in this security group: %s %d", at.source, at.from)
 	}
 	g.IpPermissions = kept
-	return &api.RevokeSecurityGroupIngressOutput{Return: aws.Bool(true)}, nil
+	return out, nil
 }

@@ -357,6 +357,11 @@ func (s *Sim) modifyListenerAttributes(in *api.ModifyListenerAttributesInput) (*
 	if l == nil {
 		return nil, s.noListener(aws.ToString(in.ListenerArn))
 	}
+	for _, a := range in.Attributes {
+		if strings.HasPrefix(aws.ToString(a.Key), "routing.http.request.x_amzn_") && l.about.Protocol != elb.ProtocolEnumHttps {
+			return nil, refuse("InvalidConfigurationRequest", "Listener attribute '%s' is supported for HTTPS listeners only", aws.ToString(a.Key))
+		}
+	}
 	if err := changeAttributes(l.attributes, in.Attributes, usualListenerAttributes, "Listener"); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,6 @@ func Real(seed uint64, lag time.Duration) Options {
 		Rates: Published(), Provisioning: 90 * time.Second, Propagation: 10 * time.Second, Linger: 20 * time.Second, Health: 20 * time.Second,
 		Indexing: lag, Ghosts: 20 * time.Minute, Lag: lag, FirstUse: true, TagsAside: rng.IntN(2) == 0,
 		Limits: Limits{ValuesPerCondition: []int{3, 5}[rng.IntN(2)]}, RenewalsCount: rng.IntN(2) == 0,
-		Respelt: rng.IntN(2) == 0, Past: seed | 1,
+		Respelt: rng.IntN(2) == 0, Past: seed | 1, DefaultVPC: rng.IntN(2) == 0,
 	}
 }

@@ -56,6 +56,10 @@ type Options struct {
 	// RenewalsCount has an import in the place of another certificate count among the imports of a
 	// year. AWS does not say whether it does.
 	RenewalsCount bool
+	// DefaultVPC: the VPC is the default one. There a call that revokes rules of which some are not
+	// there revokes the others, and says which are unknown
+	// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_RevokeSecurityGroupIngress.html).
+	DefaultVPC bool
 	// Respelt has rules described otherwise than they were sent: lists in another order, hosts, names
 	// and what else is compared without regard to case in another case, ranges of addresses in another
 	// spelling. AWS does not say whether it does.
