@@ -92,6 +92,7 @@ func TestExplainAPathThatNoRuleHas(t *testing.T) {
 	dir := directory(t, map[string]string{"service.yaml": serviceYAML, "c.yaml": conditional,
 		"a.yaml": withPaths("a", "app.example.com", "Exact /api", "Prefix /app", "Exact /cart/", "Prefix /cartoons"),
 		"w.yaml": withPaths("w", "*.example.org", "Exact /api"),
+		"e.yaml": withPaths("e", "e.example.com", "Exact /a-long-path/bb", "Exact /a-long-path/b", "Exact /", "Exact /a-long-path"),
 		"d.yaml": strings.Replace(withPaths("d", "d.example.com", "Exact /api"), "  rules:",
 			"  defaultBackend: {service: {name: web, port: {number: 80}}}\n  rules:", 1)})
 	for url, want := range map[string]string{
@@ -105,6 +106,8 @@ func TestExplainAPathThatNoRuleHas(t *testing.T) {
 		"c.example.com/x":         "Prefix /x; Prefix /x needs method = POST",
 		"d.example.com/api/":      "Exact /api; Exact /api does not cover /api/",
 		"app.example.com/app/1":   "",
+		"e.example.com/a-long-path/c": "Exact /a-long-path, Exact /, Exact /a-long-path/bb and 1 more; " +
+			"Exact /a-long-path does not cover /a-long-path/c; Exact / does not cover /a-long-path/c",
 	} {
 		if got := explained(t, dir, url)["its paths"]; got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
@@ -186,5 +189,40 @@ func TestExplainSaysWhichOfTwoLoadBalancers(t *testing.T) {
 	e := explainJSON(t, "http://app.example.com/", "-f", dir)
 	if !e.Named || len(e.Others) != 1 || e.Others[0].Source != "Ingress shop/b spec.rules[0].http.paths[0]" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestAHostThatNoRuleNamesIsOfThoseThatAnswerForAny on its port, before others that listen there.
+func TestAHostThatNoRuleNamesIsOfThoseThatAnswerForAny(t *testing.T) {
+	of := func(name, annotations, spec string) string {
+		return "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: " + name + ", namespace: shop, annotations: {" +
+			annotations + "}}\nspec:\n  ingressClassName: fairlead\n  " + spec + "\n"
+	}
+	const web = "{service: {name: web, port: {number: 80}}}"
+	elsewhere := map[string]string{"default": "defaultBackend: " + web,
+		"rule": "rules: [{http: {paths: [{path: /, pathType: Prefix, backend: " + web + "}]}}]"}
+	for name, spec := range elsewhere {
+		dir := directory(t, map[string]string{"service.yaml": serviceYAML,
+			"a.yaml": of("a", "fairlead.dev/group: g, fairlead.dev/listen-ports: \"HTTP:8080\"", spec),
+			"b.yaml": of("b", "fairlead.dev/group: g", "rules: [{host: b.example.com}]"),
+			"c.yaml": of("c", "", "defaultBackend: "+web)})
+		got := explained(t, dir, "http://any.example.org/")
+		if got["answered by"] != "Service shop/web port 80" || !strings.HasPrefix(got["of"], "fairlead/shop/c/internal,") ||
+			!strings.HasPrefix(got["also on"], "fairlead/shop/@g/internal: fixed response 404") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+// TestAShareOfNothingServesNothing: a Service of weight 0 does not help one without targets.
+func TestAShareOfNothingServesNothing(t *testing.T) {
+	const backend = "apiVersion: fairlead.dev/v1alpha1\nkind: Backend\nmetadata: {name: split, namespace: shop}\n" +
+		"spec: {services: [{name: web, port: {number: 80}, weight: 1}, {name: api, port: {number: 80}, weight: 0}]}\n"
+	dir := directory(t, map[string]string{"web.yaml": serviceYAML + emptySlice("web"), "backend.yaml": backend,
+		"api.yaml": strings.ReplaceAll(serviceYAML, "name: web", "name: api"),
+		"split.yaml": strings.Replace(withPaths("split", "split.example.com", "Prefix /"),
+			"{service: {name: web, port: {number: 80}}}", "{resource: {apiGroup: fairlead.dev, kind: Backend, name: split}}", 1)})
+	if got := explained(t, dir, "http://split.example.com/")["answered by"]; !strings.HasPrefix(got, "503") {
+		t.Errorf("%q", got)
 	}
 }
