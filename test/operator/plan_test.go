@@ -102,7 +102,7 @@ func TestExplainLiveKnowsServicesWithoutEndpoints(t *testing.T) {
 	w := newWorld(t, emulated(t))
 	w.serve(t, "web", "10.0.0.10")
 	w.serve(t, "api")
-	w.ask(t, path("/", "web")+", "+path("/api", "api"))
+	w.ask(t, path("/", "web")+", "+path("/api", "api")+", "+path("/gone", "gone"))
 	host := w.namespace + ".example.org" // other tests have shop.example.com
 	edit(t, w, &networkingv1.Ingress{}, "shop", func(ing *networkingv1.Ingress) {
 		ing.Spec.Rules[0].Host = host
@@ -111,6 +111,8 @@ func TestExplainLiveKnowsServicesWithoutEndpoints(t *testing.T) {
 		"http://" + host + "/": "answered by  Service " + w.namespace + "/web port 80\n",
 		"http://" + host + "/api": "answered by  503, because Service " + w.namespace +
 			"/api port 80 has no targets\n",
+		"http://" + host + "/gone": "answered by  503, because Service " + w.namespace +
+			"/gone port 80 has no targets\n",
 	} {
 		explained := exec.CommandContext(t.Context(), w.cluster.Command(t), "explain", "--live",
 			"--provider=aws", "--kubeconfig="+w.cluster.Kubeconfig, url)
