@@ -17,6 +17,9 @@ import (
 	"testing"
 	"time"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/test/cputime"
 	"fairlead.dev/fairlead/test/request"
 )
@@ -71,6 +74,7 @@ type commands struct {
 	command string
 	options options
 	file    string // with the objects
+	foreign bool   // the class is among the objects and is another controller's
 	plan    planned
 }
 
@@ -92,6 +96,9 @@ func planOf(t *testing.T, command string, o options, of cluster) *commands {
 	w := &commands{T: t, command: command, options: o, file: filepath.Join(t.TempDir(), "objects.yaml")}
 	var manifest bytes.Buffer
 	for _, object := range of {
+		if c, ok := object.(*networkingv1.IngressClass); ok && c.Name == o.class() {
+			w.foreign = c.Spec.Controller != classes.Controller
+		}
 		document, err := json.Marshal(object)
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +122,10 @@ func planOf(t *testing.T, command string, o options, of cluster) *commands {
 // run runs a command over the objects. It has to end within the bounds, and with no more than
 // something to do.
 func (w *commands) run(name string, args ...string) ([]byte, error) {
-	flags := []string{name, "-f", w.file, "--provider=" + w.options.provider(), "--class-name=" + w.options.class()}
+	flags := []string{name, "-f", w.file, "--provider=" + w.options.provider()}
+	if !w.foreign { // --class-name would take it for ours
+		flags = append(flags, "--class-name="+w.options.class())
+	}
 	if name == "plan" {
 		flags = append(flags, "--fail-on=never") // objects are refused on purpose
 	}
