@@ -282,9 +282,11 @@ func TestAnUnprovenPlanHoldsItsNamespaceBack(t *testing.T) {
 	nested.Spec.Rules = append(nested.Spec.Rules, below("nested.example", "/", "/admin").Spec.Rules...)
 	nested.Spec.Rules[1].HTTP.Paths[1].Backend.Service = &networkingv1.IngressServiceBackend{Name: "other", Port: networkingv1.ServiceBackendPort{Number: 80}}
 	b.put(nested)
-	b.put(joins("alice", "web", "alice.example", "/new"))
+	changed := joins("alice", "web", "alice.example", "/new") // its target group is the first step
+	changed.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+	b.put(changed)
 	b.work()
-	b.answers("alice.example", "/new", "alice/web")
+	b.answers("alice.example", "/new", "alice/other")
 	b.answers("bob.example", "/", "bob/web")
 	b.answers("nested.example", "/", "404")
 	b.hears("bob", "web", "ChangeWaits", "the plan is not proven", "unprovenPlans: CarryOut")
