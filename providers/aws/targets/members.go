@@ -18,9 +18,11 @@ import (
 
 // This file reads and changes the members of target groups.
 
-// membershipLife is the time after which the members of a target group are read again: only this
-// process is expected to change them.
-const membershipLife = 10 * time.Minute
+// membershipLife is the time after which the members of a target group are read again before they
+// are changed: only this process is expected to change them, and each observation of the load
+// balancer reads them, too. A shorter time has a slow cloud asked again for what it was told a
+// moment ago in its terms.
+const membershipLife = time.Hour
 
 // Targets returns the members of a target group. Members that an observation has just read are not
 // read again.
