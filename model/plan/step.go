@@ -173,7 +173,7 @@ func (s DeleteFirewall) Do(o *lb.Observed, _ Result) { o.Firewall = "" }
 // Do adds the certificate.
 func (s ImportCertificate) Do(o *lb.Observed, r Result) {
 	seen := lb.ObservedCertificate{Certificate: s.Certificate, Handle: r.Handle}
-	seen.Secrets, seen.Pair, seen.Tags, seen.Origin = nil, nil, nil, nil
+	seen.Secrets, seen.Pair, seen.Tags, seen.Origin, seen.MostOfNamespace = nil, nil, nil, nil, 0
 	if old := o.Certificate(s.Certificate.ID); old != nil {
 		*old = seen
 		return
