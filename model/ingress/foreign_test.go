@@ -335,3 +335,36 @@ func TestPathsThatLookLikeExpressions(t *testing.T) {
 		}
 	}
 }
+
+// TestNoPlainHTTPThatWasNotAskedFor: an Ingress whose annotations ask for HTTPS is refused while a
+// port without TLS would forward its requests, and only then. spec.tls asks for no such thing
+// (docs/decisions/0040-spec-tls-says-nothing-about-http.md).
+func TestNoPlainHTTPThatWasNotAskedFor(t *testing.T) {
+	service, backend := defaulted(to("web:80")), func(ing *networkingv1.Ingress) {
+		ing.Spec.DefaultBackend = &networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "redirect"}}
+	}
+	asks := func(ing *networkingv1.Ingress) {
+		ing.Annotations = map[string]string{"nginx.ingress.kubernetes.io/ssl-redirect": "true"}
+	}
+	secured := func(ing *networkingv1.Ingress) {
+		ing.Annotations["fairlead.dev/listen-ports"] = "HTTPS:443"
+	}
+	withTLS := func(ing *networkingv1.Ingress) {
+		ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a.example.com"}, SecretName: "tls"}}
+	}
+	for name, c := range map[string]struct {
+		with    []func(*networkingv1.Ingress)
+		refused bool
+	}{
+		"a redirect is asked for":                   {[]func(*networkingv1.Ingress){service, asks}, true},
+		"and there is a certificate":                {[]func(*networkingv1.Ingress){service, asks, withTLS}, true},
+		"and the only port has TLS":                 {[]func(*networkingv1.Ingress){service, asks, secured}, false},
+		"and there is nothing but a Backend":        {[]func(*networkingv1.Ingress){backend, asks}, false},
+		"spec.tls alone says nothing of plain HTTP": {[]func(*networkingv1.Ingress){service, withTLS}, false},
+	} {
+		_, found := annotations.Read(anIngress("shop/web", c.with...), facingInternet(""))
+		if refused := objects.HasError(found); refused != c.refused {
+			t.Errorf("%s: refused %t, want %t: %v", name, refused, c.refused, found)
+		}
+	}
+}
