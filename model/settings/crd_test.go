@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
-
-	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file compares the schemas of the CRDs with the tables of this package and of package fields.
@@ -33,14 +31,14 @@ var elsewhere = map[string]string{
 // TestTheCRDsHaveTheBoundsOfTheTables fails for a bound that a CRD or a table has alone, or that
 // differs.
 func TestTheCRDsHaveTheBoundsOfTheTables(t *testing.T) {
-	class := maps.Clone(fields.Class)
+	class := maps.Clone(ClassFields)
 	for _, s := range Table {
 		if s.Class != "" {
 			class[s.Class] = s.Type.Bound
 		}
 	}
-	for crd, table := range map[string]fields.Table{
-		"backends": fields.Backend, "clusterloadbalancerclasses": class, "loadbalancerclasses": class,
+	for crd, table := range map[string]Fields{
+		"backends": BackendFields, "clusterloadbalancerclasses": class, "loadbalancerclasses": class,
 	} {
 		found := map[string]map[string]string{}
 		collect(specOf(t, crd), "", found)
@@ -97,7 +95,7 @@ func TestTheCRDHasTheFieldsAndDefaultsOfTheTable(t *testing.T) {
 // alone, or that differs, and for one that cannot be stored.
 func TestTheCRDOfBackendsHasTheDefaultsOfTheTable(t *testing.T) {
 	have := map[string]string{}
-	for path, bound := range fields.Backend {
+	for path, bound := range BackendFields {
 		if bound.Default != "" {
 			have[path] = bound.Default
 		}
@@ -124,7 +122,7 @@ func collectDefaults(schema map[string]any, path string, into map[string]string)
 }
 
 // asSchema returns a bound with the names of a schema.
-func asSchema(b fields.Bound) map[string]string {
+func asSchema(b Bound) map[string]string {
 	out := map[string]string{}
 	set := func(name string, value any, is bool) {
 		if is {

@@ -11,7 +11,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file makes health checks from the values of Ingresses, the class and the table, in this
@@ -76,7 +75,7 @@ func AreCodesOf(version routing.Version, codes string) bool {
 // HealthCheckPath.
 var healthPath = Type{
 	words: "path",
-	Bound: fields.Bound{
+	Bound: Bound{
 		Longest: 1024, Pattern: regexp.MustCompile(`^/[!-~]*$`),
 		Unlike: "it is not a path: it has to start with a slash and hold neither spaces nor other " +
 			"than ASCII characters",
@@ -84,14 +83,14 @@ var healthPath = Type{
 }
 
 var healthPort = Type{
-	words: "port, or `traffic-port`", Bound: fields.Bound{Longest: len(trafficPort)},
+	words: "port, or `traffic-port`", Bound: Bound{Longest: len(trafficPort)},
 	check: checkHealthPort,
 }
 
 // successCodes is the type of HTTP statuses, or codes of gRPC.
 var successCodes = Type{
 	words: "list of statuses and ranges from 200 to 499; for gRPC, from 0 to 99", check: checkCodes,
-	Bound: fields.Bound{Longest: 255,
+	Bound: Bound{Longest: 255,
 		Pattern: regexp.MustCompile(
 			`^([234][0-9]{2}(-[234][0-9]{2})?(,[234][0-9]{2}(-[234][0-9]{2})?)*|[0-9]{1,2}(-[0-9]{1,2})?(,[0-9]{1,2}(-[0-9]{1,2})?)*)$`),
 		Unlike: "it is not a list of statuses and ranges of them"},

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file has the types of names: of load balancers, TLS policies, web ACLs and providers.
@@ -15,7 +14,7 @@ import (
 // the account, which only the cloud can check.
 var loadBalancerName = Type{
 	words: "name: letters, digits and dashes, at most 32",
-	Bound: fields.Bound{
+	Bound: Bound{
 		Longest: 32, Pattern: regexp.MustCompile(`^[0-9A-Za-z]([0-9A-Za-z-]{0,30}[0-9A-Za-z])?$`),
 		Unlike: "it is not the name of a load balancer: at most 32 letters, digits and dashes, and no " +
 			"dash at either end",
@@ -32,7 +31,7 @@ var loadBalancerName = Type{
 
 var tlsPolicy = Type{
 	words: "the cloud's name of a TLS policy",
-	Bound: fields.Bound{
+	Bound: Bound{
 		Pattern: regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`),
 		Unlike: "it is not the name of a TLS policy: letters, digits, dots, dashes and underscores, at " +
 			"most 128",
@@ -42,7 +41,7 @@ var tlsPolicy = Type{
 // webACL is the type of the names and ARNs of web ACLs that can be associated with a load balancer.
 var webACL = Type{
 	words: "name or ARN of a web ACL of the load balancer's region, or `none`",
-	Bound: fields.Bound{Longest: 256,
+	Bound: Bound{Longest: 256,
 		Pattern: regexp.MustCompile(
 			`^([0-9A-Za-z_-]{1,128}|arn:aws[a-z-]*:wafv2:[a-z0-9-]+:[0-9]{12}:regional/webacl/[0-9A-Za-z_-]{1,128}/[0-9a-f-]{36})$`),
 		Unlike: "it is neither the name nor the ARN of a regional web ACL, nor none"},
@@ -53,7 +52,7 @@ func IsWebACL(value string) bool { return routing.Protection{WebACL: value}.Guar
 
 var providerName = Type{
 	words: "name of a provider",
-	Bound: fields.Bound{
+	Bound: Bound{
 		Longest: 32, Pattern: regexp.MustCompile(`^[a-z]([-a-z0-9]*[a-z0-9])?$`),
 		Unlike: "must have lower-case letters, digits and hyphens, 32 at most, and begin with a letter",
 	},

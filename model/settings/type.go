@@ -9,8 +9,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-
-	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file has the types of values, with their bounds. The CRDs have the same bounds: a test
@@ -18,7 +16,7 @@ import (
 
 // A Type has the values that a setting can have.
 type Type struct {
-	fields.Bound
+	Bound
 	Unit string // of an integer, as in "seconds"
 
 	words string             // the form of a text
@@ -97,7 +95,7 @@ func oneOf[T ~string](known ...T) Type {
 }
 
 // number returns the type of an integer.
-func number(least, most int) Type { return Type{Bound: fields.Bound{Least: least, Most: most}} }
+func number(least, most int) Type { return Type{Bound: Bound{Least: least, Most: most}} }
 
 // seconds returns the type of a number of seconds.
 func seconds(least, most int) Type {
@@ -111,7 +109,7 @@ func text(words string, check func(string) error) Type { return Type{words: word
 
 // list returns the type of a list with bounds of the number of its items.
 func list(words string, fewest, most int, check func(string) error) Type {
-	return Type{words: words, Bound: fields.Bound{FewestItems: fewest, MostItems: most}, check: check}
+	return Type{words: words, Bound: Bound{FewestItems: fewest, MostItems: most}, check: check}
 }
 
 func integer(text string, least, most int) (int, error) {

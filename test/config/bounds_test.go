@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"fairlead.dev/fairlead/model/settings/fields"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file makes objects at the bounds of the fields of Backends and classes, and just beyond
@@ -51,7 +51,7 @@ var dependent = map[string]string{
 }
 
 // atBounds returns specs with the values at the bounds of a table, and beyond them.
-func atBounds(t *testing.T, table fields.Table, specs map[string]string) map[string]verdict {
+func atBounds(t *testing.T, table settings.Fields, specs map[string]string) map[string]verdict {
 	out := map[string]verdict{}
 	for path, bound := range table {
 		base := ""

@@ -24,7 +24,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/ingress/placement"
 	"fairlead.dev/fairlead/model/settings"
-	"fairlead.dev/fairlead/model/settings/fields"
 	"fairlead.dev/fairlead/test/kube"
 )
 
@@ -308,8 +307,8 @@ func specOfClass(s settings.Setting, value string) string {
 
 func TestOurKindsAreCheckedAlike(t *testing.T) {
 	maps.Copy(classSpecs, fieldsOfClasses())
-	maps.Copy(classSpecs, atBounds(t, fields.Class, specsOfClasses))
-	maps.Copy(backends, atBounds(t, fields.Backend, specsOfBackends))
+	maps.Copy(classSpecs, atBounds(t, settings.ClassFields, specsOfClasses))
+	maps.Copy(backends, atBounds(t, settings.BackendFields, specsOfBackends))
 	c := kube.Shared(t)
 	namespace := c.Namespace(t)
 	client, err := dynamic.NewForConfig(c.Config)

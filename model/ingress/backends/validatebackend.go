@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/classes"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/settings/fields"
+	"fairlead.dev/fairlead/model/settings"
 )
 
 // This file validates Backend objects.
@@ -26,13 +26,13 @@ func withDefaults(spec *v1alpha1.BackendSpec) (*v1alpha1.BackendSpec, field.Erro
 		return spec, field.ErrorList{field.TooLong(at, "", longestBackend)}
 	}
 	spec = spec.DeepCopy()
-	fields.Backend.Complete(spec)
+	settings.BackendFields.Complete(spec)
 	return spec, validateBackend(spec, at)
 }
 
 // validateBackend returns the errors in the spec of a Backend.
 func validateBackend(spec *v1alpha1.BackendSpec, at *field.Path) field.ErrorList {
-	errs := fields.Backend.Validate(spec, at)
+	errs := settings.BackendFields.Validate(spec, at)
 	kinds := 0
 	if spec.Redirect != nil {
 		kinds++

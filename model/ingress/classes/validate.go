@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/ingress/validate"
 	"fairlead.dev/fairlead/model/settings"
-	"fairlead.dev/fairlead/model/settings/fields"
 )
 
 // This file validates the parameters of a class: fields that are lists or maps. Fields with a
@@ -23,7 +22,7 @@ import (
 
 // ValidateSpec returns the errors in the parameters of a class.
 func ValidateSpec(spec *v1alpha1.LoadBalancerClassSpec, at *field.Path) field.ErrorList {
-	errs := append(settings.ValidateClass(spec, at), fields.Class.Validate(spec, at)...)
+	errs := append(settings.ValidateClass(spec, at), settings.ClassFields.Validate(spec, at)...)
 	if len(spec.Subnets) > 0 && len(spec.SubnetTags) > 0 {
 		errs = append(errs, field.Invalid(at.Child("subnetTags"), spec.SubnetTags,
 			"subnets are either named or selected by tags"))

@@ -1,8 +1,4 @@
-// Package fields has the bounds and defaults of fields of Backends and classes within objects and
-// lists.
-//
-// Package settings has those of annotations, and of fields of classes with a single value.
-package fields
+package settings
 
 import (
 	"reflect"
@@ -15,6 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 )
+
+// This file has the bounds and defaults of fields of Backends and classes within objects and lists.
+// The table has those of annotations, and of fields of classes with a single value.
 
 // A Bound limits the values of a field. Zero is no bound.
 type Bound struct {
@@ -32,15 +31,15 @@ type Bound struct {
 
 // A Table has bounds by the path of a field: a dot before a part of an object, and [] for each item
 // of a list.
-type Table map[string]Bound
+type Fields map[string]Bound
 
 // Validate returns the errors in the fields of an object. Empty optional fields have none.
-func (t Table) Validate(object any, at *field.Path) field.ErrorList {
+func (t Fields) Validate(object any, at *field.Path) field.ErrorList {
 	return t.inStruct(reflect.Indirect(reflect.ValueOf(object)), "", at)
 }
 
 // inStruct returns the errors in the fields of a struct.
-func (t Table) inStruct(v reflect.Value, path string, at *field.Path) field.ErrorList {
+func (t Fields) inStruct(v reflect.Value, path string, at *field.Path) field.ErrorList {
 	var errs field.ErrorList
 	eachField(v, func(f reflect.Value, name string, optional bool) {
 		if !optional || !f.IsZero() {
@@ -68,7 +67,7 @@ func eachField(v reflect.Value, do func(f reflect.Value, name string, optional b
 func join(path, name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 
 // inValue returns the errors in a field, or in an item of a list.
-func (t Table) inValue(v reflect.Value, path string, at *field.Path) field.ErrorList {
+func (t Fields) inValue(v reflect.Value, path string, at *field.Path) field.ErrorList {
 	bound := t[path]
 	switch v.Kind() {
 	case reflect.Pointer:

@@ -1,11 +1,6 @@
-package fields
+package settings
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -35,7 +30,7 @@ func TestFieldsAreWithinTheirBounds(t *testing.T) {
 	} {
 		var backend v1alpha1.BackendSpec
 		read(t, spec, &backend)
-		if diff := cmp.Diff(want, places(Backend.Validate(&backend, field.NewPath("spec")))); diff != "" {
+		if diff := cmp.Diff(want, places(BackendFields.Validate(&backend, field.NewPath("spec")))); diff != "" {
 			t.Errorf("%.100s is refused at (-want +got):\n%s", spec, diff)
 		}
 	}
@@ -50,7 +45,7 @@ func TestFieldsAreWithinTheirBounds(t *testing.T) {
 	} {
 		var class v1alpha1.LoadBalancerClassSpec
 		read(t, spec, &class)
-		if diff := cmp.Diff(want, places(Class.Validate(&class, field.NewPath("spec")))); diff != "" {
+		if diff := cmp.Diff(want, places(ClassFields.Validate(&class, field.NewPath("spec")))); diff != "" {
 			t.Errorf("%.100s is refused at (-want +got):\n%s", spec, diff)
 		}
 	}
@@ -77,65 +72,5 @@ func places(errs field.ErrorList) []string {
 	for _, err := range errs {
 		out = append(out, err.Field)
 	}
-	return out
-}
-
-// The validation of Backends and classes compares with no bound that a table has, and names none in
-// a message.
-func TestBoundsAreTypedOnce(t *testing.T) {
-	var bounds []int
-	for _, table := range []Table{Backend, Class} {
-		for _, b := range table {
-			bounds = append(bounds, slices.Concat([]int{b.Least, b.Most, b.Longest, b.MostItems}, b.Numbers)...)
-		}
-	}
-	bounds = slices.DeleteFunc(bounds, func(n int) bool { return n < 2 })
-	for _, folder := range []string{"classes", "backends"} {
-		files, err := filepath.Glob("../../ingress/" + folder + "/*.go")
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no files of %s: %v", folder, err)
-		}
-		for _, path := range files {
-			if strings.HasSuffix(path, "_test.go") {
-				continue
-			}
-			set := token.NewFileSet()
-			file, err := parser.ParseFile(set, path, nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, literal := range boundsTyped(file) {
-				if typed, err := strconv.Atoi(literal.Value); err == nil && slices.Contains(bounds, typed) {
-					t.Errorf("%s has %d, which is a bound of a table", set.Position(literal.Pos()), typed)
-				}
-			}
-		}
-	}
-}
-
-// boundsTyped returns the integers that a file compares something with, or names in an error of a
-// field.
-func boundsTyped(file *ast.File) []*ast.BasicLit {
-	var out []*ast.BasicLit
-	add := func(some ...ast.Expr) {
-		for _, e := range some {
-			if literal, is := e.(*ast.BasicLit); is && literal.Kind == token.INT {
-				out = append(out, literal)
-			}
-		}
-	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		switch n := n.(type) {
-		case *ast.BinaryExpr:
-			if slices.Contains([]token.Token{token.LSS, token.LEQ, token.GTR, token.GEQ}, n.Op) {
-				add(n.X, n.Y)
-			}
-		case *ast.CallExpr:
-			if called, is := n.Fun.(*ast.SelectorExpr); is && slices.Contains([]string{"InclusiveRangeError", "TooLong", "TooMany"}, called.Sel.Name) {
-				add(n.Args...)
-			}
-		}
-		return true
-	})
 	return out
 }

@@ -1,4 +1,4 @@
-package fields
+package settings
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestEmptyFieldsGetTheirDefaults(t *testing.T) {
 		var got, wanted v1alpha1.BackendSpec
 		read(t, spec, &got)
 		read(t, want, &wanted)
-		if Backend.Complete(&got); cmp.Diff(wanted, got) != "" {
+		if BackendFields.Complete(&got); cmp.Diff(wanted, got) != "" {
 			t.Errorf("%s (-want +got):\n%s", spec, cmp.Diff(wanted, got))
 		}
 	}
@@ -41,9 +41,9 @@ func TestEveryDefaultIsWithinItsBound(t *testing.T) {
 			JWT: &v1alpha1.JWT{Claims: []v1alpha1.Claim{{Name: "a", Values: []string{"a"}}}},
 		},
 	}
-	before := places(Backend.Validate(&spec, nil))
-	Backend.Complete(&spec)
-	if diff := cmp.Diff(before, places(Backend.Validate(&spec, nil))); diff != "" {
+	before := places(BackendFields.Validate(&spec, nil))
+	BackendFields.Complete(&spec)
+	if diff := cmp.Diff(before, places(BackendFields.Validate(&spec, nil))); diff != "" {
 		t.Errorf("errors in defaults (-before +with them):\n%s", diff)
 	}
 }

@@ -1,4 +1,4 @@
-package fields
+package settings
 
 import (
 	"reflect"
@@ -9,10 +9,10 @@ import (
 // them.
 
 // Complete stores the default in each field of an object that is empty and has one.
-func (t Table) Complete(object any) { t.complete(reflect.ValueOf(object).Elem(), "") }
+func (t Fields) Complete(object any) { t.complete(reflect.ValueOf(object).Elem(), "") }
 
 // complete stores the defaults in a field and its parts.
-func (t Table) complete(v reflect.Value, path string) {
+func (t Fields) complete(v reflect.Value, path string) {
 	switch {
 	case t[path].Default != "":
 		if v.IsZero() {

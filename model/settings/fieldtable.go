@@ -1,4 +1,4 @@
-package fields
+package settings
 
 import (
 	"regexp"
@@ -44,7 +44,7 @@ func url(longest int) Bound {
 }
 
 // Backend is the table of the spec of a Backend.
-var Backend = Table{
+var BackendFields = Fields{
 	"redirect.scheme": {Known: []string{"http", "https"}},
 	"redirect.host":   {Shortest: 1, Longest: 253},
 	"redirect.port":   {Longest: 7},
@@ -101,7 +101,7 @@ var Backend = Table{
 }
 
 // Class is the table of the spec of a class, without the fields that package settings has.
-var Class = Table{
+var ClassFields = Fields{
 	"subnets":        {MostItems: 100},
 	"subnetTags":     {MostItems: 20},
 	"securityGroups": {MostItems: 5},
