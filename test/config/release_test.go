@@ -92,7 +92,11 @@ func removeKinds(t *testing.T, c *kube.Cluster) {
 func TestARelease(t *testing.T) {
 	c := kube.Start(t, kube.Options{})
 	run := func(args ...string) error {
-		_, err := helm(t, append(args, "--kubeconfig", c.Kubeconfig, "--namespace", home)...)
+		args = append(args, "--kubeconfig", c.Kubeconfig, "--namespace", home)
+		if args[0] == "install" {
+			args = append(args, "--set", "image.repository=registry.example.com/fairlead")
+		}
+		_, err := helm(t, args...)
 		return err
 	}
 	if err := run("install", "fairlead", chart, "--create-namespace"); err == nil || !strings.Contains(err.Error(), "ownership") {
