@@ -6,15 +6,13 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/proof/course"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/language"
-	"fairlead.dev/fairlead/model/witness"
 )
 
 // This file decides whether a rule may answer a request that it must not. For one request the
 // answer is exact: a rule answers in some state if there is a least state that has it and none of
-// the rules above it that match the request (Order.Reach). Requests are searched by the rules that
+// the rules above it that match the request (order.Reach). Requests are searched by the rules that
 // they match. If a request is answered correctly, the rules that cause this decide which requests
 // are searched next.
 
@@ -39,11 +37,11 @@ type Verdict struct {
 
 // A checker checks one plan.
 type checker struct {
-	*course.Course
+	*Course
 	seen   *lb.Observed
 	want   lb.LoadBalancer
 	plan   plan.Plan
-	finder *witness.Finder
+	finder *finder
 	// unruled: the cloud checks the health of target groups also while no rule names them
 	unruled bool
 	left    int // number of pairs of rules that may still be compared
@@ -67,23 +65,23 @@ func (c *checker) leaveUndecided(why string) {
 
 // announcedEarly reports whether a diagnostic of the plan announces that a step comes too early.
 func (c *checker) announcedEarly(step int, why diag.Reason) bool {
-	return step != course.Never && c.plan.Steps[step].Early == why
+	return step != never && c.plan.Steps[step].Early == why
 }
 
 // A claim says that a rule never gives a wrong answer.
 type claim struct {
-	span  *course.Span
-	state course.Set // holds in states that have these steps
-	out   []int      // and none of these
-	wrong func(before, after *course.Span) bool
+	span  *Span
+	state set   // holds in states that have these steps
+	out   []int // and none of these
+	wrong func(before, after *Span) bool
 	why   string
 	// answers replaces wrong where redirects are followed
-	answers func(claim, routing.Request) (course.Set, []*course.Span)
+	answers func(claim, routing.Request) (set, []*Span)
 }
 
 // check searches a request that all rules of in match, that no rule of out matches, and that gets a
 // wrong answer.
-func (c *checker) check(k claim, in, out []*course.Span) {
+func (c *checker) check(k claim, in, out []*Span) {
 	if c.Result != Proven {
 		return
 	}
@@ -120,7 +118,7 @@ func (c *checker) check(k claim, in, out []*course.Span) {
 
 // nearRules returns the rules that may match a request which v matches; none if too many pairs of
 // rules were compared.
-func (c *checker) nearRules(v *course.Span) []*course.Span {
+func (c *checker) nearRules(v *Span) []*Span {
 	all := v.Port.Near(v.Rule)
 	if c.left -= len(all); c.left < 0 {
 		c.leaveUndecided("there are too many rules of one host to compare them all")
@@ -129,7 +127,7 @@ func (c *checker) nearRules(v *course.Span) []*course.Span {
 	return all
 }
 
-func rules(all []*course.Span) []lb.Rule {
+func rules(all []*Span) []lb.Rule {
 	out := make([]lb.Rule, len(all))
 	for i, s := range all {
 		out[i] = s.Rule
@@ -139,7 +137,7 @@ func rules(all []*course.Span) []lb.Rule {
 
 // answers returns the steps after which a claim fails for a request; or, if it holds, the rules
 // that make it hold by matching or not.
-func (c *checker) answers(k claim, r routing.Request) (done course.Set, why []*course.Span) {
+func (c *checker) answers(k claim, r routing.Request) (done set, why []*Span) {
 	before, one := k.span.Port.First(k.span, r, false)
 	after, other := k.span.Port.First(k.span, r, true)
 	wrong := k.wrong(before, after)
@@ -164,17 +162,17 @@ func (c *checker) answers(k claim, r routing.Request) (done course.Set, why []*c
 // priorities: after the steps of start, before those of out, and while the rules of absent, which
 // are above it, are absent. Early has the rules whose early deletion the plan announces: from then
 // on, any answer to their requests is accepted.
-func (c *checker) whenVisible(v *course.Span, r routing.Request, at int) (start course.Set,
-	out []int, absent, early []*course.Span, possible bool) {
+func (c *checker) whenVisible(v *Span, r routing.Request, at int) (start set,
+	out []int, absent, early []*Span, possible bool) {
 	if v.Priority[at] == 0 {
 		return nil, nil, nil, nil, false
 	}
-	start, out = make(course.Set, c.SetLength()), []int{v.Until}
-	if v.Since != course.Never {
-		start.Add(c.Order[v.Since])
+	start, out = make(set, c.SetLength()), []int{v.Until}
+	if v.Since != never {
+		start.Add(c.order[v.Since])
 	}
 	if at > 0 {
-		start.Add(c.Order[v.Port.Respaces[at-1]])
+		start.Add(c.order[v.Port.Respaces[at-1]])
 	}
 	if at < len(v.Port.Respaces) {
 		out = append(out, v.Port.Respaces[at])

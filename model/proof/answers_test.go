@@ -6,9 +6,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/proof/course"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/model/witness"
 )
 
 // What takes more searches than there are is undecided, and never proven.
@@ -18,7 +16,7 @@ func TestASearchWithoutEndIsUndecided(t *testing.T) {
 		result   Result
 	}{{0, Undecided}, {mostSearches, Proven}} {
 		c, v := checking(tt.searches, mostCompared)
-		c.check(claim{span: v, wrong: func(_, _ *course.Span) bool { return false }}, []*course.Span{v}, nil)
+		c.check(claim{span: v, wrong: func(_, _ *Span) bool { return false }}, []*Span{v}, nil)
 		if c.Result != tt.result || tt.result == Undecided && !strings.HasPrefix(c.Why, "the search for a request") {
 			t.Errorf("with %d searches it is %s: %s", tt.searches, c.Result, c.Why)
 		}
@@ -36,9 +34,9 @@ func TestComparisonsComeToAnEnd(t *testing.T) {
 }
 
 // checking checks an empty plan of a listener, and returns its default action.
-func checking(searches, comparisons int) (*checker, *course.Span) {
+func checking(searches, comparisons int) (*checker, *Span) {
 	seen := &lb.Observed{Exists: true, Listeners: []lb.ObservedListener{{Port: 80, Protocol: routing.HTTP, Default: lb.FromRouting(routing.Status(404))}}}
 	d := lb.ALB().Dialect
-	c := &checker{Course: course.Follow(seen, lb.LoadBalancer{}, plan.Plan{}, d), finder: witness.New(d, searches), left: comparisons, Verdict: Verdict{Result: Proven}}
+	c := &checker{Course: follow(seen, lb.LoadBalancer{}, plan.Plan{}, d), finder: newFinder(d, searches), left: comparisons, Verdict: Verdict{Result: Proven}}
 	return c, c.Ports[80].Served[0]
 }

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/diag"
-	"fairlead.dev/fairlead/model/proof/course"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -13,29 +12,29 @@ import (
 // there is one before the plan and one after it.
 
 // checkCertificates searches states in which a port that stays open has no certificate for a host.
-func (c *checker) checkCertificates(p *course.Port) {
-	if p.Closes != course.Never {
+func (c *checker) checkCertificates(p *port) {
+	if p.Closes != never {
 		return
 	}
 	var early []int
-	for i := range c.Order {
+	for i := range c.order {
 		if c.announcedEarly(i, diag.DeleteFirst) {
 			early = append(early, i)
 		}
 	}
 	for _, host := range hostsOf(p.Certificates) {
-		var fit []*course.Span
+		var fit []*Span
 		for _, s := range p.Certificates {
 			if fits(s, host) {
 				fit = append(fit, s.Span)
 			}
 		}
-		before := func(s *course.Span) bool { return s.Since == course.Never }
-		after := func(s *course.Span) bool { return s.Until == course.Never }
+		before := func(s *Span) bool { return s.Since == never }
+		after := func(s *Span) bool { return s.Until == never }
 		if !slices.ContainsFunc(fit, before) || !slices.ContainsFunc(fit, after) {
 			continue
 		}
-		if done, _, ok := c.Reach(make(course.Set, c.SetLength()), early, fit); ok {
+		if done, _, ok := c.Reach(make(set, c.SetLength()), early, fit); ok {
 			c.refute(done.Steps(), &routing.Request{Port: p.Number, Host: host, Path: "/", Method: "GET"},
 				"a client may be shown a certificate that is not for "+host)
 		}
@@ -43,7 +42,7 @@ func (c *checker) checkCertificates(p *course.Port) {
 }
 
 // hostsOf returns a host for each set of certificates that can cover one.
-func hostsOf(all []course.Shown) []string {
+func hostsOf(all []shown) []string {
 	hosts := map[string]bool{}
 	for _, s := range all {
 		for _, h := range s.Hosts {
@@ -56,7 +55,7 @@ func hostsOf(all []course.Shown) []string {
 	return slices.Sorted(maps.Keys(hosts))
 }
 
-func fits(s course.Shown, host string) bool {
+func fits(s shown, host string) bool {
 	return slices.ContainsFunc(s.Hosts, func(h string) bool {
 		return routing.Host(h).Covers(routing.Host(host))
 	})

@@ -5,7 +5,6 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/proof/course"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -16,12 +15,12 @@ import (
 // before the plan, a rule above it answered them until a step removed that rule while v exists. If
 // v exists after the plan, a rule above it will answer them once a step adds that rule while v
 // exists.
-func (c *checker) checkMixed(v *course.Span) {
-	goes, comes := []*course.Span{nil}, []*course.Span{nil}
-	if v.Since == course.Never {
+func (c *checker) checkMixed(v *Span) {
+	goes, comes := []*Span{nil}, []*Span{nil}
+	if v.Since == never {
 		goes = nil
 	}
-	if v.Until == course.Never {
+	if v.Until == never {
 		comes = nil
 	}
 	for _, w := range c.nearRules(v) {
@@ -29,22 +28,22 @@ func (c *checker) checkMixed(v *course.Span) {
 		if !some || w.Same(v) || !w.Overlaps(v) || always && w.Switches() {
 			continue
 		}
-		if v.Since == course.Never && w.Since == course.Never && (!always || w.Until != course.Never &&
+		if v.Since == never && w.Since == never && (!always || w.Until != never &&
 			!c.MustPrecede(v.Until, w.Until) && !c.announcedEarly(w.Until, diag.DeleteFirst)) {
 			goes = append(goes, w)
 		}
-		if v.Until == course.Never && w.Until == course.Never && (!always || w.Since != course.Never &&
+		if v.Until == never && w.Until == never && (!always || w.Since != never &&
 			!c.MustPrecede(w.Since, v.Since)) {
 			comes = append(comes, w)
 		}
 	}
-	k := claim{span: v, wrong: func(before, after *course.Span) bool {
+	k := claim{span: v, wrong: func(before, after *Span) bool {
 		return !v.Same(before) && !v.Same(after)
 	}, why: "a request gets an answer that it gets neither before nor after the plan: " +
 		v.Rule.String()}
 	for _, g := range goes {
 		for _, w := range comes {
-			in := slices.DeleteFunc([]*course.Span{v, g, w}, func(s *course.Span) bool { return s == nil })
+			in := slices.DeleteFunc([]*Span{v, g, w}, func(s *Span) bool { return s == nil })
 			if g == nil || w == nil || g.Overlaps(w) && !c.takesOver(v, g, w) {
 				c.check(k, in, nil)
 			}
@@ -54,7 +53,7 @@ func (c *checker) checkMixed(v *course.Span) {
 
 // takesOver reports whether two rules always precede v, and goes is removed only after comes was
 // added.
-func (c *checker) takesOver(v, goes, comes *course.Span) bool {
+func (c *checker) takesOver(v, goes, comes *Span) bool {
 	_, before := goes.Above(v)
 	_, after := comes.Above(v)
 	return before && after && c.MustPrecede(comes.Since, goes.Until)
@@ -91,7 +90,7 @@ func (c *checker) protections() (out []protection) {
 
 // checkProtections searches requests that get a new answer before a new protection begins, or an
 // old answer after an old protection ended.
-func (c *checker) checkProtections(v *course.Span) {
+func (c *checker) checkProtections(v *Span) {
 	for _, p := range c.protected {
 		if p.port != 0 && p.port != v.Port.Number {
 			continue
@@ -99,22 +98,22 @@ func (c *checker) checkProtections(v *course.Span) {
 		i := p.step
 		k := claim{span: v, why: "a request may be answered without " + p.name + ": " + v.Rule.String()}
 		if p.comes {
-			k.out, k.wrong = []int{i}, func(before, _ *course.Span) bool { return !v.Same(before) }
+			k.out, k.wrong = []int{i}, func(before, _ *Span) bool { return !v.Same(before) }
 		} else {
-			k.state, k.wrong = c.Order[i], func(_, after *course.Span) bool { return !v.Same(after) }
+			k.state, k.wrong = c.order[i], func(_, after *Span) bool { return !v.Same(after) }
 		}
 		unguarded := func(begins, ends int) bool { // a new answer begins, or an old one ends, without it
-			return p.comes && begins != course.Never && begins != i && !c.MustPrecede(i, begins) ||
-				!p.comes && ends != course.Never && !c.MustPrecede(ends, i)
+			return p.comes && begins != never && begins != i && !c.MustPrecede(i, begins) ||
+				!p.comes && ends != never && !c.MustPrecede(ends, i)
 		}
 		if unguarded(v.Since, v.Until) {
-			c.check(k, []*course.Span{v}, nil)
+			c.check(k, []*Span{v}, nil)
 			continue
 		}
 		for _, w := range c.nearRules(v) {
 			some, always := w.Above(v)
 			if some && (!always || unguarded(w.Until, w.Since)) && w.Overlaps(v) {
-				c.check(k, []*course.Span{v, w}, nil)
+				c.check(k, []*Span{v, w}, nil)
 			}
 		}
 	}

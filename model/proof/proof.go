@@ -11,8 +11,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/proof/course"
-	"fairlead.dev/fairlead/model/witness"
 )
 
 // mostSearches is the most parts of requests that a check searches.
@@ -38,9 +36,9 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 	if seen == nil {
 		seen = &lb.Observed{Key: p.Key}
 	}
-	c := &checker{Course: course.Follow(seen, want, p, d), seen: seen, want: want, plan: p,
+	c := &checker{Course: follow(seen, want, p, d), seen: seen, want: want, plan: p,
 		unruled: d.HealthWithoutRule,
-		finder:  witness.New(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
+		finder:  newFinder(d, mostSearches), left: mostCompared, Verdict: Verdict{Result: Proven}}
 	if c.Fault != nil {
 		return Verdict{Result: Refuted, Why: c.Fault.Why, Done: c.Fault.Steps}
 	}
@@ -52,7 +50,7 @@ func Check(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) V
 			if c.Result != Proven {
 				break
 			}
-			opening := v.Since != course.Never && v.Since == port.Opens // its rules follow
+			opening := v.Since != never && v.Since == port.Opens // its rules follow
 			if !opening && !c.announcedEarly(v.Since, diag.DeleteFirst) {
 				c.checkMixed(v)
 			}

@@ -11,11 +11,12 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner/rulelist"
+	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 )
 
 var (
-	seed  = flag.Uint64("seed", 1, "of the random plans")
+	seed  = proof.Seed
 	plans = flag.Int("plans", 1000, "how many random plans are checked, and as many changed ones")
 )
 

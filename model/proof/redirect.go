@@ -8,7 +8,6 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/proof/course"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -23,7 +22,7 @@ const mostHops = 4
 const refused = "refused"
 
 // targetPort returns the port that a rule redirects to; nil if the load balancer has no such port.
-func (c *checker) targetPort(v *course.Span) *course.Port {
+func (c *checker) targetPort(v *Span) *port {
 	if v.Rule.Action.Redirect == nil {
 		return nil
 	}
@@ -31,7 +30,7 @@ func (c *checker) targetPort(v *course.Span) *course.Port {
 }
 
 // redirectedRequest returns the request after a redirect.
-func redirectedRequest(r routing.Request, v *course.Span, to *course.Port) routing.Request {
+func redirectedRequest(r routing.Request, v *Span, to *port) routing.Request {
 	next, d := r, v.Rule.Action.Redirect
 	fill := strings.NewReplacer("#{host}", r.Hostname(), "#{path}", strings.TrimPrefix(r.Path, "/"),
 		"#{port}", fmt.Sprint(r.Port), "#{protocol}", strings.ToLower(string(v.Port.Protocol)))
@@ -53,20 +52,20 @@ func redirectedRequest(r routing.Request, v *course.Span, to *course.Port) routi
 }
 
 // keepsRequest reports whether a redirect keeps everything of a request that conditions look at.
-func keepsRequest(v *course.Span, to *course.Port) bool {
+func keepsRequest(v *Span, to *port) bool {
 	d := v.Rule.Action.Redirect
 	return d.Host == "" && d.Path == "" && d.Query == "" && lb.UsualPort(v.Port.Number) &&
 		lb.UsualPort(to.Number)
 }
 
 // landingRules returns the rules that may match a redirected request.
-func (c *checker) landingRules(v *course.Span, to *course.Port,
-	passed ...*course.Port) []*course.Span {
+func (c *checker) landingRules(v *Span, to *port,
+	passed ...*port) []*Span {
 	near, same := to.Served, keepsRequest(v, to)
 	if same {
 		near = to.Near(v.Rule)
 	}
-	var out []*course.Span
+	var out []*Span
 	for _, u := range near {
 		if same && !u.Overlaps(v) {
 			continue
@@ -80,11 +79,11 @@ func (c *checker) landingRules(v *course.Span, to *course.Port,
 }
 
 // changesOf returns the steps that add or remove some rules, or change their order.
-func changesOf(rules []*course.Span) []int {
+func changesOf(rules []*Span) []int {
 	var out []int
 	for _, u := range rules {
 		out = append(out, u.Since, u.Until)
-		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *course.Span) bool {
+		if len(u.Port.Respaces) > 0 && slices.ContainsFunc(rules, func(w *Span) bool {
 			if w.Port != u.Port {
 				return false
 			}
@@ -99,7 +98,7 @@ func changesOf(rules []*course.Span) []int {
 
 // checkRedirects searches requests that a rule redirects before a change of one port, and that
 // reach the target port after a change there.
-func (c *checker) checkRedirects(v *course.Span) {
+func (c *checker) checkRedirects(v *Span) {
 	to := c.targetPort(v)
 	stays := c.seen.Listener(v.Port.Number) != nil &&
 		slices.ContainsFunc(c.want.Listeners, func(l lb.Listener) bool { return l.Port == v.Port.Number })
@@ -108,7 +107,7 @@ func (c *checker) checkRedirects(v *course.Span) {
 	}
 	k := claim{span: v, answers: c.answersRedirected, why: "a redirected request may arrive at a " +
 		"port that has changed already, or has yet to change: " + v.Rule.String()}
-	for i := range c.Order {
+	for i := range c.order {
 		if c.announcedEarly(i, diag.RedirectOrder) {
 			k.out = append(k.out, i)
 		}
@@ -116,32 +115,32 @@ func (c *checker) checkRedirects(v *course.Span) {
 	changes := changesOf(c.landingRules(v, to))
 	mixes := func(leads, ends int) bool { // it redirects after the one step and before the other
 		return slices.ContainsFunc(changes, func(s int) bool {
-			return s != course.Never && (leads != course.Never && !c.MustPrecede(s, leads) ||
-				ends != course.Never && !c.MustPrecede(ends, s))
+			return s != never && (leads != never && !c.MustPrecede(s, leads) ||
+				ends != never && !c.MustPrecede(ends, s))
 		})
 	}
 	if mixes(v.Since, v.Until) {
-		c.check(k, []*course.Span{v}, nil)
+		c.check(k, []*Span{v}, nil)
 	}
-	if v.Since != course.Never || v.Until != course.Never {
+	if v.Since != never || v.Until != never {
 		return
 	}
 	for _, w := range c.nearRules(v) {
 		some, always := w.Above(v)
 		if some && w.Overlaps(v) && (!always || mixes(w.Until, w.Since)) {
-			c.check(k, []*course.Span{v, w}, nil)
+			c.check(k, []*Span{v, w}, nil)
 		}
 	}
 }
 
 // outcome returns the last answer to a request, after redirects, before or after the plan. A port
 // that closes and opens again counts as refusing requests.
-func (c *checker) outcome(p *course.Port, r routing.Request, after bool) string {
+func (c *checker) outcome(p *port, r routing.Request, after bool) string {
 	for range mostHops {
-		if p.Opens != course.Never && p.Closes != course.Never {
+		if p.Opens != never && p.Closes != never {
 			return refused
 		}
-		v := course.FirstAnswering(p.Served, r, after)
+		v := firstAnswering(p.Served, r, after)
 		if v == nil {
 			return refused
 		}
@@ -157,15 +156,15 @@ func (c *checker) outcome(p *course.Port, r routing.Request, after bool) string 
 // A walk is a request that follows redirects, with the states in which it can.
 type walk struct {
 	request routing.Request
-	state   course.Set
+	state   set
 	out     []int
-	absent  []*course.Span
+	absent  []*Span
 	hops    int
 }
 
 // findWrongEnd searches a state in which v answers the request and the last answer, after
 // redirects, is wrong.
-func (c *checker) findWrongEnd(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
+func (c *checker) findWrongEnd(v *Span, w walk, wrong func(string) bool) (set, bool) {
 	for at := range v.Priority {
 		start, out, absent, _, possible := c.whenVisible(v, w.request, at)
 		if !possible {
@@ -181,7 +180,7 @@ func (c *checker) findWrongEnd(v *course.Span, w walk, wrong func(string) bool) 
 }
 
 // followFrom continues findWrongEnd in the states in which v answers w.request.
-func (c *checker) followFrom(v *course.Span, w walk, wrong func(string) bool) (course.Set, bool) {
+func (c *checker) followFrom(v *Span, w walk, wrong func(string) bool) (set, bool) {
 	done, _, ok := c.Reach(w.state, w.out, w.absent)
 	to := c.targetPort(v)
 	switch {
@@ -193,7 +192,7 @@ func (c *checker) followFrom(v *course.Span, w walk, wrong func(string) bool) (c
 		return done, wrong("a loop")
 	}
 	w.request, w.hops = redirectedRequest(w.request, v, to), w.hops+1
-	meets := slices.DeleteFunc(slices.Clone(to.Served), func(u *course.Span) bool {
+	meets := slices.DeleteFunc(slices.Clone(to.Served), func(u *Span) bool {
 		return !u.Matches(w.request)
 	})
 	for _, u := range meets {
@@ -210,8 +209,8 @@ func (c *checker) followFrom(v *course.Span, w walk, wrong func(string) bool) (c
 }
 
 // answersRedirected is used as claim.answers for rules that redirect.
-func (c *checker) answersRedirected(k claim, r routing.Request) (done course.Set,
-	why []*course.Span) {
+func (c *checker) answersRedirected(k claim, r routing.Request) (done set,
+	why []*Span) {
 	p := k.span.Port
 	before, after := c.outcome(p, r, false), c.outcome(p, r, true)
 	done, is := c.findWrongEnd(k.span, walk{request: r, out: k.out, hops: 1}, func(end string) bool {
@@ -224,9 +223,9 @@ func (c *checker) answersRedirected(k claim, r routing.Request) (done course.Set
 	next, other := p.First(k.span, r, true)
 	if old != nil && next != nil && c.targetPort(old) != nil &&
 		old.Rule.Action.Location == next.Rule.Action.Location {
-		return nil, slices.Concat(one, other, []*course.Span{k.span})
+		return nil, slices.Concat(one, other, []*Span{k.span})
 	}
-	why = []*course.Span{k.span}
+	why = []*Span{k.span}
 	landing := c.landingRules(k.span, c.targetPort(k.span))
 	for _, s := range slices.Concat(p.Near(k.span.Rule), landing) {
 		if to := c.targetPort(s); to != nil && !keepsRequest(s, to) {

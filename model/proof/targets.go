@@ -7,7 +7,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/proof/course"
 )
 
 // This file decides whether requests that targets answer may reach a target group without a
@@ -24,7 +23,7 @@ func (c *checker) checkHealth() {
 		if c.unruled {
 			continue
 		}
-		before := slices.Clone(c.Order[i])
+		before := slices.Clone(c.order[i])
 		before[i/64] &^= 1 << (i % 64)
 		if done, _, ok := c.Reach(before, []int{i}, c.Namers[s.Group]); ok {
 			c.refute(append(done.Steps(), i), nil,
@@ -53,9 +52,9 @@ func (c *checker) checkHealth() {
 // uncheckedStates returns the least states in which a target group is not known to be healthy: the
 // first state, and states in which no rule names it, before or after a wait for it, unless the
 // cloud checks its health without a rule.
-func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
-	var out []course.Set
-	none := make(course.Set, c.SetLength())
+func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []set {
+	var out []set
+	none := make(set, c.SetLength())
 	seen := c.seen.TargetGroup(g)
 	if seen == nil || !seen.Ready {
 		out = append(out, none)
@@ -68,7 +67,7 @@ func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
 		return out
 	}
 	for _, a := range awaits {
-		if state, _, ok := c.Reach(c.Order[a], nil, c.Namers[g]); ok {
+		if state, _, ok := c.Reach(c.order[a], nil, c.Namers[g]); ok {
 			out = append(out, state)
 		}
 	}
@@ -78,29 +77,29 @@ func (c *checker) uncheckedStates(g lb.GroupID, awaits []int) []course.Set {
 // checkUnhealthy searches requests that targets answer before the plan, and k.span answers during
 // it. The target groups of the rule that answers before exist: otherwise the plan has a fault.
 func (c *checker) checkUnhealthy(k claim) {
-	served := func(s *course.Span) bool {
+	served := func(s *Span) bool {
 		return !s.Same(k.span) && slices.ContainsFunc(s.Rule.Action.Groups(),
 			func(g lb.GroupID) bool {
 				seen := c.seen.TargetGroup(g)
 				return seen.Registered || seen.Ready
 			})
 	}
-	k.wrong = func(before, _ *course.Span) bool { return served(before) }
-	if closes := k.span.Port.Closes; closes != course.Never {
+	k.wrong = func(before, _ *Span) bool { return served(before) }
+	if closes := k.span.Port.Closes; closes != never {
 		k.out = append(slices.Clip(k.out), closes) // a port that opens again has other requests
 	}
 	for _, u := range c.nearRules(k.span) {
 		some, always := u.Above(k.span)
-		stays := k.span.Since == course.Never && (!some || always && (u.Until == course.Never ||
+		stays := k.span.Since == never && (!some || always && (u.Until == never ||
 			slices.ContainsFunc(k.out, func(a int) bool { return c.MustPrecede(a, u.Until) })))
-		if u.Since == course.Never && !stays && served(u) && u.Overlaps(k.span) {
-			c.check(k, []*course.Span{k.span, u}, nil)
+		if u.Since == never && !stays && served(u) && u.Overlaps(k.span) {
+			c.check(k, []*Span{k.span, u}, nil)
 		}
 	}
 }
 
 // shares reports whether a rule sends requests to a target group.
-func shares(s *course.Span, g lb.GroupID) bool {
+func shares(s *Span, g lb.GroupID) bool {
 	all := s.Rule.Action.Targets
 	return len(all) == 1 || slices.ContainsFunc(all, func(w lb.Weighted) bool {
 		return w.Group == g && w.Weight > 0

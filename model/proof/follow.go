@@ -1,4 +1,4 @@
-package course
+package proof
 
 import (
 	"maps"
@@ -11,10 +11,10 @@ import (
 // This file follows the steps in the order of the plan, with the objects that each needs, creates
 // and deletes.
 
-// Follow returns the course of a plan from the load balancer seen to the one wanted.
-func Follow(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
-	c := &Course{Order: NewOrder(p), seen: seen, want: want, plan: p, dialect: d,
-		Ports: map[int32]*Port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*Span{},
+// follow returns the course of a plan from the load balancer seen to the one wanted.
+func follow(seen *lb.Observed, want lb.LoadBalancer, p plan.Plan, d lb.Dialect) *Course {
+	c := &Course{order: newOrder(p), seen: seen, want: want, plan: p, dialect: d,
+		Ports: map[int32]*port{}, facts: map[string]*fact{}, Namers: map[lb.GroupID][]*Span{},
 		known: map[string]*Span{}}
 	c.followAll()
 	c.checkEnd()
@@ -42,12 +42,12 @@ func (c *Course) followAll() {
 	for _, l := range c.seen.Listeners {
 		c.fact(listener(l.Port)).there = true
 		c.port(l.Port).Protocol, c.port(l.Port).verifies = l.Protocol, l.Verifies
-		c.add(Never, l.Port, defaultPriority, lb.Rule{Action: l.Default})
+		c.add(never, l.Port, defaultPriority, lb.Rule{Action: l.Default})
 		for _, r := range l.Rules {
-			c.add(Never, l.Port, r.Priority, r.Rule)
+			c.add(never, l.Port, r.Priority, r.Rule)
 		}
 		for i, id := range l.Certificates {
-			if c.startServing(Never, l.Port, id); i == 0 {
+			if c.startServing(never, l.Port, id); i == 0 {
 				c.port(l.Port).standard = id
 			}
 		}
@@ -93,7 +93,7 @@ func (c *Course) checkEnd() {
 		c.checkListener(l)
 	}
 	for g, namers := range c.Namers {
-		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == Never })
+		staying := slices.ContainsFunc(namers, func(s *Span) bool { return s.Until == never })
 		if staying && !c.fact(group(g)).there {
 			c.fail(c.AllSteps(), "after the plan, a rule names %s, which is not there", group(g))
 		}

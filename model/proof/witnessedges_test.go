@@ -1,4 +1,4 @@
-package witness
+package proof
 
 import (
 	"strings"
@@ -45,7 +45,7 @@ func TestFindAtTheEdges(t *testing.T) {
 		"a star in a path, which is no label":   {label, 80, []lb.Rule{with(pathIs("*.php")), with(pathIs("/a.b.php"))}, nil, language.Some},
 		"nothing, as all requests are left out": {alb, 80, nil, []lb.Rule{with(pathIs("/*"))}, language.None},
 	} {
-		r, verdict := New(c.dialect, 1000).Find(c.port, c.in, c.out)
+		r, verdict := newFinder(c.dialect, 1000).Find(c.port, c.in, c.out)
 		if verdict != c.want || verdict == language.Some && !strings.HasPrefix(r.Path, "/") {
 			t.Errorf("%s: %v, %+v", name, verdict, r)
 		}
@@ -74,7 +74,7 @@ func TestFindIsUnsureOnceItsSearchesAreUsedUp(t *testing.T) {
 		out  []lb.Rule
 		want language.Verdict
 	}{{4, nil, language.Some}, {3, nil, language.Unsure}, {4, closed, language.Unsure}, {8, closed, language.None}} {
-		if _, verdict := New(lb.ALB().Dialect, c.most).Find(80, nil, c.out); verdict != c.want {
+		if _, verdict := newFinder(lb.ALB().Dialect, c.most).Find(80, nil, c.out); verdict != c.want {
 			t.Errorf("of %d searches: %v, want %v", c.most, verdict, c.want)
 		}
 	}

@@ -1,4 +1,4 @@
-package course
+package proof
 
 import (
 	"slices"
@@ -49,7 +49,7 @@ func does(s plan.Step, after ...int) plan.Planned { return plan.Planned{Step: s,
 // course follows a plan that has no fault.
 func course(t *testing.T, seen *lb.Observed, want lb.LoadBalancer, p plan.Plan) *Course {
 	t.Helper()
-	c := Follow(seen, want, p, lb.ALB().Dialect)
+	c := follow(seen, want, p, lb.ALB().Dialect)
 	if c.Fault != nil {
 		t.Fatal(c.Fault.Why)
 	}
@@ -226,7 +226,7 @@ func TestTheDefaultCertificateDoesNotComeBack(t *testing.T) {
 	secure.Protocol = routing.HTTPS
 	bare := *secure
 	secure.Certificates = l.Certificates
-	c := Follow(seen, want, steps(does(plan.ModifyListener{Listener: bare}), does(plan.AttachCertificate{Port: 80, Certificate: "a"}, 0)), lb.ALB().Dialect)
+	c := follow(seen, want, steps(does(plan.ModifyListener{Listener: bare}), does(plan.AttachCertificate{Port: 80, Certificate: "a"}, 0)), lb.ALB().Dialect)
 	if c.Fault == nil || !strings.Contains(c.Fault.Why, "another default certificate") {
 		t.Errorf("the fault is %v", c.Fault)
 	}

@@ -1,4 +1,4 @@
-package course
+package proof
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 
 // This file has the certificates of a listener, and the steps between which each is served.
 
-// A Shown is a certificate of a listener with its hosts, if they are known.
-type Shown struct {
+// A shown is a certificate of a listener with its hosts, if they are known.
+type shown struct {
 	ID    lb.CertificateID
 	Hosts []string
 	*Span
@@ -21,14 +21,14 @@ type Shown struct {
 // startServing records that a step adds a certificate to a listener.
 func (c *Course) startServing(step int, number int32, id lb.CertificateID) {
 	p := c.port(number)
-	if step == Never {
+	if step == never {
 		c.fact(servedFact(number, id)).there = true
 	} else {
 		c.need(step, c.importedFact(id)...)
 		c.setFacts(step, true, servedFact(number, id))
 	}
-	p.serves[id] = &Span{Since: step, Until: Never}
-	p.Certificates = append(p.Certificates, Shown{id, c.hostsOfCertificate(id), p.serves[id]})
+	p.serves[id] = &Span{Since: step, Until: never}
+	p.Certificates = append(p.Certificates, shown{id, c.hostsOfCertificate(id), p.serves[id]})
 }
 
 // stopServing records that a step removes a certificate from a listener.

@@ -1,7 +1,4 @@
-// Package witness finds a request that some rules match and others do not. lb.Overlap and
-// lb.Contains compare two rules by host and path; this package compares any number by every part of
-// a request. The parts do not depend on each other, so each is searched alone.
-package witness
+package proof
 
 import (
 	"maps"
@@ -15,8 +12,12 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
-// A Finder finds requests for the rules of a cloud with one dialect. It caches results.
-type Finder struct {
+// This file finds a request that some rules match and others do not. lb.Overlap and lb.Contains
+// compare two rules by host and path; this compares any number by every part of a request. The
+// parts do not depend on each other, so each is searched alone.
+
+// A finder finds requests for the rules of a cloud with one dialect. It caches results.
+type finder struct {
 	dialect  lb.Dialect
 	left     int // searches for a part of a request
 	machines map[string]*language.Language
@@ -29,10 +30,10 @@ type foundText struct {
 	verdict language.Verdict
 }
 
-// New returns a Finder that searches at most this many parts of requests. After that it returns
+// newFinder returns a Finder that searches at most this many parts of requests. After that it returns
 // language.Unsure.
-func New(d lb.Dialect, most int) *Finder {
-	return &Finder{dialect: d, left: most, machines: map[string]*language.Language{},
+func newFinder(d lb.Dialect, most int) *finder {
+	return &finder{dialect: d, left: most, machines: map[string]*language.Language{},
 		texts: map[string]foundText{}, holds: map[string]func(routing.Request) bool{}}
 }
 
@@ -51,7 +52,7 @@ func (q claims) add(c lb.Condition, side int) {
 
 // Find returns a request on a port that all rules of in match, and none of out. Hosts are in lower
 // case, as rules see them.
-func (f *Finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.Verdict) {
+func (f *finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.Verdict) {
 	q := claims{{"host", ""}: {}, {"path", ""}: {}, {"method", ""}: {}, {"source", ""}: {}}
 	held := map[string]bool{}
 	for _, r := range in {
@@ -65,7 +66,7 @@ func (f *Finder) Find(port int32, in, out []lb.Rule) (routing.Request, language.
 
 // refute finds a request for the claims. It makes the request fail a condition of the first rule of
 // out that it matches, until it matches none.
-func (f *Finder) refute(port int32, q claims, out []lb.Rule, held map[string]bool,
+func (f *finder) refute(port int32, q claims, out []lb.Rule, held map[string]bool,
 ) (routing.Request, language.Verdict) {
 	r := routing.Request{Port: port}
 	for p, both := range q {
@@ -99,7 +100,7 @@ func (f *Finder) refute(port int32, q claims, out []lb.Rule, held map[string]boo
 }
 
 // hold reports whether a condition holds for a request.
-func (f *Finder) hold(c lb.Condition, r routing.Request) bool {
+func (f *finder) hold(c lb.Condition, r routing.Request) bool {
 	key := c.Key()
 	if f.holds[key] == nil {
 		m := lb.NewMatcher(lb.Listener{Rules: []lb.Rule{{Conditions: []lb.Condition{c}}}}, f.dialect)
@@ -112,7 +113,7 @@ func (f *Finder) hold(c lb.Condition, r routing.Request) bool {
 }
 
 // part writes a value of a part for which the conditions of in hold and those of out do not.
-func (f *Finder) part(r *routing.Request, p part, in, out []lb.Condition) language.Verdict {
+func (f *finder) part(r *routing.Request, p part, in, out []lb.Condition) language.Verdict {
 	switch p.field {
 	case "host":
 		universe := language.HostUniverse
@@ -158,7 +159,7 @@ const (
 )
 
 // try writes the first value for which the conditions hold as they should.
-func try[T any](f *Finder, r *routing.Request, at *T, values []T, in, out []lb.Condition,
+func try[T any](f *finder, r *routing.Request, at *T, values []T, in, out []lb.Condition,
 ) language.Verdict {
 	hold := func(c lb.Condition) bool { return f.hold(c, *r) }
 	for _, *at = range values {
@@ -193,7 +194,7 @@ func addresses(conditions []lb.Condition) []netip.Addr {
 }
 
 // text writes a text of a universe for which the conditions of in hold and those of out do not.
-func (f *Finder) text(at *string, universe string, in, out []lb.Condition) language.Verdict {
+func (f *finder) text(at *string, universe string, in, out []lb.Condition) language.Verdict {
 	var key strings.Builder
 	key.WriteString(universe)
 	sets := [2][]*language.Language{{f.machine(universe)}}
@@ -214,7 +215,7 @@ func (f *Finder) text(at *string, universe string, in, out []lb.Condition) langu
 	return known.verdict
 }
 
-func (f *Finder) machine(pattern string) *language.Language {
+func (f *finder) machine(pattern string) *language.Language {
 	if f.machines[pattern] == nil {
 		f.machines[pattern] = language.New(pattern)
 	}
@@ -226,7 +227,7 @@ const searchSteps = 100_000
 
 // pattern returns one regular expression for the texts for which a condition holds. lb.Matcher
 // reads values in the same way.
-func (f *Finder) pattern(c lb.Condition) string {
+func (f *finder) pattern(c lb.Condition) string {
 	all := make([]string, 0, len(c.Values)+len(c.Regex))
 	for _, v := range c.Values {
 		if c.Field != "path" {

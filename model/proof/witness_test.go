@@ -1,4 +1,4 @@
-package witness
+package proof
 
 import (
 	"flag"
@@ -12,17 +12,18 @@ import (
 	"fairlead.dev/fairlead/model/routing/language"
 )
 
+// Seed is also for the tests outside of the package.
+var Seed = flag.Uint64("seed", 1, "of the random plans and rules")
+
 func hostIs(values ...string) lb.Condition  { return lb.Condition{Field: "host", Values: values} }
 func pathIs(values ...string) lb.Condition  { return lb.Condition{Field: "path", Values: values} }
 func pathLike(regex ...string) lb.Condition { return lb.Condition{Field: "path", Regex: regex} }
 
-var findSeed = flag.Uint64("seed", 1, "of the rules for which requests are found")
-
 // TestFindFindsWhatSomeRulesMatchAndOthersDoNot compares what Find finds with what single requests
 // match: each request that it finds is one, and where it finds none, no request of a grid is.
 func TestFindFindsWhatSomeRulesMatchAndOthersDoNot(t *testing.T) {
-	t.Logf("-seed %d", *findSeed)
-	r := rand.New(rand.NewPCG(*findSeed, 0))
+	t.Logf("-seed %d", *Seed)
+	r := rand.New(rand.NewPCG(*Seed, 0))
 	conditions := []lb.Condition{
 		hostIs("a.test"), hostIs("a.test", "b.test"), hostIs("*.test"), {Field: "host", Regex: []string{`[aA]\.test(:[0-9]+)?`}},
 		pathIs("/x"), pathIs("/x", "/x/*"), pathIs("/*"), pathIs("/?"), pathLike("/(x|y)(/.*)?"),
@@ -48,7 +49,7 @@ func TestFindFindsWhatSomeRulesMatchAndOthersDoNot(t *testing.T) {
 	grid := askedRequests()
 	found := 0
 	for _, c := range []lb.Capabilities{lb.Literal(), lb.ALB()} {
-		f := New(c.Dialect, 1_000_000)
+		f := newFinder(c.Dialect, 1_000_000)
 		for range 400 {
 			in, out := draw(), draw()
 			var all []*lb.Matcher

@@ -1,4 +1,4 @@
-package course
+package proof
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 
 // A Course holds what exists, and between which steps of a plan.
 type Course struct {
-	Order
-	Ports  map[int32]*Port
+	order
+	Ports  map[int32]*port
 	Namers map[lb.GroupID][]*Span // the rules that name a target group
-	Fault  *Fault                 // the first fault of the plan itself; or nil
+	Fault  *fault                 // the first fault of the plan itself; or nil
 
 	seen    *lb.Observed
 	want    lb.LoadBalancer
@@ -25,8 +25,8 @@ type Course struct {
 	known   map[string]*Span // by conditions
 }
 
-// A Fault holds steps, in an order that the plan allows, the last of which cannot be carried out.
-type Fault struct {
+// A fault holds steps, in an order that the plan allows, the last of which cannot be carried out.
+type fault struct {
 	Steps []int
 	Why   string
 }
@@ -34,7 +34,7 @@ type Fault struct {
 // fail records the first fault.
 func (c *Course) fail(steps []int, format string, args ...any) {
 	if c.Fault == nil {
-		c.Fault = &Fault{steps, fmt.Sprintf(format, args...)}
+		c.Fault = &fault{steps, fmt.Sprintf(format, args...)}
 	}
 }
 
@@ -54,7 +54,7 @@ type fact struct {
 
 func (c *Course) fact(name string) *fact {
 	if c.facts[name] == nil {
-		c.facts[name] = &fact{last: Never}
+		c.facts[name] = &fact{last: never}
 	}
 	return c.facts[name]
 }
@@ -88,7 +88,7 @@ func (c *Course) need(step int, names ...string) {
 
 // requireOrder refutes plans in which then may come before first.
 func (c *Course) requireOrder(first, then int, name string) {
-	if first != Never && !c.MustPrecede(first, then) {
+	if first != never && !c.MustPrecede(first, then) {
 		c.fail(c.WithPredecessors(append([]int{then, first}, c.AllSteps()...)...),
 			"%s may come before %s, and both are about %s",
 			c.Name(then), c.Name(first), name)

@@ -1,4 +1,4 @@
-package course
+package proof
 
 import (
 	"maps"
@@ -15,7 +15,7 @@ import (
 // A Span is a rule, or a default action, with the steps that create and delete it. Priority has one
 // entry before the first step that renumbers rules and one after each; 0 where the rule is absent.
 type Span struct {
-	Port         *Port
+	Port         *port
 	Rule         lb.Rule
 	Matches      func(routing.Request) bool
 	Priority     []int
@@ -25,8 +25,8 @@ type Span struct {
 	last, next   *Span // of the same conditions, where the step changes the action alone
 }
 
-// A Port is a listener during the plan. Parking rules are in live only.
-type Port struct {
+// A port is a listener during the plan. Parking rules are in live only.
+type port struct {
 	Number        int32
 	Protocol      routing.Protocol // at the end, if it is open then
 	Opens, Closes int
@@ -36,15 +36,15 @@ type Port struct {
 	byHost        map[string][]*Span // of served; under "" those that may be for any
 	near          map[string][]*Span // by host, what Near returned
 
-	Certificates []Shown
+	Certificates []shown
 	serves       map[lb.CertificateID]*Span
 	standard     lb.CertificateID // the default one
 	verifies     bool             // the certificates of clients, at the end
 }
 
-func (c *Course) port(number int32) *Port {
+func (c *Course) port(number int32) *port {
 	if c.Ports[number] == nil {
-		c.Ports[number] = &Port{Number: number, Opens: Never, Closes: Never, live: map[int]*Span{},
+		c.Ports[number] = &port{Number: number, Opens: never, Closes: never, live: map[int]*Span{},
 			byHost: map[string][]*Span{}, near: map[string][]*Span{},
 			serves: map[lb.CertificateID]*Span{}}
 	}
@@ -55,7 +55,7 @@ func (c *Course) port(number int32) *Port {
 // the rule that it replaces forwards to them already.
 func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...lb.GroupID) {
 	p, s := c.port(number), c.span(r)
-	s.Port, s.Since, s.Until, s.Priority = p, step, Never, make([]int, len(p.Respaces)+1)
+	s.Port, s.Since, s.Until, s.Priority = p, step, never, make([]int, len(p.Respaces)+1)
 	s.Priority[len(p.Respaces)] = priority
 	for i := len(p.Respaces); i > 0 && !c.MustPrecede(p.Respaces[i-1], step); i-- {
 		s.Priority[i-1] = priority // it may exist before rules are renumbered
@@ -63,7 +63,7 @@ func (c *Course) add(step int, number int32, priority int, r lb.Rule, before ...
 	for _, g := range r.Action.Groups() {
 		c.Namers[g] = append(c.Namers[g], s)
 	}
-	if step == Never {
+	if step == never {
 		c.fact(placeFact(number, priority)).there = true
 	} else {
 		for _, g := range r.Action.Groups() {
@@ -164,7 +164,7 @@ func hosts(r lb.Rule) []string {
 
 // Near returns the rules that may match a request which r matches. All steps must have been
 // followed.
-func (p *Port) Near(r lb.Rule) []*Span {
+func (p *port) Near(r lb.Rule) []*Span {
 	names := hosts(r)
 	if names[0] == "" {
 		return p.Served
@@ -202,23 +202,23 @@ func (s *Span) Overlaps(o *Span) bool { return s.extent.Overlaps(o.extent) }
 
 // Switches reports whether a rule exists before and after the plan, with different actions.
 func (s *Span) Switches() bool {
-	return s.Since == Never && s.next != nil && s.next.Until == Never ||
-		s.Until == Never && s.last != nil && s.last.Since == Never
+	return s.Since == never && s.next != nil && s.next.Until == never ||
+		s.Until == never && s.last != nil && s.last.Since == never
 }
 
 // priorityOf returns the priority of a rule before or after the plan; 0 if it does not exist then.
 func (s *Span) priorityOf(after bool) int {
 	switch {
-	case !after && s.Since == Never:
+	case !after && s.Since == never:
 		return s.Priority[0]
-	case after && s.Until == Never:
+	case after && s.Until == never:
 		return s.Priority[len(s.Priority)-1]
 	}
 	return 0
 }
 
-// FirstAnswering returns the rule that answers a request before or after the plan; nil for none.
-func FirstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
+// firstAnswering returns the rule that answers a request before or after the plan; nil for none.
+func firstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
 	for _, s := range all {
 		at := s.priorityOf(after)
 		if at != 0 && (found == nil || at < found.priorityOf(after)) && s.Matches(r) {
@@ -230,9 +230,9 @@ func FirstAnswering(all []*Span, r routing.Request, after bool) (found *Span) {
 
 // First returns the rule that answers a request of v before or after the plan, and the rules that
 // decide this by matching or not.
-func (p *Port) First(v *Span, r routing.Request, after bool) (found *Span, decide []*Span) {
+func (p *port) First(v *Span, r routing.Request, after bool) (found *Span, decide []*Span) {
 	near := p.Near(v.Rule)
-	found = FirstAnswering(near, r, after)
+	found = firstAnswering(near, r, after)
 	for _, s := range near {
 		at := s.priorityOf(after)
 		if at != 0 && (found == nil || at <= found.priorityOf(after)) && s.Overlaps(v) {
@@ -248,16 +248,16 @@ func (s *Span) Same(o *Span) bool { return o != nil && s.answer == o.answer }
 // Reach returns the least state that has the steps of start and none of the rules of absent: it
 // deletes those that it has created. Ok is false if this state has a step of out, or a rule is
 // never deleted. Used has the rules that were deleted.
-func (o Order) Reach(start Set, out []int, absent []*Span) (done Set, used []*Span, ok bool) {
-	done = append(Set(nil), start...)
+func (o order) Reach(start set, out []int, absent []*Span) (done set, used []*Span, ok bool) {
+	done = append(set(nil), start...)
 	for again := true; again; {
 		again = false
 		for _, w := range absent {
-			if w.Since != Never && !done.Has(w.Since) || done.Has(w.Until) {
+			if w.Since != never && !done.Has(w.Since) || done.Has(w.Until) {
 				continue
 			}
 			used = append(used, w)
-			if w.Until == Never {
+			if w.Until == never {
 				return done, used, false
 			}
 			done.Add(o[w.Until])
