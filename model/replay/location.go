@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fairlead.dev/fairlead/model/accesslog"
-	"fairlead.dev/fairlead/model/replay/urls"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -34,7 +33,7 @@ func (h *host) otherLocations(p *prediction, l *accesslog.Line) uint64 {
 			found = strings.ToLower(logged)
 		}
 		if !slices.ContainsFunc(locations(*to, request, h.port), func(want string) bool {
-			return urls.Same(want, logged) || found != logged && urls.Same(strings.ToLower(want), found)
+			return Same(want, logged) || found != logged && Same(strings.ToLower(want), found)
 		}) {
 			out |= placeOf(i)
 		}

@@ -29,15 +29,15 @@ func TestLocationsOfRedirects(t *testing.T) {
 		"with an empty query":          {https, "http://a.test:80/", "https://a.test:443/?", ""},
 		"without a path":               {https, "http://a.test:80/", "https://a.test:443", ""},
 		"not logged":                   {https, asked, "", ""},
-		"to another host":              {https, asked, "https://evil.test/x%20y?q=1", WrongLocation},
-		"to another port":              {https, asked, "https://a.test:8443/x%20y?q=1", WrongLocation},
-		"to another scheme":            {https, asked, "http://a.test:443/x%20y?q=1", WrongLocation},
-		"to another path":              {https, asked, "https://a.test/x%20y/z?q=1", WrongLocation},
-		"to a path in other letters":   {https, asked, "https://a.test/X%20y?q=1", WrongLocation},
-		"without the query":            {https, asked, "https://a.test/x%20y", WrongLocation},
+		"to another host":              {https, asked, "https://evil.test/x%20y?q=1", wrongLocation},
+		"to another port":              {https, asked, "https://a.test:8443/x%20y?q=1", wrongLocation},
+		"to another scheme":            {https, asked, "http://a.test:443/x%20y?q=1", wrongLocation},
+		"to another path":              {https, asked, "https://a.test/x%20y/z?q=1", wrongLocation},
+		"to a path in other letters":   {https, asked, "https://a.test/X%20y?q=1", wrongLocation},
+		"without the query":            {https, asked, "https://a.test/x%20y", wrongLocation},
 		"all parts":                    {moved, asked, "http://new.test:80/to/x%20y?from=a.test", ""},
 		"the host as it was sent":      {moved, "http://A.test:80/", "http://new.test:80/to/?from=A.test", ""},
-		"all parts, but not the query": {moved, asked, "http://new.test:80/to/x%20y?q=1", WrongLocation},
+		"all parts, but not the query": {moved, asked, "http://new.test:80/to/x%20y?q=1", wrongLocation},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := web("k", "/")

@@ -101,7 +101,7 @@ func TestRequestsAndErrorsAreCountedForPaths(t *testing.T) {
 	if diff := cmp.Diff(Errors{Client4xx: 1, Client5xx: 2, Target4xx: 1, Target5xx: 1}, got.Paths[0].Errors); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(Summary{Lines: 10, Compared: 6, NotDecided: 3, NoListener: 1}, got.Summary); diff != "" {
+	if diff := cmp.Diff(summary{Lines: 10, Compared: 6, NotDecided: 3, NoListener: 1}, got.Summary); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -388,7 +388,7 @@ func TestLinesFindTheirLoadBalancer(t *testing.T) {
 		}
 	}
 	got := run(t, two, said{elb: "app/mine/7"}, said{elb: "app/other/1"}, said{elb: "app/other/1"})
-	if diff := cmp.Diff([]Other{{"app/other/1", 2}}, got.Others); diff != "" || got.Summary.Others != 2 || got.LoadBalancers[0].Lines != 1 {
+	if diff := cmp.Diff([]other{{"app/other/1", 2}}, got.Others); diff != "" || got.Summary.Others != 2 || got.LoadBalancers[0].Lines != 1 {
 		t.Errorf("%s%+v", diff, got)
 	}
 }

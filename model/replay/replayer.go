@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/model/accesslog"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/replay/urls"
 )
 
 // This file replays lines.
@@ -209,7 +208,7 @@ func (r *Replayer) predictionOf(
 // find finds the prediction for a request. Requests with the same matches share one.
 func (r *Replayer) find(h *host, request accesslog.Request, l *accesslog.Line) *prediction {
 	a := h.parts.askedBy(request, l)
-	paths := urls.Readings(r.readings[:0], string(request.Path))
+	paths := readings(r.readings[:0], string(request.Path))
 	r.readings, r.key = paths, r.key[:0]
 	for _, path := range paths {
 		h.find(&r.found, &a, path)

@@ -17,12 +17,12 @@ import (
 type Report struct {
 	LoadBalancers []LoadBalancer `json:"loadBalancers"`
 	// Others has further load balancers in the lines.
-	Others        []Other        `json:"others"`
+	Others        []other        `json:"others"`
 	Paths         []Path         `json:"paths"`
 	Disagreements []Disagreement `json:"disagreements"`
 	// Change is the effect of a change on the requests; nil if there is no change.
 	Change  *Change `json:"change,omitempty"`
-	Summary Summary `json:"summary"`
+	Summary summary `json:"summary"`
 }
 
 // A LoadBalancer is a load balancer whose lines were compared.
@@ -37,8 +37,8 @@ type LoadBalancer struct {
 	Foreign int64 `json:"foreign"`
 }
 
-// An Other is a load balancer by its name in logs.
-type Other struct {
+// An other is a load balancer by its name in logs.
+type other struct {
 	Name  string `json:"name"`
 	Lines int64  `json:"lines"`
 }
@@ -105,11 +105,11 @@ type Change struct {
 	Changed  int64 `json:"changed"`
 	// Possible counts requests whose answer may change: lines do not have the headers that decide.
 	Possible int64        `json:"possible"`
-	Top      []Alteration `json:"top"` // those with the most requests first
+	Top      []alteration `json:"top"` // those with the most requests first
 }
 
-// An Alteration has requests whose answers a change alters in the same way.
-type Alteration struct {
+// An alteration has requests whose answers a change alters in the same way.
+type alteration struct {
 	LoadBalancer lb.Key    `json:"loadBalancer"`
 	Port         int32     `json:"port"`
 	Certain      bool      `json:"certain"`
@@ -119,8 +119,8 @@ type Alteration struct {
 	Examples     []Example `json:"examples"`
 }
 
-// A Summary counts lines.
-type Summary struct {
+// A summary counts lines.
+type summary struct {
 	Lines    int64 `json:"lines"`
 	Compared int64 `json:"compared"`
 	// Either counts lines that one of several paths answered: lines do not have the headers that
@@ -147,7 +147,7 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 	for _, r := range all {
 		sum.add(r)
 	}
-	out := Report{LoadBalancers: []LoadBalancer{}, Others: []Other{}, Paths: []Path{},
+	out := Report{LoadBalancers: []LoadBalancer{}, Others: []other{}, Paths: []Path{},
 		Disagreements: []Disagreement{}}
 	for _, b := range sum.balancers {
 		out.LoadBalancers = append(out.LoadBalancers,
@@ -156,7 +156,7 @@ func Merge(setup *Setup, all []*Replayer, files []string) Report {
 		out.Summary.Foreign += sum.foreign[b.key]
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.others)) {
-		out.Others = append(out.Others, Other{name, sum.others[name]})
+		out.Others = append(out.Others, other{name, sum.others[name]})
 		out.Summary.Others += sum.others[name]
 	}
 	for _, p := range sum.paths {
@@ -226,9 +226,9 @@ func (g *groups) sorted() []*group {
 }
 
 func (r *Replayer) change(compared int64, files []string) *Change {
-	out := &Change{Requests: compared, Changed: r.changed, Possible: r.perhaps, Top: []Alteration{}}
+	out := &Change{Requests: compared, Changed: r.changed, Possible: r.perhaps, Top: []alteration{}}
 	for _, g := range r.effects.sorted() {
-		out.Top = append(out.Top, Alteration{g.key, g.port, g.effect == changed, shown(g.before),
+		out.Top = append(out.Top, alteration{g.key, g.port, g.effect == changed, shown(g.before),
 			shown(g.after), g.lines, g.examples.shown(files)})
 	}
 	return out

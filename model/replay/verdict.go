@@ -23,10 +23,10 @@ type logged struct {
 const (
 	// WrongRule: an impossible rule decided.
 	WrongRule = "rule"
-	// WrongAnswer: the action is not that of a possible Ingress path.
-	WrongAnswer = "answer"
-	// WrongLocation: the redirect is not to the URL of a possible Ingress path.
-	WrongLocation = "location"
+	// wrongAnswer: the action is not that of a possible Ingress path.
+	wrongAnswer = "answer"
+	// wrongLocation: the redirect is not to the URL of a possible Ingress path.
+	wrongLocation = "location"
 )
 
 // A verdict is the result for a line.
@@ -50,7 +50,7 @@ func (b *balancer) judge(p *prediction, said logged) verdict {
 	}
 	if decided != nil && decided.foreign {
 		if out.foreign = b.agrees(decided.action, said); !out.foreign {
-			out.wrong, out.answers = WrongAnswer, p.before
+			out.wrong, out.answers = wrongAnswer, p.before
 		}
 		return out
 	}
@@ -67,9 +67,9 @@ func (b *balancer) judge(p *prediction, said logged) verdict {
 	switch {
 	case len(out.answers) > 0:
 	case elsewhere:
-		out.wrong, out.answers = WrongLocation, p.before
+		out.wrong, out.answers = wrongLocation, p.before
 	default:
-		out.wrong, out.answers = WrongAnswer, p.before
+		out.wrong, out.answers = wrongAnswer, p.before
 	}
 	return out
 }

@@ -1,4 +1,4 @@
-package urls
+package replay
 
 import (
 	"slices"
@@ -21,11 +21,11 @@ func TestReadings(t *testing.T) {
 		},
 		"/a%2f/b": {"/a%2f/b", "/a//b", "/a/b"},
 	} {
-		if got := Readings(nil, path); !slices.Equal(got, want) {
+		if got := readings(nil, path); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
-	if got := Readings([]string{"/x"}, "/a"); !slices.Equal(got, []string{"/x", "/a"}) {
+	if got := readings([]string{"/x"}, "/a"); !slices.Equal(got, []string{"/x", "/a"}) {
 		t.Errorf("what is there already is %q", got)
 	}
 }

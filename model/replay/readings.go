@@ -1,5 +1,4 @@
-// Package urls compares URLs as a load balancer may, within what AWS documents.
-package urls
+package replay
 
 import (
 	"net/url"
@@ -13,9 +12,9 @@ import (
 // It is not documented how
 // (https://docs.aws.amazon.com/elasticloadbalancing/latest/application/rule-condition-types.html).
 
-// Readings adds the paths that a load balancer may compare for a sent one: itself, and with encoded
+// readings adds the paths that a load balancer may compare for a sent one: itself, and with encoded
 // characters decoded, with slashes joined and with dot segments resolved (RFC 3986, 5.2.4).
-func Readings(out []string, path string) []string {
+func readings(out []string, path string) []string {
 	out = append(out, path)
 	if path == "" {
 		out = append(out, "/")

@@ -1,4 +1,4 @@
-package urls
+package replay
 
 import (
 	"net/url"
@@ -59,8 +59,8 @@ func samePath(a, b string) bool {
 	if a == b {
 		return true
 	}
-	there := Readings(nil, b)
-	return slices.ContainsFunc(Readings(nil, a), func(p string) bool {
+	there := readings(nil, b)
+	return slices.ContainsFunc(readings(nil, a), func(p string) bool {
 		return slices.Contains(there, p)
 	})
 }
