@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers"
@@ -152,13 +151,13 @@ func (d *Demo) printPlans(programs []program.Program) error {
 }
 
 // before returns the settings of a load balancer as they are served.
-func (d *Demo) before(key lb.Key) values.Known {
+func (d *Demo) before(key lb.Key) plan.KnownSettings {
 	for _, p := range d.programs {
 		if p.Plan.Key == key {
-			return values.KnownOfWanted(p.LoadBalancer)
+			return plan.SettingsOfWanted(p.LoadBalancer)
 		}
 	}
-	return values.Known{}
+	return plan.KnownSettings{}
 }
 
 // load reads the files, and adds pods and Secrets as a cluster would have them.

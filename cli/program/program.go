@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/fairlead/model/ingress/snapshots"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/providers/clouds"
@@ -30,9 +29,9 @@ type Program struct {
 	Provider     string // as its class names it
 	Capabilities lb.Capabilities
 	Plan         plan.Plan
-	Proof        proof.Verdict // of the plan
-	Known        values.Known  // settings of the load balancer before the plan
-	After        *lb.Observed  // the load balancer after the plan
+	Proof        proof.Verdict      // of the plan
+	Known        plan.KnownSettings // settings of the load balancer before the plan
+	After        *lb.Observed       // the load balancer after the plan
 
 	foreign  []planner.ForeignRule
 	matchers map[int32]*lb.Matcher // by port, each made when it is first used
@@ -118,7 +117,7 @@ func Compile(
 		p.LoadBalancer = planner.KeepForeignRules(p.LoadBalancer, seen, strangers)
 	}
 	p.Plan = planner.Diff(seen, p.LoadBalancer, p.Capabilities)
-	p.Known = values.KnownOfRead(seen)
+	p.Known = plan.SettingsOfRead(seen)
 	p.Proof = proof.Check(seen, p.LoadBalancer, p.Plan, p.Capabilities.Dialect)
 	p.After = p.Plan.Fold(seen)
 	return p, nil

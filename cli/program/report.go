@@ -6,7 +6,6 @@ import (
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/proof"
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -32,7 +31,7 @@ type PlanReport struct {
 	// Routing is the routing table, as diff reads it.
 	Routing saved.State `json:"routing"`
 	// Settings has their settings after the plan, for which the state has digests.
-	Settings map[lb.Key]values.Known `json:"settings"`
+	Settings map[lb.Key]plan.KnownSettings `json:"settings"`
 }
 
 // proofReport is the verdict on a plan: "proven", "refuted" or "undecided", and the reason.
@@ -95,8 +94,8 @@ type stepReport struct {
 	LoadBalancer lb.Key `json:"loadBalancer"`
 	plan.Printed
 	// Settings are those that the step writes. If Compared is false, those before are not known.
-	Settings []values.SettingChange `json:"settings"`
-	Compared bool                   `json:"compared"`
+	Settings []plan.SettingChange `json:"settings"`
+	Compared bool                 `json:"compared"`
 }
 
 // Report returns the JSON of plans. A load balancer that its plan deletes appears only in steps.
@@ -111,7 +110,7 @@ func Report(
 		Problems:      append(manifests.Problems{}, problems...),
 		Summary:       Summarise(programs, diagnostics, len(problems)),
 		State:         map[lb.Key]*lb.Observed{},
-		Settings:      map[lb.Key]values.Known{},
+		Settings:      map[lb.Key]plan.KnownSettings{},
 		ForeignRules:  map[lb.Key]map[int32][]int{},
 	}
 	for _, p := range programs {
@@ -126,12 +125,12 @@ func Report(
 			}
 		}
 		if p.After.Exists && !p.LoadBalancer.Empty() {
-			r.Settings[p.After.Key] = values.KnownOfWanted(p.LoadBalancer)
+			r.Settings[p.After.Key] = plan.SettingsOfWanted(p.LoadBalancer)
 		}
 		for i, s := range p.Plan.Print() {
 			settings, compared := plan.Form{Before: p.Known}.Settings(p.Plan.Steps[i].Step)
 			r.Steps = append(r.Steps,
-				stepReport{p.Plan.Key, s, append([]values.SettingChange{}, settings...), compared})
+				stepReport{p.Plan.Key, s, append([]plan.SettingChange{}, settings...), compared})
 		}
 	}
 	return r

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/saved"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan/values"
+	"fairlead.dev/fairlead/model/plan"
 )
 
 // This file reads the state of load balancers from a file: what plan -o json or -o yaml has
@@ -21,7 +21,7 @@ import (
 // A State is the load balancers of a file.
 type State struct {
 	Observed map[lb.Key]*lb.Observed
-	Settings map[lb.Key]values.Known // as far as the file has them
+	Settings map[lb.Key]plan.KnownSettings // as far as the file has them
 	// ForeignRules are the priorities of rules, by port, that Fairlead did not create and keeps.
 	ForeignRules map[lb.Key]map[int32][]int
 }
@@ -58,11 +58,11 @@ func stateIn(text []byte) (State, error) {
 		return State{}, err
 	}
 	var printed struct {
-		LoadBalancers json.RawMessage            `json:"loadBalancers"`
-		Steps         json.RawMessage            `json:"steps"`
-		State         map[lb.Key]*lb.Observed    `json:"state"`
-		Settings      map[lb.Key]values.Known    `json:"settings"`
-		ForeignRules  map[lb.Key]map[int32][]int `json:"foreignRules"`
+		LoadBalancers json.RawMessage               `json:"loadBalancers"`
+		Steps         json.RawMessage               `json:"steps"`
+		State         map[lb.Key]*lb.Observed       `json:"state"`
+		Settings      map[lb.Key]plan.KnownSettings `json:"settings"`
+		ForeignRules  map[lb.Key]map[int32][]int    `json:"foreignRules"`
 	}
 	if err := json.Unmarshal(text, &printed); err != nil {
 		return State{}, err

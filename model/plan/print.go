@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/printable"
 )
 
@@ -33,8 +32,8 @@ func (p Plan) Print() []Printed {
 // A Form has the options for printing a plan.
 type Form struct {
 	Colour     bool
-	Priorities bool         // of rules
-	Before     values.Known // the settings before the plan, as far as they are known
+	Priorities bool          // of rules
+	Before     KnownSettings // the settings before the plan, as far as they are known
 }
 
 // Text writes the plan for reviewers: a line of counts, then a line for each step, and one for each
@@ -103,7 +102,7 @@ func (f Form) settings(b *strings.Builder, s Step) {
 	switch s.(type) {
 	case GuardLoadBalancer, ShieldLoadBalancer: // the line of the step has the new value
 		compared = true
-		all = slices.DeleteFunc(all, func(one values.SettingChange) bool { return one.Old == "" })
+		all = slices.DeleteFunc(all, func(one SettingChange) bool { return one.Old == "" })
 	default:
 	}
 	for _, one := range all {
@@ -123,12 +122,12 @@ func (f Form) settings(b *strings.Builder, s Step) {
 
 // newSettings returns the settings of a new object, with one line for each kind, such as
 // attributes.
-func newSettings(all []values.SettingChange) []string {
+func newSettings(all []SettingChange) []string {
 	var lines []string
 	last := ""
 	for _, one := range all {
 		kind, rest := "", one.Name
-		for _, k := range values.Kinds {
+		for _, k := range settingKinds {
 			if name, is := strings.CutPrefix(one.Name, k+" "); is {
 				kind, rest = k, name
 			}
@@ -148,52 +147,52 @@ func newSettings(all []values.SettingChange) []string {
 
 // Settings returns the settings that a step writes, by name. If the old settings are known,
 // compared is true and only changes are returned; a new object has no old settings.
-func (f Form) Settings(s Step) (all []values.SettingChange, compared bool) {
+func (f Form) Settings(s Step) (all []SettingChange, compared bool) {
 	k := f.Before
-	var before, after values.Values
+	var before, after settingValues
 	known := true
 	switch s := s.(type) {
 	case CreateLoadBalancer:
-		after = values.OfLoadBalancer(s.LoadBalancer)
+		after = ofLoadBalancer(s.LoadBalancer)
 	case ModifyLoadBalancer:
-		before, after = maps.Clone(k.LoadBalancer), values.OfLoadBalancer(s.LoadBalancer)
+		before, after = maps.Clone(k.LoadBalancer), ofLoadBalancer(s.LoadBalancer)
 		known = before != nil
-		delete(before, values.WebACL)
-		delete(before, values.Shield)
+		delete(before, webACL)
+		delete(before, shield)
 	case GuardLoadBalancer:
-		before = protectionSetting(values.WebACL, k.LoadBalancer[values.WebACL])
-		after = protectionSetting(values.WebACL, s.WebACL)
+		before = protectionSetting(webACL, k.LoadBalancer[webACL])
+		after = protectionSetting(webACL, s.WebACL)
 		known = k.LoadBalancer != nil
 	case ShieldLoadBalancer:
-		before = protectionSetting(values.Shield, k.LoadBalancer[values.Shield])
-		after = protectionSetting(values.Shield, s.Shield)
+		before = protectionSetting(shield, k.LoadBalancer[shield])
+		after = protectionSetting(shield, s.Shield)
 		known = k.LoadBalancer != nil
 	case CreateListener:
-		after = values.OfListener(s.Listener)
+		after = ofListener(s.Listener)
 	case ModifyListener:
 		before, known = k.Listeners[s.Listener.Port]
-		after = values.OfListener(s.Listener)
+		after = ofListener(s.Listener)
 	case CreateTargetGroup:
-		after = values.OfTargetGroup(s.Group)
+		after = ofTargetGroup(s.Group)
 	case ModifyTargetGroup:
 		before, known = k.TargetGroups[s.Group.ID]
-		after = values.OfTargetGroup(s.Group)
+		after = ofTargetGroup(s.Group)
 	case ImportCertificate:
-		after = values.OfCertificate(s.Certificate)
+		after = ofCertificate(s.Certificate)
 	case ModifyCertificate:
 		before, known = k.Certificates[s.Certificate.ID]
-		after = values.OfCertificate(s.Certificate)
+		after = ofCertificate(s.Certificate)
 	default: // it writes no settings
 	}
-	return values.Changed(before, after), known
+	return changedSettings(before, after), known
 }
 
 // protectionSetting returns the one setting of a step about a web ACL or Shield.
-func protectionSetting(name, value string) values.Values {
+func protectionSetting(name, value string) settingValues {
 	if value == "" {
 		return nil
 	}
-	return values.Values{name: value}
+	return settingValues{name: value}
 }
 
 // Tally counts the steps that create, change and delete.

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/routing"
 )
 
@@ -72,7 +71,7 @@ func TestAPlanPrintsEverySetting(t *testing.T) {
 // TestAPlanPrintsWhatChanges has what is known read back from JSON, as --observed does.
 func TestAPlanPrintsWhatChanges(t *testing.T) {
 	before := everySetting()
-	text, err := json.Marshal(values.KnownOfWanted(before))
+	text, err := json.Marshal(SettingsOfWanted(before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestAPlanPrintsWhatChanges(t *testing.T) {
 			t.Errorf("%s is written: %s", secret, text)
 		}
 	}
-	var known values.Known
+	var known KnownSettings
 	if err := json.Unmarshal(text, &known); err != nil {
 		t.Fatal(err)
 	}

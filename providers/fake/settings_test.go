@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/plan/values"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/fake"
 )
@@ -31,7 +31,7 @@ func TestADeepReadHasTheSettings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(values.KnownOfWanted(want), values.KnownOfRead(deep), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(plan.SettingsOfWanted(want), plan.SettingsOfRead(deep), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-wanted +read):\n%s", value, diff)
 		}
 		shallow, err := cloud.Observe(t.Context(), shop, false)

@@ -19,7 +19,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/wire"
@@ -152,7 +151,7 @@ func (s suite) kept() {
 		if deep.Read == nil { // a provider may return digests alone
 			continue
 		}
-		want, got := values.KnownOfWanted(stage.want), values.KnownOfRead(deep)
+		want, got := plan.SettingsOfWanted(stage.want), plan.SettingsOfRead(deep)
 		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 			c.t.Errorf("%s: settings (-wanted +read):\n%s", stage.name, diff)
 		}

@@ -20,7 +20,6 @@ import (
 	"fairlead.dev/fairlead/model"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/model/plan/values"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -381,7 +380,7 @@ func (w *world) rests(after string) {
 	}
 	s := w.snapshot()
 	want := model.Compile(s, w.facts(), w.cloud.Capabilities(model.ClassOf(s))).LoadBalancer
-	if diff := cmp.Diff(values.KnownOfWanted(want), values.KnownOfRead(w.seen), cmpopts.EquateEmpty()); diff != "" {
+	if diff := cmp.Diff(plan.SettingsOfWanted(want), plan.SettingsOfRead(w.seen), cmpopts.EquateEmpty()); diff != "" {
 		w.Errorf("after %s, settings (-wanted +read):\n%s", after, diff)
 	}
 }

@@ -1,4 +1,4 @@
-package values
+package plan
 
 import (
 	"maps"
@@ -43,33 +43,33 @@ func wanted() lb.LoadBalancer {
 }
 
 // known are its settings. Those of an object that has none are known too.
-func known() Known {
-	return Known{
-		LoadBalancer: Values{
+func known() KnownSettings {
+	return KnownSettings{
+		LoadBalancer: settingValues{
 			"IP family": "dualstack", "subnets": "a, b", "security groups": "sg-1, sg-2", "provider": "{}",
-			"attribute idle": "60", "attribute prefix": `""`, "tag team": "shop", WebACL: "acl", Shield: "on",
+			"attribute idle": "60", "attribute prefix": `""`, "tag team": "shop", webACL: "acl", shield: "on",
 		},
-		Listeners: map[int32]Values{80: {}, 443: {
+		Listeners: map[int32]settingValues{80: {}, 443: {
 			"certificates": "c, d", "inbound": "10.0.0.0/8, fd00::/8", "TLS policy": "strict", "attribute server": "off", "tag team": "shop",
 			"client certificates": "verify, trust store partners, expired ones too, with the names of CAs",
 		}},
-		TargetGroups: map[lb.GroupID]Values{"bare": {}, "g": {
+		TargetGroups: map[lb.GroupID]settingValues{"bare": {}, "g": {
 			"provider": "{}", "attribute sticky": "true", "tag team": "shop",
 			"health check path": "/h", "health check port": "9", "health check protocol": "HTTP", "health check success codes": "200",
 			"health check interval seconds": "11", "health check timeout seconds": "12",
 			"health check healthy threshold": "3", "health check unhealthy threshold": "4",
 		}},
-		Certificates: map[lb.CertificateID]Values{"bare": {}, "c": {"tag team": "shop"}},
+		Certificates: map[lb.CertificateID]settingValues{"bare": {}, "c": {"tag team": "shop"}},
 	}
 }
 
 // All settings of a load balancer that is wanted are known, and no secret is among them.
 func TestSettingsThatAreWanted(t *testing.T) {
-	if diff := cmp.Diff(known(), KnownOfWanted(wanted())); diff != "" {
+	if diff := cmp.Diff(known(), SettingsOfWanted(wanted())); diff != "" {
 		t.Errorf("the settings are different (-want +got):\n%s", diff)
 	}
-	none := Known{LoadBalancer: Values{}, Listeners: map[int32]Values{}, TargetGroups: map[lb.GroupID]Values{}, Certificates: map[lb.CertificateID]Values{}}
-	if diff := cmp.Diff(none, KnownOfWanted(lb.LoadBalancer{})); diff != "" {
+	none := KnownSettings{LoadBalancer: settingValues{}, Listeners: map[int32]settingValues{}, TargetGroups: map[lb.GroupID]settingValues{}, Certificates: map[lb.CertificateID]settingValues{}}
+	if diff := cmp.Diff(none, SettingsOfWanted(lb.LoadBalancer{})); diff != "" {
 		t.Errorf("a load balancer without settings has some (-want +got):\n%s", diff)
 	}
 }
@@ -104,37 +104,37 @@ func read() *lb.Observed {
 func TestSettingsThatWereRead(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*lb.Observed)
-		want   func(*Known)
+		want   func(*KnownSettings)
 	}{
-		"all of them":                        {func(*lb.Observed) {}, func(*Known) {}},
-		"those of the load balancer differ":  {func(o *lb.Observed) { o.Digest = "no" }, func(k *Known) { k.LoadBalancer = nil }},
-		"those of the load balancer are not": {func(o *lb.Observed) { o.Read.LoadBalancer = nil }, func(k *Known) { k.LoadBalancer = nil }},
-		"those of a listener differ":         {func(o *lb.Observed) { o.Listeners[1].Digest = "no" }, func(k *Known) { delete(k.Listeners, 443) }},
+		"all of them":                        {func(*lb.Observed) {}, func(*KnownSettings) {}},
+		"those of the load balancer differ":  {func(o *lb.Observed) { o.Digest = "no" }, func(k *KnownSettings) { k.LoadBalancer = nil }},
+		"those of the load balancer are not": {func(o *lb.Observed) { o.Read.LoadBalancer = nil }, func(k *KnownSettings) { k.LoadBalancer = nil }},
+		"those of a listener differ":         {func(o *lb.Observed) { o.Listeners[1].Digest = "no" }, func(k *KnownSettings) { delete(k.Listeners, 443) }},
 		"those of a listener are not": {
 			func(o *lb.Observed) {
 				delete(o.Read.Listeners, 80)
 				o.Listeners[0].Digest = lb.DigestOf(lb.ListenerSettings{})
-			}, func(k *Known) { delete(k.Listeners, 80) },
+			}, func(k *KnownSettings) { delete(k.Listeners, 80) },
 		},
-		"those of a target group differ": {func(o *lb.Observed) { o.TargetGroups[1].Digest = "no" }, func(k *Known) { delete(k.TargetGroups, "g") }},
+		"those of a target group differ": {func(o *lb.Observed) { o.TargetGroups[1].Digest = "no" }, func(k *KnownSettings) { delete(k.TargetGroups, "g") }},
 		"those of a target group are not": {
 			func(o *lb.Observed) {
 				delete(o.Read.TargetGroups, "bare")
 				o.TargetGroups[0].Digest = lb.DigestOf(lb.GroupSettings{})
-			}, func(k *Known) { delete(k.TargetGroups, "bare") },
+			}, func(k *KnownSettings) { delete(k.TargetGroups, "bare") },
 		},
-		"those of a certificate differ":  {func(o *lb.Observed) { o.Certificates[1].Digest = "no" }, func(k *Known) { delete(k.Certificates, "c") }},
-		"those of a certificate are not": {func(o *lb.Observed) { delete(o.Read.Certificates, "c") }, func(k *Known) { delete(k.Certificates, "c") }},
-		"the observation was not deep":   {func(o *lb.Observed) { o.Read = nil }, func(k *Known) { *k = KnownOfWanted(lb.LoadBalancer{}); k.LoadBalancer = nil }},
+		"those of a certificate differ":  {func(o *lb.Observed) { o.Certificates[1].Digest = "no" }, func(k *KnownSettings) { delete(k.Certificates, "c") }},
+		"those of a certificate are not": {func(o *lb.Observed) { delete(o.Read.Certificates, "c") }, func(k *KnownSettings) { delete(k.Certificates, "c") }},
+		"the observation was not deep":   {func(o *lb.Observed) { o.Read = nil }, func(k *KnownSettings) { *k = SettingsOfWanted(lb.LoadBalancer{}); k.LoadBalancer = nil }},
 	} {
 		o, want := read(), known()
 		c.change(o)
 		c.want(&want)
-		if diff := cmp.Diff(want, KnownOfRead(o)); diff != "" {
+		if diff := cmp.Diff(want, SettingsOfRead(o)); diff != "" {
 			t.Errorf("%s: the settings are different (-want +got):\n%s", name, diff)
 		}
 	}
-	if k := KnownOfRead(nil); k.LoadBalancer != nil || len(k.Listeners) > 0 {
+	if k := SettingsOfRead(nil); k.LoadBalancer != nil || len(k.Listeners) > 0 {
 		t.Errorf("of no observation %v is known", k)
 	}
 }
@@ -147,8 +147,8 @@ func TestClientCertificatesInWords(t *testing.T) {
 		"verify, expired ones too":      {Mode: "verify", IgnoreExpiry: true},
 		"verify, with the names of CAs": {Mode: "verify", AdvertiseCANames: true},
 	} {
-		got := OfListener(lb.Listener{Settings: lb.ListenerSettings{Mutual: &m}})
-		if !maps.Equal(got, Values{"client certificates": want}) {
+		got := ofListener(lb.Listener{Settings: lb.ListenerSettings{Mutual: &m}})
+		if !maps.Equal(got, settingValues{"client certificates": want}) {
 			t.Errorf("the settings are %v, want %q", got, want)
 		}
 	}
@@ -156,15 +156,15 @@ func TestClientCertificatesInWords(t *testing.T) {
 
 // The settings whose values differ are listed by name, with both values.
 func TestSettingsThatChange(t *testing.T) {
-	got := Changed(
-		Values{"same": "1", "changed": "1", "a removed one": "1", "z removed": "1"},
-		Values{"same": "1", "changed": "2", "made": "2"},
+	got := changedSettings(
+		settingValues{"same": "1", "changed": "1", "a removed one": "1", "z removed": "1"},
+		settingValues{"same": "1", "changed": "2", "made": "2"},
 	)
 	want := []SettingChange{{"a removed one", "1", ""}, {"changed", "1", "2"}, {"made", "", "2"}, {"z removed", "1", ""}}
 	if !slices.Equal(got, want) {
 		t.Errorf("changed are %v, want %v", got, want)
 	}
-	if got := Changed(nil, nil); len(got) > 0 {
+	if got := changedSettings(nil, nil); len(got) > 0 {
 		t.Errorf("of nothing there changes %v", got)
 	}
 }

@@ -1,6 +1,4 @@
-// Package values has the values of the settings of load balancers, for readers of plans. A diff
-// compares digests of settings. Secrets are never among the values.
-package values
+package plan
 
 import (
 	"maps"
@@ -12,66 +10,69 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 )
 
-// Values are settings of one object, by name. A setting that is unset is absent.
-type Values map[string]string
+// This file has the values of the settings of load balancers, for readers of plans. A diff compares
+// digests of settings. Secrets are never among the values.
 
-// Known has the known settings of a load balancer and its parts.
-type Known struct {
-	LoadBalancer Values                      `json:"loadBalancer"` // nil if they are not known
-	Listeners    map[int32]Values            `json:"listeners,omitempty"`
-	TargetGroups map[lb.GroupID]Values       `json:"targetGroups,omitempty"`
-	Certificates map[lb.CertificateID]Values `json:"certificates,omitempty"`
+// settingValues are settings of one object, by name. A setting that is unset is absent.
+type settingValues map[string]string
+
+// KnownSettings has the known settings of a load balancer and its parts.
+type KnownSettings struct {
+	LoadBalancer settingValues                      `json:"loadBalancer"` // nil if they are not known
+	Listeners    map[int32]settingValues            `json:"listeners,omitempty"`
+	TargetGroups map[lb.GroupID]settingValues       `json:"targetGroups,omitempty"`
+	Certificates map[lb.CertificateID]settingValues `json:"certificates,omitempty"`
 }
 
-// KnownOfWanted returns the settings of a wanted load balancer.
-func KnownOfWanted(want lb.LoadBalancer) Known {
-	k := Known{
-		LoadBalancer: nonNil(set(set(OfLoadBalancer(want), WebACL, want.Protection.WebACL),
-			Shield, want.Protection.Shield)),
-		Listeners:    map[int32]Values{},
-		TargetGroups: map[lb.GroupID]Values{},
-		Certificates: map[lb.CertificateID]Values{},
+// SettingsOfWanted returns the settings of a wanted load balancer.
+func SettingsOfWanted(want lb.LoadBalancer) KnownSettings {
+	k := KnownSettings{
+		LoadBalancer: nonNil(set(set(ofLoadBalancer(want), webACL, want.Protection.WebACL),
+			shield, want.Protection.Shield)),
+		Listeners:    map[int32]settingValues{},
+		TargetGroups: map[lb.GroupID]settingValues{},
+		Certificates: map[lb.CertificateID]settingValues{},
 	}
 	for _, l := range want.Listeners {
-		k.Listeners[l.Port] = nonNil(OfListener(l))
+		k.Listeners[l.Port] = nonNil(ofListener(l))
 	}
 	for _, g := range want.TargetGroups {
-		k.TargetGroups[g.ID] = nonNil(OfTargetGroup(g))
+		k.TargetGroups[g.ID] = nonNil(ofTargetGroup(g))
 	}
 	for _, c := range want.Certificates {
-		k.Certificates[c.ID] = nonNil(OfCertificate(c))
+		k.Certificates[c.ID] = nonNil(ofCertificate(c))
 	}
 	return k
 }
 
-// KnownOfRead returns the settings of a load balancer as a deep observation read them.
-func KnownOfRead(o *lb.Observed) Known {
-	k := Known{
-		Listeners:    map[int32]Values{},
-		TargetGroups: map[lb.GroupID]Values{},
-		Certificates: map[lb.CertificateID]Values{},
+// SettingsOfRead returns the settings of a load balancer as a deep observation read them.
+func SettingsOfRead(o *lb.Observed) KnownSettings {
+	k := KnownSettings{
+		Listeners:    map[int32]settingValues{},
+		TargetGroups: map[lb.GroupID]settingValues{},
+		Certificates: map[lb.CertificateID]settingValues{},
 	}
 	if o == nil || o.Read == nil {
 		return k
 	}
 	if s := o.Read.LoadBalancer; s != nil && lb.DigestOf(*s) == o.Digest {
-		k.LoadBalancer = nonNil(set(set(OfLoadBalancer(lb.LoadBalancer{Settings: *s}),
-			WebACL, o.Protection.WebACL), Shield, o.Protection.Shield))
+		k.LoadBalancer = nonNil(set(set(ofLoadBalancer(lb.LoadBalancer{Settings: *s}),
+			webACL, o.Protection.WebACL), shield, o.Protection.Shield))
 	}
 	for _, l := range o.Listeners {
 		if s, read := o.Read.Listeners[l.Port]; read && lb.DigestOf(s) == l.Digest {
-			k.Listeners[l.Port] = nonNil(OfListener(lb.Listener{Certificates: l.Certificates, Settings: s}))
+			k.Listeners[l.Port] = nonNil(ofListener(lb.Listener{Certificates: l.Certificates, Settings: s}))
 		}
 	}
 	for _, g := range o.TargetGroups {
 		if s, read := o.Read.TargetGroups[g.ID]; read && lb.DigestOf(s) == g.Digest {
-			k.TargetGroups[g.ID] = nonNil(OfTargetGroup(lb.TargetGroup{
+			k.TargetGroups[g.ID] = nonNil(ofTargetGroup(lb.TargetGroup{
 				Health: s.HealthCheck, Attributes: s.Attributes, Tags: s.Tags, Provider: g.Provider}))
 		}
 	}
 	for _, c := range o.Certificates {
 		if s := o.Read.Certificates[c.ID]; s.Digest() == c.Digest { // one without tags may be absent
-			k.Certificates[c.ID] = nonNil(OfCertificate(lb.Certificate{Tags: s.Tags}))
+			k.Certificates[c.ID] = nonNil(ofCertificate(lb.Certificate{Tags: s.Tags}))
 		}
 	}
 	return k
@@ -91,17 +92,17 @@ const (
 	tagKind         = "tag"
 )
 
-// Kinds has all kinds.
-var Kinds = []string{attributeKind, healthCheckKind, tagKind}
+// settingKinds has all kinds.
+var settingKinds = []string{attributeKind, healthCheckKind, tagKind}
 
 // These settings have steps of their own.
 const (
-	WebACL = "web ACL"
-	Shield = "shield"
+	webACL = "web ACL"
+	shield = "shield"
 )
 
-// Changed returns the settings whose values differ.
-func Changed(before, after Values) []SettingChange {
+// changedSettings returns the settings whose values differ.
+func changedSettings(before, after settingValues) []SettingChange {
 	var out []SettingChange
 	names := slices.Collect(maps.Keys(after))
 	for name := range before {
@@ -118,8 +119,8 @@ func Changed(before, after Values) []SettingChange {
 	return out
 }
 
-// OfLoadBalancer returns the settings of a load balancer. Its scheme is part of its key.
-func OfLoadBalancer(want lb.LoadBalancer) Values {
+// ofLoadBalancer returns the settings of a load balancer. Its scheme is part of its key.
+func ofLoadBalancer(want lb.LoadBalancer) settingValues {
 	s := want.Settings
 	v := set(nil, "IP family", s.IPFamily)
 	v = set(v, "subnets", strings.Join(s.Subnets, ", "))
@@ -128,8 +129,8 @@ func OfLoadBalancer(want lb.LoadBalancer) Values {
 	return setAll(setAll(v, attributeKind, s.Attributes), tagKind, s.Tags)
 }
 
-// OfListener returns the settings of a listener, without the secrets of its rules.
-func OfListener(l lb.Listener) Values {
+// ofListener returns the settings of a listener, without the secrets of its rules.
+func ofListener(l lb.Listener) settingValues {
 	var certificates []string
 	for _, id := range l.Certificates {
 		certificates = append(certificates, string(id))
@@ -159,8 +160,8 @@ func mutualText(m routing.MutualAuthentication) string {
 	return text
 }
 
-// OfTargetGroup returns the settings of a target group.
-func OfTargetGroup(g lb.TargetGroup) Values {
+// ofTargetGroup returns the settings of a target group.
+func ofTargetGroup(g lb.TargetGroup) settingValues {
 	v := set(nil, "provider", g.Provider)
 	for name, value := range fields(g.Health) {
 		v = set(v, healthCheckKind+" "+name, value)
@@ -169,14 +170,14 @@ func OfTargetGroup(g lb.TargetGroup) Values {
 }
 
 // fields returns the fields of a health check, under the names of annotations.
-func fields(h routing.HealthCheck) Values {
+func fields(h routing.HealthCheck) settingValues {
 	number := func(n int) string {
 		if n == 0 {
 			return ""
 		}
 		return strconv.Itoa(n)
 	}
-	return Values{
+	return settingValues{
 		"path": h.Path, "port": h.Port, "protocol": h.Protocol, "success codes": h.SuccessCodes,
 		"interval seconds": number(h.IntervalSeconds), "timeout seconds": number(h.TimeoutSeconds),
 		"healthy threshold":   number(h.HealthyThreshold),
@@ -184,31 +185,31 @@ func fields(h routing.HealthCheck) Values {
 	}
 }
 
-// OfCertificate returns the settings of a certificate. Its key is secret.
-func OfCertificate(c lb.Certificate) Values { return setAll(nil, tagKind, c.Tags) }
+// ofCertificate returns the settings of a certificate. Its key is secret.
+func ofCertificate(c lb.Certificate) settingValues { return setAll(nil, tagKind, c.Tags) }
 
 // nonNil returns an empty map for nil, which would mean that the values are unknown.
-func nonNil(v Values) Values {
+func nonNil(v settingValues) settingValues {
 	if v == nil {
-		return Values{}
+		return settingValues{}
 	}
 	return v
 }
 
 // set adds a setting unless it is empty.
-func set(v Values, name, value string) Values {
+func set(v settingValues, name, value string) settingValues {
 	if value == "" {
 		return v
 	}
 	if v == nil {
-		v = Values{}
+		v = settingValues{}
 	}
 	v[name] = value
 	return v
 }
 
 // setAll adds settings of a kind.
-func setAll(v Values, kind string, all map[string]string) Values {
+func setAll(v settingValues, kind string, all map[string]string) settingValues {
 	for name, value := range all {
 		if value == "" {
 			value = `""`
