@@ -174,7 +174,7 @@ func (l *lookedUp) readWords(value string) {
 	if l.guessed && strings.EqualFold(strings.TrimSpace(value), "none") {
 		value = "x" // none can be the name of an object
 	}
-	l.sounds = LooksRestrictive(l.name, value) || l.guessed && looksGuarding(l.name, value)
+	l.sounds = LooksRestrictive(l.name, value) || looksGuarding(l.name, value)
 	if !l.sounds || !l.guessed {
 		l.meant = l.resemblingRow(l.name)
 	}

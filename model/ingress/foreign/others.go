@@ -24,7 +24,7 @@ var controllers = indexed([]*controller{
 		settings{Restricts, asExact, exactPaths("exact"), "path-type"},
 		settings{Restricts, asSecurePorts, onlySecure("if it is 443 alone", hasValue("443")), "http-port-match"}),
 	// doc.traefik.io/traefik/reference/routing-configuration/kubernetes/ingress, and v1.7/configuration/backends/kubernetes
-	other("Traefik", "traefik.ingress.kubernetes.io", "*", restricting("max-conn-*"),
+	other("Traefik", "traefik.ingress.kubernetes.io hub.traefik.io", "*", restricting("access-control-policy max-conn-*"),
 		settings{Restricts, asMutual, nil, "router.tls.options"},
 		// A router has TLS with router.tls without a value, too, or with any of the names behind it:
 		// github.com/traefik/paerser parser/nodes_metadata.go, which reads true in any case.
@@ -83,11 +83,11 @@ var controllers = indexed([]*controller{
 	// github.com/ngrok/ngrok-operator internal/annotations/annotations.go
 	other("the ngrok operator", "k8s.ngrok.com", "", restricting("modules traffic-policy")),
 	// github.com/netscaler/netscaler-k8s-ingress-controller docs/configure/annotations.md
-	other("the NetScaler Ingress Controller", "ingress.citrix.com", "",
+	other("the NetScaler Ingress Controller", "ingress.citrix.com ingress.netscaler.com", "",
 		restricting("appqoe* bot* ca-secret csvserver rewrite-responder* wafpolicy*"),
 		settings{Restricts, asMutual, conditional, "frontend-sslprofile frontend_sslprofile sslvserver"},
 		settings{Restricts, asExact, exactPaths("exact"), "path-match-method"},
-		settings{Restricts, asSecurePorts, onlySecure("if it is disallow", hasValue("disallow")), "insecure-termination"},
+		settings{Restricts, asSecurePorts, onlySecure("if it is disallow or redirect", hasValue("disallow", "redirect")), "insecure-termination"},
 		encrypting("secret preconfigured-certkey")),
 	// clouddocs.f5.com/containers/latest/userguide/ingress.html; a profile can ask for certificates of clients
 	other("F5 BIG-IP Container Ingress Services", "virtual-server.f5.com cis.f5.com ipam.f5.com", "", restricting("clientssl irules policy"), allowingHTTP("allow-http")),
@@ -109,6 +109,8 @@ var controllers = indexed([]*controller{
 	// docs.vmware.com, NSX Container Plugin; github.com/vmware/load-balancer-and-ingress-services-for-kubernetes
 	other("the controllers of NSX and of Avi", "ncp aviinfrasetting.ako.vmware.com passthrough.ako.vmware.com", "",
 		encrypting("http-redirect")),
+	// docs.stackit.cloud, Application Load Balancer
+	other("the Application Load Balancer controller of STACKIT", "alb.stackit.cloud", ""),
 	// volcengine.com/docs/6460/132415
 	other("the Ingress controllers of Volcengine and BytePlus", "ingress.vke.volcengine.com", ""),
 	// tyk.io/docs/product-stack/tyk-operator/tyk-ingress-controller; a template can have authentication
@@ -158,6 +160,9 @@ var kubernetes = controller{
 		allowingHTTP("ingress.allow-http"),
 		{Restricts, asInternal, unlessServedInside, "ingress.subnetid"},
 		{Harmless, nothing, nil, "ingress.class tls-acme"},
+		// An internal load balancer is asked for in JSON, and the ports as for an ALB.
+		{Restricts, asInternal, unlessInner, "elb.autocreate"},
+		{Restricts, asPorts, albListens, "elb.listen-ports"},
 		restricting("elb.acl-* elb.limit-* elb.traffic-limit* elb.client-ca-cert elb.tls-client-ca* elb.conditions.* elb.canary-by-*"),
 		{Changes, nothing, byItsName, "elb.*"},
 	},
@@ -194,6 +199,14 @@ func allowingHTTP(names string) settings {
 // unlessServedInside is for settings that put a load balancer into a private network.
 var unlessServedInside = &judgement{"if the load balancer faces the internet here", func(u use) Effect {
 	return harmlessIf(u.value == "" || u.served.Internal, Restricts)
+}}
+
+// unlessInner is for the type of a load balancer of Huawei Cloud: support.huaweicloud.com/usermanual-cce/cce_10_0695.html.
+var unlessInner = &judgement{"if it is of the type inner, and the load balancer faces the internet here", func(u use) Effect {
+	if strings.Contains(u.value, `"inner"`) {
+		return harmlessIf(u.served.Internal, Restricts)
+	}
+	return harmlessIf(empty(u.value), Changes)
 }}
 
 // guardedByPomerium is for all settings of Pomerium.

@@ -30,9 +30,12 @@ var guardWords = map[string]bool{
 	"snippet": true, "snippets": true,
 }
 
-// looksGuarding reports whether a name has one of the guard words, and the value is not off.
+// looksGuarding reports whether a name has one of the guard words, or says that clients are
+// verified, and the value is not off.
 func looksGuarding(name, value string) bool {
-	return !off(value) && slices.ContainsFunc(spelling.Words(name), func(w string) bool { return guardWords[w] })
+	words := spelling.Words(name)
+	return !off(value) && (slices.ContainsFunc(words, func(w string) bool { return guardWords[w] }) ||
+		slices.Contains(words, "verify") && slices.Contains(words, "client"))
 }
 
 // LooksRestrictive reports whether a name has a restricting word, or two adjacent words that form
