@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,8 +19,8 @@ import (
 
 // This file starts pods for the demo: small HTTP servers that answer with their names.
 
-// podsPerService is enough to see that requests are balanced.
-const podsPerService = 2
+// usualPods is the number of pods of a Service. It is enough to see that requests are balanced.
+const usualPods = 2
 
 // An echo is the answer of a pod.
 type echo struct {
@@ -31,7 +32,9 @@ type echo struct {
 
 // backends holds the pods by Service. A Service keeps its pods while the demo runs.
 type backends struct {
-	pods map[string][]pod
+	each  int // pods of a Service
+	pods  map[string][]pod
+	asked atomic.Bool // a pod got a request, such as a health check
 }
 
 type pod struct {
@@ -82,8 +85,8 @@ func (b *backends) podsOf(ctx context.Context, service *corev1.Service) ([]pod, 
 	if b.pods == nil {
 		b.pods = map[string][]pod{}
 	}
-	for i := range podsPerService {
-		p, err := startPod(ctx, name, fmt.Sprintf("%s-%d", service.Name, i+1))
+	for i := range b.each {
+		p, err := b.start(ctx, name, fmt.Sprintf("%s-%d", service.Name, i+1))
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +107,7 @@ func (b *backends) close() {
 	}
 }
 
-func startPod(ctx context.Context, service, name string) (pod, error) {
+func (b *backends) start(ctx context.Context, service, name string) (pod, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", podListens+":0")
 	if err != nil {
 		return pod{}, err
@@ -112,6 +115,7 @@ func startPod(ctx context.Context, service, name string) (pod, error) {
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b.asked.Store(true)
 			w.Header().Set("Content-Type", "application/json")
 			encoder := json.NewEncoder(w)
 			encoder.SetEscapeHTML(false)

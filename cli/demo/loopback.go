@@ -2,10 +2,13 @@ package demo
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/clouds"
 )
 
@@ -29,16 +32,27 @@ func (l loopback) Apply(
 ) (plan.Result, error) {
 	if s, ok := step.(plan.RegisterTargets); ok {
 		s.Targets = listening(s.Targets)
-		step = s
+		result, err := l.Local.Apply(ctx, seen, s)
+		return result, refusal(err)
 	}
 	return l.Local.Apply(ctx, seen, step)
+}
+
+// errNoTarget is the error of a provider that rejects the pods as targets.
+var errNoTarget = errors.New("targets on this machine are refused")
+
+func refusal(err error) error {
+	if errors.Is(err, providers.ErrRejected) {
+		return fmt.Errorf("%w: %w", errNoTarget, err)
+	}
+	return err
 }
 
 // SetTargets is for the Provider interface.
 func (l loopback) SetTargets(
 	ctx context.Context, key lb.Key, group lb.GroupID, want []lb.Target,
 ) error {
-	return l.Local.SetTargets(ctx, key, group, listening(want))
+	return refusal(l.Local.SetTargets(ctx, key, group, listening(want)))
 }
 
 // listening returns targets with the address that pods listen at.

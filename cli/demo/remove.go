@@ -22,7 +22,14 @@ const removeWithin = 5 * time.Second
 // Remove deletes the load balancers that the demo made, also if the context has ended. It prints
 // those that stay: they were there before, or cannot be deleted.
 func (d *Demo) Remove(ctx context.Context) {
-	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	for _, kept := range d.removeAll(ctx, removeWithin) {
+		fmt.Fprintln(d.out, printable.Line("The provider keeps "+kept))
+	}
+}
+
+// removeAll returns the load balancers that stay, and why.
+func (d *Demo) removeAll(ctx context.Context, within time.Duration) (kept []string) {
+	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), within)
 	defer end()
 	for _, key := range slices.Sorted(maps.Keys(d.made)) {
 		why := "it was there before the demo, which changed it"
@@ -33,8 +40,9 @@ func (d *Demo) Remove(ctx context.Context) {
 			}
 			why = err.Error()
 		}
-		fmt.Fprintln(d.out, printable.Line(fmt.Sprintf("The provider keeps %s: %s", key, why)))
+		kept = append(kept, fmt.Sprintf("%s: %s", key, why))
 	}
+	return kept
 }
 
 func (d *Demo) remove(ctx context.Context, key lb.Key) error {

@@ -14,6 +14,7 @@ import (
 	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
+	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -37,13 +38,15 @@ type Demo struct {
 	programs []program.Program       // as they are served
 	shown    map[string]bool         // the command lines for curl that were printed
 	made     map[lb.Key]bool         // the load balancers that were changed: true if the demo made them
+
+	diagnostics []diag.Diagnostic // of the last turn
 }
 
 // New returns a demo on a cloud of this machine.
 func New(cloud clouds.Local, in source.Input, stdin io.Reader, out io.Writer) *Demo {
 	return &Demo{
 		cloud: loopback{cloud}, input: in, stdin: stdin, out: out, colour: output.PaletteOf(out),
-		shown: map[string]bool{}, made: map[lb.Key]bool{},
+		pods: backends{each: usualPods}, shown: map[string]bool{}, made: map[lb.Key]bool{},
 	}
 }
 
@@ -65,12 +68,12 @@ func (d *Demo) Once(ctx context.Context) error {
 	failed := 0
 	for _, v := range visits {
 		verdict := d.colour.Good("pass")
-		if err := v.send(ctx, &d.pods); err != nil {
+		if err := v.ask(ctx, &d.pods).err; err != nil {
 			failed++
 			verdict = d.colour.Bad("FAIL") + " " + printable.Line(err.Error()) + ":"
 		}
 		fmt.Fprintf(d.out, "%s %s\n", verdict,
-			printable.Line(v.URL+" is answered by "+v.Outcome.String()))
+			printable.Line(v.String()+" is answered by "+v.Outcome.String()))
 	}
 	fmt.Fprintf(d.out, "%d of %d requests answered as foretold\n", len(visits)-failed, len(visits))
 	if failed > 0 {
@@ -120,6 +123,7 @@ func (d *Demo) turn(ctx context.Context) error {
 	if err := d.printPlans(programs); err != nil {
 		return err
 	}
+	d.diagnostics = diagnostics
 	if len(diagnostics) > 0 {
 		fmt.Fprintln(d.out)
 	}
@@ -199,7 +203,10 @@ const pause = 50 * time.Millisecond
 // apply applies a plan. Where the cloud is not ready for a step, it observes, plans and continues
 // until no step is left.
 func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, error) {
-	var rounds rounds
+	var (
+		rounds rounds
+		last   error
+	)
 	for {
 		seen, err := d.cloud.Observe(ctx, p.Plan.Key, false)
 		if err != nil {
@@ -215,13 +222,13 @@ func (d *Demo) apply(ctx context.Context, p program.Program) (*lb.Observed, erro
 		if err := rounds.check(seen, todo); err != nil {
 			return seen, fmt.Errorf("changing %s: %w", p.Plan.Key, err)
 		}
-		_, err = providers.Run(ctx, d.cloud, seen, todo, providers.Options{Done: rounds.did})
-		if err != nil && !errors.Is(err, providers.ErrPending) {
-			return seen, fmt.Errorf("changing %s: %w", p.Plan.Key, err)
+		_, last = providers.Run(ctx, d.cloud, seen, todo, providers.Options{Done: rounds.did})
+		if last != nil && !errors.Is(last, providers.ErrPending) {
+			return seen, fmt.Errorf("changing %s: %w", p.Plan.Key, last)
 		}
 		select {
 		case <-ctx.Done():
-			return seen, ctx.Err()
+			return seen, errors.Join(last, ctx.Err())
 		case <-time.After(pause):
 		}
 	}

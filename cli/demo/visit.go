@@ -3,15 +3,19 @@ package demo
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
 	"os"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/program"
@@ -27,8 +31,8 @@ import (
 type visit struct {
 	answer.Explanation
 	answer.Question
-	port    int32  // of the listener
 	address string // of the listener on this machine
+	secured bool   // the listener has a certificate for the host
 }
 
 // visitsOf returns requests for everything that the load balancer answers.
@@ -40,8 +44,8 @@ func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 			if !ok {
 				continue
 			}
-			for _, path := range pathsOf(p.Table, level) {
-				v, err := visitOf(p, seen, listener, host, path)
+			for _, r := range requestsOf(p.Table, level, listener.Port, host) {
+				v, err := visitOf(p, seen, listener, r)
 				if err != nil {
 					return nil, err
 				}
@@ -54,20 +58,25 @@ func visitsOf(p program.Program, seen *lb.Observed) ([]visit, error) {
 
 // visitOf returns one request with its expected answer.
 func visitOf(
-	p program.Program, seen *lb.Observed, listener lb.ObservedListener, host, path string,
+	p program.Program, seen *lb.Observed, listener lb.ObservedListener, r routing.Request,
 ) (visit, error) {
-	authority := host
+	authority := r.Host
 	if usual := map[routing.Protocol]int32{routing.HTTP: 80,
 		routing.HTTPS: 443}[listener.Protocol]; listener.Port != usual {
-		authority = net.JoinHostPort(host, strconv.Itoa(int(listener.Port)))
+		authority = net.JoinHostPort(r.Host, strconv.Itoa(int(listener.Port)))
+	}
+	query := ""
+	if len(r.Query) > 0 {
+		query = "?" + url.Values(r.Query).Encode()
 	}
 	q, err := answer.Ask(strings.ToLower(string(listener.Protocol)) + "://" + authority +
-		routing.Sendable(path))
+		routing.Sendable(r.Path) + query)
 	if err != nil {
 		return visit{}, err
 	}
-	q.Request.Method = http.MethodGet
-	v := visit{Question: q, port: listener.Port, address: reachedAt(seen.Address, listener.Port)}
+	q.Request.Method, q.Request.Header = r.Method, r.Header
+	v := visit{Question: q, address: reachedAt(seen.Address, listener.Port),
+		secured: isSecured(p, listener, r.Host)}
 	v.URL = q.Asked
 	all := func(string) bool { return true } // the demo has endpoints of its own
 	if err := answer.FillAnswer(p, &v.Explanation, q, all); err != nil {
@@ -107,21 +116,60 @@ func hostOf(p program.Program, port int32, level *precedence.Level) (string, boo
 	return "", false
 }
 
-// pathsOf returns paths that reach each route of a level, and one that misses all of them if there
-// is such a path.
-func pathsOf(table *precedence.Table, level *precedence.Level) []string {
+// requestsOf returns requests that reach each route of a level, and one that misses all of them if
+// there is such a path.
+func requestsOf(
+	table *precedence.Table, level *precedence.Level, port int32, host string,
+) []routing.Request {
 	routes, _ := level.Reachable()
-	var paths []string
-	for i, r := range routes {
-		path, ok := table.Witness(r.Owner.String(), r.Path, routes[:i])
-		if ok && len(r.When) == 0 {
-			paths = append(paths, path)
+	request := func(path string, when routing.Conditions) routing.Request {
+		r := routing.Request{Port: port, Host: host, Path: path, Method: http.MethodGet}
+		fulfil(&r, when)
+		return r
+	}
+	var all []routing.Request
+	for i, route := range routes {
+		path, ok := table.Witness(route.Owner.String(), route.Path, routes[:i])
+		r := request(path, route.When)
+		if ok && (len(route.When) == 0 || table.Match(r).Route == route) {
+			all = append(all, r) // conditions can be impossible to fulfil, such as another source
 		}
 	}
 	if miss, ok := table.Witness("", routing.Root, routes); ok {
-		paths = append(paths, miss)
+		all = append(all, request(miss, nil))
 	}
-	return slices.Compact(paths)
+	return slices.CompactFunc(all, func(a, b routing.Request) bool { return reflect.DeepEqual(a, b) })
+}
+
+// fulfil changes a request so that it meets conditions, if a client can do that.
+func fulfil(r *routing.Request, when routing.Conditions) {
+	some := func(c routing.Condition) []string {
+		return []string{strings.NewReplacer("*", "", "?", "x").Replace(c.Values[0])}
+	}
+	for _, c := range when {
+		switch c.Field {
+		case "method":
+			r.Method = c.Values[0]
+		case "header":
+			if r.Header == nil {
+				r.Header = map[string][]string{}
+			}
+			r.Header[http.CanonicalHeaderKey(c.Name)] = some(c)
+		case "query":
+			if r.Query == nil {
+				r.Query = map[string][]string{}
+			}
+			r.Query[c.Name] = some(c)
+		}
+	}
+}
+
+// isSecured reports whether a listener has a certificate for a host.
+func isSecured(p program.Program, listener lb.ObservedListener, host string) bool {
+	return slices.ContainsFunc(p.LoadBalancer.Certificates, func(c lb.Certificate) bool {
+		return slices.Contains(listener.Certificates, c.ID) &&
+			(&x509.Certificate{DNSNames: c.Hosts}).VerifyHostname(host) == nil
+	})
 }
 
 // curl returns the request as a command line. The URL is the one of production: only the connection
@@ -137,10 +185,30 @@ func (v visit) curl() string {
 	if v.Scheme == "https" {
 		words = append(words, "-k")
 	}
+	if v.Request.Method != http.MethodGet {
+		words = append(words, "-X", printable.Shell(v.Request.Method))
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Request.Header)) {
+		for _, value := range v.Request.Header[name] {
+			words = append(words, "-H", printable.Shell(name+": "+value))
+		}
+	}
 	if behindProxy() {
 		words = append(words, "--noproxy", "'*'")
 	}
 	return strings.Join(append(words, "--connect-to", "::"+v.address, printable.Shell(v.URL)), " ")
+}
+
+// String returns the URL, with the method and the headers that matter.
+func (v visit) String() string {
+	text := v.URL
+	if v.Request.Method != http.MethodGet {
+		text = v.Request.Method + " " + text
+	}
+	for _, name := range slices.Sorted(maps.Keys(v.Request.Header)) {
+		text += fmt.Sprintf(" with %s: %s", name, strings.Join(v.Request.Header[name], ", "))
+	}
+	return text
 }
 
 // behindProxy reports whether curl would use a proxy.
@@ -151,22 +219,71 @@ func behindProxy() bool {
 	})
 }
 
-// send sends the request and returns the error in the answer.
-func (v visit) send(ctx context.Context, pods *backends) error {
+// A reply is what came back for a visit.
+type reply struct {
+	status  int    // 0 without an answer
+	service string // of the pod that answered; "" if it is unknown
+	err     error  // the difference from the expected answer
+}
+
+// answerWithin limits the time for an answer, and mostRepeats the requests of one visit.
+const (
+	answerWithin = 5 * time.Second
+	mostRepeats  = 100
+)
+
+// ask sends the request. If several Services share the answers, it repeats it until each that
+// gets a quarter or more of them has answered. The chance that one is missed is (3/4)^100.
+func (v visit) ask(ctx context.Context, pods *backends) reply {
+	missing := v.mainServices(pods)
+	for range mostRepeats {
+		r := v.send(ctx, pods)
+		delete(missing, r.service)
+		if r.err != nil || len(missing) == 0 {
+			return r
+		}
+	}
+	return reply{status: http.StatusOK, err: fmt.Errorf("of %d answers, none is of %s", mostRepeats,
+		strings.Join(slices.Sorted(maps.Keys(missing)), " or "))}
+}
+
+// mainServices returns the Services with pods of the demo that give a quarter or more of the
+// answers, where several Services do.
+func (v visit) mainServices(pods *backends) map[string]bool {
+	var sum int32
+	for _, s := range v.Outcome.Services {
+		sum += s.Weight
+	}
+	out := map[string]bool{}
+	for _, s := range v.Outcome.Services {
+		if s.Status == 0 && s.Weight > 0 && s.Weight >= sum/4 && pods.has(s.Service) {
+			out[s.Service] = true
+		}
+	}
+	return out
+}
+
+// send sends the request once.
+func (v visit) send(ctx context.Context, pods *backends) reply {
+	ctx, end := context.WithTimeout(ctx, answerWithin)
+	defer end()
 	to := v.Scheme + "://" + v.Request.Host
 	request, err := http.NewRequestWithContext(ctx, v.Request.Method, to, nil)
 	if err != nil {
-		return fmt.Errorf("making the request: %w", err)
+		return reply{err: fmt.Errorf("making the request: %w", err)}
 	}
 	// Opaque is sent as it is. A path would be encoded once more.
 	request.URL = &url.URL{Scheme: v.Scheme, Host: v.Request.Host, Opaque: v.Request.Path,
 		RawQuery: v.Query}
+	maps.Copy(request.Header, v.Request.Header)
 	response, err := v.transport().RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("sending the request: %w", err)
+		return reply{err: fmt.Errorf("sending the request: %w", err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	return v.judge(response, pods)
+	r := reply{status: response.StatusCode}
+	r.service, r.err = v.judge(response, pods)
+	return r
 }
 
 // transport connects to this machine whatever the URL is, and trusts every certificate.
@@ -183,38 +300,44 @@ func (v visit) transport() *http.Transport {
 	}
 }
 
-// judge compares the answer with the expected one. If the pods are not the demo's own, any answer
-// is accepted.
-func (v visit) judge(response *http.Response, pods *backends) error {
+// judge compares the answer with the expected one, and returns the Service that gave it. If the pods
+// are not the demo's own, any answer is accepted.
+func (v visit) judge(response *http.Response, pods *backends) (service string, err error) {
+	if v.secured && response.TLS != nil {
+		if err := response.TLS.PeerCertificates[0].VerifyHostname(v.Request.Hostname()); err != nil {
+			return "", fmt.Errorf("the certificate is another one: %w", err)
+		}
+	}
 	switch v.Outcome.Kind {
 	case "fixed":
-		return differ("status", response.StatusCode, v.Outcome.Status)
+		return "", differ("status", response.StatusCode, v.Outcome.Status)
 	case "redirect":
 		if err := differ("status", response.StatusCode, v.Outcome.Status); err != nil {
-			return err
+			return "", err
 		}
-		return differ("location", response.Header.Get("Location"), v.Outcome.Location)
+		return "", differ("location", response.Header.Get("Location"), v.Outcome.Location)
 	}
 	if v.Outcome.LacksTargets() &&
 		(response.StatusCode == http.StatusServiceUnavailable || v.Outcome.Status != 0) {
-		return differ("status", response.StatusCode, http.StatusServiceUnavailable)
+		return "", differ("status", response.StatusCode, http.StatusServiceUnavailable)
 	}
 	if !pods.has(v.Outcome.Service) {
-		return nil
+		return "", nil
 	}
-	if err := differ("status", response.StatusCode, http.StatusOK); err != nil {
-		return err
+	err = differ("status", response.StatusCode, http.StatusOK)
+	if err != nil || v.Request.Method == http.MethodHead {
+		return v.Outcome.Service, err
 	}
 	var said echo
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
-		return fmt.Errorf("reading the answer: %w", err)
+		return "", fmt.Errorf("reading the answer: %w", err)
 	}
 	if slices.ContainsFunc(v.Outcome.Services, func(s answer.Share) bool {
-		return s.Service == said.Service
+		return s.Service == said.Service && s.Weight > 0
 	}) {
-		return nil
+		return said.Service, nil
 	}
-	return differ("service", said.Service, v.Outcome.Service)
+	return said.Service, differ("service", said.Service, v.Outcome.Service)
 }
 
 func differ[T comparable](what string, got, want T) error {
