@@ -84,6 +84,25 @@ func TestDemoStandsInForNodes(t *testing.T) {
 	}
 }
 
+// TestDemoMeetsConditions requests routes that look at more than the host and the path.
+func TestDemoMeetsConditions(t *testing.T) {
+	dir := directory(t, map[string]string{
+		"web.yaml": strings.Replace(ingressYAML("web", "web.example.com", "/"), "namespace: shop}", `namespace: shop, annotations: {fairlead.dev/conditions: '[{"method": ["POST"], "header": {"X-Canary": ["al*"]}, "query": {"a-b": ["1"]}}]'}}`, 1),
+		"far.yaml": strings.Replace(ingressYAML("far", "far.example.com", "/"), "namespace: shop}", `namespace: shop, annotations: {fairlead.dev/conditions: '[{"source": ["192.0.2.0/24"]}]'}}`, 1),
+		"s.yaml":   serviceYAML,
+	})
+	got := fairlead(t, "demo", "--once", "-f", dir)
+	for _, want := range []string{
+		"pass POST http://web.example.com/?a-b=1 with X-Canary: al is answered by Service shop/web port 80\n",
+		"pass http://web.example.com/ is answered by fixed response 404\n",
+		"pass http://far.example.com/ is answered by fixed response 404\n",
+	} {
+		if got.code != exitDone || !strings.Contains(got.out, want) {
+			t.Errorf("exit code %d, and %q is missing in\n%s%s", got.code, want, got.out, got.err)
+		}
+	}
+}
+
 // forgetful loses the targets of its groups.
 type forgetful struct{ clouds.Local }
 

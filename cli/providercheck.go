@@ -5,7 +5,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/netip"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +18,11 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
+	"fairlead.dev/fairlead/cli/demo"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/providers/probe"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/remote"
@@ -44,9 +46,10 @@ func newProvider() *cobra.Command {
 const (
 	wirePart     = "wire"
 	contractPart = "contract"
+	trafficPart  = "traffic"
 )
 
-var checkParts = []string{wirePart, contractPart}
+var checkParts = []string{wirePart, contractPart, trafficPart}
 
 // noTarget is the value of --target for empty target groups.
 const noTarget = "none"
@@ -61,7 +64,7 @@ type providerCheck struct {
 	format          output.Format
 }
 
-const providerCheckHelp = `Test a provider in two parts, and print findings: ✓ is right, ✗ is
+const providerCheckHelp = `Test a provider in three parts, and print findings: ✓ is right, ✗ is
 wrong, ? could not be tested. Advice follows on the same line.
 
   wire      sends the calls of the provider protocol, and calls that the provider has to refuse,
@@ -69,12 +72,13 @@ wrong, ? could not be tested. Advice follows on the same line.
   contract  creates, changes and deletes load balancers through the client that the operator uses:
             listeners, rules, target groups, targets and certificates, also with interrupted plans
             and repeated steps
-
-It sends no request to a load balancer: fairlead demo --once --provider NAME=URL does.
+  traffic   creates a load balancer with a rule of each kind, with targets on this machine, and
+            requests each rule; ? if the load balancer cannot be reached from here, or cannot reach
+            the targets
 
 It creates internal load balancers with keys that begin with ` + probe.Prefix + `, up to two at a
 time, and deletes them again, also when it is interrupted. In a cloud they can cost money, and the
-contract can take hours: --only wire leaves it out.
+contract can take hours: --only wire,traffic leaves it out.
 
 URL is https://host:port, http://127.0.0.1:port on this machine, or unix:///path of a socket.
 
@@ -86,6 +90,9 @@ const providerCheckExamples = `  # A provider on this machine
   # A provider elsewhere, with a target for its health checks, for a program to read
   fairlead provider check https://edge.example.com:8443 --credentials ./edge \
     --target 10.0.0.9:8080 -o json
+
+  # Only the answers of a load balancer
+  fairlead provider check http://127.0.0.1:9000 --only traffic
 
   # Only the wire, with settings that the provider needs
   fairlead provider check http://127.0.0.1:9000 --only wire --settings settings.yaml`
@@ -103,7 +110,7 @@ func newProviderCheck() *cobra.Command {
 	flags.SortFlags = false
 	flags.StringVar(&c.endpoint.Credentials, "credentials", "",
 		"`DIRECTORY` with any of token, ca.crt, tls.crt and tls.key; unset: no credentials")
-	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to test: wire, contract; unset: both")
+	flags.StringSliceVar(&c.only, "only", nil, "`PARTS` to test: wire, contract, traffic; unset: all")
 	flags.StringVar(&c.settings, "settings", "",
 		"`FILE`, YAML or JSON, with spec.provider of the load balancers; unset: none")
 	flags.StringVar(&c.target, "target", "", "`ADDRESS:PORT` of a target that answers GET /, "+
@@ -113,7 +120,7 @@ func newProviderCheck() *cobra.Command {
 	flags.DurationVar(&c.pause, "pause", time.Second,
 		"`TIME` before a pending step is sent again, and at most before a failed call")
 	flags.DurationVar(&c.patience, "patience", 5*time.Minute,
-		"`TIME` that a step of the contract may be pending, and that a list may lag")
+		"`TIME` that a step of the contract, and all steps of the traffic, may be pending, and that a list may lag")
 	output.Flag(cmd, &c.format)
 	flagvalue.Must(cmd.MarkFlagDirname("credentials"))
 	flagvalue.Must(cmd.MarkFlagFilename("settings", "yaml", "yml", "json"))
@@ -129,11 +136,6 @@ func (c *providerCheck) run(cmd *cobra.Command) error {
 	findings, err := c.findings(cmd.Context(), cmd.ErrOrStderr())
 	if err == nil {
 		err = output.Findings(cmd.OutOrStdout(), findings, c.format)
-	}
-	if err == nil && c.format == output.Text && c.tries(contractPart) && !check.AnyWrong(findings) {
-		fmt.Fprintf(cmd.OutOrStdout(), "No request was sent to a load balancer. To send one for each "+
-			"route of some Ingresses, run: fairlead demo --once -f DIR --provider NAME=%s\n",
-			printable.Line(c.endpoint.URL))
 	}
 	switch {
 	case err != nil:
@@ -151,7 +153,7 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 	for _, part := range c.only {
 		if !slices.Contains(checkParts, part) {
 			return nil, fmt.Errorf("--only: there is no part %q; there are %s", part,
-				strings.Join(checkParts, " and "))
+				strings.Join(checkParts, ", "))
 		}
 	}
 	if c.endpoint.Credentials != "" {
@@ -179,10 +181,10 @@ func (c *providerCheck) findings(ctx context.Context, say io.Writer) ([]check.Fi
 		findings = probe.Run(ctx,
 			probe.Provider{Base: base, Send: send, Settings: []byte(subject.Settings), Pause: c.pause})
 	}
-	if !c.tries(contractPart) || ctx.Err() != nil || len(findings) == 1 {
+	if ctx.Err() != nil || len(findings) == 1 {
 		return findings, nil
 	}
-	return append(findings, c.contract(ctx, subject)...), nil
+	return append(findings, c.throughClient(ctx, subject)...), nil
 }
 
 // tries reports whether a part is selected.
@@ -190,27 +192,69 @@ func (c *providerCheck) tries(part string) bool {
 	return len(c.only) == 0 || slices.Contains(c.only, part)
 }
 
-// contract tests the contract through the client that the operator uses.
-func (c *providerCheck) contract(ctx context.Context, s providertest.Subject) []check.Finding {
+// throughClient runs the parts that use the client of the operator.
+func (c *providerCheck) throughClient(
+	ctx context.Context, s providertest.Subject,
+) (findings []check.Finding) {
+	part := contractPart
+	switch {
+	case c.tries(contractPart):
+	case c.tries(trafficPart):
+		part = trafficPart
+	default:
+		return nil
+	}
 	e := c.endpoint
 	e.Name, e.Log = e.URL, logr.Discard()
 	e.LeastWait, e.MostWait = min(c.pause, time.Second/2), c.pause
 	p, err := remote.Open(ctx, e)
 	if err != nil {
-		return []check.Finding{check.Bad("contract/open", "the operator can use the provider",
+		return []check.Finding{check.Bad(part+"/open", "the operator can use the provider",
 			err.Error(), "correct what it says")}
 	}
 	defer p.Close()
 	s.Provider = p
-	return providertest.Check(ctx, s)
+	if c.tries(contractPart) {
+		findings = providertest.Check(ctx, s)
+	}
+	if c.tries(trafficPart) && ctx.Err() == nil {
+		findings = append(findings, c.traffic(ctx, p, s)...)
+	}
+	return findings
+}
+
+// traffic requests the rules of a load balancer, unless its targets cannot be on this machine.
+func (c *providerCheck) traffic(
+	ctx context.Context, p *remote.Provider, s providertest.Subject,
+) []check.Finding {
+	why := ""
+	switch {
+	case c.target == noTarget:
+		why = "--target none says that target groups stay empty"
+	case !c.here():
+		why = "the provider is on another machine, and the targets are on this one"
+	}
+	if why != "" {
+		return []check.Finding{check.Unsure("traffic/served", "the answers of a load balancer",
+			"skipped: "+why, demo.Elsewhere)}
+	}
+	s.OnClause("a load balancer answers requests as its rules say")
+	return demo.Check(ctx, demo.Subject{Provider: p, Settings: s.Settings,
+		OtherTargets: c.target != "", StepTimeout: s.StepTimeout, CleanupTimeout: s.CleanupTimeout})
+}
+
+// here reports whether the provider is on this machine.
+func (c *providerCheck) here() bool {
+	// remote.CheckURL permits only https to other machines.
+	u, err := url.Parse(c.endpoint.URL)
+	return err == nil && (u.Scheme != "https" || u.Hostname() == "localhost" ||
+		net.ParseIP(u.Hostname()).IsLoopback())
 }
 
 // targets sets the targets of the contract. They answer until stop is called.
 func (c *providerCheck) targets(s *providertest.Subject) (stop func(), err error) {
-	// remote.CheckURL permits only https to other machines.
-	here := !strings.HasPrefix(c.endpoint.URL, "https:")
 	switch {
-	case c.target == noTarget || c.target == "" && !here:
+	case c.target == noTarget || c.target == "" && !c.here():
 		return func() {}, nil
 	case c.target != "":
 		at, err := netip.ParseAddrPort(c.target)

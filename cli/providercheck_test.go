@@ -2,14 +2,34 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
 	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/check"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/clouds"
+	"fairlead.dev/fairlead/providers/fake"
+	"fairlead.dev/fairlead/providers/serve"
 )
 
 // providerChecked runs the command.
@@ -24,12 +44,12 @@ func providerChecked(t *testing.T, args ...string) (int, string, string) {
 func TestProviderCheck(t *testing.T) {
 	s := servedAt(t, t.TempDir(), "--provider", "fake")
 	code, out, err := providerChecked(t, "unix://"+s.path)
-	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 wrong, 0 not known\n") || !strings.Contains(out, "a plan cut short") || !strings.HasSuffix(out, "run: fairlead demo --once -f DIR --provider NAME=unix://"+s.path+"\n") {
+	if code != exitDone || strings.Contains(out, "✗") || !strings.Contains(out, " 0 wrong, 0 not known\n") || !strings.Contains(out, "a plan cut short") || strings.Count(out, "requests: ") < 13 {
 		t.Errorf("exit code %d:\n%s%s", code, out, err)
 	}
 	code, out, _ = providerChecked(t, "unix://"+s.path, "-o", "json")
 	var report output.FindingsReport
-	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitDone || len(report.Findings) < 35 {
+	if err := json.Unmarshal([]byte(out), &report); err != nil || code != exitDone || len(report.Findings) < 48 {
 		t.Errorf("exit code %d, %v:\n%s", code, err, out)
 	}
 	code, out, _ = providerChecked(t, "unix://"+s.path+".not", "-o", "json")
@@ -79,6 +99,264 @@ func TestProviderCheckInParts(t *testing.T) {
 	for _, args := range [][]string{{"--only", "all"}, {"--target", "here"}, {"--settings", settings + ".not"}} {
 		if code, _, err := providerChecked(t, append(args, at)...); code != exitFail || !strings.Contains(err, args[0]) {
 			t.Errorf("%v: exit code %d: %s", args, code, err)
+		}
+	}
+}
+
+// A detour is a cloud whose load balancers are reached through a proxy on one port.
+type detour struct {
+	clouds.Local
+	listener int32
+	t        *testing.T
+	proxied  func(http.Handler) http.Handler
+	mu       *sync.Mutex
+	proxies  map[string]*httptest.Server // by the address behind them
+}
+
+// port is that of the proxy for a listener, at the same address.
+func (d detour) port(address lb.Address, port int32) int32 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	to := net.JoinHostPort(address.IPs[0], strconv.Itoa(int(cmp.Or(port, d.listener))))
+	if d.proxies[to] == nil {
+		l, err := net.Listen("tcp", address.IPs[0]+":0")
+		if err != nil {
+			d.t.Error(err)
+			return port
+		}
+		scheme := map[int32]string{80: "http", 443: "https"}[d.listener]
+		proxy := httptest.NewUnstartedServer(d.proxied(&httputil.ReverseProxy{
+			Rewrite:   func(r *httputil.ProxyRequest) { r.Out.URL.Scheme, r.Out.URL.Host = scheme, to },
+			Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
+		}))
+		proxy.Listener.Close()
+		proxy.Listener = l
+		if scheme == "https" {
+			proxy.StartTLS()
+		} else {
+			proxy.Start()
+		}
+		d.t.Cleanup(proxy.Close)
+		d.proxies[to] = proxy
+	}
+	return int32(d.proxies[to].Listener.Addr().(*net.TCPAddr).Port)
+}
+
+func (d detour) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	o, err := d.Local.Observe(ctx, key, deep)
+	if err == nil && o.Listener(d.listener) != nil {
+		ports := map[int32]int32{}
+		maps.Copy(ports, o.Address.Ports)
+		ports[d.listener] = d.port(o.Address, ports[d.listener])
+		o.Address.Ports = ports
+	}
+	return o, err
+}
+
+func (d detour) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	r, err := d.Local.Apply(ctx, seen, step)
+	if c, ok := step.(plan.CreateListener); ok && err == nil && c.Listener.Port == d.listener {
+		r.Port = d.port(seen.Address, r.Port)
+	}
+	return r, err
+}
+
+// withRequest is a handler that changes a request before another one answers it.
+func withRequest(change func(*http.Request)) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { change(r); next.ServeHTTP(w, r) })
+	}
+}
+
+// answering is a handler with one answer.
+func answering(status int) func(http.Handler) http.Handler {
+	return func(http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })
+	}
+}
+
+// redirected is a handler with another location.
+func redirected(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/redirect" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Location", "http://elsewhere.example/")
+		w.WriteHeader(http.StatusMovedPermanently)
+	})
+}
+
+// checkedCloud is the report about a cloud by part, without what is right, and the keys that are left.
+func checkedCloud(t *testing.T, around func(clouds.Local) clouds.Local, args ...string) (wrong map[string][]string, report, left string) {
+	return checkedUntil(t.Context(), t, lb.Literal(), around, args...)
+}
+
+func checkedUntil(ctx context.Context, t *testing.T, c lb.Capabilities, around func(clouds.Local) clouds.Local, args ...string) (wrong map[string][]string, report, left string) {
+	t.Helper()
+	c.Name = "edge"
+	cloud, err := fake.New(fake.Options{Capabilities: c, Serve: true, CheckEvery: 20 * time.Millisecond, Drain: time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cloud.Close)
+	server := httptest.NewServer(serve.New(around(cloud), serve.Options{}))
+	t.Cleanup(server.Close)
+	var buffer bytes.Buffer
+	Run(ctx, append([]string{"provider", "check", "--pause", "1ms", server.URL, "-o", "json"}, args...), testProviders(), Streams{In: strings.NewReader(""), Out: &buffer, Err: io.Discard})
+	out := buffer.String()
+	var found output.FindingsReport
+	if err := json.Unmarshal([]byte(out), &found); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	wrong = map[string][]string{}
+	for _, f := range found.Findings {
+		if f.State != check.OK {
+			part, id, _ := strings.Cut(f.ID, "/")
+			wrong[part] = append(wrong[part], id+" "+string(f.State))
+		}
+	}
+	return wrong, out, listed(t, server.URL)
+}
+
+// TestProviderCheckAsksForTraffic has providers that keep the protocol, and whose load balancers do not
+// do what the rules say.
+func TestProviderCheckAsksForTraffic(t *testing.T) {
+	every := []string{"exact wrong", "prefix wrong", "host wrong", "wildcard-host wrong", "method wrong", "header wrong", "query wrong", "redirect wrong", "fixed wrong", "weights wrong", "no-rule wrong"}
+	for name, c := range map[string]struct {
+		proxied  func(http.Handler) http.Handler
+		args     []string
+		wrong    []string
+		says     string
+		listener int32
+	}{
+		"as it should be": {withRequest(func(*http.Request) {}), []string{"--only", "traffic"}, nil, "", 0},
+		"500 for everything": {
+			answering(http.StatusInternalServerError), nil, every, "status is 500, not 418", 0,
+		},
+		"503 for everything": {
+			answering(http.StatusServiceUnavailable), []string{"--only", "traffic"}, every, "status is 503, not 200", 0,
+		},
+		"targets of two rules are swapped": {withRequest(func(r *http.Request) {
+			switch r.URL.Path {
+			case "/prefix":
+				r.URL.Path = "/prefix/long"
+			case "/prefix/long":
+				r.URL.Path = "/prefix"
+			}
+		}), nil, []string{"prefix wrong"}, "/longer, not ", 0},
+		"hosts are ignored":      {withRequest(func(r *http.Request) { r.Host = "one.check.example" }), nil, every, "/host-one, not ", 0},
+		"methods are ignored":    {withRequest(func(r *http.Request) { r.Method = http.MethodPost }), []string{"--only", "traffic"}, []string{"method wrong"}, "/method, not ", 0},
+		"headers are ignored":    {withRequest(func(r *http.Request) { r.Header.Del("Fairlead-Check") }), []string{"--only", "traffic"}, []string{"header wrong"}, "/header-else, not ", 0},
+		"queries are ignored":    {withRequest(func(r *http.Request) { r.URL.RawQuery = "" }), []string{"--only", "traffic"}, []string{"query wrong"}, "/query-else, not ", 0},
+		"one certificate":        {withRequest(func(*http.Request) {}), []string{"--only", "traffic"}, []string{"https wrong"}, "the certificate is another one: ", 443},
+		"redirects go elsewhere": {redirected, []string{"--only", "traffic"}, []string{"redirect wrong"}, "location is http://elsewhere.example/, not ", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong, report, left := checkedCloud(t, func(c2 clouds.Local) clouds.Local {
+				return detour{c2, cmp.Or(c.listener, 80), t, c.proxied, &sync.Mutex{}, map[string]*httptest.Server{}}
+			}, c.args...)
+			if !slices.Equal(wrong["traffic"], c.wrong) {
+				t.Errorf("wrong are %q, not %q", wrong["traffic"], c.wrong)
+			}
+			delete(wrong, "traffic")
+			if len(wrong) > 0 || !strings.Contains(report, c.says) || !strings.Contains(left, `"keys":[]`) {
+				t.Errorf("also %v, %q is sought, left is %s:\n%s", wrong, c.says, left, report)
+			}
+		})
+	}
+}
+
+// A far cloud is on another machine: it has another address, or refuses targets on this one.
+type far struct {
+	clouds.Local
+	address lb.Address
+	refuses bool
+}
+
+func (f far) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
+	o, err := f.Local.Observe(ctx, key, deep)
+	if err == nil && o.Exists && !f.refuses {
+		o.Address = f.address
+	}
+	return o, err
+}
+
+func (f far) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if _, ok := step.(plan.RegisterTargets); ok && f.refuses {
+		return plan.Result{}, fmt.Errorf("127.0.0.1 is not in the network: %w", providers.ErrRejected)
+	}
+	return f.Local.Apply(ctx, seen, step)
+}
+
+// TestProviderCheckOfFarTraffic has load balancers that cannot be tried from here: nothing is wrong.
+func TestProviderCheckOfFarTraffic(t *testing.T) {
+	for name, c := range map[string]struct {
+		cloud far
+		args  []string
+		says  string
+	}{
+		"a name that is not known":        {far{address: lb.Address{Hostname: "lb.invalid"}}, nil, "lb.invalid:80 cannot be reached from here: "},
+		"no address":                      {far{address: lb.Address{}}, nil, "reports neither a host name nor an address"},
+		"targets of another network":      {far{refuses: true}, nil, "127.0.0.1 is not in the network"},
+		"no targets, as the caller wants": {far{}, []string{"--target", "none"}, "--target none says"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wrong, report, left := checkedCloud(t, func(inner clouds.Local) clouds.Local {
+				c.cloud.Local = inner
+				return c.cloud
+			}, append(c.args, "--only", "traffic")...)
+			if !slices.Equal(wrong["traffic"], []string{"served unknown"}) || !strings.Contains(report, c.says) || !strings.Contains(report, "run fairlead demo --once") || !strings.Contains(left, `"keys":[]`) {
+				t.Errorf("%v, %q is sought, left is %s:\n%s", wrong, c.says, left, report)
+			}
+		})
+	}
+}
+
+// TestProviderCheckOfFewRules has a provider without some kinds of rules, which are not known then.
+func TestProviderCheckOfFewRules(t *testing.T) {
+	c := lb.Literal()
+	c.FieldsRefused, c.NoHTTPS, c.TargetsPerForward, c.RedirectStatuses = []string{"method", "query"}, true, 1, []int{302}
+	wrong, report, _ := checkedUntil(t.Context(), t, c, func(inner clouds.Local) clouds.Local { return inner }, "--only", "traffic")
+	if want := []string{"method unknown", "query unknown", "weights unknown", "https unknown"}; !slices.Equal(wrong["traffic"], want) {
+		t.Errorf("%v, not %v:\n%s", wrong, want, report)
+	}
+}
+
+// TestProviderCheckDeletesTraffic interrupts the requests.
+func TestProviderCheckDeletesTraffic(t *testing.T) {
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	wrong, report, left := checkedUntil(ctx, t, lb.Literal(), func(inner clouds.Local) clouds.Local {
+		return detour{inner, 80, t, withRequest(func(*http.Request) { interrupt() }), &sync.Mutex{}, map[string]*httptest.Server{}}
+	}, "--only", "traffic")
+	if !slices.Equal(wrong["traffic"], []string{"interrupted unknown"}) || !strings.Contains(report, "traffic/deleted") || !strings.Contains(left, `"keys":[]`) {
+		t.Errorf("%v, left is %s:\n%s", wrong, left, report)
+	}
+}
+
+// A deaf cloud sends neither requests nor health checks to the targets.
+type deaf struct{ clouds.Local }
+
+func (d deaf) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (plan.Result, error) {
+	if s, ok := step.(plan.RegisterTargets); ok {
+		s.Targets = []lb.Target{{Address: "127.0.0.1", Port: 1}}
+		step = s
+	}
+	return d.Local.Apply(ctx, seen, step)
+}
+
+func (d deaf) SetTargets(context.Context, lb.Key, lb.GroupID, []lb.Target) error { return nil }
+
+// TestProviderCheckOfTargetsThatAreNotReached: at a loopback address, a provider reaches targets on this
+// machine, unless the caller names another one.
+func TestProviderCheckOfTargetsThatAreNotReached(t *testing.T) {
+	for state, args := range map[string][]string{"wrong": nil, "unknown": {"--target", "127.0.0.1:9"}} {
+		wrong, report, _ := checkedCloud(t, func(inner clouds.Local) clouds.Local { return deaf{inner} }, append(args, "--only", "traffic", "--patience", "20s")...)
+		if !slices.Contains(wrong["traffic"], "exact "+state) || strings.Contains(report, "fixed response 418 is right") {
+			t.Errorf("%s is sought: %v\n%s", state, wrong, report)
 		}
 	}
 }
