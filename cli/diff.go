@@ -48,7 +48,8 @@ In place of OLD or NEW, --old-state or --new-state names a file with the output 
 has no secrets of clients, so a change of one is not compared.
 
 A document that is no Kubernetes object, and that neither this command nor kubectl can read, is a
-note if both configurations have it. --exclude leaves out files and directories.
+note if both configurations have it. So is a kustomization that -k does not name, if every file below
+its directory is the same. --exclude leaves out files and directories.
 
 --accept names a file with findings that are accepted: less protected on purpose. Each finding has
 an id, which is printed with it.
@@ -170,8 +171,8 @@ func runDiff(
 	return nil
 }
 
-// noteUnchanged prints where documents are that no command reads, and that are in both
-// configurations.
+// noteUnchanged prints where documents and kustomizations are that are not read, and that are the
+// same in both configurations.
 func noteUnchanged(w io.Writer, same manifests.Problems) {
 	const most = 5
 	if len(same) == 0 {
@@ -185,7 +186,7 @@ func noteUnchanged(w io.Writer, same manifests.Problems) {
 	if more := len(same) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	fmt.Fprintf(w, "note: no Kubernetes object, and the same in both configurations: %s\n",
+	fmt.Fprintf(w, "note: not read, and the same in both configurations: %s\n",
 		printable.Line(text))
 }
 

@@ -214,7 +214,7 @@ func TestOtherYAMLIsANote(t *testing.T) {
 	repository(t, map[string]string{"m/web.yaml": ingressYAML("web", "a.example.com", "/"), "m/values.yaml": "replicas: 3\n",
 		"m/charts/c/t.yaml": "{{ if .Values.x }}\nkind: Ingress\n{{ end }}\n", "m/charts/c/Chart.yaml": "name: c\n"})
 	got := fairlead(t, "diff", "--base", "main", "-R", "m")
-	if got.code != exitDone || got.err != "note: no Kubernetes object, and the same in both configurations: "+
+	if got.code != exitDone || got.err != "note: not read, and the same in both configurations: "+
 		"m/charts/c/Chart.yaml:1, m/charts/c/t.yaml:1, m/values.yaml:1\n" {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}
@@ -240,6 +240,58 @@ func TestOtherYAMLIsANote(t *testing.T) {
 	}
 	if got := fairlead(t, "validate", "-R", "m", "--exclude", "[a"); got.code != exitFail || !strings.Contains(got.err, `--exclude: "[a": syntax error in pattern`) {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestAKustomizationThatIsNotBuiltIsTold: a patch of it changes what is applied, and no other file.
+func TestAKustomizationThatIsNotBuiltIsTold(t *testing.T) {
+	const told = "a kustomization, which is not built: -k with its directory builds it, and --exclude leaves it out"
+	const plain, patched = "resources: [b.yaml]\n", "resources: [b.yaml]\npatches: [{path: p.yml.txt}]\n"
+	files := func(name, text string) map[string]string {
+		return map[string]string{"m/web.yaml": ingressYAML("web", "a.example.com", "/"), "k/b.yaml": ingressYAML("b", "b.example.com", "/"), "k/" + name: text}
+	}
+	for _, name := range []string{"kustomization.yaml", "kustomization.yml", "Kustomization"} {
+		repository(t, files(name, plain))
+		write(t, "e.yaml", "expectations: [{name: a, requests: {hosts: [b.example.com]}, must: {forwarded: true}}]")
+		got := fairlead(t, "diff", "--base", "main", "-R", ".", "--exclude", "e.yaml")
+		if got.code != exitDone || got.err != "note: not read, and the same in both configurations: k/"+name+"\n" {
+			t.Errorf("the same on both sides: exit code %d: %s%s", got.code, got.out, got.err)
+		}
+		write(t, "k/"+name, patched)
+		for _, paths := range []string{"-R .", "-R k m", "k m"} {
+			for _, command := range []string{"diff --base main", "verify --expect e.yaml", "validate", "plan", "explain --all"} {
+				args := strings.Fields(command + " --exclude e.yaml -f " + strings.ReplaceAll(strings.TrimPrefix(paths, "-R "), " ", " -f "))
+				if strings.HasPrefix(paths, "-R") {
+					args = append(args, "-R")
+				}
+				if got := fairlead(t, args...); got.code != exitFail || !strings.Contains(got.out+got.err, "k/"+name) || !strings.Contains(got.out+got.err, told) {
+					t.Errorf("%q: exit code %d: %s%s", args, got.code, got.out, got.err)
+				}
+			}
+		}
+		if got := fairlead(t, "diff", "--base", "main", "-R", ".", "--exclude", "k", "--exclude", "e.yaml"); got.code != exitDone || got.err != "" {
+			t.Errorf("left out: exit code %d: %s%s", got.code, got.out, got.err)
+		}
+	}
+	for name, c := range map[string]struct{ file, before, after string }{
+		"another file of it":    {"k/p.yml.txt", "a: b\n", "a: c\n"},
+		"a file of a directory": {"k/base/p.txt", "a: b\n", "a: c\n"},
+		"another directory":     {"m/p.txt", "a: b\n", "a: c\n"},
+	} {
+		all := files("kustomization.yaml", patched)
+		if all[c.file] = c.before; !strings.HasPrefix(c.file, "k/") {
+			all["k/kustomization.yaml"] = "resources: [../m]\n"
+		}
+		repository(t, all)
+		write(t, c.file, c.after)
+		if got := fairlead(t, "diff", "--base", "main", "-R", "."); got.code != exitFail || !strings.Contains(got.out, told) {
+			t.Errorf("%s: exit code %d: %s%s", name, got.code, got.out, got.err)
+		}
+	}
+	stands(t, "kubectl", `cat "$3"/b.yaml`)
+	t.Chdir(directory(t, files("kustomization.yaml", plain)))
+	if got := fairlead(t, "validate", "-R", "k", "m", "-k", "./k", "--exclude", "b.yaml"); got.code != exitDone {
+		t.Errorf("it is built: exit code %d: %s%s", got.code, got.out, got.err)
 	}
 }
 

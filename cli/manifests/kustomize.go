@@ -3,8 +3,10 @@ package manifests
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,6 +61,53 @@ func (f Files) build(ctx context.Context, dir string) ([]byte, error) {
 	return nil, errors.New("building a kustomization " +
 		"needs kubectl or kustomize, and neither is in PATH")
 }
+
+// notBuilt records a problem for a kustomization that the files have and that no -k names: what it
+// makes of the manifests is not read.
+func (l *loader) notBuilt(f Files, file string) {
+	dir := filepath.Dir(file)
+	if slices.ContainsFunc(f.Kustomizations, func(built string) bool { return sameFile(built, dir) }) {
+		return
+	}
+	l.problem(Problem{Place: Place{File: f.shown(file)}, unread: contentsOf(dir),
+		Message: "a kustomization, which is not built: -k with its directory builds it, and --exclude " +
+			"leaves it out"})
+}
+
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, wrong := os.Stat(b)
+	return err == nil && wrong == nil && os.SameFile(one, other)
+}
+
+// contentsOf returns what decides about a kustomization: the files below its directory. It is empty
+// if files elsewhere may decide, too, or if there is too much to compare.
+func contentsOf(dir string) string {
+	const mostFiles = 10_000
+	root := dir + string(filepath.Separator) // which follows a link
+	sum, files, size := sha256.New(), 0, 0
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := ReadFile(path, maxManifest)
+		files, size = files+1, size+len(text)
+		if err != nil || !entry.Type().IsRegular() || files > mostFiles || size > maxManifest ||
+			bytes.Contains(text, []byte("../")) {
+			return errElsewhere
+		}
+		inside, err := filepath.Rel(root, path)
+		fmt.Fprintf(sum, "%q %q\n", inside, text)
+		return err
+	})
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("a kustomization of the files %x", sum.Sum(nil))
+}
+
+// errElsewhere ends a walk.
+var errElsewhere = errors.New("files elsewhere may decide")
 
 // nowhere is an address to which no connection is made.
 const nowhere = "127.0.0.1:0"

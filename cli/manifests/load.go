@@ -44,7 +44,9 @@ func (f Files) Load(ctx context.Context) (objects.Objects, Places, error) {
 	}
 	for _, file := range files {
 		text, err := f.text(ctx, file)
-		l.file(f.shown(file), text, err)
+		if l.file(f.shown(file), text, err) {
+			l.notBuilt(f, file)
+		}
 	}
 	for _, dir := range f.Kustomizations {
 		text, err := f.build(ctx, dir)
@@ -142,11 +144,12 @@ func fieldOf(err error) string {
 	return ""
 }
 
-// file reads all documents of a file. A document that cannot be read costs itself.
-func (l *loader) file(file string, text []byte, err error) {
+// file reads all documents of a file. A document that cannot be read costs itself. It reports
+// whether one of them is a kustomization.
+func (l *loader) file(file string, text []byte, err error) bool {
 	if err != nil {
 		l.problem(Problem{Place: Place{File: file}, Message: err.Error()})
-		return
+		return false
 	}
 	docs := l.documents(file, text)
 	skipped := 0
@@ -161,6 +164,7 @@ func (l *loader) file(file string, text []byte, err error) {
 		l.kustomizations++
 		l.kustomization = filepath.Dir(file)
 	}
+	return skipped > 0
 }
 
 // kustomizations are the names of the file that makes a directory a kustomization

@@ -102,7 +102,7 @@ func (f Files) list(l *loader) ([]string, error) {
 // ones, too. A directory inside it that cannot be read is returned like a file, so that it is told
 // as one.
 func (f Files) inside(l *loader, dir string) ([]string, error) {
-	var files, unsearched []string
+	var files, unsearched, unbuilt []string
 	root := dir + string(filepath.Separator) // which follows a link
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		leftOut, wrong := f.excludes(root, path)
@@ -124,6 +124,8 @@ func (f Files) inside(l *loader, dir string) ([]string, error) {
 			return fs.SkipDir
 		case !entry.IsDir() && IsManifest(entry.Name()):
 			files = append(files, filepath.Clean(path))
+		case !entry.IsDir() && entry.Name() == "Kustomization": // kubectl reads it with -k alone
+			unbuilt = append(unbuilt, filepath.Clean(path))
 		}
 		return nil
 	})
@@ -132,6 +134,9 @@ func (f Files) inside(l *loader, dir string) ([]string, error) {
 	}
 	if len(files) == 0 {
 		return nil, f.noneInside(dir)
+	}
+	for _, path := range unbuilt {
+		l.notBuilt(f, path)
 	}
 	for _, path := range unsearched {
 		l.unsearched(f, root, path)
