@@ -39,6 +39,9 @@ func (g *generator) tree(dir string) error {
 		if _, err := os.Lstat(file); err == nil {
 			continue
 		}
+		if filepath.Base(file) == "Kustomization" {
+			g.harmless = false // kubectl reads it with -k alone, and the command line tells of it
+		}
 		if err := os.WriteFile(file, []byte(g.file()), 0o600); err != nil {
 			return err
 		}
