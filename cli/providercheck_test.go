@@ -187,6 +187,20 @@ func redirected(next http.Handler) http.Handler {
 	})
 }
 
+// oneWeight is a handler that asks for a path with weights until the first Service answers.
+func oneWeight(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		for next.ServeHTTP(answer, r); r.URL.Path == "/weights" && !strings.Contains(answer.Body.String(), "/weight-one"); {
+			answer = httptest.NewRecorder()
+			next.ServeHTTP(answer, r)
+		}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(answer.Body.Bytes()) // an error means that the client is gone
+	})
+}
+
 // checkedCloud is the report about a cloud by part, without what is right, and the keys that are left.
 func checkedCloud(t *testing.T, around func(clouds.Local) clouds.Local, args ...string) (wrong map[string][]string, report, left string) {
 	return checkedUntil(t.Context(), t, lb.Literal(), around, args...)
@@ -249,6 +263,7 @@ func TestProviderCheckAsksForTraffic(t *testing.T) {
 		"methods are ignored":    {withRequest(func(r *http.Request) { r.Method = http.MethodPost }), []string{"--only", "traffic"}, []string{"method wrong"}, "/method, not ", 0},
 		"headers are ignored":    {withRequest(func(r *http.Request) { r.Header.Del("Fairlead-Check") }), []string{"--only", "traffic"}, []string{"header wrong"}, "/header-else, not ", 0},
 		"queries are ignored":    {withRequest(func(r *http.Request) { r.URL.RawQuery = "" }), []string{"--only", "traffic"}, []string{"query wrong"}, "/query-else, not ", 0},
+		"one of two weights":     {oneWeight, []string{"--only", "traffic"}, []string{"weights wrong"}, "of 100 answers, none is of ", 0},
 		"one certificate":        {withRequest(func(*http.Request) {}), []string{"--only", "traffic"}, []string{"https wrong"}, "the certificate is another one: ", 443},
 		"redirects go elsewhere": {redirected, []string{"--only", "traffic"}, []string{"redirect wrong"}, "location is http://elsewhere.example/, not ", 0},
 	} {
