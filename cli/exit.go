@@ -12,6 +12,7 @@ import (
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/classes"
 )
 
 // This file holds exit codes, the errors that stand for them, and what decides which of them a
@@ -86,10 +87,23 @@ func notServed(in *source.Input, served int, diagnostics []diag.Diagnostic, wher
 				class, class))
 		}
 	}
+	if names := program.WithoutClass(diagnostics); len(names) > 0 && !in.NamesClasses() {
+		out = append(out, fmt.Sprintf("%s names no class, and the default class of the cluster is not "+
+			"among the files: --watch-ingress-without-class=%[2]s serves such Ingresses, and "+
+			"--class-name=%[2]s leaves them alone", someOf(names), classes.DefaultClass))
+	}
 	if served == 0 {
 		out = append(out, "no Ingress is served"+where)
 	}
 	return out
+}
+
+// someOf returns the first of the names, and how many there are more.
+func someOf(names []string) string {
+	if len(names) == 1 {
+		return names[0]
+	}
+	return fmt.Sprintf("%s, and each of %d more,", names[0], len(names)-1)
 }
 
 // errNotServed returns reasons as an error; nil without any.

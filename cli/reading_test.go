@@ -295,6 +295,37 @@ func TestAKustomizationThatIsNotBuiltIsTold(t *testing.T) {
 	}
 }
 
+// TestAnIngressWithoutAClassIsTold: a default class of the cluster would have it served.
+func TestAnIngressWithoutAClassIsTold(t *testing.T) {
+	const told = "Ingress shop/new names no class, and the default class of the cluster is not among the files: " +
+		"--watch-ingress-without-class=fairlead serves such Ingresses, and --class-name=fairlead leaves them alone"
+	unclassed := strings.NewReplacer("  ingressClassName: fairlead\n", "", "name: new", "name: new, annotations: {fairlead.dev/scheme: internet-facing}").
+		Replace(ingressYAML("new", "a.example.com", "/"))
+	standard := "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: fairlead, annotations: {ingressclass.kubernetes.io/is-default-class: 'true'}}\nspec: {controller: fairlead.dev/ingress}\n"
+	repository(t, map[string]string{"m/web.yaml": ingressYAML("web", "a.example.com", "/")})
+	write(t, "m/new.yaml", unclassed)
+	write(t, "e.yaml", "expectations: [{name: a, must: {forwarded: true}}]")
+	for _, command := range []string{"diff --base main", "verify --expect e.yaml"} {
+		args := append(strings.Fields(command), "-f", "m", "-o", "json")
+		if got := fairlead(t, args...); got.code != exitFail || !strings.Contains(got.out, told) || !strings.Contains(got.err, told) {
+			t.Errorf("%s: exit code %d: %s%s", command, got.code, got.out, got.err)
+		}
+		if got := fairlead(t, append(args, "--class-name=fairlead")...); got.code == exitFail || strings.Contains(got.out, told) {
+			t.Errorf("%s --class-name: exit code %d: %s%s", command, got.code, got.out, got.err)
+		}
+		if got := fairlead(t, append(args, "--watch-ingress-without-class=fairlead")...); got.code == exitFail || strings.Contains(got.out, told) {
+			t.Errorf("%s --watch-ingress-without-class: exit code %d: %s%s", command, got.code, got.out, got.err)
+		}
+	}
+	if got := fairlead(t, "validate", "m"); got.code != exitFail || !strings.Contains(got.err, told) {
+		t.Errorf("validate: %+v", got)
+	}
+	write(t, "m/class.yaml", standard)
+	if got := fairlead(t, "diff", "--base", "main", "m"); got.code == exitFail || got.code == exitDone || strings.Contains(got.err, "names no class") {
+		t.Errorf("with a default class: exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
 // TestGeneratedNames are of the objects that an API server would name.
 func TestGeneratedNames(t *testing.T) {
 	one := strings.Replace(ingressYAML("", "a.example.com", "/"), "name: ,", "generateName: preview-,", 1)

@@ -80,6 +80,18 @@ func MissingClasses(diagnostics []diag.Diagnostic) []string {
 	return slices.Compact(out)
 }
 
+// WithoutClass returns the Ingresses that name no class, where no class counts for them, in order.
+func WithoutClass(diagnostics []diag.Diagnostic) []string {
+	var out []string
+	for _, d := range diagnostics {
+		if d.Reason == diag.ClassUnset {
+			out = append(out, "Ingress "+d.Source.Object())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Unserved returns the errors and, for files, the Ingresses without a class. In a cluster these are
 // often Ingresses of other controllers.
 func Unserved(diagnostics []diag.Diagnostic, live bool) []diag.Diagnostic {
