@@ -55,6 +55,25 @@ func FromRouting(a routing.Action) Action {
 	return out
 }
 
+// Routing returns an action of rules as an action of the routing table.
+func (a Action) Routing() routing.Action {
+	out := routing.Action{Auth: a.Auth, Rewrite: a.Rewrite}
+	switch a.Kind {
+	case "fixed":
+		out.Fixed = &routing.Fixed{Status: a.Status, ContentType: a.ContentType, Body: a.Body}
+	case "redirect":
+		if out.Redirect = a.Redirect; out.Redirect == nil {
+			out.Redirect = &routing.Redirect{Status: a.Status}
+		}
+	default:
+		out.StickySeconds = a.StickySeconds
+		for _, t := range a.Targets {
+			out.Forward = append(out.Forward, routing.Weighted{Backend: t.Group, Weight: t.Weight})
+		}
+	}
+	return out
+}
+
 // String describes the action in a few words.
 func (a Action) String() string {
 	said := a.finalPart()
