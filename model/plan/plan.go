@@ -31,15 +31,21 @@ type Planned struct {
 	Early diag.Reason
 }
 
-// Namespaces returns the namespaces whose routes need a step, or have the rule that it deletes;
-// none if that is not known.
+// Namespaces returns the namespaces whose routes need a step, or have the rule or the target group
+// that it deletes; none if that is not known.
 func (p Planned) Namespaces() []string {
 	var out []string
 	for _, source := range p.Origin {
 		out = append(out, source.Namespace)
 	}
-	if s, deletes := p.Step.(DeleteRule); deletes && len(out) == 0 {
-		out = NamespacesOf(s.Rule)
+	if len(out) == 0 {
+		switch s := p.Step.(type) {
+		case DeleteRule:
+			out = NamespacesOf(s.Rule)
+		case DeleteTargetGroup:
+			out = NamespacesOf(lb.Rule{Action: lb.Action{Targets: []lb.Weighted{{Group: s.Group}}}})
+		default: // it is not known
+		}
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
