@@ -59,7 +59,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, key lb.Key) (reconcile.Resul
 	o.Withheld = r.withheld(o)
 	// Pods with a readiness gate may wait for target groups that do not exist yet.
 	r.Targets.Expect(key, r.Directory.ReferencesOf(key), o.Groups())
-	if err := r.apply(ctx, &o, undone); err != nil {
+	if err := r.apply(ctx, &o, facts, undone); err != nil {
 		return reconcile.Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportFor)
@@ -76,21 +76,23 @@ func unread(snap *gather.Snapshot, facts lb.Facts) bool {
 // apply carries the plan out, unless it is withheld, and remembers its steps. Of a plan that a
 // second reading has to confirm it carries out what deletes nothing. It fails without a change if
 // another operator has the lease.
-func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, undone []string) error {
+func (r *Reconciler) apply(ctx context.Context, o *outcome.Outcome, facts lb.Facts,
+	undone []string) error {
 	switch o.Withheld {
 	case "":
-		return r.applyAll(ctx, o, undone)
+		return r.applyAll(ctx, o, facts, undone)
 	case v1alpha1.ReasonUnconfirmed:
 		whole := o.Plan
 		o.Plan = plan.WithoutDeletions(whole)
-		err := r.applyAll(ctx, o, undone)
+		err := r.applyAll(ctx, o, facts, undone)
 		o.Plan = whole
 		return err
 	}
 	return nil
 }
 
-func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, undone []string) error {
+func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.Facts,
+	undone []string) error {
 	key := o.Snapshot.Key
 	if !o.Plan.Empty() {
 		if err := r.claim(ctx, key); err != nil {
@@ -98,7 +100,7 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, undone []
 		}
 	}
 	r.carryOut(ctx, o)
-	r.passRejected(ctx, o)
+	r.passRejected(ctx, o, facts)
 	if o.Snapshot.Expectations != nil && o.Served() {
 		r.gate.Served(key, o.Built.Table)
 	}

@@ -70,3 +70,62 @@ func TestARejectedBackendDelaysNoNeighbour(t *testing.T) {
 	b.answers("b.example", "/a", "bob/web")
 	b.answers("a1.example", "/a", "bob/web")
 }
+
+// TestARejectedBackendUncoversNothing: bob's Backend no longer forwards to the Service that an
+// expectation rules out, and the cloud rejects its new target group. What alice deletes goes, and the
+// old action of bob answers no request of hers.
+func TestARejectedBackendUncoversNothing(t *testing.T) {
+	page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+	page.Spec.Services = []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}}
+	const text = `
+expectations:
+- name: no-web
+  requests: {paths: [{prefix: /admin}], answeredBy: {services: [bob/web]}}
+  must: {forwarded: false}
+`
+	rules := ruleBook(strings.ReplaceAll(text, "/admin", "/never"))
+	b := newSharedBench(t, gated, page, rules)
+	toPage := joins("bob", "b", "", "/admin")
+	toPage.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+		APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "page",
+	}}
+	b.put(joins("alice", "a0", "a0.example", "/"))
+	b.put(joins("alice", "a1", "a1.example", "/p"))
+	b.put(toPage)
+	b.work()
+	rules.Data["rules.yaml"] = text
+	if err := b.Update(t.Context(), rules); err != nil {
+		t.Fatal(err)
+	}
+	b.work()
+	b.answers("b.example", "/admin", "bob/web") // it stands
+	b.answers("a1.example", "/admin", "404")
+
+	b.cloud.Refuses = func(s plan.Step) error {
+		if c, is := s.(plan.CreateTargetGroup); is && strings.HasPrefix(string(c.Group.ID), "bob/other") {
+			return providers.ErrNoRoom
+		}
+		return nil
+	}
+	if err := b.Get(t.Context(), client.ObjectKeyFromObject(page), page); err != nil {
+		t.Fatal(err)
+	}
+	page.Spec.Services[0].Name = "other"
+	if err := b.Update(t.Context(), page); err != nil {
+		t.Fatal(err)
+	}
+	b.work()
+	b.answers("b.example", "/admin", "bob/web") // as before
+	b.remove("alice", "a1", false)
+	b.work()
+	if b.find("alice", "a1") != nil {
+		t.Error("the Ingress that alice deleted stays")
+	}
+	b.answers("a1.example", "/admin", "503")
+	b.answers("a0.example", "/admin", "alice/web")
+	b.hears("bob", "b", "ExpectationViolated", "no-web")
+
+	b.cloud.Refuses = nil
+	b.work()
+	b.answers("a1.example", "/admin", "bob/other")
+}

@@ -38,6 +38,8 @@ func (o Outcome) concerns(
 		if l := o.Observed.Listener(step.Port); l != nil && l.Rule(step.Priority) != nil {
 			rule = &l.Rule(step.Priority).Rule
 		}
+	case plan.DetachCertificate, plan.ModifyCertificate:
+		return false // no route waits for it
 	default: // it is about no rule that is there
 	}
 	switch {

@@ -56,21 +56,19 @@ func (o Outcome) refusals(m members.Member) []refusal {
 	return out
 }
 
-// RejectedNamespaces returns the namespaces that ask for rejected steps; none if a rejected step is
-// one that all members need.
+// RejectedNamespaces returns the namespaces that ask for rejected steps, or whose objects these
+// delete; none if a rejected step is one that all members need.
 func (o Outcome) RejectedNamespaces() []string {
 	var out []string
 	for _, r := range o.Run.Rejections {
-		if len(r.Origin) == 0 {
+		of := plan.Planned{Step: r.Step, Origin: r.Origin}.Namespaces()
+		if len(of) == 0 {
 			return nil
 		}
-		for _, at := range r.Origin {
-			if !slices.Contains(out, at.Namespace) {
-				out = append(out, at.Namespace)
-			}
-		}
+		out = append(out, of...)
 	}
-	return out
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // LearnsRejections reports whether the record will have a rejected version that it has not yet: the

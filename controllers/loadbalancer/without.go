@@ -1,0 +1,387 @@
+package loadbalancer
+
+import (
+	"cmp"
+	"slices"
+
+	"fairlead.dev/fairlead/controllers/outcome"
+	"fairlead.dev/fairlead/model"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file makes the wanted load balancer without what the cloud rejects. Rules that need it keep
+// the action that they have in the cloud, and new ones answer 503, or are left out if the cloud
+// rejects the rule itself.
+
+// A place is a rule on a port.
+type place struct {
+	port int32
+	rule string // its MatchKey
+}
+
+// A without is a load balancer without what the cloud rejects.
+type without struct {
+	built  model.Built
+	seen   *lb.Observed
+	closed map[string]bool // Ingresses whose routes answer 503
+	kept   map[string]bool // Ingresses with routes that keep the action that they have in the cloud
+
+	groups  map[lb.GroupID]bool // target groups that no rule can begin to use
+	created map[place]bool      // rules that cannot be created
+	changed map[place]int       // priorities of rules that cannot be changed
+}
+
+// newWithout returns what is wanted without what was rejected. Routes of closed Ingresses that need
+// what was rejected answer 503.
+func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
+	w := &without{
+		built: o.Built, seen: o.Observed, closed: closed, kept: map[string]bool{},
+		groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
+	}
+	want := &w.built.LoadBalancer
+	want.TargetGroups = slices.Clone(want.TargetGroups)
+	want.Listeners = slices.Clone(want.Listeners)
+	for i := range want.Listeners {
+		want.Listeners[i].Rules = slices.Clone(want.Listeners[i].Rules)
+	}
+	for _, x := range o.Run.Rejections {
+		w.leaveOut(x.Step)
+	}
+	answers := newAnswers()
+	for i := range want.Listeners {
+		w.changeListener(&want.Listeners[i], answers)
+	}
+	w.changeGroups()
+	w.built.Table = answers.table(w.built.Table)
+	return w
+}
+
+// leaveOut notes what cannot be had without a step.
+func (w *without) leaveOut(step plan.Step) {
+	want := &w.built.LoadBalancer
+	switch s := step.(type) {
+	case plan.CreateTargetGroup:
+		w.groups[s.Group.ID] = true
+	case plan.RegisterTargets:
+		w.groups[s.Group] = true
+	case plan.ModifyTargetGroup:
+		for i := range want.TargetGroups {
+			if g := &want.TargetGroups[i]; g.ID == s.Group.ID && w.seen.TargetGroup(g.ID) != nil {
+				g.Digest = w.seen.TargetGroup(g.ID).Digest
+			}
+		}
+	case plan.DeleteTargetGroup:
+		if g := w.seen.TargetGroup(s.Group); g != nil {
+			want.TargetGroups = append(want.TargetGroups, g.TargetGroup)
+		}
+	case plan.CreateRule:
+		w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
+	case plan.ModifyRule:
+		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
+		w.guard(s.Port, s.Priority)
+	case plan.DeleteRule:
+		w.putBack(s.Port, func(p int) bool { return p == s.Priority })
+		w.guard(s.Port, s.Priority)
+	default:
+		w.leaveOutCertificate(step)
+	}
+}
+
+// leaveOutCertificate keeps the certificates that listeners have.
+func (w *without) leaveOutCertificate(step plan.Step) {
+	want := &w.built.LoadBalancer
+	change := func(port int32, f func([]lb.CertificateID) []lb.CertificateID) {
+		for i := range want.Listeners {
+			if l := &want.Listeners[i]; port == 0 || l.Port == port {
+				l.Certificates = f(slices.Clone(l.Certificates))
+			}
+		}
+	}
+	switch s := step.(type) {
+	case plan.AttachCertificate:
+		change(s.Port, func(all []lb.CertificateID) []lb.CertificateID {
+			return slices.DeleteFunc(all, func(id lb.CertificateID) bool {
+				return id == s.Certificate && id != all[0]
+			})
+		})
+	case plan.ReplaceCertificate:
+		old := w.seen.Certificate(s.Old)
+		if old == nil {
+			return
+		}
+		change(0, func(all []lb.CertificateID) []lb.CertificateID {
+			if at := slices.Index(all, s.New.ID); at >= 0 {
+				all[at] = s.Old
+				slices.Sort(all[1:])
+			}
+			return all
+		})
+		want.Certificates = slices.DeleteFunc(slices.Clone(want.Certificates),
+			func(c lb.Certificate) bool { return c.ID == s.New.ID || c.ID == s.Old })
+		want.Certificates = append(want.Certificates, old.Certificate)
+		slices.SortFunc(want.Certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
+	default: // nothing of one namespace needs it
+	}
+}
+
+// guard puts back the rules that keep requests from a rule of the cloud, by a 404: it stays, and other
+// namespaces may have their hosts guarded from it.
+func (w *without) guard(port int32, priority int) {
+	l := w.seen.Listener(port)
+	w.putBack(port, func(p int) bool {
+		return p < priority && l.Rule(p).Action.Key() == notFound.Key()
+	})
+}
+
+// putBack adds rules of the cloud to the wanted ones, each before those that follow it in the cloud.
+func (w *without) putBack(port int32, is func(priority int) bool) {
+	l := w.seen.Listener(port)
+	at := slices.IndexFunc(w.built.LoadBalancer.Listeners, func(l lb.Listener) bool {
+		return l.Port == port
+	})
+	if l == nil || at < 0 {
+		return
+	}
+	want, following := &w.built.LoadBalancer.Listeners[at], map[string]bool{}
+	for _, rule := range slices.Backward(l.Rules) {
+		wanted := slices.ContainsFunc(want.Rules, func(r lb.Rule) bool {
+			return r.MatchKey() == rule.MatchKey()
+		})
+		if is(rule.Priority) && !wanted {
+			next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return following[r.MatchKey()] })
+			if next < 0 {
+				next = len(want.Rules)
+			}
+			want.Rules = slices.Insert(want.Rules, next, rule.Rule)
+		}
+		following[rule.MatchKey()] = true
+	}
+}
+
+// needs reports whether an action needs a target group that was rejected.
+func (w *without) needs(a lb.Action) bool {
+	return slices.ContainsFunc(a.Targets, func(t lb.Weighted) bool { return w.groups[t.Group] })
+}
+
+// changeListener changes the rules and the default action of a listener.
+func (w *without) changeListener(l *lb.Listener, answers *answers) {
+	seen := w.seen.Listener(l.Port)
+	if before := l.Default; w.needs(before) {
+		l.Default = unavailable
+		if seen != nil && !w.closes(answers.defaults(w.built.Table, *l, before)) {
+			l.Default = seen.Default
+		}
+		answers.add(l.Port, answers.defaults(w.built.Table, *l, before), &l.Default)
+	}
+	var rules []lb.Rule
+	for _, rule := range l.Rules {
+		at := place{port: l.Port, rule: rule.MatchKey()}
+		priority, fixed := w.changed[at]
+		switch {
+		case w.created[at]:
+			answers.add(l.Port, rule.Origin, nil)
+			continue
+		case fixed && seen.Rule(priority) != nil && !w.closes(rule.Origin):
+			rule.Conditions, rule.Action = seen.Rule(priority).Conditions, seen.Rule(priority).Action
+			answers.add(l.Port, rule.Origin, &rule.Action)
+		case fixed, w.needs(rule.Action):
+			parts := present(seen, rule)
+			for i := range parts {
+				if w.closes(rule.Origin) {
+					parts[i].Action = unavailable
+				}
+				answers.add(l.Port, rule.Origin, &parts[i].Action)
+			}
+			rules = append(rules, parts...)
+			continue
+		}
+		rules = append(rules, rule)
+	}
+	l.Rules = rules
+}
+
+// closes notes the Ingresses of routes, and reports whether the routes answer 503.
+func (w *without) closes(routes []diag.Source) bool {
+	is := false
+	for _, source := range routes {
+		w.kept[source.Object()] = true
+		is = is || w.closed[source.Object()]
+	}
+	return is
+}
+
+// unavailable is the answer of routes that cannot have their action, and notFound that of hosts that
+// keep requests from other namespaces.
+var (
+	unavailable = lb.FromRouting(routing.Status(503))
+	notFound    = lb.FromRouting(routing.NotFound())
+)
+
+// present returns a rule with the action that it has in the cloud, in parts if several rules have its
+// values there; 503 for what is not there.
+func present(l *lb.ObservedListener, rule lb.Rule) (parts []lb.Rule) {
+	if l != nil {
+		for _, there := range l.Rules {
+			at, values, others, is := common(rule, there.Rule)
+			if !is {
+				continue
+			}
+			part := withValues(rule, at, values)
+			part.Action = there.Action
+			if parts = append(parts, part); len(others) == 0 {
+				return parts
+			}
+			rule = withValues(rule, at, others)
+		}
+	}
+	rule.Action = unavailable
+	return append(parts, rule)
+}
+
+// common returns the values of a condition that a rule has in common with another one, and the
+// others; is reports whether they have all other conditions in common.
+func common(rule, there lb.Rule) (at int, values, others []string, is bool) {
+	if len(rule.Conditions) != len(there.Conditions) {
+		return 0, nil, nil, false
+	}
+	for i, c := range rule.Conditions {
+		o := there.Conditions[i]
+		if c.Field != o.Field || c.Name != o.Name || !slices.Equal(c.Regex, o.Regex) {
+			return 0, nil, nil, false
+		}
+		var in, out []string
+		for _, v := range c.Values {
+			if slices.Contains(o.Values, v) {
+				in = append(in, v)
+			} else {
+				out = append(out, v)
+			}
+		}
+		if len(in) == 0 && len(c.Values) > 0 || len(out) > 0 && len(others) > 0 {
+			return 0, nil, nil, false
+		}
+		if len(out) > 0 || values == nil {
+			at, values, others = i, in, out
+		}
+	}
+	return at, values, others, true
+}
+
+// withValues returns a rule with other values of one of its conditions.
+func withValues(r lb.Rule, at int, values []string) lb.Rule {
+	if r.Conditions = slices.Clone(r.Conditions); len(values) > 0 {
+		r.Conditions[at].Values = values
+	}
+	return r
+}
+
+// changeGroups leaves out target groups that cannot be had, and adds those of the cloud that rules
+// use.
+func (w *without) changeGroups() {
+	want, used := &w.built.LoadBalancer, map[lb.GroupID]bool{}
+	use := func(a lb.Action) {
+		for _, id := range a.Groups() {
+			used[id] = true
+		}
+	}
+	for _, l := range want.Listeners {
+		use(l.Default)
+		for _, rule := range l.Rules {
+			use(rule.Action)
+		}
+	}
+	want.TargetGroups = slices.DeleteFunc(want.TargetGroups, func(g lb.TargetGroup) bool {
+		return w.groups[g.ID]
+	})
+	for _, g := range w.seen.TargetGroups {
+		known := slices.ContainsFunc(want.TargetGroups, func(t lb.TargetGroup) bool {
+			return t.ID == g.ID
+		})
+		if !known && (used[g.ID] || w.groups[g.ID]) { // one without targets is not made anew each time
+			g.Targets = nil
+			want.TargetGroups = append(want.TargetGroups, g.TargetGroup)
+		}
+	}
+	slices.SortFunc(want.TargetGroups, func(a, b lb.TargetGroup) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// answers are the actions of routes that are not those that their Ingresses ask for; nil for a route
+// that is left out.
+type answers struct {
+	actions map[answered]*lb.Action
+}
+
+// An answered is a route or a default on a port.
+type answered struct {
+	port   int32
+	source diag.Source
+}
+
+func newAnswers() *answers { return &answers{actions: map[answered]*lb.Action{}} }
+
+// add notes the action of routes on a port. Of several, one that forwards counts.
+func (a *answers) add(port int32, routes []diag.Source, action *lb.Action) {
+	if action != nil {
+		action = new(*action)
+	}
+	for _, source := range routes {
+		at := answered{port, source}
+		if before := a.actions[at]; before == nil || len(before.Targets) == 0 {
+			a.actions[at] = action
+		}
+	}
+}
+
+// defaults returns the defaults that a listener answers with an action.
+func (a *answers) defaults(t *precedence.Table, l lb.Listener, action lb.Action) (out []diag.Source) {
+	for _, d := range t.Defaults {
+		if slices.Contains(d.Ports, l.Port) &&
+			lb.FromRouting(d.Action.On(l.Protocol)).Key() == action.Key() {
+			out = append(out, d.Source)
+		}
+	}
+	return out
+}
+
+// table returns a table with these actions.
+func (a *answers) table(t *precedence.Table) *precedence.Table {
+	if len(a.actions) == 0 || t == nil {
+		return t
+	}
+	c := t.Config
+	c.Routes, c.Defaults = nil, nil
+	for _, r := range t.Routes {
+		a.split(r.Source, r.Action, r.Ports, func(action routing.Action, ports []int32) {
+			r.Action, r.Ports = action, ports
+			c.Routes = append(c.Routes, r)
+		})
+	}
+	for _, d := range t.Defaults {
+		a.split(d.Source, d.Action, d.Ports, func(action routing.Action, ports []int32) {
+			d.Action, d.Ports = action, ports
+			c.Defaults = append(c.Defaults, d)
+		})
+	}
+	return precedence.New(c)
+}
+
+// split calls add with the actions of a route, each with its ports.
+func (a *answers) split(source diag.Source, asked routing.Action, ports []int32,
+	add func(routing.Action, []int32)) {
+	var rest []int32
+	for _, port := range ports {
+		switch other, is := a.actions[answered{port, source}]; {
+		case !is:
+			rest = append(rest, port)
+		case other != nil:
+			add(other.Routing(), []int32{port})
+		}
+	}
+	if len(rest) > 0 {
+		add(asked, rest)
+	}
+}
