@@ -1,6 +1,8 @@
 package loadbalancer
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -187,4 +189,53 @@ func (b *bench) confirm(at time.Time) {
 		b.Fatal(err)
 	}
 	b.Memories.Keeper.KeyOfChanged(report)
+}
+
+// After a restart, a load balancer that is kept without an Ingress, and whose LoadBalancer is gone,
+// does not count for the bound of its namespace. Authors of Ingresses cannot delete a LoadBalancer.
+func TestOnlyThoseWhoDeleteRecordsExceedTheBound(t *testing.T) {
+	b := newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) {
+		c.DeletionPolicy, c.LoadBalancers.PerNamespace = v1alpha1.DeletionPolicyRetain, 1
+	})
+	asked := func(name string) int {
+		ing := below(name+".example", "/")
+		ing.Namespace, ing.Name = "bob", name
+		b.put(ing)
+		for range 3 {
+			_, _ = b.Reconcile(t.Context(), lb.Key("fairlead/bob/"+name+"/internal"))
+		}
+		keys, err := b.cloud.Cloud.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(keys)
+	}
+	asked("one")
+	b.remove("bob", "one", false)
+	for range 3 {
+		_, _ = b.Reconcile(t.Context(), "fairlead/bob/one/internal")
+	}
+	b.succeed()
+	if n := asked("two"); n != 1 || b.find("bob", "one") != nil {
+		t.Errorf("there are %d load balancers, want the one that was kept", n)
+	}
+	report := &v1alpha1.LoadBalancer{}
+	report.Name = v1alpha1.Name("fairlead/bob/one/internal", "")
+	if err := b.Delete(t.Context(), report); err != nil {
+		t.Fatal(err)
+	}
+	b.succeed()
+	if n := asked("three"); n != 2 {
+		t.Errorf("there are %d load balancers, want one more for the record that was deleted", n)
+	}
+
+	roles, err := os.ReadFile("../../config/rbac/people.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range strings.Split(string(roles), "- apiGroups:") {
+		if strings.Contains(rule, "loadbalancers") && !strings.Contains(rule, "verbs: [get, list, watch]") {
+			t.Errorf("people may change LoadBalancers: %s", rule)
+		}
+	}
 }
