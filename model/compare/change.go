@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"strings"
 
 	"fairlead.dev/fairlead/model/lb"
@@ -26,6 +27,8 @@ type Change struct {
 	Protection Protection `json:"protection"`
 	// Because says why requests are less or more protected.
 	Because string `json:"because,omitempty"`
+	// Details has the fields of a sign-in that differ, or the ports that served the requests before.
+	Details []string `json:"details,omitempty"`
 }
 
 // A Request is a request in printable form.
@@ -54,9 +57,7 @@ type Answer struct {
 func (d difference) change() (Change, bool) {
 	r := d.found.Request
 	r.Port, r.Host = d.port, d.class.Name
-	if r.Method == "" {
-		r.Method = "GET"
-	}
+	r.Method = methodOf(r)
 	out := Change{
 		LoadBalancer: d.key(), Port: d.port, Host: d.class.Host,
 		Scheme: scheme(d.before, d.after, d.port),
@@ -66,10 +67,13 @@ func (d difference) change() (Change, bool) {
 	before, after := match(d.before, r), match(d.after, r)
 	old, now := d.old[d.found.First], d.now[d.found.Second]
 	out.Before, out.After = d.answer(d.before, old, before), d.answer(d.after, now, after)
-	out.Protection, out.Because = d.protection(r)
+	out.Protection, out.Because, out.Details = d.protection(r)
 	return out, before.Action.Key() != after.Action.Key() &&
 		before.Route == old.Route && after.Route == now.Route
 }
+
+// methodOf returns the method of a request that a search found; GET if it does not matter.
+func methodOf(r routing.Request) string { return cmp.Or(r.Method, "GET") }
 
 // match returns the outcome of Table.Match, or that of a missing load balancer.
 func match(t *precedence.Table, r routing.Request) precedence.Outcome {

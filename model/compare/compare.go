@@ -53,8 +53,10 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 	report := Report{Changes: []Change{}, Exposures: []Exposure{}, Undecided: []Undecided{}}
 	finder := requests.NewFinder(b)
 	var all []*hostComparison
-	for _, p := range pairs(before, after) {
-		report.Exposures = append(report.Exposures, exposures(p, before)...)
+	hosts := allHosts(before)
+	both := pairs(before, after)
+	for _, p := range both {
+		report.Exposures = append(report.Exposures, exposures(p)...)
 		for _, port := range p.ports() {
 			for _, class := range HostClasses(port, nil, p.before, p.after) {
 				all = append(all, newHostComparison(p, port, class))
@@ -67,11 +69,38 @@ func Tables(before, after []*precedence.Table, b requests.Budget) Report {
 	for _, h := range byPatterns {
 		h.compare(finder)
 	}
+	for _, p := range both {
+		all = withServed(all, servedSearch{p, before, hosts, finder})
+	}
 	for _, h := range all {
 		report.Changes = append(report.Changes, h.changes...)
 		report.Undecided = append(report.Undecided, h.undecided...)
 	}
 	return report
+}
+
+// withServed adds the comparisons of what a pair newly serves. Their changes replace those of the
+// pair with the same requests.
+func withServed(all []*hostComparison, s servedSearch) []*hostComparison {
+	var mine []*hostComparison
+	for _, h := range all {
+		if h.pair == s.pair {
+			mine = append(mine, h)
+		}
+	}
+	served := s.newlyServed(mine)
+	known := map[string]bool{}
+	for _, h := range served {
+		for _, c := range h.changes {
+			known[c.Curl] = true
+		}
+	}
+	for _, h := range mine {
+		h.changes = slices.DeleteFunc(h.changes, func(c Change) bool {
+			return c.Protection == Same && known[c.Curl]
+		})
+	}
+	return append(all, served...)
 }
 
 // A hostComparison compares the answers for a class of hosts on a port.
@@ -130,7 +159,7 @@ func (h *hostComparison) addSamples(
 			continue
 		}
 		asked := r
-		asked.Port, asked.Host, asked.Method = h.port, h.class.Name, cmp.Or(r.Method, "GET")
+		asked.Port, asked.Host, asked.Method = h.port, h.class.Name, methodOf(r)
 		before, after := match(h.before, asked), match(h.after, asked)
 		pair := [2]int{indexOf(h.old, before), indexOf(h.now, after)}
 		if pair[0] < 0 || pair[1] < 0 || known[pair] || before.Action.Key() == after.Action.Key() {

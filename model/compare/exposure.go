@@ -25,9 +25,11 @@ type Exposure struct {
 // internetFacing is the scheme of load balancers that clients on the internet reach.
 const internetFacing = "internet-facing"
 
-// exposures compares two load balancers, and their ports. All load balancers before are known,
-// since one that is new may serve a host that another one served.
-func exposures(p pair, all []*precedence.Table) []Exposure {
+// everybody is the word for no limit of address ranges.
+const everybody = "everybody"
+
+// exposures compares two load balancers, and their ports.
+func exposures(p pair) []Exposure {
 	var out []Exposure
 	tell := func(setting, before, after string, protection Protection) {
 		out = append(out,
@@ -36,7 +38,7 @@ func exposures(p pair, all []*precedence.Table) []Exposure {
 	switch {
 	case p.before == nil:
 		tell("load balancer", "none", schemeOf(p.after), Same)
-		return append(out, newlyPublic(p.after, all)...)
+		return out
 	case p.after == nil:
 		tell("load balancer", schemeOf(p.before), "none", Same)
 		return out
@@ -44,59 +46,33 @@ func exposures(p pair, all []*precedence.Table) []Exposure {
 	if before, after := schemeOf(p.before), schemeOf(p.after); before != after {
 		tell("scheme", before, after, lessIf(after == internetFacing))
 	}
-	if before, after := p.before.Protection, p.after.Protection; before.WebACL != after.WebACL {
-		tell("web ACL", textOrNone(before.WebACL), textOrNone(after.WebACL),
-			compareGuard(before.Guarded(), after.Guarded()))
-	}
-	if before, after := p.before.Protection.Shield, p.after.Protection.Shield; before != after {
-		tell("shield", textOrNone(before), textOrNone(after),
-			compareGuard(before == routing.ShieldOn, after == routing.ShieldOn))
-	}
-	before, after := p.before.Settings.SecurityGroups, p.after.Settings.SecurityGroups
-	if !slices.Equal(before, after) {
-		const own = "the operator's own"
-		tell("security groups", listed(before, own), listed(after, own), Unknown)
-	}
+	out = append(out, wholeExposures(p.before, p.after)...)
 	for _, port := range p.ports() {
 		out = append(out, portExposures(p, port)...)
 	}
 	return out
 }
 
-// newlyPublic returns the hosts of a new load balancer on the internet that other load balancers
-// served before, none of them on the internet. A host that is new protected nothing before.
-func newlyPublic(after *precedence.Table, all []*precedence.Table) []Exposure {
-	if schemeOf(after) != internetFacing {
-		return nil
-	}
+// wholeExposures compares the settings of two load balancers besides their schemes.
+func wholeExposures(old, now *precedence.Table) []Exposure {
 	var out []Exposure
-	for _, h := range hostsOf(after) {
-		scheme := ""
-		for _, t := range all {
-			if t != nil && slices.Contains(hostsOf(t), h) && scheme != internetFacing {
-				scheme = schemeOf(t)
-			}
-		}
-		if scheme != "" && scheme != internetFacing {
-			out = append(out, Exposure{LoadBalancer: after.Key, Host: h, Setting: "scheme",
-				Before: scheme, After: internetFacing, Protection: Less})
-		}
+	tell := func(setting, before, after string, protection Protection) {
+		out = append(out, Exposure{now.Key, 0, "", setting, before, after, protection})
+	}
+	if before, after := old.Protection, now.Protection; before.WebACL != after.WebACL {
+		tell("web ACL", textOrNone(before.WebACL), textOrNone(after.WebACL),
+			compareGuard(before.Guarded(), after.Guarded()))
+	}
+	if before, after := old.Protection.Shield, now.Protection.Shield; before != after {
+		tell("shield", textOrNone(before), textOrNone(after),
+			compareGuard(before == routing.ShieldOn, after == routing.ShieldOn))
+	}
+	before, after := old.Settings.SecurityGroups, now.Settings.SecurityGroups
+	if !slices.Equal(before, after) {
+		const own = "the operator's own"
+		tell("security groups", listed(before, own), listed(after, own), Unknown)
 	}
 	return out
-}
-
-// hostsOf returns the hosts that Ingresses name on a load balancer.
-func hostsOf(t *precedence.Table) []routing.Host {
-	var out []routing.Host
-	for _, l := range t.Listeners {
-		for _, level := range t.Levels(l.Port) {
-			if level.Host != routing.Any {
-				out = append(out, level.Host)
-			}
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
 }
 
 // schemeOf returns the scheme of a load balancer.
@@ -168,8 +144,8 @@ func portExposures(p pair, port int32) []Exposure {
 	}
 	if !slices.Equal(before.Inbound, after.Inbound) {
 		if protection := inbound(before.Inbound, after.Inbound); protection != Same {
-			const all = "everybody"
-			tell("inbound ranges", listed(before.Inbound, all), listed(after.Inbound, all), protection)
+			tell("inbound ranges", listed(before.Inbound, everybody),
+				listed(after.Inbound, everybody), protection)
 		}
 	}
 	if old, now := mutualOf(before.Mutual), mutualOf(after.Mutual); old != now {
@@ -190,7 +166,7 @@ func orDefault(text string) string {
 
 // describePort describes an open port.
 func describePort(l *routing.Listener) string {
-	return fmt.Sprintf("%s for %s", l.Protocol, listed(l.Inbound, "everybody"))
+	return fmt.Sprintf("%s for %s", l.Protocol, listed(l.Inbound, everybody))
 }
 
 // openOverHTTP reports whether the clients who may connect could connect before, without
@@ -240,12 +216,22 @@ func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
 		if old.id == now.id {
 			continue
 		}
+		protection := compareCertificate(old.valid, now.valid)
+		if protection == More && !servesHost(p.before, before.Port, class.Name) {
+			protection = Same // the host is new
+		}
 		out = append(out, Exposure{
 			LoadBalancer: p.key(), Port: before.Port, Host: class.Host, Setting: "certificate",
-			Before: old.String(), After: now.String(), Protection: compareCertificate(old.valid, now.valid),
+			Before: old.String(), After: now.String(), Protection: protection,
 		})
 	}
 	return out
+}
+
+// servesHost reports whether an Ingress answers requests for a host name on a port.
+func servesHost(t *precedence.Table, port int32, name string) bool {
+	all, _ := Candidates(t, port, name)
+	return slices.ContainsFunc(all, func(c Candidate) bool { return c.Owner.Name != "" })
 }
 
 // compareCertificate is like compareGuard, but two certificates for a host protect it equally.

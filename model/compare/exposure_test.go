@@ -91,6 +91,13 @@ func TestExposures(t *testing.T) {
 			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "other" },
 			want: []string{"certificate for x.test: one for x.test, other for y.test (not for this host), less",
 				"certificate for : one for x.test (not for this host), other for y.test (not for this host), same"}},
+		"a new host with its certificate": {
+			after: func(c *routing.Config) {
+				c.Listeners[1].Certificates = []routing.CertificateID{"one", "other"}
+				c.Routes = append(c.Routes, c.Routes[0])
+				c.Routes[1].Host = "y.test"
+			},
+			want: []string{"certificate for y.test: one for x.test (not for this host), other for y.test, same"}},
 		"a wildcard's certificate": {
 			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "two" },
 			want: []string{"certificate for x.test: one for x.test, two for *.test, same",

@@ -34,24 +34,35 @@ type difference struct {
 }
 
 // protection compares how the two candidates of a difference protect a request.
-func (d difference) protection(r routing.Request) (Protection, string) {
+func (d difference) protection(r routing.Request) (Protection, string, []string) {
 	old, now := d.old[d.found.First], d.now[d.found.Second]
 	before, on := protocolOn(d.before, d.port), protocolOn(d.after, d.port)
 	switch {
 	case SignsIn(old.Action) && Reaches(now.Action, on) && !SignsIn(now.Action):
-		return Less, "users no longer have to sign in"
+		return Less, "users no longer have to sign in", nil
+	case SignsIn(old.Action) && SignsIn(now.Action) &&
+		Reaches(old.Action, before) && Reaches(now.Action, on):
+		p, details := compareAuth(old.Action.Auth, now.Action.Auth)
+		return p, becauseOfAuth[p], details
 	case SignsIn(now.Action) && Reaches(old.Action, before) && !SignsIn(old.Action):
-		return More, "users have to sign in"
+		return More, "users have to sign in", nil
 	case toHTTPS(old.Action, d.before, d.port) && on == routing.HTTP && Reaches(now.Action, on):
-		return Less, "clients are no longer sent to HTTPS"
+		return Less, "clients are no longer sent to HTTPS", nil
 	case toHTTPS(now.Action, d.after, d.port) && Reaches(old.Action, routing.HTTP):
-		return More, "clients are sent to HTTPS"
+		return More, "clients are sent to HTTPS", nil
 	case withheldFrom(d.old, d.found.First, now, r):
-		return Less, "clients with other addresses get to the Service, too"
+		return Less, "clients with other addresses get to the Service, too", nil
 	case withheldFrom(d.now, d.found.Second, old, r):
-		return More, "only clients with some addresses get to the Service"
+		return More, "only clients with some addresses get to the Service", nil
 	}
-	return Same, ""
+	return Same, "", nil
+}
+
+// becauseOfAuth says how two sign-ins differ.
+var becauseOfAuth = map[Protection]string{
+	Less:    "the sign-in asks for less",
+	More:    "the sign-in asks for more",
+	Unknown: "another identity provider, or other settings of it, decides on the users",
 }
 
 // SignsIn reports whether an action is for signed-in users only.

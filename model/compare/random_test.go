@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -60,7 +61,9 @@ func disagreement(g *tables.Generator, before, after routing.Config, count int) 
 		if b.Action.Key() == a.Action.Key() {
 			return fmt.Sprintf("%s gets the same as before: %s", c.Curl, key)
 		}
-		if first, twice := told[key]; twice {
+		if first, twice := told[key]; twice && (first.Details != nil || c.Details != nil) {
+			continue // that they are newly served, and that some of them are less protected
+		} else if twice {
 			return fmt.Sprintf("told twice: %s: %s and %s", key, first.Curl, c.Curl)
 		}
 		told[key] = c
@@ -84,13 +87,7 @@ func disagreement(g *tables.Generator, before, after routing.Config, count int) 
 }
 
 func TestTablesAgainstBruteForce(t *testing.T) {
-	if *seed == 0 {
-		*seed = uint64(time.Now().UnixNano())
-	}
-	if testing.Short() {
-		*pairsMade = min(*pairsMade, 300)
-	}
-	t.Logf("-seed=%d", *seed)
+	drawSeed(t)
 	changes := 0
 	for n := range *pairsMade {
 		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
@@ -105,6 +102,152 @@ func TestTablesAgainstBruteForce(t *testing.T) {
 		t.Errorf("%d pairs had %d changes: too few to show anything", *pairsMade, changes)
 	}
 	t.Logf("%d pairs, %d classes of requests changed", *pairsMade, changes)
+}
+
+// several draws load balancers before, and after with moves between them.
+func several(g *tables.Generator) (before, after []routing.Config) {
+	guarded := func(c routing.Config) routing.Config {
+		c.Key = routing.Key(fmt.Sprintf("fairlead/test/%c/internal", 'a'+g.IntN(4)))
+		if c.Settings.Scheme = "internal"; g.IntN(2) == 0 {
+			c.Settings.Scheme = "internet-facing"
+		}
+		if g.IntN(2) == 0 {
+			c.Protection.WebACL = "acl"
+		}
+		c.Listeners = slices.Clone(c.Listeners)
+		for i := range c.Listeners {
+			if c.Listeners[i].Inbound = nil; g.IntN(2) == 0 {
+				c.Listeners[i].Inbound = []string{"10.0.0.0/8"}
+			}
+		}
+		return c
+	}
+	first := guarded(g.Config())
+	second := guarded(g.Config())
+	before = []routing.Config{first, second}
+	for i, c := range before {
+		switch g.IntN(4) {
+		case 0: // as it was
+			after = append(after, c)
+		case 1: // renamed, or moved to the other's key
+			after = append(after, guarded(c))
+		case 2:
+			after = append(after, guarded(g.Changed(c)))
+		default: // a part moves to the other
+			other := before[1-i]
+			other.Routes = append(slices.Clone(other.Routes), c.Routes[:1+g.IntN(len(c.Routes))]...)
+			after = append(after, other)
+		}
+	}
+	return distinct(before), distinct(after)
+}
+
+// distinct returns the first configuration of each key.
+func distinct(all []routing.Config) []routing.Config {
+	if all[0].Key == all[1].Key {
+		return all[:1]
+	}
+	return all
+}
+
+// asked is what a port asks for before a Service answers a request; false if none does.
+func asked(t *precedence.Table, l routing.Listener, r routing.Request) (asks []bool, served bool) {
+	r.Port = l.Port
+	a := t.Match(r).Action
+	return []bool{a.Auth != nil, l.Protocol == routing.HTTPS, t.Settings.Scheme == "internal", t.Protection.WebACL != "", len(l.Inbound) > 0},
+		len(a.Forward) > 0
+}
+
+// lostSince reports whether each port that served a request before asked for more than a port now.
+func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
+	asks, served := asked(now, l, r)
+	some := false
+	for _, t := range before {
+		for _, o := range t.Listeners {
+			old, was := asked(t, o, r)
+			if !was {
+				continue
+			}
+			some = true
+			more := false
+			for i := range old {
+				more = more || old[i] && !asks[i]
+			}
+			if !more || t == own && o.Port == l.Port {
+				return false
+			}
+		}
+	}
+	return served && some
+}
+
+// unseenLoss says which request is less protected on another load balancer than the report tells.
+func unseenLoss(g *tables.Generator, before, after []routing.Config, count int) (problem string, losses int) {
+	var old, now []*precedence.Table
+	for _, c := range before {
+		old = append(old, tables.Named(c))
+	}
+	for _, c := range after {
+		now = append(now, tables.Named(c))
+	}
+	report := Tables(old, now, requests.OfCommand)
+	if len(report.Undecided) > 0 {
+		return fmt.Sprintf("undecided: %+v", report.Undecided), 0
+	}
+	told := map[string]bool{}
+	for _, p := range pairs(old, now) {
+		if p.after == nil {
+			continue
+		}
+		for _, l := range p.after.Listeners {
+			for _, c := range report.Changes {
+				if c.Details == nil || c.LoadBalancer != p.key() || c.Port != l.Port {
+					continue
+				}
+				if told[fmt.Sprint(p.key(), l.Port, p.after.Match(c.Request.Routed).Source)] = true; !lostSince(old, p.before, p.after, l, c.Request.Routed) {
+					return fmt.Sprintf("nothing is lost: %s: %s: %q", c.Curl, c.Because, c.Details), 0
+				}
+				losses++
+			}
+			for range count {
+				r := g.Request(append(slices.Clone(before), after...)...)
+				r.Port = l.Port
+				if lostSince(old, p.before, p.after, l, r) && !told[fmt.Sprint(p.key(), l.Port, p.after.Match(r).Source)] {
+					return fmt.Sprintf("not told: %+v on %s", r, p.key()), 0
+				}
+			}
+		}
+	}
+	return "", losses
+}
+
+// TestMovesAgainstBruteForce has several load balancers, between which routes move.
+func TestMovesAgainstBruteForce(t *testing.T) {
+	drawSeed(t)
+	losses := 0
+	for n := range *pairsMade {
+		g := &tables.Generator{Rand: rand.New(rand.NewPCG(*seed, uint64(n)))}
+		before, after := several(g)
+		problem, some := unseenLoss(g, before, after, *perTables/4)
+		if problem != "" {
+			t.Fatalf("-seed=%d, pair %d: %s", *seed, n, problem)
+		}
+		losses += some
+	}
+	if losses < *pairsMade/2 {
+		t.Errorf("%d pairs had %d losses: too few to show anything", *pairsMade, losses)
+	}
+	t.Logf("%d pairs, %d classes of requests lost protection", *pairsMade, losses)
+}
+
+func drawSeed(t *testing.T) {
+	if *seed == 0 {
+		*seed = uint64(time.Now().UnixNano())
+	}
+	if testing.Short() {
+		*pairsMade = min(*pairsMade, 300)
+	}
+	t.Logf("-seed=%d", *seed)
 }
 
 func FuzzTables(f *testing.F) {

@@ -1,0 +1,157 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file compares what ports of different load balancers ask for before a request gets to a
+// Service.
+
+// A guard is all that a request has to pass.
+type guard struct {
+	table    *precedence.Table
+	listener *routing.Listener
+	auth     *routing.Auth // nil if users need not sign in
+}
+
+// A loss is a protection that a guard had, and another one does not have, or may not have.
+type loss struct {
+	protection Protection // Less or Unknown
+	text       string
+	inbound    bool // it is about address ranges
+}
+
+// losses returns what a guard before asks for and one after does not.
+func losses(before, after guard) []loss {
+	var out []loss
+	add := func(p Protection, setting, old, now string) {
+		if p == Less || p == Unknown {
+			out = append(out, loss{p, fmt.Sprintf("%s: %s, now %s", setting, old, now),
+				setting == "inbound ranges"})
+		}
+	}
+	if before.auth != nil && after.auth == nil {
+		out = append(out, loss{protection: Less, text: "users no longer have to sign in"})
+	} else if before.auth != nil {
+		if p, details := compareAuth(before.auth, after.auth); p == Less || p == Unknown {
+			out = append(out, loss{protection: p, text: strings.Join(details, "; ")})
+		}
+	}
+	old, now := before.listener, after.listener
+	if old.Protocol == routing.HTTPS && now.Protocol != routing.HTTPS {
+		add(Less, "protocol", string(old.Protocol), string(now.Protocol))
+	}
+	if schemeOf(before.table) != internetFacing && schemeOf(after.table) == internetFacing {
+		add(Less, "scheme", schemeOf(before.table), internetFacing)
+	}
+	if admitsMore(old.Inbound, now.Inbound) {
+		add(Less, "inbound ranges", listed(old.Inbound, everybody), listed(now.Inbound, everybody))
+	}
+	if a, b := mutualOf(old.Mutual), mutualOf(now.Mutual); a != b {
+		add(compareMutual(old.Mutual, now.Mutual), "mutual TLS", a, b)
+	}
+	for _, e := range wholeExposures(before.table, after.table) {
+		add(e.Protection, e.Setting, e.Before, e.After)
+	}
+	return out
+}
+
+// String describes a guard.
+func (g guard) String() string {
+	said := []string{string(g.listener.Protocol), schemeOf(g.table)}
+	if g.auth != nil {
+		said = append(said, "sign-in with "+g.auth.String())
+	}
+	if len(g.listener.Inbound) > 0 {
+		said = append(said, "inbound ranges "+strings.Join(g.listener.Inbound, ", "))
+	}
+	if m := g.listener.Mutual; m.Verifies() {
+		said = append(said, "mutual TLS "+mutualOf(m))
+	}
+	if p := g.table.Protection; p.Guarded() {
+		said = append(said, "web ACL "+p.WebACL)
+	}
+	return fmt.Sprintf("served before by %s port %d: %s", g.table.Key, g.listener.Port,
+		strings.Join(said, "; "))
+}
+
+// A verdict compares the guard of a request with those before.
+type verdict struct {
+	Protection
+	because string
+	details []string // those before
+}
+
+// verdict compares the answer after with those before. The request is less protected if each port
+// that served it before asked for something that is not asked for now.
+func (c *servedComparison) verdict(answers []string) verdict {
+	same := verdict{Protection: Same}
+	after, reaches := c.guards[answers[0]]
+	var worst []loss
+	var ranges, details []string
+	for _, texts := range answers[1:] {
+		for text := range strings.SplitSeq(texts, "\n") {
+			before, served := c.guards[text]
+			switch {
+			case !reaches || text == own:
+				return same
+			case !served:
+				continue
+			}
+			lost := losses(before, after)
+			if len(lost) == 0 {
+				return same
+			}
+			if len(lost) == 1 && lost[0].inbound {
+				ranges = append(ranges, before.listener.Inbound...)
+			}
+			if worst == nil || weight(lost) < weight(worst) {
+				worst = lost
+			}
+			details = append(details, before.String())
+		}
+	}
+	if worst == nil || len(ranges) > 0 && !admitsMore(ranges, after.listener.Inbound) {
+		return same
+	}
+	return verdict{worstOf(worst), textsOf(worst), bounded(details)}
+}
+
+// weight orders losses: those that may be none first, then by number.
+func weight(lost []loss) int {
+	if worstOf(lost) == Unknown {
+		return len(lost)
+	}
+	return 1000 + len(lost)
+}
+
+func worstOf(lost []loss) Protection {
+	if slices.ContainsFunc(lost, func(l loss) bool { return l.protection == Less }) {
+		return Less
+	}
+	return Unknown
+}
+
+func textsOf(lost []loss) string {
+	var out []string
+	for _, l := range lost {
+		out = append(out, l.text)
+	}
+	return strings.Join(out, "; ")
+}
+
+// bounded returns the first texts, and the number of the others.
+func bounded(texts []string) []string {
+	const most = 10
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	if len(texts) <= most {
+		return texts
+	}
+	return append(texts[:most:most], fmt.Sprintf("%d more", len(texts)-most))
+}

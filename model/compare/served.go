@@ -1,0 +1,257 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairlead.dev/fairlead/model/requests"
+	"fairlead.dev/fairlead/model/routing"
+	"fairlead.dev/fairlead/model/routing/precedence"
+)
+
+// This file compares the requests that a port newly serves with all ports that served them before,
+// also those of other load balancers: the protection of an Ingress that moves, or that gets a second
+// one beside it, is not lost unseen. A request that no port served before is new.
+
+// mostWays is the number of ports with different rules that are compared for a host.
+const mostWays = 8
+
+// own is the answer of the port itself, if it served a request before: the comparison of its two
+// answers decides about it.
+const own = "own"
+
+// A servedSearch compares a load balancer with all those before.
+type servedSearch struct {
+	pair
+	all    []*precedence.Table // before
+	hosts  []routing.Host      // of all
+	finder *requests.Finder
+}
+
+// newlyServed returns the comparisons that found requests which a pair newly serves with less
+// protection than before.
+func (s servedSearch) newlyServed(mine []*hostComparison) []*hostComparison {
+	differs := func(h *hostComparison) bool { return len(h.changes)+len(h.undecided) > 0 }
+	if s.after == nil || !slices.ContainsFunc(mine, differs) {
+		return nil
+	}
+	var out []*hostComparison
+	for _, l := range s.after.Listeners {
+		for _, class := range HostClasses(l.Port, s.covered(l.Port), s.before, s.after) {
+			c := servedComparison{hostComparison: newHostComparison(s.pair, l.Port, class),
+				servedSearch: s, guards: map[string]guard{}}
+			c.compare()
+			out = append(out, c.hostComparison)
+		}
+	}
+	return out
+}
+
+// covered returns the hosts before that a host of a port stands for now.
+func (s servedSearch) covered(port int32) []routing.Host {
+	on := protocolOn(s.after, port)
+	others, _ := Candidates(s.after, port, "")
+	if slices.ContainsFunc(others, func(c Candidate) bool { return Reaches(c.Action, on) }) {
+		return s.hosts
+	}
+	var out []routing.Host
+	for _, h := range s.hosts {
+		if parent, has := h.Parent(); has && s.after.Level(port, parent) != nil {
+			out = append(out, h)
+		}
+	}
+	return out
+}
+
+// allHosts returns the hosts of all ports of load balancers.
+func allHosts(tables []*precedence.Table) []routing.Host {
+	var out []routing.Host
+	for _, t := range byKey(tables) {
+		for _, l := range t.Listeners {
+			for _, level := range t.Levels(l.Port) {
+				out = append(out, level.Host)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// A servedComparison compares the requests for a class of hosts on a port.
+type servedComparison struct {
+	*hostComparison
+	servedSearch
+	guards map[string]guard // by answer
+}
+
+func (c *servedComparison) compare() {
+	listener := listenerOn(c.after(), c.port)
+	lists := [][]requests.Entry{c.second}
+	for i, candidate := range c.now {
+		c.second[i].Answer = c.answer("a", c.after(), listener, candidate.Action)
+	}
+	if len(c.guards) == 0 {
+		return
+	}
+	lists = append(lists, c.ways()...)
+	switch {
+	case !c.mayLose():
+		return
+	case len(lists) > mostWays+1:
+		c.leaveUndecided(requests.Undecided{Why: fmt.Sprintf("more than %d ports with different "+
+			"rules served this host before, and one of them asked for more", mostWays)})
+		return
+	}
+	told := map[int]bool{}
+	for _, wanted := range []Protection{Less, Unknown} {
+		found, undecided := c.finder.FindAmong(lists, func(answers []string) bool {
+			return c.verdict(answers).Protection == wanted
+		})
+		if undecided.Why != "" {
+			c.leaveUndecided(undecided)
+			found = append(found, c.samples(lists, wanted)...)
+		}
+		for _, f := range found {
+			if !told[f.First] {
+				told[f.First] = true
+				c.tell(f, c.verdict(answersTo(lists, f.Request)))
+			}
+		}
+	}
+}
+
+func (c *servedComparison) before() *precedence.Table { return c.hostComparison.before }
+func (c *servedComparison) after() *precedence.Table  { return c.hostComparison.after }
+
+// answer returns a text that stands for a guard, "" if an action reaches no Service.
+func (c *servedComparison) answer(
+	side string, t *precedence.Table, l *routing.Listener, a routing.Action,
+) string {
+	if !Reaches(a, l.Protocol) {
+		return ""
+	}
+	g := guard{table: t, listener: l}
+	key := fmt.Sprintf("%s %s %d", side, t.Key, l.Port)
+	if SignsIn(a) {
+		g.auth = a.Auth
+		key += " " + a.Auth.Key()
+	}
+	c.guards[key] = g
+	return key
+}
+
+// mayLose reports whether a guard before asks for more than one after.
+func (c *servedComparison) mayLose() bool {
+	for before, b := range c.guards {
+		for after, a := range c.guards {
+			if before[0] == 'b' && after[0] == 'a' && len(losses(b, a)) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ways returns a list for each way by which requests for the host got to Services before. Ports with
+// the same paths and conditions share one, with the answers of all.
+func (c *servedComparison) ways() [][]requests.Entry {
+	var out [][]requests.Entry
+	for _, t := range c.all {
+		if t == nil {
+			continue
+		}
+		for i := range t.Listeners {
+			if entries, reaches := c.way(t, &t.Listeners[i]); reaches {
+				out = withWay(out, entries)
+			}
+		}
+	}
+	return out
+}
+
+// way returns the list of a port. It reports whether a Service is reached.
+func (c *servedComparison) way(t *precedence.Table, l *routing.Listener) ([]requests.Entry, bool) {
+	reaches := false
+	candidates, entries := Candidates(t, l.Port, c.class.Name)
+	for i, candidate := range candidates {
+		answer := c.answer("b", t, l, candidate.Action)
+		if answer != "" {
+			reaches = true
+			if t == c.before() && l.Port == c.port {
+				answer = own
+			}
+		}
+		entries[i].Answer = answer
+	}
+	return entries, reaches
+}
+
+// withWay adds a list, or its answers to a list with the same rules.
+func withWay(all [][]requests.Entry, entries []requests.Entry) [][]requests.Entry {
+	same := func(a, b requests.Entry) bool {
+		return slices.Equal(a.Paths, b.Paths) && a.When.Key() == b.When.Key()
+	}
+	for _, w := range all {
+		if slices.EqualFunc(w, entries, same) {
+			for i, e := range entries {
+				w[i].Answer = strings.Trim(w[i].Answer+"\n"+e.Answer, "\n")
+			}
+			return all
+		}
+	}
+	return append(all, entries)
+}
+
+// answersTo returns the answers of lists to a request.
+func answersTo(lists [][]requests.Entry, r routing.Request) []string {
+	out := make([]string, len(lists))
+	for i, l := range lists {
+		at := slices.IndexFunc(l, func(e requests.Entry) bool {
+			return e.When.Hold(r) && slices.ContainsFunc(e.Paths,
+				func(p routing.Path) bool { return p.Matches(r.Path) })
+		})
+		if at >= 0 {
+			out[i] = l[at].Answer
+		}
+	}
+	return out
+}
+
+// samples returns one request for each entry, in place of a search that did not come to its end.
+func (c *servedComparison) samples(lists [][]requests.Entry, wanted Protection) []requests.Among {
+	var out []requests.Among
+	for _, e := range slices.Concat(lists...) {
+		r, some := c.finder.Sample(e)
+		r.Method = methodOf(r)
+		if !some || c.verdict(answersTo(lists, r)).Protection != wanted {
+			continue
+		}
+		asked := r
+		asked.Port, asked.Host = c.port, c.class.Name
+		if at := indexOf(c.now, match(c.after(), asked)); at >= 0 {
+			out = append(out, requests.Among{First: at, Request: r})
+		}
+	}
+	return out
+}
+
+// tell adds a request that is less protected.
+func (c *servedComparison) tell(f requests.Among, v verdict) {
+	r := f.Request
+	r.Port, r.Host, r.Method = c.port, c.class.Name, methodOf(r)
+	d := difference{c.hostComparison.pair, c.port, c.class, c.old, c.now, requests.Pair{
+		First: indexOf(c.old, match(c.before(), r)), Second: f.First, Request: f.Request}}
+	if d.found.First < 0 {
+		c.leaveUndecided(requests.Undecided{Why: "a defect of Fairlead: no answer before"})
+		return
+	}
+	change, confirmed := d.change()
+	if !confirmed || v.Protection == Same {
+		c.leaveUndecided(requests.Undecided{
+			Why: "a defect of Fairlead: the specification confirms no difference for " + change.Curl})
+		return
+	}
+	change.Protection, change.Because, change.Details = v.Protection, v.because, v.details
+	c.changes = append(c.changes, change)
+}
