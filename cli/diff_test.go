@@ -271,7 +271,7 @@ func TestANewLoadBalancerIsNew(t *testing.T) {
 	}{
 		"a new one":     {one, one + "---\n" + public("two", "b.example.com"), exitToDo, "new fairlead/shop/two/internet-facing: load balancer"},
 		"one is gone":   {one + "---\n" + public("two", "b.example.com"), one, exitToDo, "gone fairlead/shop/two/internet-facing: load balancer"},
-		"a host moves":  {one, public("two", "a.example.com"), exitLess, "less protected fairlead/shop/two/internet-facing: scheme of a.example.com"},
+		"a host moves":  {one, public("two", "a.example.com"), exitLess, "less protected: scheme: internal, now internet-facing"},
 		"a public host": {one + "---\n" + public("three", "a.example.com"), one + "---\n" + public("two", "a.example.com"), exitToDo, "new fairlead/shop/two/internet-facing"},
 	} {
 		got := fairlead(t, "diff", directory(t, map[string]string{"a.yaml": c.old + "---\n" + serviceYAML}), directory(t, map[string]string{"a.yaml": c.now + "---\n" + serviceYAML}))

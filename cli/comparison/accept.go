@@ -96,7 +96,8 @@ func SettingID(e compare.Exposure) string {
 
 // RequestID returns the identity of a finding about requests.
 func RequestID(c compare.Change) string {
-	return idOf("request", string(c.LoadBalancer), c.Curl, inWords(c.Before), inWords(c.After))
+	return idOf(append([]string{"request", string(c.LoadBalancer), c.Curl, inWords(c.Before),
+		inWords(c.After)}, c.Details...)...)
 }
 
 // idOf returns a short text that is equal for equal parts, and hardly for others.

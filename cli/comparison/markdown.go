@@ -3,6 +3,7 @@ package comparison
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"fairlead.dev/fairlead/cli/output"
 	"fairlead.dev/fairlead/model/compare"
@@ -34,6 +35,9 @@ func (r Report) Markdown() string {
 		note := output.Strong(marks[c.Protection])
 		if c.Because != "" {
 			note += ": " + output.Escaped(c.Because)
+		}
+		if len(c.Details) > 0 {
+			note += " (" + output.Escaped(strings.Join(c.Details, "; ")) + ")"
 		}
 		if c.Protection != Accepted { // Because says it
 			note += r.noteOf(c.Protection, RequestID(c))

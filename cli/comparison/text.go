@@ -37,6 +37,9 @@ func (r Report) Text(colour output.Palette) string {
 		if c.Because != "" {
 			line("  %s: %s", marks[c.Protection], c.Because)
 		}
+		for _, detail := range c.Details {
+			line("    %s", detail)
+		}
 		line("  on:     %s", c.LoadBalancer)
 		acceptance(line, r, c.Protection, RequestID(c))
 	}

@@ -1,0 +1,173 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+// This file tests that protection which is lost together with the identity of a load balancer is
+// not lost unseen.
+
+// protected is an Ingress with a sign-in on its only path, and all it needs.
+const protected = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  namespace: team
+  name: web
+  annotations: {fairlead.dev/scheme: internet-facing, fairlead.dev/listen-ports: 'HTTPS:443'}
+spec:
+  ingressClassName: fairlead
+  tls: [{hosts: [web.example.com], secretName: tls}]
+  rules:
+  - host: web.example.com
+    http:
+      paths:
+      - {path: /, pathType: Prefix, backend: {resource: {apiGroup: fairlead.dev, kind: Backend, name: web}}}
+`
+
+const protectedRest = `---
+apiVersion: fairlead.dev/v1alpha1
+kind: Backend
+metadata: {namespace: team, name: web}
+spec:
+  services: [{name: web, port: {number: 80}}]
+  authenticate:
+    oidc:
+      issuer: https://idp.example.com
+      authorizationEndpoint: https://idp.example.com/authorize
+      tokenEndpoint: https://idp.example.com/token
+      userInfoEndpoint: https://idp.example.com/userinfo
+      secretName: client
+---
+apiVersion: v1
+kind: Secret
+metadata: {namespace: team, name: client}
+data: {clientID: bWU=, clientSecret: aHVzaC1odXNo}
+---
+apiVersion: v1
+kind: Service
+metadata: {namespace: team, name: web}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: other}
+spec: {controller: fairlead.dev/ingress}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress}
+`
+
+// edited replaces texts in an Ingress, in pairs. Each has to be there.
+func edited(t *testing.T, text string, pairs ...string) string {
+	t.Helper()
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			t.Fatalf("%q is not in\n%s", pairs[i], text)
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return text
+}
+
+func TestDiffSeesWhatAMoveLoses(t *testing.T) {
+	const (
+		signIn  = "{resource: {apiGroup: fairlead.dev, kind: Backend, name: web}}"
+		plain   = "{service: {name: web, port: {number: 80}}}"
+		facing  = "fairlead.dev/scheme: internet-facing"
+		ranges  = facing + ", fairlead.dev/inbound: 10.0.0.0/8"
+		acl     = facing + ", fairlead.dev/wafv2-acl: shop-edge"
+		only443 = ", fairlead.dev/listen-ports: 'HTTPS:443'"
+	)
+	edit := func(text string, pairs ...string) string { return edited(t, text, pairs...) }
+	open := edit(protected, signIn, plain)
+	second := edit(open, "name: web", "name: second")
+	inside := edit(open, facing, "fairlead.dev/scheme: internal", only443, "", "  tls: [{hosts: [web.example.com], secretName: tls}]\n", "")
+	outside := edit(inside, "name: web", "name: second", "scheme: internal", "scheme: internet-facing")
+	group := func(text, name string) string { return edit(text, facing, facing+", fairlead.dev/group: "+name) }
+	for name, c := range map[string]struct {
+		before, after string
+		code          int
+		has           []string
+	}{
+		"a sign-in":                       {protected, open, exitLess, []string{"less protected", "no longer have to sign in"}},
+		"a sign-in, and another name":     {protected, second, exitLess, []string{"no longer have to sign in", "served before by fairlead/team/web/internet-facing port 443"}},
+		"a sign-in, and a group":          {protected, group(open, "z"), exitLess, []string{"no longer have to sign in", "curl https://web.example.com/"}},
+		"a sign-in, and another class":    {protected, edit(open, "ingressClassName: fairlead", "ingressClassName: other"), exitLess, []string{"no longer have to sign in"}},
+		"a sign-in, by a second Ingress":  {protected, protected + "---\n" + second, exitLess, []string{"no longer have to sign in"}},
+		"a sign-in, by a second, on HTTP": {protected, protected + "---\n" + edit(second, only443, "", "  tls: [{hosts: [web.example.com], secretName: tls}]\n", ""), exitLess, []string{"no longer have to sign in", "protocol: HTTPS, now HTTP"}},
+
+		"ranges, by a move":            {group(edit(open, facing, ranges), "g1"), group(open, "g2"), exitLess, []string{"inbound ranges: 10.0.0.0/8, now everybody"}},
+		"ranges, and another name":     {edit(open, facing, ranges), second, exitLess, []string{"inbound ranges: 10.0.0.0/8, now everybody"}},
+		"ranges, by a second Ingress":  {edit(open, facing, ranges), edit(open, facing, ranges) + "---\n" + second, exitLess, []string{"inbound ranges: 10.0.0.0/8, now everybody"}},
+		"a web ACL, by a move":         {group(edit(open, facing, acl), "g1"), group(open, "g2"), exitLess, []string{"web ACL: shop-edge, now none"}},
+		"a web ACL, by another":        {edit(open, facing, acl), edit(open, facing, acl) + "---\n" + second, exitLess, []string{"web ACL: shop-edge, now none"}},
+		"being internal, by wildcard":  {inside, inside + "---\n" + edit(outside, "host: web.example.com", `host: "*.example.com"`), exitLess, []string{"scheme: internal, now internet-facing", "curl http://web.example.com/"}},
+		"being internal, by no host":   {inside, edit(outside, "  - host: web.example.com\n    http:", "  - http:"), exitLess, []string{"scheme: internal, now internet-facing", "curl http://web.example.com/"}},
+		"being internal, by its name":  {inside, inside + "---\n" + outside, exitLess, []string{"scheme: internal, now internet-facing"}},
+		"nothing, and another name":    {protected, edit(protected, "name: web", "name: second"), exitToDo, nil},
+		"nothing, and a group":         {edit(protected, facing, ranges), group(edit(protected, facing, ranges), "z"), exitToDo, nil},
+		"nothing of a host of its own": {protected, protected + "---\n" + edit(second, "hosts: [web", "hosts: [new", "host: web", "host: new"), exitToDo, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := diffOf(t, c.before+protectedRest, c.after+protectedRest, "--provider", "aws")
+			if got.code != c.code || strings.Contains(got.out, "less protected") != (c.code == exitLess) {
+				t.Errorf("exit code %d, want %d:\n%s%s", got.code, c.code, got.out, got.err)
+			}
+			for _, text := range c.has {
+				if !strings.Contains(got.out, text) {
+					t.Errorf("%q is missing in\n%s%s", text, got.out, got.err)
+				}
+			}
+		})
+	}
+}
+
+// TestDiffSeesWhomASignInAdmits changes the conditions of a sign-in, which print alike.
+func TestDiffSeesWhomASignInAdmits(t *testing.T) {
+	const claims = "      claims: [{name: role, values: [admin]}]\n"
+	rest := edited(t, protectedRest, protectedRest[strings.Index(protectedRest, "    oidc:"):strings.Index(protectedRest, "---\napiVersion: v1\nkind: Secret")],
+		"    jwt:\n      issuer: https://idp.example.com\n      keysEndpoint: https://idp.example.com/keys\n"+claims)
+	cognito := edited(t, protectedRest, protectedRest[strings.Index(protectedRest, "    oidc:"):strings.Index(protectedRest, "---\napiVersion: v1\nkind: Secret")],
+		"    cognito: {userPoolARN: 'arn:aws:cognito-idp:eu-west-1:123456789012:userpool/one', userPoolDomain: one, userPoolClientID: me}\n")
+	for name, c := range map[string]struct {
+		before, old, now string
+		code             int
+		has              []string
+	}{
+		"no claims":         {rest, claims, "", exitLess, []string{"less protected", "claim role: single-string admin, now none"}},
+		"wider claims":      {rest, "[admin]", "[admin, user]", exitLess, []string{"less protected", "claim role: single-string admin, now single-string admin, user"}},
+		"narrower claims":   {edited(t, rest, "[admin]", "[admin, user]"), "[admin, user]", "[admin]", exitToDo, []string{"more protected"}},
+		"other keys":        {rest, "com/keys", "com/others", exitLess, []string{"possibly less protected", "keysEndpoint: https://idp.example.com/keys, now https://idp.example.com/others"}},
+		"another issuer":    {rest, "issuer: https://idp", "issuer: https://evil", exitLess, []string{"possibly less protected", "issuer: https://idp.example.com, now https://evil.example.com"}},
+		"an OIDC issuer":    {protectedRest, "issuer: https://idp", "issuer: https://evil", exitLess, []string{"possibly less protected", "issuer: "}},
+		"an OIDC token":     {protectedRest, "com/token", "com/tok", exitLess, []string{"possibly less protected", "tokenEndpoint: "}},
+		"OIDC, authorizing": {protectedRest, "com/authorize", "com/auth", exitLess, []string{"possibly less protected", "authorizationEndpoint: "}},
+		"OIDC, user info":   {protectedRest, "com/userinfo", "com/info", exitLess, []string{"possibly less protected", "userInfoEndpoint: "}},
+		"an OIDC client":    {protectedRest, "clientID: bWU=", "clientID: eW91", exitLess, []string{"possibly less protected", "clientID: me, now you"}},
+		"a Cognito pool":    {cognito, "userpool/one", "userpool/two", exitLess, []string{"possibly less protected", "userPool: "}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, form := range [][]string{nil, {"-o", "json"}, {"-o", "markdown"}} {
+				got := diffOf(t, protected+c.before, protected+edited(t, c.before, c.old, c.now), append(form, "--provider", "aws")...)
+				if got.code != c.code {
+					t.Errorf("exit code %d, want %d:\n%s%s", got.code, c.code, got.out, got.err)
+				}
+				for i, text := range c.has {
+					if len(form) > 0 && (i == 0 || form[1] == "markdown") {
+						text, _, _ = strings.Cut(text, ":")
+						text = strings.TrimPrefix(text, "possibly ")
+						if form[1] == "json" {
+							text = `"protection"`
+						}
+					}
+					if !strings.Contains(got.out, text) {
+						t.Errorf("%q is missing in\n%s%s", text, got.out, got.err)
+					}
+				}
+			}
+		})
+	}
+}
