@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,6 +20,7 @@ import (
 	"fairlead.dev/fairlead/cli/answer"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/placeholder"
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
@@ -44,7 +47,7 @@ error.
 
 An object that cannot be read is reported with its file and line, and explain answers from the rest,
 with exit code 1. An object that is merely not among the files is no error: it may be in the
-cluster.
+cluster. A Secret is assumed to be there, with a certificate for the hosts that need it.
 
 With --live, and without files, the Ingresses are those of the cluster. Explain asks nothing of the
 cloud, and changes nothing.`
@@ -124,7 +127,7 @@ type compilation struct {
 }
 
 // compileFor compiles the files of the flags, or the Ingresses of the cluster, as if no load
-// balancer existed.
+// balancer existed. Secrets that are missing among files are assumed, as verify and diff do.
 func compileFor(
 	cmd *cobra.Command, in *source.Input, with selection.Clouds, cluster access.Cluster,
 ) (compilation, error) {
@@ -138,6 +141,15 @@ func compileFor(
 		return compilation{}, err
 	}
 	programs, diagnostics, err := program.CompileAll(cmd.Context(), cloud, all, options, nil)
+	missing := program.MissingSecrets(diagnostics)
+	if err == nil && in.FromFiles() && len(missing) > 0 {
+		if err := placeholder.AddToBoth(&all, &objects.Objects{}, missing); err != nil {
+			return compilation{}, err
+		}
+		assumed := program.AssumedSecrets(diagnostics)
+		programs, diagnostics, err = program.CompileAll(cmd.Context(), cloud, all, options, nil)
+		diagnostics = append(diagnostics, assumed...)
+	}
 	if in.FromFiles() {
 		diagnostics = program.AmongFiles(diagnostics)
 	}
@@ -205,7 +217,7 @@ func (c compilation) explainEach(w io.Writer, asked []answer.Question, format ou
 	var wrong []error
 	for _, q := range asked {
 		answer, err := answer.Explain(c.programs, q, c.knowsEndpoints)
-		answer.Blame(c.programs, q.Request.Port, c.notServed(q.Request.Hostname(), answer))
+		answer.Blame(c.programs, q.Request.Port, c.notServed(q.Request, answer))
 		answers, wrong = append(answers, answer), append(wrong, err)
 	}
 	if err := errors.Join(wrong...); err != nil {
@@ -247,15 +259,18 @@ func (c compilation) knowsEndpoints(service string) bool {
 // notServed returns the refusals of Ingresses that name a host, or a wildcard above it, and why the
 // Ingress that answers lacks targets. If no load balancer names the host, Ingresses for any host
 // count, too.
-func (c compilation) notServed(host string, e answer.Explanation) []answer.Refusal {
-	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool {
+func (c compilation) notServed(q routing.Request, e answer.Explanation) []answer.Refusal {
+	named := slices.DeleteFunc(routing.Levels(q.Hostname()), func(h routing.Host) bool {
 		return h == routing.Any && e.Named
 	})
 	out := []answer.Refusal{}
 	for _, d := range c.diagnostics {
+		// A Service that several paths name is told at the first of them.
+		answers := e.Outcome.Service != "" && strings.Contains(d.Message, e.Outcome.Service)
 		names := func(ing *networkingv1.Ingress) bool {
 			return d.Source.Kind == "Ingress" && ing.Namespace == d.Source.Namespace &&
-				ing.Name == d.Source.Name && namesHost(ing, named)
+				ing.Name == d.Source.Name && namesHost(ing, named) &&
+				(answers || d.Severity == diag.Error || !isAboutOtherPath(ing, d.Source.Field, q.Path))
 		}
 		tells := d.Severity == diag.Error || slices.Contains(answer.NotServed, d.Reason)
 		if e.LacksTargets(d) || tells && slices.ContainsFunc(c.objects.Ingresses, names) {
@@ -263,6 +278,33 @@ func (c compilation) notServed(host string, e answer.Explanation) []answer.Refus
 		}
 	}
 	return out
+}
+
+// pathField is the begin of a field of one path.
+var pathField = regexp.MustCompile(`^spec\.rules\[(\d+)\]\.http\.paths\[(\d+)\]`)
+
+// isAboutOtherPath reports whether a field is of a path that a request does not match for sure.
+func isAboutOtherPath(ing *networkingv1.Ingress, field, path string) bool {
+	found := pathField.FindStringSubmatch(field)
+	if found == nil {
+		return false
+	}
+	rule, _ := strconv.Atoi(found[1]) // the expression matches digits
+	at, _ := strconv.Atoi(found[2])
+	if rule >= len(ing.Spec.Rules) || ing.Spec.Rules[rule].HTTP == nil ||
+		at >= len(ing.Spec.Rules[rule].HTTP.Paths) {
+		return false
+	}
+	p := ing.Spec.Rules[rule].HTTP.Paths[at]
+	switch {
+	case p.PathType == nil:
+		return false
+	case *p.PathType == networkingv1.PathTypeExact:
+		return p.Path != path
+	case *p.PathType == networkingv1.PathTypePrefix:
+		return p.Path != path && !strings.HasPrefix(path, strings.TrimRight(p.Path, "/")+"/")
+	}
+	return false
 }
 
 // namesHost reports whether a rule, spec.tls or the default backend of an Ingress is for one of the

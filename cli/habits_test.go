@@ -82,7 +82,7 @@ func TestWhatIsNotAmongTheFilesIsNoError(t *testing.T) {
 		"a Secret": {strings.Replace(plain, "spec:",
 			"spec:\n  tls: [{hosts: [a.example.com], secretName: s}]", 1), "fake",
 			[]string{"info CertificateMissing",
-				"Secret shop/s is not among the files, so host a.example.com is left out of HTTPS"},
+				"Secret shop/s is not among the files, so "},
 			"https://a.example.com/", "note "},
 		"a Backend": {strings.Replace(plain, "{service: {name: web, port: {number: 80}}}",
 			"{resource: {apiGroup: fairlead.dev, kind: Backend, name: b}}", 1), "fake",

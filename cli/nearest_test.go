@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -60,7 +61,7 @@ func TestExplainAHostThatNoRuleNames(t *testing.T) {
 		"below a misspelt wildcard":   {"x.shpo.example.org/", map[string]string{"did you mean": "*.shop.example.org?"}},
 		"a neighbour":                 {"typo.example.com/", map[string]string{"named hosts": "app1.example.com"}},
 		"none is near":                {"elsewhere.net/", map[string]string{"named hosts": "", "did you mean": ""}},
-		"a port without any listener": {"https://app7.example.com/", map[string]string{"answered by": "nothing: no load balancer accepts such a connection", "because": "no load balancer names the host, and none has a listener on port 443", "of": "", "did you mean": "app1.example.com?"}},
+		"a port without any listener": {"https://app7.example.com/", map[string]string{"answered by": "nothing: no load balancer accepts such a connection", "because": "no load balancer names the host, and none has a listener on port 443; there are listeners on 80", "of": "", "did you mean": "app1.example.com?"}},
 	}
 	for name, c := range cases {
 		got := explained(t, dir, c.url)
@@ -182,13 +183,98 @@ func TestExplainSaysWhichOfTwoLoadBalancers(t *testing.T) {
 		"b.yaml":       withPaths("b", "app.example.com", "Prefix /"),
 		"service.yaml": serviceYAML})
 	got := explained(t, dir, "http://app.example.com/")
-	if got["of"] != "fairlead/shop/a/internal, of the oldest Ingress that names the host" ||
+	if got["of"] != "fairlead/shop/a/internal, of the oldest Ingress that names app.example.com" ||
 		got["also on"] != "fairlead/shop/b/internal: Service shop/web port 80, if the DNS name leads there" {
 		t.Errorf("%q", got)
 	}
 	e := explainJSON(t, "http://app.example.com/", "-f", dir)
 	if !e.Named || len(e.Others) != 1 || e.Others[0].Source != "Ingress shop/b spec.rules[0].http.paths[0]" {
 		t.Errorf("%+v", e)
+	}
+}
+
+// TestExplainAssumesSecrets as verify does: the cluster has those that are not among the files.
+func TestExplainAssumesSecrets(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": strings.Replace(ingressYAML("web", "a.example.com", "/"), "spec:",
+		"spec:\n  tls: [{hosts: [a.example.com], secretName: there}]", 1), "service.yaml": serviceYAML})
+	expectations := filepath.Join(t.TempDir(), "e.yaml")
+	write(t, expectations, "expectations: [{name: a, requests: {hosts: [a.example.com], ports: [443]}, must: {forwarded: true}}]")
+	got := explained(t, dir, "https://a.example.com/")
+	if got["answered by"] != "Service shop/web port 80" ||
+		got["note"] != "Ingress shop/web spec.tls[0].secretName: CertificateMissing: Secret shop/there is not among the files, so it is assumed to be there" {
+		t.Errorf("%q", got)
+	}
+	if got := fairlead(t, "verify", dir, "--expect", expectations); got.code != exitDone || !strings.Contains(got.out, "1 of 1 expectations hold\n") {
+		t.Errorf("verify: %+v", got)
+	}
+}
+
+// TestExplainTellsNothingOfOtherPaths than that of the request.
+func TestExplainTellsNothingOfOtherPaths(t *testing.T) {
+	text := withPaths("a", "app.example.com", "Prefix /a", "Prefix /cart", "Exact /x", "Prefix /last")
+	for _, name := range []string{"one", "two", "three", "one"} {
+		text = strings.Replace(text, "{name: web,", "{name: "+name+",", 1)
+	}
+	dir := directory(t, map[string]string{"a.yaml": text})
+	for path, want := range map[string]string{"a": "one", "cart": "two", "cart/1": "two", "cartoons": "", "x": "three", "x/": "", "last": "one"} {
+		got := fairlead(t, "explain", "http://app.example.com/"+path, "-f", dir)
+		if n := strings.Count(got.out, "ServiceMissing"); n > 1 || (n == 1) != (want != "") || want != "" && !strings.Contains(got.out, "Service shop/"+want+" is not among") {
+			t.Errorf("/%s: %d notes, want one about %q: %s", path, n, want, got.out)
+		}
+	}
+}
+
+// TestExplainBeginsWithTheNearestName of a host: age counts only among Ingresses with the same.
+func TestExplainBeginsWithTheNearestName(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("a", "*.example.com", "/"),
+		"z.yaml": ingressYAML("z", "web.example.com", "/foo"), "service.yaml": serviceYAML})
+	got := explained(t, dir, "http://web.example.com/")
+	if got["of"] != "fairlead/shop/z/internal, which alone names web.example.com" || got["answered by"] != "fixed response 404" ||
+		got["also on"] != "fairlead/shop/a/internal: Service shop/web port 80, if the DNS name leads there" {
+		t.Errorf("%q", got)
+	}
+	if got := explained(t, dir, "http://other.example.com/"); got["of"] != "fairlead/shop/a/internal" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestExplainOfWhatIsNoRequest says so, and what to ask.
+func TestExplainOfWhatIsNoRequest(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": ingressYAML("a", "*.shop.example.com", "/a/"),
+		"b.yaml": ingressYAML("b", "xn--bcher-kva.example", "/"), "service.yaml": serviceYAML})
+	for name, c := range map[string]struct {
+		args []string
+		want string
+	}{
+		"a wildcard":  {[]string{"http://*.shop.example.com/a/"}, "*.shop.example.com is not the name of a host, but many: ask for one of them, such as www.shop.example.com"},
+		"no name":     {[]string{"http://b\u2000cher.example/"}, "is not the name of a host: idna: "},
+		"Host beside": {[]string{"http://x.shop.example.com/", "-H", "host: a.example.com"}, `--header: "host: a.example.com": the URL has the host, so write it there`},
+	} {
+		got := fairlead(t, append([]string{"explain", "-f", dir}, c.args...)...)
+		if got.code != exitFail || !strings.Contains(got.err, c.want) || strings.Contains(got.err, "disagree") {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	got := fairlead(t, "explain", "http://B\u00fccher.example:80/x", "-f", dir)
+	if got.code != exitDone || !strings.HasPrefix(got.out, "http://xn--bcher-kva.example/x\n  answered by  Service shop/web port 80\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestExplainSaysWhatAPortTakes: no other request is answered there.
+func TestExplainSaysWhatAPortTakes(t *testing.T) {
+	dir := directory(t, map[string]string{"a.yaml": strings.Replace(annotated("fairlead.dev/listen-ports: '[{\"HTTP\": 80}, {\"HTTPS\": 443}]'"), "spec:",
+		"spec:\n  tls: [{hosts: [a.example.com], secretName: there}]", 1), "service.yaml": serviceYAML})
+	for url, want := range map[string]string{
+		"http://a.example.com:443/":  "port 443 speaks HTTPS, so ask for https://",
+		"https://a.example.com:80/":  "port 80 speaks HTTP, so ask for http://",
+		"http://a.example.com:8080/": "there is no listener on port 8080; it listens on 80, 443",
+	} {
+		got := fairlead(t, "explain", url, "-f", dir)
+		if got.code != exitDone || !strings.Contains(got.out, "because      "+want+"\n") || !strings.Contains(got.out, " 0 to Services") ||
+			!strings.Contains(got.out, ", 1 not answered") {
+			t.Errorf("%s: %+v", url, got)
+		}
 	}
 }
 

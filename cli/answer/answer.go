@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/routing"
 )
 
 // This file computes the answer twice: from the specification and from the rules. The two must
@@ -40,6 +42,9 @@ type Explanation struct {
 	Refused []Refusal `json:"refused"`
 
 	pathsLeft int // paths of the host besides Paths
+	// claimed is the host that the load balancer names, and sharing how many load balancers name it.
+	claimed routing.Host
+	sharing int
 }
 
 // An Other is the answer of a further load balancer.
@@ -58,21 +63,22 @@ type beaten struct {
 	Request string `json:"request"`
 }
 
-// Explain returns the answers of the load balancers to which the DNS name of the host may lead: the
-// one of the oldest Ingress that names the host first. If no load balancer names it, those with a
-// listener on the port answer.
+// Explain returns the answers of the load balancers to which the DNS name of the host may lead: one
+// that names the host before those that name a wildcard, and of these that of the oldest Ingress. If
+// no load balancer names it, those with a listener on the port answer.
 func Explain(programs []program.Program, q Question, known Endpoints) (Explanation, error) {
 	e := Explanation{URL: q.Asked, LoadBalancers: []lb.Key{}, Over: []beaten{}, Others: []Other{},
 		Hosts: []string{}, Paths: []Near{}}
-	asked := naming(programs, q.Request.Hostname())
+	var asked []program.Program
+	asked, e.claimed, e.sharing = naming(programs, q.Request.Hostname())
 	if e.Named = len(asked) > 0; !e.Named {
 		asked = listening(programs, q.Request.Port)
 		e.Hosts = nearestHosts(programs, q.Request.Hostname())
 	}
 	if len(asked) == 0 {
 		e.Outcome = Outcome{Kind: unanswered}
-		e.Why = fmt.Sprintf("no load balancer names the host, and none has a listener on port %d",
-			q.Request.Port)
+		e.Why = fmt.Sprintf("no load balancer names the host, and none has a listener on port %d%s",
+			q.Request.Port, portsOf(programs, "; there are listeners on "))
 		return e, nil
 	}
 	var wrong []error
@@ -96,7 +102,14 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 	listener := p.After.Listener(q.Request.Port)
 	if listener == nil {
 		e.Outcome = Outcome{Kind: unanswered}
-		e.Why = fmt.Sprintf("there is no listener on port %d", q.Request.Port)
+		e.Why = fmt.Sprintf("there is no listener on port %d%s", q.Request.Port,
+			portsOf([]program.Program{p}, "; it listens on "))
+		return nil
+	}
+	if spoken := strings.ToLower(string(listener.Protocol)); spoken != q.Scheme {
+		e.Outcome = Outcome{Kind: unanswered}
+		e.Why = fmt.Sprintf("port %d speaks %s, so ask for %s://", q.Request.Port, listener.Protocol,
+			spoken)
 		return nil
 	}
 	said := p.Table.Match(q.Request)
@@ -118,11 +131,26 @@ func FillAnswer(p program.Program, e *Explanation, q Question, known Endpoints) 
 	if said.Route == nil {
 		e.Paths, e.pathsLeft = nearestPaths(p.Table.Level(q.Request.Port, said.Host), q.Request)
 	}
-	if spoken := strings.ToLower(string(listener.Protocol)); spoken != q.Scheme {
-		e.Why += fmt.Sprintf("; port %d speaks %s, so ask for %s://", q.Request.Port, listener.Protocol,
-			spoken)
-	}
 	return nil
+}
+
+// portsOf returns the ports of the listeners after some words; empty if there is none.
+func portsOf(programs []program.Program, words string) string {
+	var ports []int32
+	for _, p := range programs {
+		for _, l := range p.After.Listeners {
+			ports = append(ports, l.Port)
+		}
+	}
+	slices.Sort(ports)
+	var texts []string
+	for _, port := range slices.Compact(ports) {
+		texts = append(texts, fmt.Sprint(port))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return words + strings.Join(texts, ", ")
 }
 
 // rulePlace returns the port and the priority of a rule.

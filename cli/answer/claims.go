@@ -11,21 +11,43 @@ import (
 
 // This file finds the load balancers to which the DNS name of a host may lead.
 
-// naming returns the load balancers that name a host, or a wildcard that covers it, by the age of
-// the oldest such Ingress.
-func naming(programs []program.Program, host string) []program.Program {
-	named := slices.DeleteFunc(routing.Levels(host), func(h routing.Host) bool {
-		return h == routing.Any
-	})
-	return claimedBy(programs, func(t *precedence.Table) []routing.Owner {
-		var owners []routing.Owner
-		for _, n := range t.Names {
-			if slices.Contains(named, n.Host) {
-				owners = append(owners, n.Owner)
-			}
+// naming returns the load balancers that name a host, or a wildcard that covers it: the most specific
+// name first, and of those with the same one by the age of the oldest such Ingress. It also returns
+// that name, and how many load balancers have it.
+func naming(programs []program.Program, host string) (
+	all []program.Program, name routing.Host, same int,
+) {
+	for _, level := range routing.Levels(host) {
+		if level == routing.Any {
+			break
 		}
-		return owners
-	})
+		found := claimedBy(programs, func(t *precedence.Table) []routing.Owner {
+			var owners []routing.Owner
+			for _, n := range t.Names {
+				if n.Host == level {
+					owners = append(owners, n.Owner)
+				}
+			}
+			return owners
+		})
+		if len(all) == 0 {
+			name, same = level, len(found)
+		}
+		all = withOthers(all, found)
+	}
+	return all, name, same
+}
+
+// withOthers returns load balancers, and those of more that are none of them.
+func withOthers(first, more []program.Program) []program.Program {
+	for _, p := range more {
+		if !slices.ContainsFunc(first, func(o program.Program) bool {
+			return o.LoadBalancer.Key == p.LoadBalancer.Key
+		}) {
+			first = append(first, p)
+		}
+	}
+	return first
 }
 
 // listening returns the load balancers with a listener on a port: first those that answer for any
@@ -34,19 +56,12 @@ func listening(programs []program.Program, port int32) []program.Program {
 	listens := slices.DeleteFunc(slices.Clone(programs), func(p program.Program) bool {
 		return p.After.Listener(port) == nil
 	})
-	out := claimedBy(listens, func(t *precedence.Table) []routing.Owner {
+	anyHost := claimedBy(listens, func(t *precedence.Table) []routing.Owner {
 		return answeringAny(t, port)
 	})
-	for _, p := range claimedBy(listens, func(t *precedence.Table) []routing.Owner {
+	return withOthers(anyHost, claimedBy(listens, func(t *precedence.Table) []routing.Owner {
 		return t.Members
-	}) {
-		if !slices.ContainsFunc(out, func(o program.Program) bool {
-			return o.LoadBalancer.Key == p.LoadBalancer.Key
-		}) {
-			out = append(out, p)
-		}
-	}
-	return out
+	}))
 }
 
 // claimedBy returns the load balancers that have owners of some kind, by the age of the oldest.

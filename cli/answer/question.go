@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/net/idna"
 
 	"fairlead.dev/fairlead/model/routing"
 )
@@ -31,7 +34,10 @@ func Questions(urls []string, method string, headers []string) ([]Question, erro
 		if !ok {
 			return nil, fmt.Errorf("--header: %q is not of the form 'Name: value'", h)
 		}
-		name = textproto.CanonicalMIMEHeaderKey(strings.TrimSpace(name))
+		if name = strings.TrimSpace(name); strings.EqualFold(name, "Host") {
+			return nil, fmt.Errorf("--header: %q: the URL has the host, so write it there", h)
+		}
+		name = textproto.CanonicalMIMEHeaderKey(name)
 		fields[name] = append(fields[name], strings.TrimSpace(value))
 	}
 	var asked []Question
@@ -76,9 +82,13 @@ func Ask(text string) (Question, error) {
 	case u.Hostname() == "":
 		return Question{}, errors.New("reading the URL: it has no host")
 	}
-	host, port := u.Host, u.Port()
+	name, err := hostSent(u.Hostname())
+	if err != nil {
+		return Question{}, err
+	}
+	host, port := strings.Replace(u.Host, u.Hostname(), name, 1), u.Port()
 	if port == "" || port == usual {
-		host, port = u.Hostname(), usual
+		host, port = name, usual
 		if strings.Contains(host, ":") {
 			host = "[" + host + "]"
 		}
@@ -100,6 +110,23 @@ func Ask(text string) (Question, error) {
 		q.Asked += "?" + q.Query
 	}
 	return q, nil
+}
+
+// hostSent returns the name that clients send for a host: other letters than those of ASCII are
+// encoded (https://www.rfc-editor.org/rfc/rfc5891#section-4.4). A wildcard is no name.
+func hostSent(host string) (string, error) {
+	if strings.Contains(host, "*") {
+		return "", fmt.Errorf("reading the URL: %s is not the name of a host, but many: ask for one of "+
+			"them, such as %s", host, strings.ReplaceAll(host, "*", "www"))
+	}
+	if !strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return host, nil
+	}
+	sent, err := idna.Lookup.ToASCII(host)
+	if err != nil {
+		return "", fmt.Errorf("reading the URL: %s is not the name of a host: %w", host, err)
+	}
+	return sent, nil
 }
 
 // writtenPath returns the path of a URL that has a scheme. Only bytes that cannot be sent are

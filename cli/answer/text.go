@@ -46,8 +46,10 @@ func (e Explanation) loadBalancer() string {
 		return ""
 	case !e.Named:
 		return string(e.LoadBalancer) + ", if the DNS name of the host leads there"
+	case e.sharing > 1:
+		return fmt.Sprintf("%s, of the oldest Ingress that names %s", e.LoadBalancer, e.claimed)
 	case len(e.Others) > 0:
-		return string(e.LoadBalancer) + ", of the oldest Ingress that names the host"
+		return fmt.Sprintf("%s, which alone names %s", e.LoadBalancer, e.claimed)
 	}
 	return string(e.LoadBalancer)
 }

@@ -118,3 +118,16 @@ func MissingSecrets(diagnostics []diag.Diagnostic) []string {
 	}
 	return out
 }
+
+// AssumedSecrets returns the diagnostics of missing Secrets as notes that they are assumed.
+func AssumedSecrets(diagnostics []diag.Diagnostic) []diag.Diagnostic {
+	var out []diag.Diagnostic
+	for _, d := range diagnostics {
+		if found := absent.FindStringSubmatch(d.Message); found != nil && found[1] == "Secret" {
+			d.Severity = diag.Info
+			d.Message = "Secret " + found[2] + " is not among the files, so it is assumed to be there"
+			out = append(out, d)
+		}
+	}
+	return out
+}
