@@ -116,14 +116,44 @@ func Matters(key string) bool {
 	return r == nil && !c.others || r != nil && (r.effect != Harmless || r.judge != nil)
 }
 
+// widest is how an Ingress is exposed the most.
+var widest = Served{DualStack: true, Ports: []Port{{"HTTP", 80}}, Wider: true}
+
 // Restricting reports whether an annotation with its value can restrict anything that Fairlead may
 // serve.
 func Restricting(key string, annotations map[string]string) bool {
 	c, prefix, name := controllerOf(key)
-	// This is the widest exposure.
-	widest := Served{DualStack: true, Ports: []Port{{"HTTP", 80}}, Wider: true}
 	return c != nil && c.lookUp(key, prefix, name,
 		annotations[key]).setting(c.useOf(key, prefix, name, annotations, widest)).Effect == Restricts
+}
+
+// An Explanation is what is known of one annotation of another controller.
+type Explanation struct {
+	Controller string
+	Effect     Effect // where the Ingress is exposed the most
+	When       string // the case in which it has the effect; "" for always
+	Instead    string // the equivalent setting of Fairlead; "" for none
+	Example    string
+	ByWords    bool // the words of the name tell the effect
+}
+
+// Explain returns what is known of an annotation with a value, and whether it belongs to another
+// controller.
+func Explain(key, value string) (Explanation, bool) {
+	c, prefix, name := controllerOf(key)
+	if c == nil {
+		return Explanation{}, false
+	}
+	l := c.lookUp(key, prefix, name, value)
+	s := l.setting(c.useOf(key, prefix, name, map[string]string{key: value}, widest))
+	out := Explanation{Controller: s.Controller, Effect: s.Effect, Instead: s.Instead, ByWords: l.row == nil}
+	if l.row != nil {
+		out.Example = l.row.instead.example
+		if l.row.judge != nil {
+			out.When = l.row.judge.says
+		}
+	}
+	return out, l.row != nil || !c.others
 }
 
 // Find returns the setting for a name without prefix, from the first controller in the table that
