@@ -50,7 +50,10 @@ with exit code 1. An object that is merely not among the files is no error: it m
 cluster. A Secret is assumed to be there, with a certificate for the hosts that need it.
 
 With --live, and without files, the Ingresses are those of the cluster. Explain asks nothing of the
-cloud, and changes nothing.`
+cloud, and changes nothing.
+
+The name of an annotation, of Fairlead or of another controller, or of a reason takes the place of a
+URL: explain prints what it means, without files.`
 
 const explainExamples = `  # Which Service answers this?
   fairlead explain http://shop.example.com/cart -f config/samples
@@ -60,6 +63,9 @@ const explainExamples = `  # Which Service answers this?
 
   # Several requests at once, for a program to read
   fairlead explain http://shop.example.com/ https://shop.example.com/ -f config/samples -o json
+
+  # What becomes of an annotation of another controller? What does a reason mean?
+  fairlead explain nginx.ingress.kubernetes.io/auth-url AnnotationForeign
 
   # All errors, conflicts, and routes that no request can reach
   fairlead explain --all -f config/samples`
@@ -83,6 +89,9 @@ func newExplain(with selection.Clouds) *cobra.Command {
 		RunE: func(cmd *cobra.Command, urls []string) error {
 			if all != (len(urls) == 0) {
 				return errors.New("explain takes one or more URLs, or --all")
+			}
+			if names, found := lookUpAll(urls); found {
+				return names.print(cmd.OutOrStdout(), format)
 			}
 			if err := in.RequireFiles(live); err != nil {
 				return err
