@@ -1,16 +1,21 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"fairlead.dev/fairlead/cli/access"
 	"fairlead.dev/fairlead/cli/flagvalue"
 	"fairlead.dev/fairlead/cli/manifests"
 	"fairlead.dev/fairlead/cli/output"
+	"fairlead.dev/fairlead/cli/program"
 	"fairlead.dev/fairlead/cli/selection"
 	"fairlead.dev/fairlead/cli/source"
 	"fairlead.dev/fairlead/cli/verification"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/expect"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -28,10 +33,11 @@ certificate for the hosts that need it.
 
 Exit code 0: all expectations hold; 2: one is violated, or not decided; 1: an error, or no Ingress
 is served, or directories are not searched, or a class is missing. An expectation about requests
-that cannot exist is an error, and so is a field that does not exist.`
+that cannot exist is an error, and so is a field that does not exist. So is one that holds only
+because no load balancer gets such requests, where an Ingress is refused.`
 
 const verifyExamples = `  # The manifests of a repository
-  fairlead verify manifests/ --expect expectations.yaml
+  fairlead verify --provider aws manifests/ --expect expectations.yaml
 
   # The cluster of the current kubeconfig, and the same with these files applied
   fairlead verify --live --expect expectations.yaml
@@ -100,7 +106,8 @@ func runVerify(
 	}
 	report := verification.Check(all, tables, places)
 	if !in.live {
-		report.NotChecked = notServed(&in.Input, len(tables), told, "")
+		report.NotChecked = append(notServed(&in.Input, len(tables), told, ""),
+			aboutNothing(&in.Input, report, told)...)
 	}
 	reasons := errNotServed(report.NotChecked)
 	for _, p := range found.problems {
@@ -118,6 +125,32 @@ func runVerify(
 		return errToDo
 	}
 	return nil
+}
+
+// aboutNothing returns a reason for each expectation that holds only because no load balancer gets
+// its requests, where an Ingress is refused: another provider may serve it, and the cluster may still
+// serve its last accepted version.
+func aboutNothing(
+	in *source.Input, report verification.Report, told []diag.Diagnostic,
+) (out []string) {
+	refused := slices.DeleteFunc(program.AmongFiles(told), func(d diag.Diagnostic) bool {
+		return d.Severity != diag.Error || d.Source.Kind != "Ingress"
+	})
+	if len(refused) == 0 {
+		return nil
+	}
+	why := fmt.Sprintf("Ingress %s is refused: %s", refused[0].Source.Object(), refused[0].Message)
+	if in.Provider.IsDefault() {
+		why += fmt.Sprintf(". The provider %s is assumed: --provider names that of the cluster, such as "+
+			"aws", in.Provider.First())
+	}
+	for _, e := range report.Expectations {
+		if e.Verdict == expect.Holds && !e.Applies {
+			out = append(out, fmt.Sprintf("%s holds only because no load balancer gets such requests, and %s",
+				e.Name, why))
+		}
+	}
+	return out
 }
 
 // read reads the objects, and where those of files stand. Without Ingresses, there are no load

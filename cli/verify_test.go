@@ -190,6 +190,31 @@ func TestVerifyOfBrokenManifests(t *testing.T) {
 	}
 }
 
+// TestVerifyAboutNothing: an Ingress that the assumed provider refuses is no proof that its requests
+// are kept out.
+func TestVerifyAboutNothing(t *testing.T) {
+	const expectations = "expectations: [{name: admin, requests: {loadBalancers: {schemes: [internet-facing]}, paths: [{prefix: /admin}]}, must: {forwarded: false}}]"
+	refused := strings.Replace(ingressYAML("admin", "a.example.com", "/admin"), "namespace: shop",
+		"namespace: shop, annotations: {fairlead.dev/scheme: internet-facing, fairlead.dev/inbound: 10.0.0.0/8}", 1)
+	dir := directory(t, map[string]string{"a.yaml": refused, "b.yaml": ingressYAML("web", "a.example.com", "/")})
+	file := filepath.Join(t.TempDir(), "e.yaml")
+	write(t, file, expectations)
+	got := fairlead(t, "verify", "--expect", file, dir)
+	const want = "admin holds only because no load balancer gets such requests, and Ingress shop/admin is refused: not served on port 80: " +
+		"not everybody may connect to it, and literal cannot keep anybody out. The provider fake is assumed: --provider names that of the cluster, such as aws"
+	if got.code != exitFail || !strings.Contains(got.out, "not checked "+want) || !strings.Contains(got.err, "error: "+want) {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	if got := fairlead(t, "verify", "--provider", "aws", "--expect", file, dir); got.code != exitToDo || strings.Contains(got.out, "holds only") {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+	// One that nothing refuses still holds: no load balancer gets such requests.
+	dir = directory(t, map[string]string{"b.yaml": ingressYAML("web", "a.example.com", "/")})
+	if got := fairlead(t, "verify", "--expect", file, dir); got.code != exitDone {
+		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
+	}
+}
+
 // TestVerifyForAPullRequest prints Markdown.
 func TestVerifyForAPullRequest(t *testing.T) {
 	_, blocks := pageOfVerify(t)
