@@ -173,7 +173,7 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 		return skipped("--kubeconfig is none")
 	}
 	config, err := o.Cluster.Config()
-	if err != nil && o.Cluster.Kubeconfig == "" {
+	if err != nil && o.Cluster.Kubeconfig == "" && !o.Cluster.NamesContext() {
 		return skipped(err.Error())
 	}
 	var live cluster.Live
@@ -187,7 +187,7 @@ func checkCluster(ctx context.Context, o *operator.Settings, as string) []check.
 	options := cluster.Options{Namespace: o.Cluster.Namespace, Lease: o.LeaseName()}
 	options.Oldest, options.Newest = supported()
 	findings := cluster.Check(ctx, live, options)
-	if findings[0].ID == cluster.Silent && o.Cluster.Kubeconfig == "" {
+	if findings[0].ID == cluster.Silent && o.Cluster.Kubeconfig == "" && !o.Cluster.NamesContext() {
 		return skipped(findings[0].Detail)
 	}
 	return findings

@@ -141,7 +141,7 @@ func runDiff(
 		return err
 	}
 	if from.base == "" && from.accept != "" {
-		if from.acceptances, err = acceptancesIn(from.accept); err != nil {
+		if from.acceptances, err = acceptancesIn(from.accept, from.accept); err != nil {
 			return err
 		}
 	}
@@ -276,11 +276,11 @@ func (o *opposite) acceptancesOf(tree *revision.Tree) error {
 		return err
 	}
 	if found {
-		if o.acceptances, err = acceptancesIn(there); err != nil {
-			return fmt.Errorf("%s: %w", tree.Name(there), err)
+		if o.acceptances, err = acceptancesIn(there, tree.Name(there)); err != nil {
+			return err
 		}
 	}
-	now, err := acceptancesIn(o.accept)
+	now, err := acceptancesIn(o.accept, o.accept)
 	if errors.Is(err, fs.ErrNotExist) && found {
 		now, err = nil, nil
 	}
@@ -294,15 +294,16 @@ func (o *opposite) acceptancesOf(tree *revision.Tree) error {
 	return nil
 }
 
-func acceptancesIn(file string) ([]comparison.Acceptance, error) {
+// acceptancesIn reads a file of accepted findings, which messages call by another name.
+func acceptancesIn(file, shown string) ([]comparison.Acceptance, error) {
 	const most = 1 << 20
 	text, err := manifests.ReadFile(file, most)
 	if err != nil {
-		return nil, fmt.Errorf("--accept %s: %w", file, err)
+		return nil, fmt.Errorf("--accept %s: %w", shown, err)
 	}
 	all, err := comparison.ReadAcceptances(text)
 	if err != nil {
-		return nil, fmt.Errorf("--accept %s: %w", file, err)
+		return nil, fmt.Errorf("--accept %s: %w", shown, err)
 	}
 	return all, nil
 }

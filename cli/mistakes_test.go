@@ -179,7 +179,7 @@ func TestWhereNoListenerIs(t *testing.T) {
 	got := fairlead(t, "explain", "https://a.example.com/", "-f", dir)
 	for _, want := range []string{
 		"  answered by  nothing: no load balancer accepts such a connection\n",
-		"  because      there is no listener on port 443\n",
+		"  because      there is no listener on port 443; it listens on 80\n",
 		"\nSummary: 1 request: 0 to Services, 0 redirected, 0 with a fixed response, 1 not answered\n",
 	} {
 		if !strings.Contains(got.out, want) {
@@ -198,5 +198,23 @@ func TestTheDirectoryOfCredentialsExists(t *testing.T) {
 		if told == "" && got.code == exitFail || !strings.Contains(got.err, told) {
 			t.Errorf("%s: exit code %d, %q, want %q", path, got.code, got.err, told)
 		}
+	}
+}
+
+// TestAMistakeOfAPipelineIsNamed, with what to do.
+func TestAMistakeOfAPipelineIsNamed(t *testing.T) {
+	repository(t, map[string]string{"m/a.yaml": ingressYAML("web", "a.example.com", "/") + "---\n" + serviceYAML, "accepted.yaml": "accept: [{id: a}]\n"})
+	t.Setenv("KUBECONFIG", "nowhere")
+	for command, want := range map[string]string{
+		"verify m": "error: which expectations? --expect names a file with what must be true of requests\n",
+		"diff --base 0000000000000000000000000000000000000000 m": "error: there is no revision 0000000000000000000000000000000000000000: CI systems write zeros",
+		"diff --base main --accept accepted.yaml m":              "error: --accept main:accepted.yaml: accept[0]: reason is missing\n",
+	} {
+		if got := fairlead(t, strings.Fields(command)...); got.code != exitFail || !strings.HasPrefix(got.err, want) {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+	if got := fairlead(t, "check", "--context", "nosuch"); got.code != exitFail || !strings.Contains(got.out, `context "nosuch" does not exist`) {
+		t.Errorf("check: %+v", got)
 	}
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -75,7 +76,6 @@ func newVerify(with selection.Clouds) *cobra.Command {
 	completeManifests(cmd)
 	cmd.Flags().StringArrayVar(&in.expectations, "expect", nil, "`FILE` with expectations, or with "+
 		"a ConfigMap that has them, - for standard input; can be repeated")
-	flagvalue.Must(cmd.MarkFlagRequired("expect"))
 	flagvalue.Must(cmd.MarkFlagFilename("expect", "yaml", "yml", "json"))
 	cmd.Flags().BoolVar(&in.live, "live", false,
 		"verify the cluster or, if there are files, the cluster in which they are applied")
@@ -86,6 +86,9 @@ func newVerify(with selection.Clouds) *cobra.Command {
 func runVerify(
 	cmd *cobra.Command, with selection.Clouds, in verified, format output.Format,
 ) error {
+	if len(in.expectations) == 0 {
+		return errors.New("which expectations? --expect names a file with what must be true of requests")
+	}
 	if err := source.OneStdin(in.expectations, in.Files); err != nil {
 		return err
 	}

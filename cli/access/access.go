@@ -88,6 +88,9 @@ func (c Cluster) Surroundings() clouds.Environment {
 	return clouds.Environment{Installation: c.installationID, Nodes: c.instances}
 }
 
+// NamesContext reports whether a context of the kubeconfig was named.
+func (c Cluster) NamesContext() bool { return c.context != "" }
+
 // installationID returns the text in tags that marks the resources of this operator. Operators of
 // other clusters have another namespace kube-system, and those of one namespace append its name.
 func (c Cluster) installationID(ctx context.Context) (string, error) {

@@ -93,6 +93,10 @@ func (t *Tree) write(ctx context.Context, list []byte) error {
 
 // missing returns the error for a revision that cannot be read.
 func missing(ctx context.Context, revision string, err error) error {
+	if strings.Trim(revision, "0") == "" {
+		return fmt.Errorf("there is no revision %s: CI systems write zeros where there is no earlier "+
+			"commit, as at the first push of a branch. Name the branch that the change is for", revision)
+	}
 	is, shallow := git(ctx, "rev-parse", "--is-shallow-repository")
 	if shallow == nil && strings.TrimSpace(string(is)) == "true" {
 		return fmt.Errorf("there is no revision %[1]s here. This clone is shallow, and may lack "+
