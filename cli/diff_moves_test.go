@@ -171,3 +171,38 @@ func TestDiffSeesWhomASignInAdmits(t *testing.T) {
 		})
 	}
 }
+
+// TestDiffSaysWhichAnnotationsAreNotFollowed: an Ingress that was refused, since an annotation of
+// another controller restricts it, becomes served by its class.
+func TestDiffSaysWhichAnnotationsAreNotFollowed(t *testing.T) {
+	class := func(how string) string {
+		return `---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: fairlead}
+spec: {controller: fairlead.dev/ingress, parameters: {apiGroup: fairlead.dev, kind: LoadBalancerClass, name: main, scope: Namespace, namespace: shop}}
+---
+apiVersion: fairlead.dev/v1alpha1
+kind: LoadBalancerClass
+metadata: {name: main, namespace: shop}
+spec: {foreignAnnotations: ` + how + `}
+`
+	}
+	plain := ingressYAML("web", "a.example.com", "/")
+	restricted := strings.Replace(plain, "namespace: shop", "namespace: shop, annotations: {nginx.ingress.kubernetes.io/auth-url: 'https://id.example.com'}", 1)
+	for name, c := range map[string]struct {
+		before, after string
+		code          int
+	}{
+		"ignored now":     {restricted + class("Refuse"), restricted + class("Ignore"), exitLess},
+		"a warning now":   {restricted + class("Refuse"), restricted + class("Warn"), exitLess},
+		"always ignored":  {restricted + class("Ignore"), restricted + class("Ignore"), exitDone},
+		"no annotation":   {restricted + class("Refuse"), plain + class("Refuse"), exitToDo},
+		"refused as ever": {restricted + class("Refuse"), restricted + class("Refuse"), exitFail}, // no Ingress is served
+	} {
+		got := diffOf(t, c.before, c.after)
+		if got.code != c.code || strings.Contains(got.out, "not followed: nginx.ingress.kubernetes.io/auth-url") != (c.code == exitLess) {
+			t.Errorf("%s: exit code %d, want %d\n%s%s", name, got.code, c.code, got.out, got.err)
+		}
+	}
+}
