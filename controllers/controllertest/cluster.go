@@ -2,11 +2,18 @@
 package controllertest
 
 import (
+	"encoding/json"
+	"errors"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	clienttesting "k8s.io/client-go/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -29,12 +36,59 @@ func NewClient(t *testing.T, objects ...client.Object) client.WithWatch {
 	class := &networkingv1.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: "fairlead"}}
 	class.Spec.Controller = classes.Controller
 	objects = append(objects, class, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
-	b := fake.NewClientBuilder().WithScheme(scheme.New()).WithObjects(objects...).
+	known := scheme.New()
+	stored := clienttesting.NewObjectTracker(known, serializer.NewCodecFactory(known).UniversalDecoder())
+	b := fake.NewClientBuilder().WithScheme(known).WithObjectTracker(bounded{stored}).WithObjects(objects...).
 		WithStatusSubresource(&v1alpha1.LoadBalancer{}, &networkingv1.Ingress{})
 	for _, i := range cluster.Indexes() {
 		b = b.WithIndex(i.Of, i.Field, i.Values)
 	}
 	return b.Build()
+}
+
+// mostBytes is how many bytes an object may have, by the default of etcd
+// (https://etcd.io/docs/latest/dev-guide/limit/).
+const mostBytes = 3 << 19
+
+// bounded refuses writes of objects that are too large, with the message of the API server.
+type bounded struct{ clienttesting.ObjectTracker }
+
+func (b bounded) Create(r schema.GroupVersionResource, o runtime.Object, namespace string, opts ...metav1.CreateOptions) error {
+	if err := checkSize(o); err != nil {
+		return err
+	}
+	return b.ObjectTracker.Create(r, o, namespace, opts...)
+}
+
+func (b bounded) Update(r schema.GroupVersionResource, o runtime.Object, namespace string, opts ...metav1.UpdateOptions) error {
+	if err := checkSize(o); err != nil {
+		return err
+	}
+	return b.ObjectTracker.Update(r, o, namespace, opts...)
+}
+
+func (b bounded) Patch(r schema.GroupVersionResource, o runtime.Object, namespace string, opts ...metav1.PatchOptions) error {
+	if err := checkSize(o); err != nil {
+		return err
+	}
+	return b.ObjectTracker.Patch(r, o, namespace, opts...)
+}
+
+// checkSize measures built-in objects as Protobuf, and others as JSON, as the API server stores
+// them.
+func checkSize(o runtime.Object) error {
+	encode := func() ([]byte, error) { return json.Marshal(o) }
+	if p, is := o.(interface{ Marshal() ([]byte, error) }); is {
+		encode = p.Marshal
+	}
+	text, err := encode()
+	if err != nil {
+		return err
+	}
+	if len(text) > mostBytes {
+		return apierrors.NewInternalError(errors.New("etcdserver: request is too large"))
+	}
+	return nil
 }
 
 // NewGatherer returns a Gatherer of a cluster that has only the records in the cluster.
