@@ -57,12 +57,24 @@ func exposing(t *precedence.Table, e compare.Exposure) []Offence {
 	return out
 }
 
-// With returns the judgement with the violations of another one.
+// With returns the judgement with the violations of another one, by Ingresses that it has none of.
 func (j Judgement) With(o Judgement) Judgement {
+	j.NewlyViolated = slices.Clone(j.NewlyViolated)
 	for _, r := range o.NewlyViolated {
-		if !slices.ContainsFunc(j.NewlyViolated, func(k expect.Result) bool { return k.Name == r.Name }) {
-			j.NewlyViolated = append(slices.Clip(j.NewlyViolated), r)
+		at := slices.IndexFunc(j.NewlyViolated, func(k expect.Result) bool { return k.Name == r.Name })
+		if at < 0 {
+			j.NewlyViolated = append(j.NewlyViolated, r)
+			continue
 		}
+		all := slices.Clip(j.NewlyViolated[at].Violations)
+		for _, v := range r.Violations {
+			if !slices.ContainsFunc(all, func(k expect.Violation) bool {
+				return k.Source.Object() == v.Source.Object()
+			}) {
+				all = append(all, v)
+			}
+		}
+		j.NewlyViolated[at].Violations = all
 	}
 	return j
 }
