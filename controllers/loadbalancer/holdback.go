@@ -25,13 +25,9 @@ import (
 // This file decides which changes wait. What belongs to the namespaces that cause a wait is held
 // back; the changes of others are carried out. If that is not possible, the plan is only reported.
 
-// mostRetries is how often a plan is made again, without the changes of more namespaces each time.
-// The last time, a namespace that still violates an expectation is left out.
-const mostRetries = 3
-
 // plan compiles a load balancer and makes the steps to it. If they are not permitted, or not
-// proven, the namespaces that cause this are held back, and the plan is made again. If no plan is
-// permitted, it returns the first one.
+// proven, the namespaces that cause this are held back, and the plan is made again, as often as this
+// shows further ones. If no plan is permitted, it returns the first one.
 func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.Facts,
 	seen *lb.Observed) outcome.Outcome {
 	first := r.planWith(ctx, snap, facts, seen, snapshots.Hold{})
@@ -40,10 +36,10 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 	}
 	c := causes{r: r, facts: facts, changed: changedIngresses(snap)}
 	last, told := first, first.Expectations
-	for try := range mostRetries {
-		hold := c.holdMore(last, try == mostRetries-1)
+	for {
+		hold := c.holdMore(last)
 		if hold.Equal(last.Hold) {
-			continue // the last try holds more back
+			return first
 		}
 		if last = r.planWith(ctx, snap, facts, seen, hold); last.Forbidden == "" {
 			last = c.release(last, func(hold snapshots.Hold) outcome.Outcome {
@@ -54,7 +50,6 @@ func (r *Reconciler) plan(ctx context.Context, snap *gather.Snapshot, facts lb.F
 		}
 		told = told.With(last.Expectations)
 	}
-	return first
 }
 
 // planWith makes a plan with some Ingresses held back, and judges it.
@@ -100,8 +95,18 @@ func changedIngresses(snap *gather.Snapshot) map[string]bool {
 	return out
 }
 
-// holdMore returns what is to be held back after a plan that was not permitted.
-func (c *causes) holdMore(o outcome.Outcome, isLast bool) snapshots.Hold {
+// holdMore returns what is to be held back after a plan that was not permitted. If holding back
+// changes does not help, namespaces that still violate an expectation are left out. Each namespace
+// is held back once, loses single Ingresses once, and is left out once, so plans are made again three
+// times for each namespace at most.
+func (c *causes) holdMore(o outcome.Outcome) snapshots.Hold {
+	if hold := c.holdMoreOf(o, false); !hold.Equal(o.Hold) {
+		return hold
+	}
+	return c.holdMoreOf(o, true)
+}
+
+func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) snapshots.Hold {
 	hold := o.Hold
 	add := func(namespace string) bool {
 		fresh := namespace != "" && !slices.Contains(hold.Namespaces, namespace)
@@ -111,12 +116,16 @@ func (c *causes) holdMore(o outcome.Outcome, isLast bool) snapshots.Hold {
 		return fresh
 	}
 	leaveOut := func(ingresses ...string) {
-		hold.Ingresses = slices.Concat(hold.Ingresses, ingresses)
+		for _, name := range ingresses {
+			if !slices.Contains(hold.Ingresses, name) {
+				hold.Ingresses = append(slices.Clip(hold.Ingresses), name)
+			}
+		}
 	}
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
 		switch {
-		case isLast && holdsSome(o.Hold, next) && c.isItsOwn(o):
+		case whole && holdsSome(o.Hold, next) && c.isItsOwn(o):
 			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
 		case c.changed[f.Next] && add(next):
 			if c.changed[f.Now] && now != next {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -184,8 +185,18 @@ func TestADeletionThatUncoversANeighbourWaits(t *testing.T) {
 	}
 }
 
-// What violates an expectation although no Ingress changed is not served, until it is corrected.
+// What violates an expectation although no Ingress changed is not served, until it is corrected. If
+// other Ingresses of the namespace are behind it, none of these is served.
 func TestAReferenceThatViolatesAnExpectation(t *testing.T) {
+	for _, c := range []struct {
+		behind int
+		old    string
+	}{{0, "bob/web"}, {1, "404"}, {6, "404"}} {
+		t.Run(strconv.Itoa(c.behind), func(t *testing.T) { testReference(t, c.behind, c.old) })
+	}
+}
+
+func testReference(t *testing.T, behind int, old string) {
 	backend := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "admin"}}
 	backend.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
 	b := newGatedShare(t, nil, backend)
@@ -194,6 +205,10 @@ func TestAReferenceThatViolatesAnExpectation(t *testing.T) {
 		Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "admin"},
 	}
 	b.put(admin)
+	for i := range behind {
+		admin.Name = "admin" + strconv.Itoa(i)
+		b.put(admin)
+	}
 	b.work()
 	b.answers("admin.example", "/admin", "403")
 	edit := func(spec v1alpha1.BackendSpec) {
@@ -210,7 +225,7 @@ func TestAReferenceThatViolatesAnExpectation(t *testing.T) {
 	denied := backend.Spec
 	edit(v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}}})
 	b.answers("admin.example", "/admin", "404")
-	b.answers("bob.example", "/old", "bob/web")
+	b.answers("bob.example", "/old", old)
 	b.hears("bob", "admin", "ChangeWaits", "it is not served")
 	b.checkAliceIsFree()
 	edit(denied)
@@ -397,4 +412,30 @@ func TestAfterARestartOneNamespaceDecidesForNoOther(t *testing.T) {
 	b.answers("alice.example", "/admin", "alice/web")
 	b.answers("alice.example", "/new", "alice/web")
 	b.answers("bob.example", "/admin", "404")
+}
+
+// However many namespaces cover each other's violations, each of them is held back, hears so, and
+// delays no other one.
+func TestViolationsBehindEachOtherDelayNoNeighbour(t *testing.T) {
+	for _, n := range []int{3, 4, 9} {
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			b := newGatedShare(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.Hosts = v1alpha1.HostsShared })
+			for i := range n {
+				namespace := "m" + strconv.Itoa(i)
+				b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+				s := service()
+				s.Namespace = namespace
+				b.create(s)
+				ing := joins(namespace, "web", "x.example", "/admin")
+				ing.UID = types.UID(namespace) // events about it have other names
+				b.put(ing)
+			}
+			b.checkAliceIsFree()
+			b.answers("x.example", "/admin", "404")
+			for i := range n {
+				b.hears("m"+strconv.Itoa(i), "web", "ChangeWaits", "no-admin")
+				b.hears("m"+strconv.Itoa(i), "web", "ExpectationViolated", "by Ingress m"+strconv.Itoa(i)+"/web")
+			}
+		})
+	}
 }
