@@ -37,6 +37,8 @@ type Snapshot struct {
 	// Vanished are the members that are still served after their Ingresses were removed without the
 	// operator, by namespace/name.
 	Vanished map[string]memory.Vanishing
+	// Unheld has the failures to add the finalizer to Ingresses; nil if there is none.
+	Unheld error
 	// PausedBy is the setting or the annotation that pauses the load balancer; "" if none does.
 	PausedBy string
 	// Expectations are the expectations of the class; nil if it has none.
