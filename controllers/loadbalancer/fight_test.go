@@ -1,6 +1,8 @@
 package loadbalancer
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"hash/fnv"
@@ -14,8 +16,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
 	"fairlead.dev/fairlead/model/plan"
@@ -23,8 +27,8 @@ import (
 )
 
 // This file has alice and bob fight over one load balancer, while whatever may hold a plan back is
-// on: the grace of what vanishes, expectations, a quota of rules, retention, and a cloud that rejects
-// what bob asks for. Whatever bob does, what alice asks for is served one reconcile later.
+// on: the grace of what vanishes, expectations, a quota of rules, retention, a cloud that rejects
+// what bob asks for, and an API server that takes no write on his Ingresses. Whatever bob does, what alice asks for is served one reconcile later.
 
 var (
 	seed  = flag.Uint64("seed", 0, "the seed of the first fight; 0 draws one")
@@ -61,6 +65,7 @@ type fighter struct {
 	*rand.Rand
 	wanted  map[string]map[string]string // by host of alice: the Service of each path
 	deleted map[string]bool              // hosts that alice deleted
+	refuses error                        // of the API server, to all writes on Ingresses of bob
 	log     []string
 }
 
@@ -79,6 +84,9 @@ func fight(t *testing.T, seed uint64) {
 				c.DeletionPolicy = v1alpha1.DeletionPolicyRetain
 			}
 		}, append(objects, ruleBook(noAdmin))...)
+		f.Client = interceptor.NewClient(f.Client.(client.WithWatch), interceptor.Funcs{Patch: f.patch, SubResourcePatch: f.patchStatus})
+		f.succeed()
+		f.Grace = time.Minute
 		f.cloud.Rules = 40
 		f.put(joins("alice", "a0", "a0.example", "/p0"))
 		f.wanted["a0.example"] = map[string]string{"/p0": "web"}
@@ -106,6 +114,21 @@ func fight(t *testing.T, seed uint64) {
 			}
 		}
 	})
+}
+
+// patch and patchStatus are the writes of the operator.
+func (f *fighter) patch(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
+	if o.GetNamespace() == "bob" && f.refuses != nil {
+		return f.refuses
+	}
+	return c.Patch(ctx, o, p, opts...)
+}
+
+func (f *fighter) patchStatus(ctx context.Context, c client.Client, sub string, o client.Object, p client.Patch, opts ...client.SubResourcePatchOption) error {
+	if o.GetNamespace() == "bob" && f.refuses != nil {
+		return f.refuses
+	}
+	return c.SubResource(sub).Patch(ctx, o, p, opts...)
 }
 
 func (f *fighter) note(format string, args ...any) {
@@ -151,7 +174,7 @@ func toService(name string) *networkingv1.IngressServiceBackend {
 // bob does something.
 func (f *fighter) bob() {
 	name := "b" + strconv.Itoa(f.IntN(4))
-	switch f.IntN(12) {
+	switch f.IntN(13) {
 	case 0, 1:
 		force := f.IntN(3) > 0
 		f.note("bob deletes %s, by force: %t", name, force)
@@ -174,6 +197,12 @@ func (f *fighter) bob() {
 		time.Sleep(took)
 	case 6, 7:
 		f.editBackend([]string{"page", "admin"}[f.IntN(2)])
+	case 8:
+		f.refuses = []error{
+			nil, errors.New("etcdserver: request is too large"),
+			apierrors.NewConflict(networkingv1.Resource("ingresses"), name, errors.New("another UID")),
+		}[f.IntN(3)]
+		f.note("the API server answers writes on Ingresses of bob: %v", f.refuses)
 	default:
 		f.put(f.askOfBob(name))
 	}

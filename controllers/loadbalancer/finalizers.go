@@ -2,10 +2,13 @@ package loadbalancer
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
@@ -14,14 +17,18 @@ import (
 	"fairlead.dev/fairlead/controllers/ingresses"
 	"fairlead.dev/fairlead/controllers/outcome"
 	"fairlead.dev/fairlead/controllers/records"
+	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/ingress/members"
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/printable"
 )
 
 // This file adds the finalizer to Ingresses before the cloud has resources for them, and removes it
 // after these are deleted.
 
 // addFinalizers adds every member to the record, and the finalizer to every Ingress, before the
-// cloud has resources for it. After a crash the next process reads from them what to delete.
+// cloud has resources for it. After a crash the next process reads from them what to delete. Changes
+// of an Ingress that cannot be given the finalizer are reverted in the snapshot.
 func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) error {
 	if r.ReadOnly {
 		return nil
@@ -34,12 +41,57 @@ func (r *Reconciler) addFinalizers(ctx context.Context, g *gather.Snapshot) erro
 			r.Ingresses.StopRepairing(m.Owner.String())
 		}
 	}
-	return ingresses.ForEachUntilError(ctx, len(g.Ingresses), func(i int) error {
-		if ing := g.Ingresses[i]; ing.DeletionTimestamp.IsZero() {
-			return r.Ingresses.AddFinalizer(ctx, ing)
+	failures := make([]error, len(g.Ingresses))
+	g.Unheld = ingresses.ForEach(len(g.Ingresses), func(i int) error {
+		if ing := g.Ingresses[i]; ing.DeletionTimestamp.IsZero() && ctx.Err() == nil {
+			failures[i] = r.Ingresses.AddFinalizer(ctx, ing)
 		}
-		return nil
+		return failures[i]
 	})
+	if ctx.Err() != nil {
+		return errors.Join(context.Cause(ctx), g.Unheld)
+	}
+	revertUnheld(g, failures)
+	return nil
+}
+
+// revertUnheld reverts the changes of the Ingresses that could not be given the finalizer: each is
+// served as it was last accepted, or left out if it was never served. It may be too large for one
+// more write, and must not delay the others.
+func revertUnheld(g *gather.Snapshot, failures []error) {
+	failed := map[string]error{}
+	for i, err := range failures {
+		if err != nil {
+			failed[cluster.RefOf(cluster.KindIngress, g.Ingresses[i]).String()] = err
+		}
+	}
+	var reverted []members.Member
+	for _, m := range g.Members {
+		err, known := failed[m.Owner.String()], g.Memory.Members[m.Owner.String()]
+		if err == nil || m.Leaving || known.Served && known.LastAccepted == nil {
+			continue // what is served stays, also if there is no version to return to
+		}
+		reverted = append(reverted, m)
+	}
+	if len(reverted) == 0 {
+		return
+	}
+	g.Snapshot = g.Refuse(reverted)
+	for _, m := range reverted {
+		err := failed[m.Owner.String()]
+		if !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) { // this one is not gone
+			g.Diagnostics = append(g.Diagnostics, unheldDiagnostic(m, err))
+		}
+	}
+}
+
+func unheldDiagnostic(m members.Member, err error) diag.Diagnostic {
+	return diag.Diagnostic{
+		Severity: diag.Error, Reason: diag.ChangeWaits, Source: m.Source(),
+		Message: fmt.Sprintf("its change waits: the API server does not take the finalizer %s: %s; it "+
+			"ends when the API server takes it, which is tried again; divide an Ingress that is too large",
+			v1alpha1.IngressFinalizer, printable.Shorten(err.Error())),
+	}
 }
 
 // recordMembers adds to the record the members that are new or have come back, with the load
@@ -78,8 +130,9 @@ func (r *Reconciler) recordMembers(ctx context.Context, g *gather.Snapshot) erro
 	}
 	next.Memory.Members = append(next.Memory.Members, fresh...)
 	records.SortMembers(&next)
+	err := r.keep(ctx, g.Key, &next)
 	g.Record = next
-	return r.Memories.Save(ctx, g.Key, next)
+	return err
 }
 
 // removeFinalizers removes the finalizer from Ingresses that the record does not have any more,
