@@ -1,7 +1,6 @@
 package ingresses
 
 import (
-	"context"
 	"errors"
 
 	"golang.org/x/sync/errgroup"
@@ -27,20 +26,4 @@ func ForEach(n int, do func(i int) error) error {
 	}
 	_ = calls.Wait() // the errors are in errs
 	return errors.Join(errs...)
-}
-
-// ForEachUntilError calls a function with each index below n, up to eight at a time. After an error
-// it begins no further call, and returns the error once all calls have returned.
-func ForEachUntilError(ctx context.Context, n int, do func(i int) error) error {
-	calls, failed := errgroup.WithContext(ctx)
-	calls.SetLimit(mostAtOnce)
-	for i := range n {
-		calls.Go(func() error {
-			if failed.Err() != nil {
-				return context.Cause(failed)
-			}
-			return do(i)
-		})
-	}
-	return calls.Wait()
 }
