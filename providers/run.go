@@ -19,16 +19,18 @@ type Options struct {
 	Done     func(plan.Step) // called after each step that is done; may be nil
 }
 
-// An Outcome is the result of a plan. Steps that are neither done, rejected nor pending have
-// failed, or depend on a step that is not done.
+// An Outcome is the result of a plan. Steps that are neither done nor failed depend on a step that is
+// not done, or were not begun.
 type Outcome struct {
 	Done       int
 	Rejections []Rejection // in the order of the plan
 	Pending    []plan.Step // steps that the cloud is not ready for, in the order of the plan
+	Failed     []Rejection // all steps that failed, rejected and pending ones included
 	Unparked   []Rejection // parking rules that the cloud refused; the plan went on without them
 }
 
-// A Rejection is a step that the cloud rejects, and the routes that asked for it.
+// A Rejection is a step that the cloud rejects, or that fails otherwise, and the routes that asked
+// for it.
 type Rejection struct {
 	Step   plan.Step
 	Origin []diag.Source
@@ -199,6 +201,18 @@ func (r *run) alike() map[string]int {
 	return out
 }
 
+// told returns the error of a step that failed, and names as many more that failed alike.
+func (a applied) told(more int) error {
+	doing, also := "applying "+a.step.Op(), ""
+	if _, waits := a.step.(plan.AwaitTargets); waits {
+		doing = "waiting for the targets of"
+	}
+	if more > 0 {
+		also = fmt.Sprintf(", and %d more steps", more)
+	}
+	return fmt.Errorf("%s %s%s: %w", doing, a.step.ID(), also, a.err)
+}
+
 // outcome returns the result. cancelled is the cause of the end of the context, or nil.
 func (r *run) outcome(cancelled error) (Outcome, error) {
 	out := Outcome{Done: r.done, Unparked: r.withoutParking()}
@@ -206,26 +220,21 @@ func (r *run) outcome(cancelled error) (Outcome, error) {
 	slices.SortFunc(r.failed, func(a, b applied) int { return a.index - b.index })
 	alike := r.alike()
 	for _, f := range r.failed {
-		doing := "applying " + f.step.Op()
-		if _, waits := f.step.(plan.AwaitTargets); waits {
-			doing = "waiting for the targets of"
-		}
-		about := f.step.ID()
-		switch more := alike[f.err.Error()] - 1; {
-		case more > 0:
-			about += fmt.Sprintf(", and %d more steps", more)
-			alike[f.err.Error()] = 0 // they are told
-		case more < 0 && !concerned(f.err):
-			continue
-		}
-		err := fmt.Errorf("%s %s: %w", doing, about, f.err)
+		failure := Rejection{f.step, r.plan.Steps[f.index].Origin, f.told(0)}
+		out.Failed = append(out.Failed, failure)
 		switch {
-		case errors.Is(err, ErrRejected):
-			out.Rejections = append(out.Rejections, Rejection{f.step, r.plan.Steps[f.index].Origin, err})
-		case errors.Is(err, ErrPending):
+		case errors.Is(f.err, ErrRejected):
+			out.Rejections = append(out.Rejections, failure)
+		case errors.Is(f.err, ErrPending):
 			out.Pending = append(out.Pending, f.step)
 		}
-		errs = append(errs, err)
+		switch more := alike[f.err.Error()] - 1; {
+		case concerned(f.err):
+			errs = append(errs, failure.Err)
+		case more >= 0:
+			errs = append(errs, f.told(more))
+			alike[f.err.Error()] = 0 // the others are told
+		}
 	}
 	if cancelled != nil && r.done < len(r.plan.Steps) {
 		errs = append(errs,
