@@ -100,7 +100,7 @@ func (r *Reconciler) applyAll(ctx context.Context, o *outcome.Outcome, facts lb.
 		}
 	}
 	r.carryOut(ctx, o)
-	r.passRejected(ctx, o, facts)
+	r.passFailed(ctx, o, facts)
 	if o.Snapshot.Expectations != nil && o.Served() {
 		r.gate.Served(key, o.Built.Table)
 	}

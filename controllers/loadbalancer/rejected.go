@@ -2,55 +2,67 @@ package loadbalancer
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"fairlead.dev/fairlead/controllers/outcome"
-	"fairlead.dev/fairlead/controllers/queue"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file carries out for other namespaces what waits for a step that the cloud rejects. A
-// rejected version of an Ingress is left out, by the record. Where that does not help, as a Backend
-// or a Service has changed and no Ingress has, the steps that depend on the rejected one would wait
-// for ever: the plan is made again without it. Such a plan is judged as the first one was.
+// This file carries out for other namespaces what waits for a step of one namespace that the cloud
+// does not carry out: it rejects or denies it, is not ready for it, or fails. A rejected version of
+// an Ingress is left out, by the record. Otherwise the plan is made again without the step, once in
+// each reconcile, and judged as the first one was. Errors that concern all are no reason for it: then
+// the steps of all namespaces fail, or one that belongs to none.
 
-// mostPasses is how often a plan is made again without what the cloud rejects: it may reject more.
+// mostPasses is how often a plan is made again without the steps that failed: others may fail.
 const mostPasses = 3
 
-// passRejected plans again without the rejected steps, and carries that out if others wait for them.
-func (r *Reconciler) passRejected(ctx context.Context, o *outcome.Outcome, facts lb.Facts) {
+// passFailed plans again without the steps that failed for some namespaces, and carries that out if
+// others wait for them.
+func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts lb.Facts) {
 	rest := *o
 	for range mostPasses {
-		causes := o.RejectedNamespaces()
-		if len(causes) == 0 || !queue.OnlyPendingOrRejected(rest.Err) || o.LearnsRejections() {
+		causes := o.FailedNamespaces()
+		if !hasOthers(*o, causes) || ctx.Err() != nil || o.Withheld != "" || o.LearnsRejections() {
 			return
 		}
 		left := planner.Diff(o.Observed, o.Built.LoadBalancer, o.Capabilities)
-		if !r.planWithoutRejected(ctx, &rest, o, facts) ||
-			!rest.Plan.Empty() && !concernsOthers(left, causes) {
+		concerned := concernsOthers(left, causes)
+		if !r.planWithoutFailed(ctx, &rest, o, facts) {
+			o.Stuck = concerned
+			return
+		}
+		if !rest.Plan.Empty() && !concerned {
 			return
 		}
 		rest.Run, rest.Err = providers.Run(ctx, r.Cloud, o.Observed, rest.Plan, providers.Options{})
-		o.Run.Done += rest.Run.Done
-		o.Run.Pending = rest.Run.Pending
-		o.Run.Rejections = append(slices.Clip(o.Run.Rejections), rest.Run.Rejections...)
-		if queue.OnlyPending(rest.Err) {
-			o.Passed = &rest.Built.LoadBalancer
-			if o.Snapshot.Expectations != nil && rest.Served() {
-				r.gate.Served(o.Snapshot.Key, rest.Built.Table)
-			}
-			return
+		o.Passed = &rest.Built.LoadBalancer
+		if more := o.AddRun(rest.Run, rest.Err); more {
+			continue
 		}
+		if o.Snapshot.Expectations != nil && rest.Served() {
+			r.gate.Served(o.Snapshot.Key, rest.Built.Table)
+		}
+		return
 	}
 }
 
-// planWithoutRejected makes the plan without what the cloud rejects, and reports whether it is
+// hasOthers reports whether some namespaces, but not all of a load balancer, are causes.
+func hasOthers(o outcome.Outcome, causes []string) bool {
+	names := slices.Concat(o.Snapshot.MemberNames(), slices.Collect(maps.Keys(o.Snapshot.Departed)))
+	return len(causes) > 0 && slices.ContainsFunc(names, func(name string) bool {
+		return !slices.Contains(causes, namespaceOf(name))
+	})
+}
+
+// planWithoutFailed makes the plan without the steps that failed, and reports whether it is
 // permitted and proven. Routes that would violate an expectation with the action that they have in
 // the cloud answer 503.
-func (r *Reconciler) planWithoutRejected(
+func (r *Reconciler) planWithoutFailed(
 	ctx context.Context, rest, o *outcome.Outcome, facts lb.Facts,
 ) bool {
 	closed := map[string]bool{}
@@ -79,11 +91,9 @@ func (r *Reconciler) planWithoutRejected(
 // concernsOthers reports whether a plan has steps that only some namespaces do not ask for.
 func concernsOthers(p plan.Plan, namespaces []string) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Planned) bool {
-		for _, at := range s.Origin {
-			if !slices.Contains(namespaces, at.Namespace) {
-				return true
-			}
-		}
-		return len(s.Origin) == 0
+		of := s.Namespaces()
+		return len(of) == 0 || slices.ContainsFunc(of, func(namespace string) bool {
+			return !slices.Contains(namespaces, namespace)
+		})
 	})
 }

@@ -1,7 +1,9 @@
 package loadbalancer
 
 import (
+	"errors"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -14,22 +16,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
+	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
-// This file has the cloud reject each kind of step, of bob. What alice changes and deletes at the
+// This file has the cloud fail to carry out each kind of step, of bob, with each kind of error. What alice changes and deletes at the
 // same time is carried out.
 
-// steps are all steps, each with what bob changes so that it is planned; or with the reason why it
-// belongs to no namespace, so that a rejection may delay all.
-var steps = []struct {
+// A failing is a step that the cloud does not carry out.
+type failing struct {
 	plan.Step
 	change  func(b rejecting)
 	ofAll   string
 	anyones bool // the step does not name bob, and alice needs none like it
-}{
+}
+
+// steps are all steps, each with what bob changes so that it is planned; or with the reason why it
+// belongs to no namespace, so that a failure may delay all.
+var steps = []failing{
 	{Step: plan.CreateTargetGroup{}, change: func(b rejecting) { b.forwardTo("third") }},
 	{Step: plan.RegisterTargets{}, change: func(b rejecting) { b.forwardTo("third") }},
 	{Step: plan.ModifyTargetGroup{}, change: func(b rejecting) { b.checkHealthAt("/healthz") }},
@@ -54,6 +61,12 @@ var steps = []struct {
 	{Step: plan.ModifyListener{}, ofAll: "its settings are for all on its port"},
 	{Step: plan.DeleteListener{}, ofAll: "no Ingress is left on its port, and no rule"},
 	{Step: plan.RespaceRules{}, ofAll: "it moves the rules of all"},
+}
+
+// stepErrors are the errors with which a step may fail.
+var stepErrors = map[string]error{
+	"Rejected": providers.ErrRejected, "NoRoom": providers.ErrNoRoom, "Denied": providers.ErrDenied,
+	"Pending": providers.ErrPending, "Throttled": providers.ErrThrottled, "Other": errors.New("InternalFailure"),
 }
 
 // A rejecting is a shared bench whose cloud will reject something.
@@ -158,56 +171,120 @@ func (b rejecting) edit(key client.ObjectKey, o client.Object, change func()) {
 	}
 }
 
-// TestTheCloudRejectsAnyStepOfBob: whichever step of bob the cloud rejects, what alice changes,
-// creates and deletes is carried out by the reconcile after the one that learns of the rejection.
+// TestTheCloudRejectsAnyStepOfBob: whichever step of bob the cloud does not carry out, and for
+// whatever cause, what alice changes, creates and deletes is carried out by the reconcile after the
+// one that learns of it.
 func TestTheCloudRejectsAnyStepOfBob(t *testing.T) {
 	for _, c := range steps {
-		name := reflect.TypeOf(c.Step).Name()
 		if c.ofAll != "" {
 			continue
 		}
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				b := newRejecting(t)
-				rejected := 0
-				b.cloud.Refuses = func(s plan.Step) error {
-					if reflect.TypeOf(s) != reflect.TypeOf(c.Step) || !c.anyones && !strings.Contains(s.ID()+s.Detail(), "bob/") {
-						return nil
-					}
-					rejected++
-					return providers.ErrRejected
+		for failure, err := range stepErrors {
+			c.failsFor(t, reflect.TypeOf(c.Step).Name(), failure, err)
+		}
+	}
+}
+
+func (c failing) failsFor(t *testing.T, name, failure string, err error) {
+	t.Run(name+failure, func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := newRejecting(t)
+			rejected := 0
+			b.cloud.Refuses = func(s plan.Step) error {
+				if reflect.TypeOf(s) != reflect.TypeOf(c.Step) || !c.anyones && !strings.Contains(s.ID()+s.Detail(), "bob/") {
+					return nil
 				}
-				c.change(b)
-				if c.anyones || name == "ModifyTargetGroup" || name == "DeleteTargetGroup" { // it is known before alice does anything
-					b.work()
-				}
-				b.remove("alice", "a1", false)
-				b.put(joins("alice", "a2", "a2.example", "/p"))
-				b.put(b.alices("alice.example", "/p", "/q"))
-				for range 4 {
-					_, _ = b.Reconcile(t.Context(), sharedKey)
-				}
-				if rejected == 0 {
-					t.Fatal("no such step was planned")
-				}
-				if b.find("alice", "a1") != nil {
-					t.Error("the Ingress that alice deleted stays")
-				}
-				if len(b.find("alice", "a2").Status.LoadBalancer.Ingress) == 0 {
-					t.Error("the Ingress that alice created has no address")
-				}
-				b.answers("a2.example", "/p", "alice/web")
-				b.answers("alice.example", "/q", "alice/web")
-				if got := b.answer("a1.example", "/p"); got != "404" {
-					t.Errorf("what alice deleted is answered by %s", got)
-				}
-				if got := b.answer("b.example", "/admin"); got != "bob/web" && got != "bob/third" {
-					t.Errorf("what bob serves is answered by %s", got)
-				}
-				b.cloud.Refuses = nil
+				rejected++
+				return err
+			}
+			c.change(b)
+			if c.anyones || name == "ModifyTargetGroup" || name == "DeleteTargetGroup" { // it is known before alice does anything
 				b.work()
-				b.answers("a2.example", "/p", "alice/web")
-			})
+			}
+			b.remove("alice", "a1", false)
+			b.put(joins("alice", "a2", "a2.example", "/p"))
+			b.put(b.alices("alice.example", "/p", "/q"))
+			for range 4 {
+				_, _ = b.Reconcile(t.Context(), sharedKey)
+			}
+			if rejected == 0 {
+				t.Fatal("no such step was planned")
+			}
+			if b.find("alice", "a1") != nil {
+				t.Error("the Ingress that alice deleted stays")
+			}
+			if len(b.find("alice", "a2").Status.LoadBalancer.Ingress) == 0 {
+				t.Error("the Ingress that alice created has no address")
+			}
+			b.answers("a2.example", "/p", "alice/web")
+			b.answers("alice.example", "/q", "alice/web")
+			if got := b.answer("a1.example", "/p"); got != "404" {
+				t.Errorf("what alice deleted is answered by %s", got)
+			}
+			if got := b.answer("b.example", "/admin"); got != "bob/web" && got != "bob/third" {
+				t.Errorf("what bob serves is answered by %s", got)
+			}
+			if !c.anyones && failure == "Denied" && !strings.HasPrefix(name, "Delete") {
+				b.hears("bob", "b", "its change waits", "denied")
+			}
+			b.cloud.Refuses = nil
+			b.work()
+			b.answers("a2.example", "/p", "alice/web")
 		})
+	})
+}
+
+// TestANewLoadBalancerOpensWithoutWhatFails: steps of alice come first, and fail. A load balancer is
+// created for bob, who is served over HTTPS, with his own certificate.
+func TestANewLoadBalancerOpensWithoutWhatFails(t *testing.T) {
+	for failure, err := range stepErrors {
+		for _, name := range []string{"CreateTargetGroup", "ImportCertificate"} {
+			t.Run(name+failure, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := rejecting{newSharedBench(t, nil)}
+					b.certify("alice", "tls", "alice.example")
+					b.certify("bob", "tls", "bob.example")
+					failed := 0
+					b.cloud.Refuses = func(s plan.Step) error {
+						secrets := ""
+						if s, is := s.(plan.ImportCertificate); is {
+							secrets = strings.Join(s.Certificate.Secrets, " ")
+						}
+						if reflect.TypeOf(s).Name() != name || !strings.Contains(s.ID()+s.Detail()+secrets, "alice/") {
+							return nil
+						}
+						failed++
+						return err
+					}
+					b.put(b.alices("alice.example", "/p"))
+					bobs := joins("bob", "b", "bob.example", "/p")
+					bobs.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"bob.example"}, SecretName: "tls"}}
+					b.put(bobs)
+					for range 4 {
+						_, _ = b.Reconcile(t.Context(), sharedKey)
+					}
+					if failed == 0 {
+						t.Fatal("no such step was planned")
+					}
+					seen, err := b.cloud.Cloud.Observe(t.Context(), sharedKey, false)
+					if err != nil {
+						t.Fatal(err)
+					}
+					l := seen.Listener(443)
+					if l == nil || len(l.Certificates) == 0 || !slices.ContainsFunc(l.Certificates, func(id lb.CertificateID) bool {
+						return slices.Contains(seen.Certificate(id).Hosts, "bob.example")
+					}) {
+						t.Fatal("port 443 is not open with the certificate of bob")
+					}
+					_, action := l.Plain().Match(routing.Request{Port: 443, Host: "bob.example", Path: "/p", Method: "GET"}, b.cloud.Capabilities(lb.Class{}).Dialect)
+					if len(action.Groups()) == 0 {
+						t.Error("bob is not served")
+					}
+					if len(b.find("bob", "b").Status.LoadBalancer.Ingress) == 0 {
+						t.Error("bob has no address")
+					}
+				})
+			})
+		}
 	}
 }

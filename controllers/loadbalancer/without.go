@@ -29,6 +29,8 @@ type without struct {
 	seen   *lb.Observed
 	closed map[string]bool // Ingresses whose routes answer 503
 	kept   map[string]bool // Ingresses with routes that keep the action that they have in the cloud
+	// secrets are the last certificates of Secrets.
+	secrets map[string]lb.CertificateID
 
 	groups  map[lb.GroupID]bool // target groups that no rule can begin to use
 	created map[place]bool      // rules that cannot be created
@@ -40,7 +42,7 @@ type without struct {
 func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
 	w := &without{
 		built: o.Built, seen: o.Observed, closed: closed, kept: map[string]bool{},
-		groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
+		secrets: o.Snapshot.Memory.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
 	}
 	want := &w.built.LoadBalancer
 	want.TargetGroups = slices.Clone(want.TargetGroups)
@@ -48,7 +50,7 @@ func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
 	for i := range want.Listeners {
 		want.Listeners[i].Rules = slices.Clone(want.Listeners[i].Rules)
 	}
-	for _, x := range o.Run.Rejections {
+	for _, x := range o.Run.Failed {
 		w.leaveOut(x.Step)
 	}
 	answers := newAnswers()
@@ -102,6 +104,8 @@ func (w *without) leaveOutCertificate(step plan.Step) {
 		}
 	}
 	switch s := step.(type) {
+	case plan.ImportCertificate:
+		w.leaveOutImport(s.Certificate)
 	case plan.AttachCertificate:
 		change(s.Port, func(all []lb.CertificateID) []lb.CertificateID {
 			return slices.DeleteFunc(all, func(id lb.CertificateID) bool {
@@ -109,8 +113,7 @@ func (w *without) leaveOutCertificate(step plan.Step) {
 			})
 		})
 	case plan.ReplaceCertificate:
-		old := w.seen.Certificate(s.Old)
-		if old == nil {
+		if w.seen.Certificate(s.Old) == nil {
 			return
 		}
 		change(0, func(all []lb.CertificateID) []lb.CertificateID {
@@ -120,12 +123,74 @@ func (w *without) leaveOutCertificate(step plan.Step) {
 			}
 			return all
 		})
-		want.Certificates = slices.DeleteFunc(slices.Clone(want.Certificates),
-			func(c lb.Certificate) bool { return c.ID == s.New.ID || c.ID == s.Old })
-		want.Certificates = append(want.Certificates, old.Certificate)
-		slices.SortFunc(want.Certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
+		w.changeCertificates(func(c lb.Certificate) bool { return c.ID == s.New.ID || c.ID == s.Old })
 	default: // nothing of one namespace needs it
 	}
+}
+
+// leaveOutImport leaves a certificate out. The listeners that would have it keep the certificates
+// that they have in the cloud, without those of other namespaces. One without any is left out, too.
+func (w *without) leaveOutImport(left lb.Certificate) {
+	want := &w.built.LoadBalancer
+	stays := func(id lb.CertificateID) bool {
+		for secret, of := range w.secrets {
+			if of == id && !slices.ContainsFunc(left.Secrets, func(s string) bool {
+				return namespaceOf(s) == namespaceOf(secret)
+			}) {
+				return false
+			}
+		}
+		return true
+	}
+	for i := range want.Listeners {
+		l := &want.Listeners[i]
+		if at := slices.Index(l.Certificates, left.ID); at >= 0 {
+			l.Certificates = slices.Delete(slices.Clone(l.Certificates), at, at+1)
+			w.keepCertificates(l, stays)
+		}
+	}
+	want.Listeners = slices.DeleteFunc(want.Listeners, func(l lb.Listener) bool {
+		return l.Protocol == routing.HTTPS && len(l.Certificates) == 0
+	})
+	w.changeCertificates(func(c lb.Certificate) bool { return c.ID == left.ID })
+}
+
+// keepCertificates adds to a listener the certificates that stay, and keeps the default one if it
+// stays, or is wanted anyway.
+func (w *without) keepCertificates(l *lb.Listener, stays func(lb.CertificateID) bool) {
+	seen := w.seen.Listener(l.Port)
+	if seen == nil || len(seen.Certificates) == 0 {
+		return
+	}
+	for _, id := range seen.Certificates {
+		if stays(id) && !slices.Contains(l.Certificates, id) {
+			l.Certificates = append(l.Certificates, id)
+		}
+	}
+	if len(l.Certificates) == 0 {
+		l.Certificates = slices.Clone(seen.Certificates)
+	}
+	if at := slices.Index(l.Certificates, seen.Certificates[0]); at > 0 {
+		l.Certificates = slices.Insert(slices.Delete(l.Certificates, at, at+1), 0, seen.Certificates[0])
+	}
+	slices.Sort(l.Certificates[1:])
+}
+
+// changeCertificates leaves certificates out, and adds those of the cloud that listeners use.
+func (w *without) changeCertificates(isLeftOut func(lb.Certificate) bool) {
+	want := &w.built.LoadBalancer
+	want.Certificates = slices.DeleteFunc(slices.Clone(want.Certificates), isLeftOut)
+	for _, l := range want.Listeners {
+		for _, id := range l.Certificates {
+			there := w.seen.Certificate(id)
+			if there != nil && !slices.ContainsFunc(want.Certificates, func(c lb.Certificate) bool {
+				return c.ID == id
+			}) {
+				want.Certificates = append(want.Certificates, there.Certificate)
+			}
+		}
+	}
+	slices.SortFunc(want.Certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
 }
 
 // guard puts back the rules that keep requests from a rule of the cloud, by a 404: it stays, and other

@@ -14,7 +14,7 @@ import (
 func (o Outcome) Diagnostics() []diag.Diagnostic {
 	return slices.Concat(o.Built.Diagnostics, o.Plan.Diagnostics, o.unavoidableRejections(),
 		o.refusedParkingRules(), o.Expectations.Diagnostics(), o.Proof.Diagnostics(),
-		o.waitDiagnostics())
+		o.waitDiagnostics(), o.failureDiagnostics())
 }
 
 // Protected returns the diagnostic of a load balancer that is kept without an Ingress; nil if there

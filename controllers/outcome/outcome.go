@@ -48,10 +48,11 @@ type Outcome struct {
 	Unread bool
 	Run    providers.Outcome
 	Err    error // of the run
-	// Passed is the load balancer without the steps that the cloud rejects; nil if it rejects none, or
-	// if a rejected version will be left out. Namespaces that did not ask for these have it, or wait
-	// for it.
+	// Passed is the load balancer without the steps that failed for some namespaces; nil if there are
+	// none, or if a rejected version will be left out. The other namespaces have it, or wait for it.
 	Passed *lb.LoadBalancer
+	// Stuck is set if the other namespaces wait, as a plan without these steps is not permitted.
+	Stuck bool
 }
 
 // Complete reports whether the cloud has exactly the accepted load balancer.
@@ -65,10 +66,11 @@ func (o Outcome) Served() bool {
 }
 
 // ServedTo returns a function that reports whether the cloud has all that a member asks for. If the
-// cloud refuses a step of one namespace, or is not ready for it, the others are served.
+// cloud does not carry out a step of one namespace, the others are served.
 func (o Outcome) ServedTo() func(members.Member) bool {
 	served := o.Served()
-	if served || o.Withheld != "" || !queue.OnlyPendingOrRejected(o.Err) {
+	noStep := len(o.Run.Failed) == 0 && !queue.OnlyPendingOrRejected(o.Err) // it was stopped
+	if served || o.Withheld != "" || noStep {
 		return func(members.Member) bool { return served }
 	}
 	left := o.Left()
@@ -87,7 +89,7 @@ func (o Outcome) Left() func(namespace string) plan.Plan {
 		return func(string) plan.Plan { return whole }
 	}
 	passed := planner.Diff(o.Observed, *o.Passed, o.Capabilities)
-	causes := o.RejectedNamespaces()
+	causes := o.FailedNamespaces()
 	return func(namespace string) plan.Plan {
 		if slices.Contains(causes, namespace) {
 			return whole

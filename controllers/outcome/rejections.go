@@ -56,19 +56,41 @@ func (o Outcome) refusals(m members.Member) []refusal {
 	return out
 }
 
-// RejectedNamespaces returns the namespaces that ask for rejected steps, or whose objects these
-// delete; none if a rejected step is one that all members need.
-func (o Outcome) RejectedNamespaces() []string {
+// FailedNamespaces returns the namespaces that ask for steps that failed, or whose objects these
+// delete. Waits for targets do not count: no step of another namespace comes after one.
+func (o Outcome) FailedNamespaces() []string {
 	var out []string
-	for _, r := range o.Run.Rejections {
-		of := plan.Planned{Step: r.Step, Origin: r.Origin}.Namespaces()
-		if len(of) == 0 {
-			return nil
+	for _, r := range o.Run.Failed {
+		if _, await := r.Step.(plan.AwaitTargets); !await {
+			out = append(out, plan.Planned{Step: r.Step, Origin: r.Origin}.Namespaces()...)
 		}
-		out = append(out, of...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// AddRun adds the result of another plan, without steps that failed, and reports whether
+// steps failed that had not failed before.
+func (o *Outcome) AddRun(next providers.Outcome, err error) bool {
+	more := slices.ContainsFunc(next.Failed, func(r providers.Rejection) bool {
+		_, await := r.Step.(plan.AwaitTargets)
+		return !await && !slices.ContainsFunc(o.Run.Failed, func(known providers.Rejection) bool {
+			return known.Step.Op() == r.Step.Op() && known.Step.ID() == r.Step.ID() &&
+				known.Step.Detail() == r.Step.Detail()
+		})
+	})
+	o.Run.Done += next.Done
+	o.Run.Rejections = append(slices.Clip(o.Run.Rejections), next.Rejections...)
+	o.Run.Failed = append(slices.Clip(o.Run.Failed), next.Failed...)
+	o.Run.Pending = slices.DeleteFunc(slices.Clone(o.Run.Pending), func(s plan.Step) bool {
+		_, await := s.(plan.AwaitTargets)
+		return await // the other plan awaits them, too
+	})
+	o.Run.Pending = append(o.Run.Pending, next.Pending...)
+	if !queue.OnlyPending(err) {
+		o.Err = errors.Join(o.Err, err)
+	}
+	return more
 }
 
 // LearnsRejections reports whether the record will have a rejected version that it has not yet: the
@@ -180,7 +202,7 @@ func (o Outcome) reportedMessage(m members.Member, source diag.Source, message s
 		}
 	}
 	for _, d := range o.Snapshot.Record.Diagnostics {
-		if d.Reason == string(diag.Rejected) && d.Source == source.String() &&
+		if (d.Reason == string(diag.Rejected) || d.Reason == string(diag.ChangeWaits)) && d.Source == source.String() &&
 			queue.SameFailure(d.Message, message) {
 			return d.Message
 		}

@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,8 @@ import (
 	"fairlead.dev/fairlead/controllers/expectations"
 	"fairlead.dev/fairlead/controllers/gather"
 	"fairlead.dev/fairlead/model/diag"
+	"fairlead.dev/fairlead/model/printable"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file describes why a plan, or a part of it, is withheld, and tells all whose changes wait.
@@ -99,7 +102,7 @@ func (o Outcome) waiting() []string {
 			names[name] = true
 		}
 	}
-	for _, name := range o.Hold.Ingresses {
+	for _, name := range slices.Concat(o.Hold.Ingresses, o.stuck()) {
 		names[name] = true
 	}
 	if all {
@@ -112,11 +115,54 @@ func (o Outcome) waiting() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
+// stuck returns the Ingresses whose changes wait for steps that failed for other namespaces.
+func (o Outcome) stuck() (out []string) {
+	if !o.Stuck {
+		return nil
+	}
+	causes, served := o.FailedNamespaces(), o.ServedTo()
+	for _, m := range o.Snapshot.Changes() {
+		if !slices.Contains(causes, m.Namespace) && !served(m) {
+			out = append(out, m.Owner.String())
+		}
+	}
+	for name := range o.Snapshot.Departed {
+		if !slices.Contains(causes, namespaceOf(name)) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// failureDiagnostics tells the Ingresses of the steps that they ask for and that failed. Rejections
+// have diagnostics of their own, and long waits a condition.
+func (o Outcome) failureDiagnostics() (out []diag.Diagnostic) {
+	for _, m := range o.Snapshot.Members {
+		for _, f := range o.Run.Failed {
+			at, asks := requestedAt(f, m)
+			if !asks || m.Leaving || !errors.Is(f.Err, providers.ErrDenied) {
+				continue
+			}
+			d := diag.Diagnostic{Severity: diag.Warning, Reason: diag.ChangeWaits, Source: at,
+				Message: o.reportedMessage(m, at, printable.Shorten("its change waits: "+f.Err.Error()))}
+			if !slices.Contains(out, d) {
+				out = append(out, d)
+			}
+		}
+	}
+	return out
+}
+
 // waitDiagnostics returns a diagnostic for each Ingress whose change waits.
 func (o Outcome) waitDiagnostics() []diag.Diagnostic {
 	why := o.Held.message
-	if o.Withheld != "" {
+	switch {
+	case o.Withheld != "":
 		why = o.withholding()
+	case o.Stuck && why == "":
+		why = fmt.Sprintf("the cloud does not carry out steps of the namespaces %s, and without them the "+
+			"plan is not permitted; it ends when the cloud carries them out, or these change",
+			strings.Join(o.FailedNamespaces(), ", "))
 	}
 	var out []diag.Diagnostic
 	for _, name := range o.waiting() {
