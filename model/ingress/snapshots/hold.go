@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"maps"
 	"slices"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -44,6 +45,10 @@ func (s Snapshot) Held(h Hold, departed map[string]*networkingv1.Ingress) Snapsh
 	}
 	if len(out) > 0 {
 		s = s.Without(out)
+	}
+	departed = maps.Clone(departed)
+	for _, name := range h.Ingresses {
+		delete(departed, name)
 	}
 	return s.AsAccepted(holds, departed)
 }
