@@ -98,54 +98,57 @@ func sameTable(a, b *precedence.Table) bool {
 	return a == b || reflect.DeepEqual(a.Config, b.Config)
 }
 
-// StandingAlone returns the Ingresses that violate the expectations even where all Ingresses and
-// the class are as they were last accepted: something that they refer to has changed.
-func (g *Gate) StandingAlone(set *Set, c Change) map[string]bool {
+// Suspects returns the namespaces that can have caused the violations of a plan.
+func (g *Gate) Suspects(set *Set, c Change) Suspects {
 	g.judging.Lock()
 	defer g.judging.Unlock()
-	out, now := map[string]bool{}, g.servedTable(c)
-	if set == nil || now == nil {
-		return out // they may have violated them before
+	out := Suspects{alone: map[string]bool{}}
+	var now *precedence.Table
+	if now, out.Differences = g.served(c); set == nil {
+		return out
 	}
 	next := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities).Table
 	for _, o := range Judge(*set, now, next).Offences {
-		out[o.Next] = true
+		out.alone[o.Next] = true
 	}
 	return out
 }
 
-// Knows reports whether it is known what is served now.
-func (g *Gate) Knows(c Change) bool { return g.servedTable(c) != nil }
-
 // servedTable returns the table that is served now; nil if it is unknown, so that every violation
 // counts as new.
 func (g *Gate) servedTable(c Change) *precedence.Table {
+	table, _ := g.served(c)
+	return table
+}
+
+// served returns the table that is served now, without what is unknown. After a restart, that is
+// what differs from what was last accepted.
+func (g *Gate) served(c Change) (*precedence.Table, Differences) {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
 	g.mu.Unlock()
 	switch {
-	case !c.Observed.Exists:
-		return nil
-	case c.Plan.Empty():
-		return c.Next
-	case known != nil:
-		return known
+	case c.Observed.Exists && c.Plan.Empty():
+		return c.Next, Differences{}
+	case c.Observed.Exists && known != nil:
+		return known, Differences{}
 	}
 	last := c.lastAccepted()
 	built := model.Compile(last, c.Facts, c.Capabilities)
-	differ, certain := differing(planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
-	switch {
-	case !certain:
-		return nil
-	case len(differ) == 0:
-		return built.Table
+	d := differences(c.Observed, built.Table,
+		planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
+	if !c.Observed.Exists || d.whole {
+		return nil, d
 	}
 	// Of these namespaces, something else is served than was last accepted. All that they violate
 	// counts as new.
-	last = last.Without(slices.DeleteFunc(slices.Clone(last.Members), func(m members.Member) bool {
-		return !slices.Contains(differ, m.Namespace)
-	}))
-	return model.Compile(last, c.Facts, c.Capabilities).Table
+	if len(d.namespaces) > 0 {
+		last = last.Without(slices.DeleteFunc(slices.Clone(last.Members), func(m members.Member) bool {
+			return !slices.Contains(d.namespaces, m.Namespace)
+		}))
+		built = model.Compile(last, c.Facts, c.Capabilities)
+	}
+	return d.withoutPorts(built.Table), d
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,
@@ -156,23 +159,6 @@ func (c Change) lastAccepted() snapshots.Snapshot {
 		s.Class.LoadBalancerClassSpec = *s.Memory.Class
 	}
 	return s.AsAccepted(func(string) bool { return true }, c.Departed)
-}
-
-// differing returns the namespaces whose answers a plan may change. Certain is false if it may
-// change those of all, or which clients can connect. Rules of no namespace answer 404.
-func differing(p plan.Plan) (namespaces []string, certain bool) {
-	for _, s := range p.Steps {
-		switch s.Step.(type) {
-		case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets,
-			plan.AwaitTargets, plan.DeleteTargetGroup, plan.ImportCertificate,
-			plan.ModifyCertificate, plan.DeleteCertificate, plan.DeleteFirewall, plan.RespaceRules:
-		case plan.CreateRule, plan.ModifyRule, plan.DeleteRule:
-			namespaces = append(namespaces, s.Namespaces()...)
-		default:
-			return nil, false
-		}
-	}
-	return namespaces, true
 }
 
 // Served remembers the table of a plan that was carried out.

@@ -3,6 +3,7 @@ package loadbalancer
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -78,7 +79,8 @@ type causes struct {
 	r       *Reconciler
 	facts   lb.Facts
 	changed map[string]bool // Ingresses whose present version is not served yet
-	alone   map[string]bool // as StandingAlone returns it; nil if it is not known yet
+	// suspects can have caused the violations; nil if they are not known yet.
+	suspects *expectations.Suspects
 	// doubtful are namespaces that may be held back because of another one's change.
 	doubtful []string
 }
@@ -125,7 +127,7 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) snapshots.Hold {
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
 		switch {
-		case whole && holdsSome(o.Hold, next) && c.isItsOwn(o):
+		case whole && holdsSome(o.Hold, next) && c.isItsOwn(o, next):
 			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
 		case c.changed[f.Next] && add(next):
 			if c.changed[f.Now] && now != next {
@@ -133,8 +135,10 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) snapshots.Hold {
 			}
 		case c.changed[f.Now] && add(now):
 		case f.Next == "" || slices.Contains(hold.Ingresses, f.Next):
-		case c.standsAlone(o, f.Next):
+		case c.suspectsOf(o).StandsAlone(f.Next):
 			leaveOut(f.Next)
+		case f.Now == "" && c.changes(next) && add(next): // what it had elsewhere may have covered this
+			c.doubtful = append(c.doubtful, next)
 		}
 	}
 	for _, namespace := range o.Proof.Namespaces() {
@@ -147,12 +151,22 @@ func namespaceOf(ingress string) string {
 	return cluster.RefFrom(cluster.KindIngress, ingress).Namespace
 }
 
-// isItsOwn reports whether only namespaces can have caused a violation: the class is as it was when
-// the last plan was carried out, and what is served since is known.
-func (c *causes) isItsOwn(o outcome.Outcome) bool {
+// isItsOwn reports whether only its namespace can have caused a violation: the class is as it was
+// when the last plan was carried out, and what the namespace serves since is known, or differs.
+func (c *causes) isItsOwn(o outcome.Outcome, namespace string) bool {
 	last := o.Snapshot.Memory.Class
 	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec) &&
-		c.r.gate.Knows(changeOf(o, c.facts))
+		c.suspectsOf(o).Include(namespace)
+}
+
+// changes reports whether an Ingress of a namespace changed.
+func (c *causes) changes(namespace string) bool {
+	for name := range c.changed {
+		if namespaceOf(name) == namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // holdsSome reports whether something of a namespace is held back.
@@ -161,22 +175,18 @@ func holdsSome(hold snapshots.Hold, namespace string) bool {
 		slices.ContainsFunc(hold.Ingresses, func(i string) bool { return namespaceOf(i) == namespace })
 }
 
-// namespaceMembers returns the members of a namespace.
-func namespaceMembers(snap *gather.Snapshot, namespace string) (out []string) {
-	for _, name := range snap.MemberNames() {
-		if namespaceOf(name) == namespace {
-			out = append(out, name)
-		}
-	}
-	return out
+// namespaceMembers returns the members of a namespace, those that have departed included.
+func namespaceMembers(snap *gather.Snapshot, namespace string) []string {
+	names := append(snap.MemberNames(), slices.Sorted(maps.Keys(snap.Departed))...)
+	return slices.DeleteFunc(names, func(name string) bool { return namespaceOf(name) != namespace })
 }
 
-// standsAlone reports whether an Ingress violates an expectation although no Ingress changed.
-func (c *causes) standsAlone(o outcome.Outcome, ingress string) bool {
-	if c.alone == nil {
-		c.alone = c.r.gate.StandingAlone(o.Snapshot.Expectations, changeOf(o, c.facts))
+// suspectsOf returns the namespaces that can have caused the violations of a plan.
+func (c *causes) suspectsOf(o outcome.Outcome) *expectations.Suspects {
+	if c.suspects == nil {
+		c.suspects = new(c.r.gate.Suspects(o.Snapshot.Expectations, changeOf(o, c.facts)))
 	}
-	return c.alone[ingress]
+	return c.suspects
 }
 
 // release makes a permitted plan again without holding back those who may have been held back

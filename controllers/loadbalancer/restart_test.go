@@ -1,0 +1,246 @@
+package loadbalancer
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"fairlead.dev/fairlead/api/v1alpha1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
+)
+
+// This file tests that after a restart, too, a violation holds back its namespace only, whatever
+// differs in the cloud from what was last accepted; likewise where something vanishes.
+
+// A restart has an operator that begins after something has changed.
+type restart struct {
+	sharedBench
+	page *v1alpha1.Backend // of bob; it answers 403
+}
+
+func newRestart(t *testing.T, edit func(*v1alpha1.LoadBalancerClassSpec)) restart {
+	t.Helper()
+	page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+	page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+	return restart{newGatedShare(t, edit, page), page}
+}
+
+// asksForPage has an Ingress of bob ask for paths, of which the page answers the first.
+func (r restart) asksForPage(name, host string, paths ...string) {
+	r.Helper()
+	ing := joins("bob", name, host, paths...)
+	ing.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{
+		Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "page"},
+	}
+	r.put(ing)
+}
+
+// pageForwards makes the page forward, which nothing reconciles yet.
+func (r restart) pageForwards() {
+	r.Helper()
+	if err := r.Get(r.Context(), client.ObjectKeyFromObject(r.page), r.page); err != nil {
+		r.Fatal(err)
+	}
+	r.page.Spec = v1alpha1.BackendSpec{Services: []v1alpha1.WeightedService{{Name: "web", Port: v1alpha1.ServicePort{Number: 80}}}}
+	if err := r.Update(r.Context(), r.page); err != nil {
+		r.Fatal(err)
+	}
+}
+
+// applies has another writer carry a step out in the cloud.
+func (r restart) applies(step func(*lb.Observed) plan.Step) {
+	r.Helper()
+	seen, err := r.cloud.Cloud.Observe(r.Context(), sharedKey, false)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if _, err := r.cloud.Cloud.Apply(r.Context(), seen, step(seen)); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func otherSettings(seen *lb.Observed) plan.Step {
+	l := seen.Listener(80)
+	return plan.ModifyListener{Listener: lb.Listener{Port: 80, Protocol: l.Protocol, Digest: l.Digest + "x", Default: l.Default}}
+}
+
+func (r restart) takeOver() {
+	r.Helper()
+	r.succeed()
+	r.Grace = time.Minute
+	var list networkingv1.IngressList
+	if err := r.List(r.Context(), &list); err != nil {
+		r.Fatal(err)
+	}
+	for i := range list.Items {
+		r.onIngress(r.Context(), &list.Items[i])
+	}
+}
+
+func TestAViolationAcrossARestartHoldsItsNamespaceBack(t *testing.T) {
+	for name, act := range map[string]func(restart){
+		"a default that is held back": func(r restart) {
+			r.put(joins("bob", "web", "", "/"))
+			r.work()
+		},
+		"a default that is held back, without a version": func(r restart) {
+			r.put(joins("bob", "web", "", "/"))
+			r.work()
+			r.forgetVersions("bob")
+		},
+		"the Backend of a default": func(r restart) {
+			r.asksForPage("web", "", "/")
+			r.work()
+			r.answers("other.example", "/admin", "403")
+			r.pageForwards()
+		},
+		"the Backend of a path": func(r restart) {
+			r.asksForPage("web", "bob.example", "/admin")
+			r.work()
+			r.pageForwards()
+		},
+		"what a changed Backend covered": func(r restart) {
+			r.asksForPage("cover", "bob.example", "/admin")
+			r.work()
+			r.put(joins("bob", "web", "bob.example", "/"))
+			r.work()
+			r.answers("bob.example", "/", "bob/web")
+			r.answers("bob.example", "/admin", "403")
+			r.put(joins("bob", "cover", "bob.example", "/else"))
+			r.pageForwards()
+		},
+		"what covered it, without a version": func(r restart) {
+			r.asksForPage("cover", "bob.example", "/admin")
+			r.work()
+			r.put(joins("bob", "web", "bob.example", "/"))
+			r.work()
+			r.put(joins("bob", "cover", "bob.example", "/"))
+			r.work()
+			r.answers("bob.example", "/admin", "403")
+			r.hears("bob", "cover", "ChangeWaits")
+			r.forgetVersions("bob")
+		},
+		"a port, without a version": func(r restart) {
+			ing := joins("bob", "web", "", "/")
+			ing.Annotations["fairlead.dev/listen-ports"] = "HTTP:80, HTTP:8080"
+			r.put(ing)
+			r.work()
+			r.forgetVersions("bob")
+		},
+		"a default, and other settings of the listener": func(r restart) {
+			r.asksForPage("web", "", "/")
+			r.work()
+			r.pageForwards()
+			r.applies(otherSettings)
+		},
+		"a default, and a listener that is gone": func(r restart) {
+			r.asksForPage("web", "", "/")
+			r.work()
+			r.pageForwards()
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteListener{Port: 80} })
+		},
+		"a default, and a load balancer that is gone": func(r restart) {
+			r.asksForPage("web", "", "/")
+			r.work()
+			r.pageForwards()
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteListener{Port: 80} })
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteLoadBalancer{Key: sharedKey} })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRestart(t, nil)
+				act(r)
+				r.takeOver()
+				r.checkAliceIsFree()
+				for _, host := range []string{"other.example", "bob.example", "more.example"} {
+					if got := r.answer(host, "/admin"); strings.Contains(got, "/") {
+						t.Errorf("%s/admin is forwarded to %s", host, got)
+					}
+				}
+				if notes := append(r.notes("bob", "web"), r.notes("bob", "cover")...); !strings.Contains(strings.Join(notes, "\n"), "ChangeWaits") {
+					t.Errorf("bob hears %q", notes)
+				}
+				r.remove("bob", "cover", false)
+				r.put(joins("bob", "web", "bob.example", "/good"))
+				r.work()
+				r.answers("bob.example", "/good", "bob/web")
+			})
+		})
+	}
+}
+
+// What alice violated before a restart costs her nothing then, though bob violates something new.
+func TestAnOldViolationAcrossARestart(t *testing.T) {
+	rules := ruleBook(strings.ReplaceAll(noAdmin, "/admin", "/never"))
+	const noVersion, drift = "no version", "other settings of the listener, too"
+	for _, name := range []string{"a Backend", noVersion, drift} {
+		t.Run(name, func(t *testing.T) {
+			page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+			page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+			book := rules.DeepCopy()
+			r := restart{newSharedBench(t, gated, book, page), page}
+			r.put(joins("alice", "web", "alice.example", "/admin"))
+			r.asksForPage("web", "", "/")
+			r.work()
+			book.Data = ruleBook(noAdmin).Data
+			if err := r.Update(t.Context(), book); err != nil {
+				t.Fatal(err)
+			}
+			r.work()
+			r.answers("alice.example", "/admin", "alice/web")
+			r.answers("other.example", "/admin", "403")
+			if r.pageForwards(); name == noVersion {
+				r.put(joins("bob", "web", "", "/"))
+				r.forgetVersions("bob")
+			}
+			if name == drift {
+				r.applies(otherSettings)
+			}
+			r.takeOver()
+			if name != drift { // which violations are old is unknown then, and her changes wait
+				r.put(joins("alice", "web", "alice.example", "/admin", "/new"))
+			}
+			r.work()
+			r.answers("alice.example", "/admin", "alice/web")
+			if name != drift {
+				r.answers("alice.example", "/new", "alice/web")
+			}
+			if got := r.answer("other.example", "/admin"); strings.Contains(got, "/") {
+				t.Errorf("other.example/admin is forwarded to %s", got)
+			}
+		})
+	}
+}
+
+// What has vanished is served again where its namespace is held back, unless it violates something
+// now, or covered what does.
+func TestWhatVanishedAndViolates(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRestart(t, nil)
+		r.asksForPage("cover", "bob.example", "/admin")
+		r.work()
+		r.put(joins("bob", "root", "bob.example", "/"))
+		r.work()
+		r.answers("bob.example", "/", "bob/web")
+		r.answers("bob.example", "/admin", "403")
+		r.remove("bob", "cover", true)
+		r.remove("bob", "root", true)
+		r.work()
+		r.answers("bob.example", "/admin", "403")
+		time.Sleep(r.Grace)
+		r.put(joins("bob", "web", "bob.example", "/admin"))
+		r.pageForwards()
+		r.checkAliceIsFree()
+		if got := r.answer("bob.example", "/admin"); strings.Contains(got, "/") {
+			t.Errorf("bob.example/admin is forwarded to %s", got)
+		}
+	})
+}
