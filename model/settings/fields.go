@@ -29,7 +29,7 @@ type Bound struct {
 	Default string // the value of an empty field; "" if the code decides
 }
 
-// A Table has bounds by the path of a field: a dot before a part of an object, and [] for each item
+// Fields has bounds by the path of a field: a dot before a part of an object, and [] for each item
 // of a list.
 type Fields map[string]Bound
 

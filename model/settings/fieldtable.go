@@ -43,7 +43,7 @@ func url(longest int) Bound {
 	}
 }
 
-// Backend is the table of the spec of a Backend.
+// BackendFields is the table of the spec of a Backend.
 var BackendFields = Fields{
 	"redirect.scheme": {Known: []string{"http", "https"}},
 	"redirect.host":   {Shortest: 1, Longest: 253},
@@ -100,7 +100,7 @@ var BackendFields = Fields{
 	"authenticate.jwt.claims[].values": {FewestItems: 1, MostItems: 10},
 }
 
-// Class is the table of the spec of a class, without the fields that package settings has.
+// ClassFields is the table of the spec of a class, without the fields that are settings.
 var ClassFields = Fields{
 	"subnets":        {MostItems: 100},
 	"subnetTags":     {MostItems: 20},
