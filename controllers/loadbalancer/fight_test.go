@@ -27,7 +27,7 @@ import (
 )
 
 // This file has alice and bob fight over one load balancer, while whatever may hold a plan back is
-// on: the grace of what vanishes, expectations, a quota of rules, retention, a cloud that rejects
+// on: the grace of what vanishes, expectations, a quota of rules, retention, a cloud that fails
 // what bob asks for, and an API server that takes no write on his Ingresses. Whatever bob does, what alice asks for is served one reconcile later.
 
 var (
@@ -188,9 +188,9 @@ func (f *fighter) bob() {
 	case 4:
 		seed := f.Uint32()
 		if f.cloud.Refuses = nil; f.IntN(3) > 0 {
-			f.cloud.Refuses = func(s plan.Step) error { return rejectsBob(s, seed) }
+			f.cloud.Refuses = func(s plan.Step) error { return failsBob(s, seed) }
 		}
-		f.note("the cloud rejects bob: %t", f.cloud.Refuses != nil)
+		f.note("the cloud fails steps of bob: %t", f.cloud.Refuses != nil)
 	case 5:
 		took := time.Duration(f.IntN(900)) * time.Second
 		f.note("%s go by", took)
@@ -255,8 +255,8 @@ func (f *fighter) editBackend(name string) {
 	}
 }
 
-// rejectsBob rejects some of the steps that make or change something of bob.
-func rejectsBob(s plan.Step, seed uint32) error {
+// failsBob fails some of the steps that make or change something of bob.
+func failsBob(s plan.Step, seed uint32) error {
 	switch s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule:
 	default:
@@ -265,13 +265,14 @@ func rejectsBob(s plan.Step, seed uint32) error {
 	text := s.ID() + s.Detail()
 	h := fnv.New32()
 	_, _ = fmt.Fprint(h, seed, text)
-	switch {
-	case !strings.Contains(text, "bob/") || h.Sum32()%2 == 0:
+	if !strings.Contains(text, "bob/") || h.Sum32()%2 == 0 {
 		return nil
-	case h.Sum32()%3 == 0:
-		return providers.ErrNoRoom
 	}
-	return providers.ErrRejected
+	all := []error{
+		providers.ErrRejected, providers.ErrNoRoom, providers.ErrDenied, providers.ErrPending,
+		providers.ErrThrottled, errors.New("InternalFailure"),
+	}
+	return all[h.Sum32()/2%6]
 }
 
 // restart has another operator take over, which lists all Ingresses.
