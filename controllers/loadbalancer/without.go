@@ -84,10 +84,12 @@ func (w *without) leaveOut(step plan.Step) {
 		w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
 	case plan.ModifyRule:
 		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
-		w.guard(s.Port, s.Priority)
+		w.guard(s.Port, s.Priority, s.Rule.MatchKey())
 	case plan.DeleteRule:
-		w.putBack(s.Port, func(p int) bool { return p == s.Priority })
-		w.guard(s.Port, s.Priority)
+		if l := w.seen.Listener(s.Port); l != nil && l.Rule(s.Priority) != nil {
+			w.putBack(s.Port, s.Priority)
+			w.guard(s.Port, s.Priority, l.Rule(s.Priority).MatchKey())
+		}
 	default:
 		w.leaveOutCertificate(step)
 	}
@@ -194,37 +196,50 @@ func (w *without) changeCertificates(isLeftOut func(lb.Certificate) bool) {
 }
 
 // guard puts back the rules that keep requests from a rule of the cloud, by a 404: it stays, and other
-// namespaces may have their hosts guarded from it.
-func (w *without) guard(port int32, priority int) {
-	l := w.seen.Listener(port)
-	w.putBack(port, func(p int) bool {
-		return p < priority && l.Rule(p).Action.Key() == notFound.Key()
-	})
-}
-
-// putBack adds rules of the cloud to the wanted ones, each before those that follow it in the cloud.
-func (w *without) putBack(port int32, is func(priority int) bool) {
-	l := w.seen.Listener(port)
-	at := slices.IndexFunc(w.built.LoadBalancer.Listeners, func(l lb.Listener) bool {
-		return l.Port == port
-	})
-	if l == nil || at < 0 {
+// namespaces may have their hosts guarded from it. They are right before it: what precedes it is
+// answered as it is wanted, also by rules that are new.
+func (w *without) guard(port int32, priority int, guarded string) {
+	l, want := w.seen.Listener(port), w.wantedListener(port)
+	if l == nil || want == nil {
 		return
 	}
-	want, following := &w.built.LoadBalancer.Listeners[at], map[string]bool{}
-	for _, rule := range slices.Backward(l.Rules) {
-		wanted := slices.ContainsFunc(want.Rules, func(r lb.Rule) bool {
-			return r.MatchKey() == rule.MatchKey()
-		})
-		if is(rule.Priority) && !wanted {
-			next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return following[r.MatchKey()] })
-			if next < 0 {
-				next = len(want.Rules)
-			}
-			want.Rules = slices.Insert(want.Rules, next, rule.Rule)
+	for _, rule := range l.Rules {
+		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == guarded })
+		if at >= 0 && rule.Priority < priority && rule.Action.Key() == notFound.Key() && !contains(want, rule.Rule) {
+			want.Rules = slices.Insert(want.Rules, at, rule.Rule)
 		}
-		following[rule.MatchKey()] = true
 	}
+}
+
+// putBack adds a rule of the cloud to the wanted ones, before those that follow it in the cloud.
+func (w *without) putBack(port int32, priority int) {
+	l, want := w.seen.Listener(port), w.wantedListener(port)
+	if want == nil || contains(want, l.Rule(priority).Rule) {
+		return
+	}
+	next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool {
+		return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
+			return there.Priority > priority && there.MatchKey() == r.MatchKey()
+		})
+	})
+	if next < 0 {
+		next = len(want.Rules)
+	}
+	want.Rules = slices.Insert(want.Rules, next, l.Rule(priority).Rule)
+}
+
+// wantedListener returns the wanted listener of a port, or nil.
+func (w *without) wantedListener(port int32) *lb.Listener {
+	all := w.built.LoadBalancer.Listeners
+	if at := slices.IndexFunc(all, func(l lb.Listener) bool { return l.Port == port }); at >= 0 {
+		return &all[at]
+	}
+	return nil
+}
+
+// contains reports whether a listener has a rule with the same conditions.
+func contains(l *lb.Listener, rule lb.Rule) bool {
+	return slices.ContainsFunc(l.Rules, func(r lb.Rule) bool { return r.MatchKey() == rule.MatchKey() })
 }
 
 // needs reports whether an action needs a target group that was rejected.
