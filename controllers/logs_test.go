@@ -73,7 +73,7 @@ func TestLogsSayWhatTheyAreAbout(t *testing.T) {
 		}
 	}
 	slices.Sort(told)
-	if diff := cmp.Diff([]string{"bad AnnotationInvalid", "missing ServiceMissing"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"bad AnnotationInvalid", "denied ChangeWaits", "missing ServiceMissing"}, told); diff != "" {
 		t.Errorf("what Ingresses are told (-want +logged):\n%s", diff)
 	}
 	key := strings.Split(string(pair["tls.key"]), "\n")[1]

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -189,12 +190,12 @@ func (c failing) failsFor(t *testing.T, name, failure string, err error) {
 	t.Run(name+failure, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := newRejecting(t)
-			rejected := 0
+			var rejected atomic.Int32
 			b.cloud.Refuses = func(s plan.Step) error {
 				if reflect.TypeOf(s) != reflect.TypeOf(c.Step) || !c.anyones && !strings.Contains(s.ID()+s.Detail(), "bob/") {
 					return nil
 				}
-				rejected++
+				rejected.Add(1)
 				return err
 			}
 			c.change(b)
@@ -207,7 +208,7 @@ func (c failing) failsFor(t *testing.T, name, failure string, err error) {
 			for range 4 {
 				_, _ = b.Reconcile(t.Context(), sharedKey)
 			}
-			if rejected == 0 {
+			if rejected.Load() == 0 {
 				t.Fatal("no such step was planned")
 			}
 			if b.find("alice", "a1") != nil {
