@@ -184,7 +184,7 @@ func (f *fighter) bob() {
 		f.forgetVersions("bob")
 	case 3:
 		f.note("another operator takes over")
-		f.restart()
+		f.takeOver()
 	case 4:
 		seed := f.Uint32()
 		if f.cloud.Refuses = nil; f.IntN(3) > 0 {
@@ -275,19 +275,6 @@ func failsBob(s plan.Step, seed uint32) error {
 		providers.ErrThrottled, errors.New("InternalFailure"),
 	}
 	return all[h.Sum32()/2%6]
-}
-
-// restart has another operator take over, which lists all Ingresses.
-func (f *fighter) restart() {
-	f.succeed()
-	f.Grace = time.Minute
-	var list networkingv1.IngressList
-	if err := f.List(f.Context(), &list); err != nil {
-		f.Fatal(err)
-	}
-	for i := range list.Items {
-		f.onIngress(f.Context(), &list.Items[i])
-	}
 }
 
 // check compares the answers with what alice asks for, and checks that no path that an expectation

@@ -71,19 +71,6 @@ func otherSettings(seen *lb.Observed) plan.Step {
 	return plan.ModifyListener{Listener: lb.Listener{Port: 80, Protocol: l.Protocol, Digest: l.Digest + "x", Default: l.Default}}
 }
 
-func (r restart) takeOver() {
-	r.Helper()
-	r.succeed()
-	r.Grace = time.Minute
-	var list networkingv1.IngressList
-	if err := r.List(r.Context(), &list); err != nil {
-		r.Fatal(err)
-	}
-	for i := range list.Items {
-		r.onIngress(r.Context(), &list.Items[i])
-	}
-}
-
 func TestAViolationAcrossARestartHoldsItsNamespaceBack(t *testing.T) {
 	for name, act := range map[string]func(restart){
 		"a default that is held back": func(r restart) {

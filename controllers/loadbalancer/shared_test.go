@@ -362,3 +362,17 @@ func TestAnAddressWaitsForItsNamespaceOnly(t *testing.T) {
 		})
 	}
 }
+
+// takeOver has another operator take over, which lists all Ingresses.
+func (b sharedBench) takeOver() {
+	b.Helper()
+	b.succeed()
+	b.Grace = time.Minute
+	var list networkingv1.IngressList
+	if err := b.List(b.Context(), &list); err != nil {
+		b.Fatal(err)
+	}
+	for i := range list.Items {
+		b.onIngress(b.Context(), &list.Items[i])
+	}
+}
