@@ -58,13 +58,13 @@ func TestDemoFailsWhereAnAnswerIsNotAsForetold(t *testing.T) {
 
 func TestDemoForetells503WhereThereAreNoTargets(t *testing.T) {
 	dir := directory(t, map[string]string{
-		"gone.yaml": strings.ReplaceAll(ingressYAML("gone", "gone.example.com", "/"), "name: web,", "name: nobody,"),
+		"gone.yaml": strings.ReplaceAll(ingressYAML("gone", "gone.example.com", "/"), "name: web,", "name: unserved,"),
 		"port.yaml": strings.Replace(ingressYAML("port", "port.example.com", "/"), "number: 80", "number: 81", 1),
 		"web.yaml":  serviceYAML,
 	})
 	got := fairlead(t, "demo", "--once", "-f", dir)
 	for _, want := range []string{
-		"pass http://gone.example.com/ is answered by 503, because Service shop/nobody port 80 has no targets",
+		"pass http://gone.example.com/ is answered by 503, because Service shop/unserved port 80 has no targets",
 		"pass http://port.example.com/ is answered by 503, because Service shop/web port 81 has no targets",
 	} {
 		if got.code != exitDone || !strings.Contains(got.out, want) {
