@@ -165,7 +165,7 @@ func TestMembersAreReadWhereTheyAreNotKnown(t *testing.T) {
 		g.set("bc")
 		g.set("", removes)
 
-		time.Sleep(75 * time.Minute) // somebody else may have changed them
+		time.Sleep(75 * time.Minute) // members are known for an hour
 		g.set("ab", reads, adds)
 		g.set("abc", adds)
 
