@@ -29,7 +29,7 @@ func TestReference(t *testing.T) {
 
 // checkPage is what the help of check says.
 func checkPage() string {
-	return commandPage("check", "cli/check.go") + "\nWhat is looked at in AWS, with an example of each line: [before and after installing](../aws/check.md).\n"
+	return commandPage("check", "cli/check.go") + "\nWhat is looked at in AWS, with an example of each line: [before and after installing](../how-to/check.md).\n"
 }
 
 // commandPage is what the help of a command says.

@@ -22,7 +22,7 @@ import (
 const replayHelp = `Replay the access logs of Application Load Balancers: say which Ingress path
 answered each line, count requests and errors for each path, and compare what was logged with what
 is predicted. Every line whose answer is not possible is a disagreement, and is printed with
-examples (docs/replay.md).
+examples (docs/how-to/replay.md).
 
 Lines do not have headers other than User-Agent. Where these decide, each of several paths is
 possible, and the line disagrees with none of them.

@@ -113,7 +113,7 @@ func TestExamplesOfPagesAreThoseOfTranscripts(t *testing.T) {
 	}
 	found := 0
 	for _, name := range []string{"gitops", "verify", "replay"} {
-		text, err := os.ReadFile("../docs/" + name + ".md")
+		text, err := os.ReadFile("../docs/how-to/" + name + ".md")
 		if err != nil {
 			t.Fatal(err)
 		}

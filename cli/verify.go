@@ -22,7 +22,7 @@ import (
 
 const verifyHelp = `Decide whether all requests are answered as they must be. The files of
 --expect have expectations: each names a set of requests, and says what must be true of every
-request in it (docs/verify.md).
+request in it (docs/how-to/verify.md).
 
 An expectation is decided for all requests, not for samples. One that is violated is printed with a
 shortest request of each class as a curl command, with what is wrong, and with the Ingress that

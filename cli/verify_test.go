@@ -15,14 +15,14 @@ import (
 	"fairlead.dev/fairlead/model/expect"
 )
 
-// This file tests verify, with the expectations of docs/verify.md.
+// This file tests verify, with the expectations of docs/how-to/verify.md.
 
 const verifyManifests = "testdata/verify/manifests"
 
 // pageOfVerify returns the page, and the YAML on it.
 func pageOfVerify(t *testing.T) (page string, blocks []string) {
 	t.Helper()
-	text, err := os.ReadFile("../docs/verify.md")
+	text, err := os.ReadFile("../docs/how-to/verify.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,10 +92,10 @@ func TestTheURLsOfThePage(t *testing.T) {
 	}
 }
 
-// TestTheConfigMapForTheOperator is the one of docs/operating.md: verify reads it as the operator does,
+// TestTheConfigMapForTheOperator is the one of docs/how-to/operate.md: verify reads it as the operator does,
 // and the class names it.
 func TestTheConfigMapForTheOperator(t *testing.T) {
-	text, err := os.ReadFile("../docs/operating.md")
+	text, err := os.ReadFile("../docs/how-to/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ const groupSize = 5
 
 // eventCosts are the most objects that an operator may read because of one event. A reconcile reads
 // about 40, and an event can lead to two or three: the report of the first may come late. The table
-// in docs/performance.md has the same numbers.
+// in docs/contributing/performance.md has the same numbers.
 var eventCosts = []struct {
 	event  string
 	most   int64
@@ -91,13 +91,13 @@ var eventCosts = []struct {
 func TestAnEventReadsItsOwn(t *testing.T) {
 	t.Parallel()
 	few, many := newGroupedWorld(t, 4), newGroupedWorld(t, 16)
-	page, err := os.ReadFile("../docs/performance.md")
+	page, err := os.ReadFile("../docs/contributing/performance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range eventCosts {
 		if row := fmt.Sprintf("| %s | %d |", c.event, c.most); !strings.Contains(string(page), row) {
-			t.Errorf("docs/performance.md lacks the row %s", row)
+			t.Errorf("docs/contributing/performance.md lacks the row %s", row)
 		}
 		few, many := few.reads(c.happen), many.reads(c.happen)
 		t.Logf("%s: %d objects, and %d with four times as many Ingresses", c.event, few, many)

@@ -2,14 +2,15 @@ package test
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"testing"
 )
 
-// This file keeps docs/architecture.md: each function that the page names is in the file that it
-// links.
+// This file keeps docs/contributing/architecture.md: each function that the page names is in the
+// file that it links.
 
-const architecture = "../docs/architecture.md"
+const architecture = "../docs/contributing/architecture.md"
 
 // TestArchitectureNamesWhatExists finds the declaration of each name that the page links to a file.
 func TestArchitectureNamesWhatExists(t *testing.T) {
@@ -22,7 +23,7 @@ func TestArchitectureNamesWhatExists(t *testing.T) {
 		t.Errorf("the page names %d declarations; the expression finds too few", len(names))
 	}
 	for _, name := range names {
-		file, err := os.ReadFile(name[2])
+		file, err := os.ReadFile(filepath.Join(filepath.Dir(architecture), name[2]))
 		if err != nil {
 			t.Error(err)
 			continue

@@ -104,9 +104,9 @@ func TestDocumentsNameTheVersionOfGo(t *testing.T) {
 	}
 	pages := contents(t, ".md")
 	for page, names := range map[string]string{
-		"../README.md":       "Go " + string(version[2]) + " or newer",
-		"../CONTRIBUTING.md": "Go " + string(version[2]) + " or newer",
-		"../docs/install.md": "golang:" + string(version[1]),
+		"../README.md":              "Go " + string(version[2]) + " or newer",
+		"../CONTRIBUTING.md":        "Go " + string(version[2]) + " or newer",
+		"../docs/how-to/install.md": "golang:" + string(version[1]),
 	} {
 		if !strings.Contains(pages[page], names) {
 			t.Errorf("%s does not say %q", page, names)
@@ -118,7 +118,7 @@ func TestDocumentsNameTheVersionOfGo(t *testing.T) {
 // for attention.
 func TestEachReasonOfAConditionIsExplained(t *testing.T) {
 	types := string(mustRead(t, "../api/v1alpha1/loadbalancer_types.go"))
-	_, page, _ := strings.Cut(string(mustRead(t, "../docs/operating.md")), "### Conditions")
+	_, page, _ := strings.Cut(string(mustRead(t, "../docs/how-to/operate.md")), "### Conditions")
 	page, _, _ = strings.Cut(page, "\n## ")
 	reasons := regexp.MustCompile(`(?m)^\tReason\w+\s+= "(\w+)"`).FindAllStringSubmatch(types, -1)
 	if len(reasons) < 20 {
@@ -127,7 +127,7 @@ func TestEachReasonOfAConditionIsExplained(t *testing.T) {
 	fine := map[string]bool{"Accepted": true, "Programmed": true, "AsExpected": true, "NotWaiting": true}
 	for _, reason := range reasons {
 		if !fine[reason[1]] && !strings.Contains(page, "`"+reason[1]+"`") {
-			t.Errorf("the table of conditions in docs/operating.md has no reason %s", reason[1])
+			t.Errorf("the table of conditions in docs/how-to/operate.md has no reason %s", reason[1])
 		}
 	}
 }

@@ -23,7 +23,7 @@ type LoadBalancerClassSpec struct {
 	ProviderName string `json:"providerName,omitempty"`
 
 	// Provider are settings of load balancers that only their provider understands. It says with a
-	// JSON Schema what they can be; docs/providers has those of each provider. Settings that it
+	// JSON Schema what they can be; docs/how-to/provider.md has those of each provider. Settings that it
 	// refuses are reported, and nothing changes until they are corrected.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Provider *runtime.RawExtension `json:"provider,omitempty"`
@@ -246,7 +246,7 @@ type LoadBalancerClassSpec struct {
 	MoveGrace *metav1.Duration `json:"moveGrace,omitempty"`
 
 	// Expectations is a ConfigMap that says what must be true of all requests, in each value of its
-	// data (docs/verify.md). A plan by which requests get an answer that violates one is not carried
+	// data (docs/how-to/verify.md). A plan by which requests get an answer that violates one is not carried
 	// out. Where the ConfigMap is missing or cannot be read, no plan is by which requests are answered
 	// that were not.
 	Expectations *ConfigMapReference `json:"expectations,omitempty"`

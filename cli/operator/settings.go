@@ -81,7 +81,7 @@ func (o *Settings) Flags(with selection.Clouds) *pflag.FlagSet {
 	o.endpointFlags(flags)
 	flags.Var(flagvalue.Positive(&o.driftInterval, 10*time.Hour), "drift-interval",
 		"how often to read each load balancer anew from the cloud, settings and targets included, and "+
-			"to correct or report what others have changed; docs/aws/cost.md lists it")
+			"to correct or report what others have changed; docs/explanation/cost.md lists it")
 	flags.DurationVar(&o.vanishedGrace, "vanished-grace", 10*time.Minute,
 		"how long to keep serving an Ingress that vanished while it had its finalizer: the finalizer "+
 			"was removed by force, or the API server was restored from a backup. Where more than a few "+

@@ -257,7 +257,7 @@ func (f *fighter) editBackend(name string) {
 
 // failsBob fails some of the steps that make something of bob, or change a target group. A rule that
 // the cloud neither changes nor deletes goes on answering what it answered, also where a host of
-// alice ends: docs/decisions/0038 says so.
+// alice ends: docs/contributing/decisions/0038 says so.
 func failsBob(s plan.Step, seed uint32) error {
 	switch s.(type) {
 	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule:

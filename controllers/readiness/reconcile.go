@@ -33,7 +33,7 @@ import (
 
 // This file opens the readiness gates of Pods: a Pod that declares the gate becomes ready when the
 // load balancers that have it as a target find it healthy. The reconciler of targets has registered
-// it before. The cloud is asked only while a Pod waits. See docs/decisions/0008.
+// it before. The cloud is asked only while a Pod waits. See docs/contributing/decisions/0008.
 
 // A Reconciler reconciles one Pod at a time, while the Pod waits.
 type Reconciler struct {

@@ -19,7 +19,7 @@ import (
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
-// This file is the calls of the protocol (docs/providers/protocol.md), over HTTP.
+// This file is the calls of the protocol (docs/reference/protocol.md), over HTTP.
 
 const maxPriority = 1_000_000
 

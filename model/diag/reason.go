@@ -375,7 +375,7 @@ var Reasons = []Doc{
 		"The provider does not take what `spec.provider` of the class or of the Backend says. Of a " +
 			"class, what asks for the load balancer anew is not served, and what was served before stays; " +
 			"requests for a Backend are answered 503.",
-		"The message says what is wrong and where; docs/providers says what each provider takes."},
+		"The message says what is wrong and where; docs/how-to/provider.md says what each provider takes."},
 	{NameTaken,
 		"Another load balancer has the name that this one is to have. A new Ingress that asks for it " +
 			"is not served; Ingresses that are served stay.",
@@ -429,13 +429,13 @@ var Reasons = []Doc{
 	{PlanUnproven, "The check of a plan, which is independent of the planner, says that requests " +
 		"would get another answer on its way than before or after it. Nothing is changed, unless " +
 		"`unprovenPlans: CarryOut` of the class says so.",
-		"See [operating](../operating.md#a-plan-is-not-proven), and report the plan, which is in the " +
+		"See [operating](../how-to/operate.md#a-plan-is-not-proven), and report the plan, which is in the " +
 			"log."},
 	{ChangeWaits, "A change of this Ingress, or its deletion, is not carried out yet. Until then it " +
 		"is served as it was last accepted; an Ingress that was never accepted is not served.",
 		"The message has the reason, and who can end it."},
 	{ExpectationViolated, "Requests that this answers are answered as an " +
-		"[expectation](../verify.md) of the class rules out, or would be by a plan that is not " +
+		"[expectation](../how-to/verify.md) of the class rules out, or would be by a plan that is not " +
 		"carried out. The message has a request and says what is wrong.",
 		"Change the Ingress so that the expectation holds, or ask the owner of the class to change it."},
 }

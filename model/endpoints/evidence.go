@@ -10,7 +10,7 @@ import (
 
 // This file finds out whether an endpoint is a Pod of its namespace. The author of an EndpointSlice
 // can write any address there; the status of a Pod is written by the kubelet of its node. See
-// docs/decisions/0019.
+// docs/contributing/decisions/0019.
 
 // SameTargets reports whether two classes allow the same endpoints to be targets.
 func SameTargets(a, b *classSpec) bool {

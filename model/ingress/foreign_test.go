@@ -338,7 +338,7 @@ func TestPathsThatLookLikeExpressions(t *testing.T) {
 
 // TestNoPlainHTTPThatWasNotAskedFor: an Ingress whose annotations ask for HTTPS is refused while a
 // port without TLS would forward its requests, and only then. spec.tls asks for no such thing
-// (docs/decisions/0040-spec-tls-says-nothing-about-http.md).
+// (docs/contributing/decisions/0040-spec-tls-says-nothing-about-http.md).
 func TestNoPlainHTTPThatWasNotAskedFor(t *testing.T) {
 	service, backend := defaulted(to("web:80")), func(ing *networkingv1.Ingress) {
 		ing.Spec.DefaultBackend = &networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "redirect"}}

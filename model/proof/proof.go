@@ -1,7 +1,7 @@
 // Package proof checks plans without the planner. A plan is proven if, in each order that its steps
 // allow, each step can be done, and after each step every request is answered as before the plan or
 // as wanted, apart from what the plan announces. The definition is in
-// docs/decisions/0034-plans-carry-their-proof.md.
+// docs/contributing/decisions/0034-plans-carry-their-proof.md.
 package proof
 
 import (

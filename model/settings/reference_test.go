@@ -23,7 +23,7 @@ func TestReference(t *testing.T) {
 // of a health check by the end of their name.
 func TestEveryAnnotationIsOnAPageForUsers(t *testing.T) {
 	var pages string
-	for _, path := range []string{"../../docs/aws/settings.md", "../../docs/routing.md"} {
+	for _, path := range []string{"../../docs/reference/aws.md", "../../docs/reference/routing.md"} {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestEveryAnnotationIsOnAPageForUsers(t *testing.T) {
 		named := strings.Contains(strings.NewReplacer("`", " ", "=", " ", ":", " ").Replace(pages), " "+a.Annotation+" ")
 		if !named &&
 			!(ofHealthCheck && strings.Contains(pages, "`"+end+"`")) {
-			t.Errorf("neither docs/aws/settings.md nor docs/routing.md names %s", a.Annotation)
+			t.Errorf("neither docs/reference/aws.md nor docs/reference/routing.md names %s", a.Annotation)
 		}
 	}
 }

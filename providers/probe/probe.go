@@ -1,4 +1,4 @@
-// Package probe tests the answers of a provider on the wire (docs/providers/protocol.md), also to
+// Package probe tests the answers of a provider on the wire (docs/reference/protocol.md), also to
 // wrong, repeated and interrupted requests. It creates a load balancer and deletes it again.
 package probe
 

@@ -1,4 +1,4 @@
-// Package remote is the client of the provider protocol (docs/providers/protocol.md): a
+// Package remote is the client of the provider protocol (docs/reference/protocol.md): a
 // providers.Provider that is another process.
 //
 // A call goes through three layers. client.go sends it and reads the answer; go-retryablehttp

@@ -28,7 +28,7 @@ import (
 )
 
 // This file has an operator and a provider of neighbouring versions talk to each other, as
-// docs/providers/protocol.md says under "Versions". There is only one version yet. A provider of
+// docs/reference/protocol.md says under "Versions". There is only one version yet. A provider of
 // the next one is one that speaks this one, too, and whose messages have in them what this one does
 // not know; an operator of the next one asks for that first.
 

@@ -62,7 +62,7 @@ func findRoute(r *http.Request) (route, *answer) {
 		allowed = append(allowed, to.method)
 	}
 	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; "+
-		"docs/providers/protocol.md lists the calls", clip(r.URL.Path)))
+		"docs/reference/protocol.md lists the calls", clip(r.URL.Path)))
 	p.Status = http.StatusNotFound
 	a := problemAnswer(p)
 	if len(allowed) > 0 {

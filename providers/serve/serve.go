@@ -1,4 +1,4 @@
-// Package serve is the server of the provider protocol (docs/providers/protocol.md): it serves any
+// Package serve is the server of the provider protocol (docs/reference/protocol.md): it serves any
 // providers.Provider of this tree over HTTP, to an operator that is another process.
 //
 // The protocol does not send the operator's observation, which a Provider gets with each step: the

@@ -22,7 +22,7 @@ import (
 )
 
 // This file compares messages with those in testdata, which are what version 1 of the protocol is
-// to others. A file that changes is a change of the protocol: docs/providers/README.md says what is
+// to others. A file that changes is a change of the protocol: docs/how-to/provider.md says what is
 // promised. A new field has a place in a file; what stood in it before is still read. `go test
 // ./providers/wire -run TestGolden -update` writes the files.
 

@@ -326,7 +326,7 @@ func TestRulesThatOthersMadeAreRemovedWithAStatementMore(t *testing.T) {
 // statementOf is a statement that the guide has in a block of its own.
 func statementOf(t *testing.T, sid string) iam.Statement {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/aws/iam.md")
+	guide, err := os.ReadFile("../../docs/how-to/iam.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -241,7 +241,7 @@ func guardedSite(w *world) {
 // TestDriftIsMended changes something of each kind by another hand, and looks once more as the
 // operator does after --drift-interval: all is as it was then, and stays.
 func TestDriftIsMended(t *testing.T) {
-	page, err := os.ReadFile("../../docs/aws/cost.md")
+	page, err := os.ReadFile("../../docs/explanation/cost.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -278,12 +278,12 @@ func TestDriftIsMended(t *testing.T) {
 	}
 	for _, kind := range kindsLookedAt(string(page)) {
 		if !tried[kind] {
-			t.Errorf("docs/aws/cost.md says that %q are looked at, and no test changes one", kind)
+			t.Errorf("docs/explanation/cost.md says that %q are looked at, and no test changes one", kind)
 		}
 		delete(tried, kind)
 	}
 	if len(tried) > 0 {
-		t.Errorf("docs/aws/cost.md does not say that %v are looked at", tried)
+		t.Errorf("docs/explanation/cost.md does not say that %v are looked at", tried)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file counts what it costs that reads lag behind writes: docs/performance.md states it.
+// This file counts what it costs that reads lag behind writes: docs/contributing/performance.md states it.
 
 // hasty has the operator ask as soon again as it does at first and after each change, for what the
 // cloud was not ready for.

@@ -167,7 +167,7 @@ func TestRulesAreRenumbered(t *testing.T) {
 // guided is the policy after the command of the guide that has some text in it.
 func guided(t *testing.T, has string, environment ...string) iam.Policy {
 	t.Helper()
-	guide, err := os.ReadFile("../../docs/aws/iam.md")
+	guide, err := os.ReadFile("../../docs/how-to/iam.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 // This file answers single requests. It is written from
 // https://kubernetes.io/docs/concepts/services-networking/ingress/ for hosts and paths, and from
-// docs/routing.md for Ingresses that share a load balancer.
+// docs/reference/routing.md for Ingresses that share a load balancer.
 
 // A request is one to a load balancer.
 type request struct {

@@ -21,7 +21,7 @@ import (
 // TestGuideToAWS builds the guide's kustomization and renders its release: they are the same
 // objects.
 func TestGuideToAWS(t *testing.T) {
-	made := sameObjects(t, "../../docs/aws/README.md")
+	made := sameObjects(t, "../../docs/tutorials/eks.md")
 	if !slices.ContainsFunc(made, func(o object) bool { return bytes.Contains(o.text, []byte("--aws-cluster-name=my-cluster")) }) {
 		t.Error("the operator is not told the cluster's name: nodes do not let load balancers in")
 	}
@@ -30,7 +30,7 @@ func TestGuideToAWS(t *testing.T) {
 // TestInstallGuideChoosesAnImageAndAProvider: its kustomization and its release are the same
 // objects, with an image of the reader's registry, and not with the fake cloud.
 func TestInstallGuideChoosesAnImageAndAProvider(t *testing.T) {
-	made := sameObjects(t, "../../docs/install.md")
+	made := sameObjects(t, "../../docs/how-to/install.md")
 	for _, text := range []string{"image: REGISTRY/fairlead:v0.1.0", "--provider=aws"} {
 		if !slices.ContainsFunc(made, func(o object) bool { return o.Kind == "Deployment" && bytes.Contains(o.text, []byte(text)) }) {
 			t.Errorf("the Deployment has no %s", text)
@@ -78,7 +78,7 @@ func sameObjects(t *testing.T, guide string) []object {
 // about.
 func TestGuidePlansItsIngress(t *testing.T) {
 	t.Chdir("../..")
-	command := documented(t, "docs/aws/README.md", `(?m)^go run \. (plan .*)$`)
+	command := documented(t, "docs/tutorials/eks.md", `(?m)^go run \. (plan .*)$`)
 	out, said, code := fairlead(t, command)
 	if code != 2 || said != "" || !strings.Contains(out, "create load balancer fairlead/default/echo/internet-facing") || !strings.Contains(out, "0 errors, 0 warnings, 0 notes") {
 		t.Errorf("code %d, said %q, planned:\n%s", code, said, out)
@@ -88,7 +88,7 @@ func TestGuidePlansItsIngress(t *testing.T) {
 // TestMigrationGuideLooksFirst runs what the guide has people run before anything is changed, on
 // what they have: an Ingress of another controller.
 func TestMigrationGuideLooksFirst(t *testing.T) {
-	const guide = "../../docs/aws/migrating.md"
+	const guide = "../../docs/how-to/migrate.md"
 	plan := documented(t, guide, `(?m)^ +fairlead (plan .*)$`)
 	explain := documented(t, guide, `(?m)^ +fairlead (explain .*--all.*)$`)
 	config, err := filepath.Abs(root)

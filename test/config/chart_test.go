@@ -291,7 +291,7 @@ func TestChartRefusesWhatItDoesNotKnow(t *testing.T) {
 		`args: [verbose]`:              "args",
 		`settings: {Drift: 1h}`:        "Drift",
 		`settings: {a: {b: c}}`:        "settings",
-		`image: null`:                  `image.repository is required, since no image is published: build one (docs/install.md, "Build the image")`,
+		`image: null`:                  `image.repository is required, since no image is published: build one (docs/how-to/install.md, "Build the image")`,
 		`image: {repository: ""}`:      "--set image.repository=REGISTRY/fairlead",
 		`image: {repository: 3}`:       "image",
 		`image: {digest: latest}`:      "image",

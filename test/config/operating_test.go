@@ -10,10 +10,10 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// TestOperatingGuide runs every command of docs/operating.md, in a cluster in which Fairlead
+// TestOperatingGuide runs every command of docs/how-to/operate.md, in a cluster in which Fairlead
 // serves.
 func TestOperatingGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/operating.md")
+	guide, err := os.ReadFile("../../docs/how-to/operate.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// This file has Helm install, upgrade and uninstall on a real API server, as docs/install.md says.
+// This file has Helm install, upgrade and uninstall on a real API server, as docs/how-to/install.md says.
 
 // TestServerTakesTheChart: of each choice that the chart gives.
 func TestServerTakesTheChart(t *testing.T) {
@@ -49,16 +49,16 @@ func namespacesOf(objects []object) []object {
 }
 
 // TestInstallGuide runs the Helm commands of the guide, in that order, and then the one that
-// docs/operating.md has to uninstall, on a cluster that has never seen us.
+// docs/how-to/operate.md has to uninstall, on a cluster that has never seen us.
 func TestInstallGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/install.md")
+	guide, err := os.ReadFile("../../docs/how-to/install.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := kube.Start(t, kube.Options{})
 	removeKinds(t, c)
 	ran := 0
-	uninstall := documented(t, "../../docs/operating.md", "`(helm uninstall [^`]+)`")
+	uninstall := documented(t, "../../docs/how-to/operate.md", "`(helm uninstall [^`]+)`")
 	for line := range strings.Lines(string(guide) + "\n" + uninstall + "\n") {
 		if !strings.HasPrefix(line, "helm ") {
 			continue

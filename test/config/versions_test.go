@@ -11,7 +11,7 @@ import (
 // TestVersionsAreSaidAlike: the oldest API server, by its minor version, is written in more than
 // one place.
 func TestVersionsAreSaidAlike(t *testing.T) {
-	const guide, version = "../../docs/compatibility.md", "../../cli/version/version.go"
+	const guide, version = "../../docs/reference/compatibility.md", "../../cli/version/version.go"
 	oldest := found(t, "../oldest/apiserver/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	newest := found(t, "../controlplane/go.mod", `k8s.io/kubernetes v1\.(\d+)\.`)
 	types := found(t, "../../go.mod", `k8s.io/api v0\.(\d+)\.`)
@@ -36,7 +36,7 @@ func TestOneVersionOfFairlead(t *testing.T) {
 	version := found(t, chart+"/Chart.yaml", `(?m)^version: (\S+)$`)
 	// Versions of images, releases and archives; v1alpha1 and versions of Kubernetes are none.
 	named := regexp.MustCompile(`(?:fairlead:|fairlead-|VERSION=|newTag: |image\.tag=|dist/|git (?:tag -a|checkout) )v?(\d+\.\d+\.\d+)\b`)
-	for _, page := range []string{"README.md", "docs/install.md", "docs/aws/README.md", "docs/releasing.md", "Makefile", "CONTRIBUTING.md"} {
+	for _, page := range []string{"README.md", "docs/how-to/install.md", "docs/tutorials/eks.md", "docs/contributing/releasing.md", "Makefile", "CONTRIBUTING.md"} {
 		text, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)

@@ -14,13 +14,13 @@ import (
 )
 
 func TestTheGuideRunsTheOperatorAsTestsDo(t *testing.T) {
-	text, err := os.ReadFile("../../docs/conformance.md")
+	text, err := os.ReadFile("../../docs/contributing/conformance.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := "\nfairlead run " + strings.Join(kube.Alive.Operator, " ") + "\n"
 	if !strings.Contains(string(text), want) {
-		t.Errorf("docs/conformance.md has not the line%s", want)
+		t.Errorf("docs/contributing/conformance.md has not the line%s", want)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 	"fairlead.dev/fairlead/test/cputime"
 )
 
-// This file bounds what one input may cost. docs/security.md promises 2 s of CPU and 256 MiB for
+// This file bounds what one input may cost. docs/explanation/security.md promises 2 s of CPU and 256 MiB for
 // one Ingress; what is allocated in all is more than what is held at once, so the bound on it is
 // the stricter one.
 

@@ -1,4 +1,4 @@
-// Package gate runs the pipelines of docs/gitops.md on repositories that are broken, hostile or odd.
+// Package gate runs the pipelines of docs/how-to/gitops.md on repositories that are broken, hostile or odd.
 package gate
 
 import (
@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file runs the scripts of docs/gitops.md on a git repository, with a gh and a curl that keep
+// This file runs the scripts of docs/how-to/gitops.md on a git repository, with a gh and a curl that keep
 // comments in files.
 
 // ghScript is gh: comment.md is the last comment of the token's user, and --edit-last alone fails
@@ -61,7 +61,7 @@ func commands(t *testing.T) {
 // script returns the script of the block of YAML that has a text.
 func script(t *testing.T, has string) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/gitops.md")
+	page, err := os.ReadFile("../../docs/how-to/gitops.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,20 +9,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// This file tries attacks on the class that docs/security.md recommends.
+// This file tries attacks on the class that docs/explanation/security.md recommends.
 
 // recommended are the objects of the class in the document, beside the namespaces of two tenants
 // and what Alice has.
 func recommended(t *testing.T) cluster {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/security.md")
+	text, err := os.ReadFile("../../docs/explanation/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, rest, found := strings.Cut(string(text), "```yaml\n")
 	class, _, ends := strings.Cut(rest, "```")
 	if !found || !ends {
-		t.Fatal("docs/security.md has no class")
+		t.Fatal("docs/explanation/security.md has no class")
 	}
 	manifest := class
 	for _, tenant := range []string{"alice", "bob"} {

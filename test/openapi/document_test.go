@@ -21,7 +21,7 @@ import (
 
 // This file reads the document, and holds messages to it.
 
-const file = "../../docs/providers/openapi.yaml"
+const file = "../../docs/reference/openapi.yaml"
 
 // A document is the OpenAPI document.
 type document struct {

@@ -130,10 +130,10 @@ func TestReplayTellsLinesOfForeignRules(t *testing.T) {
 	}
 }
 
-// exampleOfPage returns what docs/replay.md says that is printed.
+// exampleOfPage returns what docs/how-to/replay.md says that is printed.
 func exampleOfPage(t *testing.T) string {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/replay.md")
+	page, err := os.ReadFile("../../docs/how-to/replay.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// This file is the specification once more, as docs/routing.md has it, for one request at a time.
+// This file is the specification once more, as docs/reference/routing.md has it, for one request at a time.
 // It shares nothing with the compiler, and takes no care to be fast.
 
 // A request is to a port: 80, or 443 over TLS.

@@ -228,7 +228,7 @@ func permissionsPage(needed map[string]bool) []byte {
 	fmt.Fprint(&b, `# Permissions in AWS
 
 What [iam-policy.json](../iam-policy.json) allows, and why. Both are written from the calls that the code makes.
-How a role gets the policy: [IAM](../aws/iam.md).
+How a role gets the policy: [IAM](../how-to/iam.md).
 
 <!-- Generated from test/policy by "make generate". -->
 `)

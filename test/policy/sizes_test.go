@@ -19,7 +19,7 @@ import (
 // counts it: inline policies of a role have 10,240 characters, a managed policy has 6,144, without
 // white space (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html).
 
-const guide = "../../docs/aws/iam.md"
+const guide = "../../docs/how-to/iam.md"
 
 const inlineLimit, managedLimit = 10240, 6144
 

@@ -108,10 +108,10 @@ func TestARolloutGoesOnWhereTheOperatorDied(t *testing.T) {
 	}
 }
 
-// TestTheGuideIsRight applies the example of docs/rollouts.md.
+// TestTheGuideIsRight applies the example of docs/how-to/rollouts.md.
 func TestTheGuideIsRight(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/rollouts.md")
+	text, err := os.ReadFile("../../docs/how-to/rollouts.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,10 +1,10 @@
 // Package v1 is the wire format of Fairlead's provider protocol, version 1. A provider is a process
 // that makes load balancers in one kind of cloud; the operator calls it over HTTP.
-// docs/providers/protocol.md describes the calls.
+// docs/reference/protocol.md describes the calls.
 //
 // The package imports nothing of Fairlead: a provider that is written in Go needs it and nothing
 // else. Its types are not those that the operator computes with. They change only as
-// docs/providers/README.md promises. The tag enum has the values that a field can have, with commas
+// docs/how-to/provider.md promises. The tag enum has the values that a field can have, with commas
 // between.
 package v1
 

@@ -22,7 +22,7 @@ import (
 	"fairlead.dev/fairlead/test/page"
 )
 
-// This file writes docs/providers/openapi.yaml from the types and comments of the package, and
+// This file writes docs/reference/openapi.yaml from the types and comments of the package, and
 // checks that the committed document is the same. test/openapi holds real requests and answers to
 // it.
 
@@ -71,7 +71,7 @@ func TestOpenAPI(t *testing.T) {
 	if err := to.Encode(node(root)); err != nil {
 		t.Fatal(err)
 	}
-	page.Check(t, "../../../docs/providers/openapi.yaml", out.String())
+	page.Check(t, "../../../docs/reference/openapi.yaml", out.String())
 }
 
 // An object of the document, whose entries stay in order.
@@ -476,7 +476,7 @@ func TestEachOpHasItsFields(t *testing.T) {
 
 // TestEachOpIsDescribed has a row of protocol.md for each op, in order.
 func TestEachOpIsDescribed(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/providers/protocol.md")
+	text, err := os.ReadFile("../../../docs/reference/protocol.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // This file finds the hosts that spec.tls lists and that no rule of the Ingress names. On HTTPS
 // ports, the rules for a wildcard that covers such a host answer for it, or else the rules without
-// a host and the default backend. See "Listed hosts without a rule" in docs/routing.md.
+// a host and the default backend. See "Listed hosts without a rule" in docs/reference/routing.md.
 
 // maxListedRoutes is the most routes of the listed hosts of an Ingress on a port. Each host has the
 // routes of the rules that answer for it, so the number is a product. On all ports of the Ingress,

@@ -10,10 +10,10 @@ import (
 )
 
 // A small world of listed hosts: two Ingresses, rules for a host, for its wildcard and for no host,
-// on either port, and hosts that spec.tls lists. Every table of it is compared with docs/routing.md
+// on either port, and hosts that spec.tls lists. Every table of it is compared with docs/reference/routing.md
 // read sentence by sentence, without levels.
 
-// answerOf is what docs/routing.md says a request gets, of a Config whose paths are all prefixes.
+// answerOf is what docs/reference/routing.md says a request gets, of a Config whose paths are all prefixes.
 func answerOf(c routing.Config, q routing.Request) string {
 	served := func(n routing.Name) bool { return slices.Contains(n.Ports, q.Port) }
 	ruleServedBy := func(h routing.Host, by func(routing.Owner) bool) bool {

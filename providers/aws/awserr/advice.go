@@ -45,14 +45,14 @@ func adviseOnPermission(err error) string {
 		return "the operator's role lacks a permission: docs/iam-policy.json has all that it needs"
 	}
 	if section := actionSections[action]; section != "" {
-		return fmt.Sprintf("allow the operator's role %s%s; docs/aws/iam.md says when it needs more "+
+		return fmt.Sprintf("allow the operator's role %s%s; docs/how-to/iam.md says when it needs more "+
 			"than docs/iam-policy.json, under %q", action, on, section)
 	}
 	return fmt.Sprintf("allow the operator's role %s%s, as docs/iam-policy.json does", action, on)
 }
 
 // actionSections has the actions that AWS may refuse although the role has docs/iam-policy.json,
-// each with the section of docs/aws/iam.md that explains it.
+// each with the section of docs/how-to/iam.md that explains it.
 var actionSections = map[string]string{
 	"acm:AddTagsToCertificate":               "What AWS cannot express",
 	"acm:ImportCertificate":                  "What AWS cannot express",

@@ -2,7 +2,7 @@
 // of the tests.
 package proof
 
-// This file has the assumptions about AWS. docs/aws/assumptions.md is generated from it.
+// This file has the assumptions about AWS. docs/contributing/assumptions.md is generated from it.
 
 // An Assumption about AWS has a source, and a consequence for load balancers if it is wrong.
 type Assumption struct {
@@ -91,7 +91,7 @@ var Assumptions = []Assumption{
 		"path-normalisation", "Rules are evaluated after AWS has normalised the URI, which may decode, " +
 			"resolve dot segments and join slashes, or not.", guide + "rule-condition-types.html",
 		Tolerated, "A request is answered by the rules of its host as one with the path that AWS makes " +
-			"of it; docs/security.md says what that means for sign-ins.",
+			"of it; docs/explanation/security.md says what that means for sign-ins.",
 		[]string{"test/alb TestCrookedPathsAreAnsweredAsWhatAWSMakesOfThem",
 			"test/alb TestNoRequestEverGoesAstray"},
 	},

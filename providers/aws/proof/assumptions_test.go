@@ -34,7 +34,7 @@ func TestAssumptions(t *testing.T) {
 			}
 		}
 	}
-	page.Check(t, "../../../docs/aws/assumptions.md", assumptionsPage())
+	page.Check(t, "../../../docs/contributing/assumptions.md", assumptionsPage())
 }
 
 // TestEachAssumptionIsTriedOrNot checks that the proof says of each assumption what came of it, or
