@@ -30,23 +30,37 @@ func vanishing(t *testing.T, grace time.Duration) *world {
 	return w
 }
 
-// vanishingBoth is such a world, and another namespace of the same operator, which serves the
-// Ingress far. Options has an operator serve both again.
-func vanishingBoth(t *testing.T, grace time.Duration) (w, far *world, options func(*settings)) {
+// vanishingBeside is such a world, and two other namespaces of the same operator, each of which
+// serves the Ingress far. Options has an operator serve all of them again.
+func vanishingBeside(t *testing.T, grace time.Duration) (w *world, beside []*world, options func(*settings)) {
 	t.Helper()
 	t.Parallel()
 	w = emptyWorld(t, kube.Shared(t))
-	far = &world{T: t, Client: w.Client, cluster: w.cluster, namespace: w.cluster.Namespace(t), class: w.class, cloud: w.cloud}
+	namespaces := map[string]cache.Config{w.namespace: {}}
+	for range 2 {
+		far := &world{T: t, Client: w.Client, cluster: w.cluster, namespace: w.cluster.Namespace(t), class: w.class, cloud: w.cloud}
+		beside = append(beside, far)
+		namespaces[far.namespace] = cache.Config{}
+	}
 	options = func(s *settings) {
 		graced(grace)(s)
-		s.manager.Cache = cache.Options{DefaultNamespaces: map[string]cache.Config{w.namespace: {}, far.namespace: {}}}
+		s.manager.Cache = cache.Options{DefaultNamespaces: namespaces}
 	}
 	w.run(options)
 	w.serve("web", "web-1")
-	far.serve("web", "web-1")
-	far.create(far.ask("far", "far.example", "/", "web"))
-	far.answers("far", "http://far.example/", "web-1")
-	return w, far, options
+	for i, far := range beside {
+		host := fmt.Sprintf("far-%d.example", i)
+		far.serve("web", "web-1")
+		far.create(far.ask("far", host, "/", "web"))
+		far.answers("far", "http://"+host+"/", "web-1")
+	}
+	return w, beside, options
+}
+
+func forceFar(beside []*world) {
+	for _, far := range beside {
+		far.force("far")
+	}
 }
 
 func graced(grace time.Duration) func(*settings) {
@@ -168,25 +182,25 @@ func (w *world) many(apart, together int) (names []string) {
 	return names
 }
 
-// TestWhatNamespacesLoseGoesOnlyOnceConfirmed: after a restart, as after a restore of etcd, 26
-// Ingresses of two namespaces are gone, some with their whole load balancers. Nothing is deleted
+// TestWhatNamespacesLoseGoesOnlyOnceConfirmed: after a restart, as after a restore of etcd, 27
+// Ingresses of three namespaces are gone, some with their whole load balancers. Nothing is deleted
 // when the grace is over; what is confirmed goes, and what is not stays.
 func TestWhatNamespacesLoseGoesOnlyOnceConfirmed(t *testing.T) {
 	const grace = 5 * time.Second
-	w, far, options := vanishingBoth(t, grace)
+	w, beside, options := vanishingBeside(t, grace)
 	names := w.many(5, 20)
 	first, last := w.address(names[0]), w.address(names[24])
 	writes := w.cloud.writes.Load()
 
 	w.stop()
 	w.force(names...)
-	far.force("far")
+	forceFar(beside)
 	w.run(options)
 	said := w.degraded(names[0], "Vanished")
 	time.Sleep(grace)
 	w.calm()
 	if n := w.cloud.writes.Load() - writes; n > 0 {
-		t.Errorf("%d writes to the cloud, of 26 Ingresses that vanished", n)
+		t.Errorf("%d writes to the cloud, of 27 Ingresses that vanished", n)
 	}
 	if err := w.request(first, "http://shop-0.example/", "web-1"); err != nil {
 		t.Error(err)
@@ -252,7 +266,7 @@ func groupOf(ing *networkingv1.Ingress) *networkingv1.Ingress {
 // TestAllThatVanishedComesBack: as where a backup is put back after a restore.
 func TestAllThatVanishedComesBack(t *testing.T) {
 	const grace = 5 * time.Second
-	w, far, options := vanishingBoth(t, grace)
+	w, beside, options := vanishingBeside(t, grace)
 	names := w.many(2, 4)
 	writes := w.cloud.writes.Load()
 	var kept []*networkingv1.Ingress
@@ -263,7 +277,7 @@ func TestAllThatVanishedComesBack(t *testing.T) {
 	}
 	w.stop()
 	w.force(names...)
-	far.force("far")
+	forceFar(beside)
 	w.run(options)
 	w.degraded(names[0], "Vanished")
 	time.Sleep(grace)

@@ -58,14 +58,17 @@ func (g *Gatherer) vanished(ctx context.Context, key lb.Key, known map[string]*n
 	out := map[string]memory.Vanishing{}
 	for _, m := range gone {
 		v := vanishing(m, confirmed, now)
-		// One namespace can remove finalizers by force. If several have lost Ingresses, the API server
-		// may have been restored.
-		if v.Unconfirmed = v.Unconfirmed || len(lost) > 1; v.Stays(g.Grace) {
+		if v.Unconfirmed = v.Unconfirmed || len(lost) >= fewestOfRestore; v.Stays(g.Grace) {
 			out[m.Ingress] = v
 		}
 	}
 	return out, nil
 }
+
+// fewestOfRestore is the number of namespaces that have lost Ingresses if the API server may have been
+// restored. A namespace can remove finalizers by force. With two, what another namespace does by
+// force would keep what one loses itself.
+const fewestOfRestore = 3
 
 // isRecent reports whether a member that does not exist has vanished within the grace.
 func (g *Gatherer) isRecent(m v1alpha1.MemberMemory, now time.Time) bool {

@@ -99,7 +99,7 @@ func servedIn(namespace string, names ...string) (out []v1alpha1.MemberMemory) {
 }
 
 // A member has vanished if it is served, has an accepted version, is not leaving, and does not
-// exist. It is served until the grace is over or it is confirmed, and if several namespaces have
+// exist. It is served until the grace is over or it is confirmed, and if three namespaces have
 // lost Ingresses within the grace, only until that.
 func TestWhichMembersHaveVanished(t *testing.T) {
 	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -127,14 +127,17 @@ func TestWhichMembersHaveVanished(t *testing.T) {
 			want: map[string]bool{"shop/a": false, "shop/b": false, "shop/c": false, "shop/d": false},
 		},
 		"one without a version": {members: known(func(m *v1alpha1.MemberMemory) { m.LastAccepted = nil })},
-		"one, and one of another namespace": {
-			members: append(served("a"), servedIn("yard", "z")...), want: map[string]bool{"shop/a": true, "yard/z": true},
+		"one, and many of another namespace": {
+			members: append(served("a"), servedIn("yard", "y", "z")...), want: map[string]bool{"shop/a": false, "yard/y": false, "yard/z": false},
+		},
+		"one, and some of two other namespaces": {
+			members: slices.Concat(served("a"), servedIn("yard", "z"), servedIn("park", "z")), want: map[string]bool{"shop/a": true, "yard/z": true, "park/z": true},
 		},
 		"one, and one without a version of another namespace": {
-			members: append(served("a"), v1alpha1.MemberMemory{Ingress: "yard/z", Served: true}), want: map[string]bool{"shop/a": true},
+			members: slices.Concat(served("a"), servedIn("park", "z"), []v1alpha1.MemberMemory{{Ingress: "yard/z", Served: true}}), want: map[string]bool{"shop/a": true, "park/z": true},
 		},
 		"one, and one of another namespace that vanished long ago": {
-			members: append(served("a"), v1alpha1.MemberMemory{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}), want: map[string]bool{"shop/a": false},
+			members: slices.Concat(served("a"), servedIn("park", "z"), []v1alpha1.MemberMemory{{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}}), want: map[string]bool{"shop/a": false, "park/z": false},
 		},
 		"one that was not served":     {members: known(func(m *v1alpha1.MemberMemory) { m.Served = false })},
 		"one that is leaving":         {members: known(func(m *v1alpha1.MemberMemory) { m.DepartedAt = &since })},
@@ -148,14 +151,17 @@ func TestWhichMembersHaveVanished(t *testing.T) {
 			members:   known(func(m *v1alpha1.MemberMemory) { m.VanishedAt, m.Unconfirmed = &since, true }),
 			annotated: since.Add(-time.Second).Format(time.RFC3339), want: map[string]bool{"shop/a": true},
 		},
-		"one, and one of another namespace and load balancer": {
-			members: served(all...), there: all[1:], beside: servedIn("yard", "z"), want: map[string]bool{"shop/a": true},
+		"one, and many of another namespace and load balancer": {
+			members: served(all...), there: all[1:], beside: servedIn("yard", "y", "z"), want: map[string]bool{"shop/a": false},
+		},
+		"one, and some of two other namespaces and another load balancer": {
+			members: served(all...), there: all[1:], beside: append(servedIn("yard", "z"), servedIn("park", "z")...), want: map[string]bool{"shop/a": true},
 		},
 		"one, and one of another namespace that is not served": {
-			members: served(all...), there: all[1:], beside: []v1alpha1.MemberMemory{{Ingress: "yard/z"}}, want: map[string]bool{"shop/a": false},
+			members: served(all...), there: all[1:], beside: append(servedIn("park", "z"), v1alpha1.MemberMemory{Ingress: "yard/z"}), want: map[string]bool{"shop/a": false},
 		},
 		"one, and one of another namespace and load balancer that vanished long ago": {
-			members: served(all...), there: all[1:], beside: []v1alpha1.MemberMemory{{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}},
+			members: served(all...), there: all[1:], beside: append(servedIn("park", "z"), v1alpha1.MemberMemory{Ingress: "yard/z", Served: true, VanishedAt: &since, Unconfirmed: true}),
 			want: map[string]bool{"shop/a": false},
 		},
 		"none, and all of another": {members: served("a"), there: all, beside: served("w", "x", "y", "z")},

@@ -30,13 +30,13 @@ const sharedKey = lb.Key("fairlead/@public/internal")
 // A sharedBench is a bench with the group public.
 type sharedBench struct{ *bench }
 
-// newSharedBench is a bench with the namespaces alice, bob and carol, each with the Services web and
+// newSharedBench is a bench with the namespaces alice, bob, carol and dave, each with the Services web and
 // other, and a group that all of them may join.
 func newSharedBench(t *testing.T, edit func(*v1alpha1.LoadBalancerClassSpec), objects ...client.Object) sharedBench {
 	t.Helper()
 	b := sharedBench{newBench(t, objects...)}
 	b.Grace = time.Minute
-	for _, namespace := range []string{"alice", "bob", "carol"} {
+	for _, namespace := range []string{"alice", "bob", "carol", "dave"} {
 		b.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
 		for _, name := range []string{"web", "other"} {
 			s := service()
@@ -253,11 +253,13 @@ func TestWhatSeveralNamespacesLoseHasToBeConfirmed(t *testing.T) {
 		b.put(joins("alice", "web", "alice.example", "/old"))
 		b.put(joins("bob", "web", "bob.example", "/"))
 		b.put(joins("carol", "web", "carol.example", "/"))
+		b.put(joins("dave", "web", "dave.example", "/"))
 		b.work()
 		b.remove("bob", "web", true)
 		b.work()
 		time.Sleep(b.Grace / 2)
 		b.remove("carol", "web", true)
+		b.remove("dave", "web", true)
 		b.put(joins("alice", "web", "alice.example", "/new"))
 		b.work()
 		time.Sleep(2 * b.Grace)
@@ -265,6 +267,7 @@ func TestWhatSeveralNamespacesLoseHasToBeConfirmed(t *testing.T) {
 		b.answers("alice.example", "/new", "alice/web")
 		b.answers("bob.example", "/", "bob/web")
 		b.answers("carol.example", "/", "carol/web")
+		b.hears("bob", "web", "Vanished", "an administrator confirms")
 
 		// They wait for a confirmation, and one namespace that loses an Ingress later does not.
 		b.put(joins("bob", "later", "later.example", "/"))
@@ -286,6 +289,40 @@ func TestWhatSeveralNamespacesLoseHasToBeConfirmed(t *testing.T) {
 		b.work()
 		b.answers("bob.example", "/", "404")
 		b.answers("carol.example", "/", "404")
+	})
+}
+
+// What bob removes by force, on load balancers of his own, does not keep what alice loses herself.
+func TestWhatANeighbourLosesIsNoRestore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, nil)
+		b.put(joins("alice", "web", "alice.example", "/"))
+		keys := []lb.Key{sharedKey}
+		for _, name := range []string{"one", "two", "three"} {
+			ing := joins("bob", name, name+".example", "/")
+			ing.Annotations = nil
+			b.put(ing)
+			keys = append(keys, lb.Key("fairlead/bob/"+name+"/internal"))
+		}
+		work := func() {
+			for _, key := range slices.Concat(keys, keys, keys) {
+				if _, err := b.Reconcile(t.Context(), key); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		work()
+		b.answers("alice.example", "/", "alice/web")
+		for _, name := range []string{"one", "two", "three"} {
+			b.remove("bob", name, true)
+		}
+		work()
+		b.remove("alice", "web", true)
+		work()
+		b.hears("alice", "web", "Vanished", "until it is back or the vanished grace is over")
+		time.Sleep(b.Grace)
+		work()
+		b.answers("alice.example", "/", "closed")
 	})
 }
 

@@ -216,8 +216,8 @@ var Reasons = []Doc{
 	{Vanished,
 		"The Ingress is gone, and Fairlead has not released it: its finalizer was removed by force, or " +
 			"the API server was restored from an older state. It is served as it was last accepted until " +
-			"`--vanished-grace` is over. Where several namespaces have lost Ingresses within that time, " +
-			"it is served until that is confirmed on the LoadBalancer.",
+			"`--vanished-grace` is over. Where three or more namespaces have lost Ingresses within that " +
+			"time, it is served until that is confirmed on the LoadBalancer.",
 		"Make the Ingress again if it is to stay. If it is to go, wait, or confirm it with the " +
 			"annotation `fairlead.dev/confirm-vanished` that the condition Degraded of the LoadBalancer " +
 			"names."},

@@ -68,7 +68,8 @@ func (s *splitter) acceptedVersion(ing *networkingv1.Ingress, home memory.Home,
 func reportVanished(ing *networkingv1.Ingress, home memory.Home) diag.Diagnostic {
 	until := "the vanished grace is over"
 	if home.Vanished.Unconfirmed {
-		until = "that is confirmed, for several namespaces have lost Ingresses"
+		until = "an administrator confirms on the LoadBalancer that it is to go, as three or more " +
+			"namespaces have lost Ingresses"
 	}
 	return diag.Diagnostic{
 		Severity: diag.Warning, Reason: diag.Vanished, Source: objects.SourceOf(ing),
