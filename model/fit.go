@@ -42,7 +42,7 @@ func brokenQuotas(l lb.LoadBalancer, c lb.Capabilities, inUse lb.Counts) []strin
 		{"listeners that verify the certificates of clients", have.Verifying, most.Verifying, inUse.Verifying, ""},
 	} {
 		if q.most > 0 && q.have > max(q.most, q.inUse) {
-			out = append(out, fmt.Sprintf("%d %s, and %s allows %d%s", q.have, q.what, c.Name, q.most,
+			out = append(out, fmt.Sprintf("more %s than the %d that %s allows%s", q.what, q.most, c.Name,
 				quotaName(q.name)))
 		}
 	}
@@ -66,13 +66,16 @@ type concession struct {
 
 // fit makes the fewest concessions so that the rest fits. It first refuses the newest changes. If
 // accepted versions need more than before, as can happen when an older member is deleted, it leaves
-// out the newest members, first those of namespaces that use more than their share; but not for a
-// lowered limit, as the cloud keeps present resources.
+// out the newest members; but not for a lowered limit, as the cloud keeps present resources. What
+// namespaces take beyond their share goes before all that is within one (share.go).
 func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	languages *language.Cache, find finder) Built {
 	changes := s.Changes()
 	kept := s.Refuse(changes).Members
-	possible := concessionsOf(changes, kept, namespacesOverShare(whole.LoadBalancer, c, f.InUse))
+	possible := concessionsOf(changes, kept, func(possible []concession) []bool {
+		last := compile(s.Refuse(changes), f, c, languages).LoadBalancer
+		return beyondShares(possible, whole.LoadBalancer, last, c, f.InUse)
+	})
 	compiled := func(made []int) Built {
 		if len(made) == 0 {
 			return whole
@@ -100,20 +103,25 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 	}
 	if !suffice(firstOnes(len(possible))) {
 		// members that are leaving need more: the cloud decides
-		possible = possible[:len(changes)]
+		possible = slices.DeleteFunc(possible, func(p concession) bool { return p.all })
+		known = newNeeds(s, kept, whole, c, f.InUse, possible)
 	}
 	made := find(possible, effortFor(s.Routes()), known, suffice)
 	if built == nil {
 		tried := compiled(made)
 		built = &tried
 	}
+	// The message has no totals, as everybody would be told each change of one.
 	broken, reason := strings.Join(whole.brokenLimits(c, f.InUse), ", and "), diag.QuotaExceeded
 	if len(brokenQuotas(whole.LoadBalancer, c, f.InUse)) == 0 {
 		reason = diag.TooComplex
 	}
+	order := "the newest is left out first"
+	if s.Key.SharedGroup() != "" {
+		order = "the newest of a namespace that takes more than an equal share is left out first"
+	}
 	message := fmt.Sprintf("%s has no room for it: with everything that is asked for it "+
-		"would have %s; "+
-		"the newest is left out first", s.Key, broken)
+		"would have %s; %s", s.Key, broken, order)
 	told := map[diag.Source]bool{}
 	for _, i := range made {
 		if source := possible[i].Source(); !told[source] {
@@ -127,32 +135,36 @@ func fit(s snapshots.Snapshot, f lb.Facts, c lb.Capabilities, whole Built,
 }
 
 // concessionsOf returns the possible concessions in order: changes, and then members without
-// changes, first those of namespaces that use more than their share.
-func concessionsOf(changes, kept []members.Member, over map[string]bool) []concession {
+// changes, the newest first. If several namespaces have members, what is beyond their shares is
+// first.
+func concessionsOf(changes, kept []members.Member,
+	beyondShares func([]concession) []bool) []concession {
 	var possible []concession
+	several := false
+	add := func(m members.Member, all bool) {
+		possible = append(possible, concession{m, all})
+		several = several || m.Owner.Namespace != possible[0].Owner.Namespace
+	}
 	for _, m := range changes {
-		possible = append(possible, concession{m, false})
+		add(m, false)
 	}
-	served := slices.DeleteFunc(slices.Clone(kept), func(m members.Member) bool { return m.Leaving })
-	slices.Reverse(served)
-	slices.SortStableFunc(served, func(a, b members.Member) int {
-		return compareTrueFirst(over[a.Owner.Namespace], over[b.Owner.Namespace])
-	})
-	for _, m := range served {
-		possible = append(possible, concession{m, true})
+	for _, m := range slices.Backward(kept) {
+		if !m.Leaving {
+			add(m, true)
+		}
 	}
-	return possible
-}
-
-// compareTrueFirst orders true before false.
-func compareTrueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
+	if !several {
+		return possible
 	}
-	return 1
+	var first, last []concession
+	for i, beyond := range beyondShares(possible) {
+		if beyond {
+			first = append(first, possible[i])
+		} else {
+			last = append(last, possible[i])
+		}
+	}
+	return append(first, last...)
 }
 
 // An effort is the number of compiles to find unnecessary concessions: for all namespaces together,

@@ -2,6 +2,8 @@ package model
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,4 +127,176 @@ func certificateFor(t *testing.T, name, host string) *corev1.Secret {
 		t.Fatal(err)
 	}
 	return secret
+}
+
+// What a namespace asks for within its share is served, however much another one asks for, or is
+// served. What is beyond a share is lent: it goes, the newest first. What is within one stays.
+func TestTheShareOfANamespaceIsKept(t *testing.T) {
+	const alice, bob = "alice", "bob"
+	for name, c := range map[string]struct {
+		served, asks map[string][]int // rules of each Ingress, the oldest first; the first ones are served
+		want         map[string][]int // indices of those that are served as they are asked for
+	}{
+		"a new one, beside more new ones": {
+			asks: map[string][]int{alice: {1}, bob: {3, 3, 3, 3}},
+			want: map[string][]int{alice: {0}, bob: {0, 1, 2}},
+		},
+		"a new one, beside what is served": {
+			served: map[string][]int{bob: {2, 2, 2, 2, 2}},
+			asks:   map[string][]int{alice: {1}, bob: {2, 2, 2, 2, 2, 2}},
+			want:   map[string][]int{alice: {0}, bob: {0, 1, 2, 3}},
+		},
+		"a change, beside what is served": {
+			served: map[string][]int{alice: {1, 1}, bob: {2, 2, 2, 2}},
+			asks:   map[string][]int{alice: {4, 1}, bob: {2, 2, 2, 2}},
+			want:   map[string][]int{alice: {0, 1}, bob: {0, 1}},
+		},
+		"more than the share, beside what is served": {
+			served: map[string][]int{bob: {2, 2, 2, 2, 2}},
+			asks:   map[string][]int{alice: {2, 2, 2, 2}, bob: {2, 2, 2, 2, 2}},
+			want:   map[string][]int{alice: {0, 1}, bob: {0, 1, 2}},
+		},
+		"a large one, and one within the share": {
+			served: map[string][]int{bob: {2, 2, 2, 2, 2}},
+			asks:   map[string][]int{alice: {6, 1}, bob: {2, 2, 2, 2, 2}},
+			want:   map[string][]int{alice: {1}, bob: {0, 1, 2, 3}},
+		},
+		"a new one, beside what is within the share": {
+			served: map[string][]int{alice: {5}, bob: {5}},
+			asks:   map[string][]int{alice: {5, 1}, bob: {5}},
+			want:   map[string][]int{alice: {0}, bob: {0}},
+		},
+		"a change of what fills the share": {
+			served: map[string][]int{alice: {2, 3}, bob: {5}},
+			asks:   map[string][]int{alice: {3, 3}, bob: {5}},
+			want:   map[string][]int{alice: {1}, bob: {0}},
+		},
+		"a new one, of a namespace that is served more than its share": {
+			served: map[string][]int{alice: {6}, bob: {4}},
+			asks:   map[string][]int{alice: {6, 1}, bob: {4}},
+			want:   map[string][]int{alice: {0}, bob: {0}},
+		},
+		"one that gives something up for what is new": {
+			served: map[string][]int{alice: {3, 2}, bob: {5}},
+			asks:   map[string][]int{alice: {1, 2, 2}, bob: {5, 1}},
+			want:   map[string][]int{alice: {0, 1, 2}, bob: {0}},
+		},
+		"more than the share, where another one leaves room": {
+			served: map[string][]int{bob: {2, 2, 2}},
+			asks:   map[string][]int{alice: {1}, bob: {2, 2, 2, 2}},
+			want:   map[string][]int{alice: {0}, bob: {0, 1, 2, 3}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			built := compileShared(t, 10, c.served, c.asks)
+			told := map[string]bool{}
+			for _, d := range built.Diagnostics {
+				if d.Reason == diag.QuotaExceeded {
+					told[d.Source.Object()] = true
+				}
+			}
+			for _, namespace := range []string{alice, bob} {
+				var got []int
+				for i, n := range c.asks[namespace] {
+					to := func(rule int) string {
+						return built.Table.Match(routing.Request{Port: 80, Host: hostIn(namespace, i, rule), Path: "/"}).Action.Key()
+					}
+					service := func(rule int) string { return fmt.Sprintf("%s/s%d-%d:80", namespace, i, rule) }
+					is := to(n-1) == service(n-1) && to(n) != service(n)
+					if is {
+						got = append(got, i)
+					}
+					if ing := fmt.Sprintf("%s/web%d", namespace, i); is == told[ing] {
+						t.Errorf("%s is served: %t, and its author is told: %t", ing, is, told[ing])
+					}
+				}
+				if !slices.Equal(got, c.want[namespace]) {
+					t.Errorf("of %s are served %v, want %v", namespace, got, c.want[namespace])
+				}
+			}
+		})
+	}
+}
+
+// Of a quota that is not exceeded there are no shares: bob asks for more than half of the target
+// groups, and is served, though his Ingress is the newest.
+func TestThereAreSharesOfExceededQuotasOnly(t *testing.T) {
+	o := sharedWorld(5, func(t *testing.T, grown bool, i int, o *objects.Objects, bob *networkingv1.Ingress) {
+		name, backend := fmt.Sprintf("s%d", i), &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "all"}}
+		if i == 0 {
+			o.Backends = append(o.Backends, backend)
+			bob.Spec.Rules = append(bob.Spec.Rules, hostRule("b.test", networkingv1.IngressBackend{
+				Resource: &corev1.TypedLocalObjectReference{APIGroup: new(v1alpha1.Group), Kind: v1alpha1.KindBackend, Name: "all"},
+			}))
+		}
+		o.Services = append(o.Services, portedService("bob", name))
+		o.Backends[0].Spec.Services = append(o.Backends[0].Spec.Services, v1alpha1.WeightedService{Name: name, Port: v1alpha1.ServicePort{Number: 80}, Weight: new(int32(1))})
+	})(t, true)
+	o.Ingresses[0].Spec.TLS = nil
+	o.Ingresses[1].CreationTimestamp.Time = o.Ingresses[1].CreationTimestamp.AddDate(10, 0, 0)
+	o.Memories = served(objects.Objects{Ingresses: o.Ingresses[:1]}, "fairlead/@public/internal")
+	alice := member("alice", 2023)
+	alice.Name = "more"
+	for i := range 3 {
+		o.Services = append(o.Services, portedService("alice", fmt.Sprintf("s%d", i)))
+		alice.Spec.Rules = append(alice.Spec.Rules, hostRule(fmt.Sprintf("a%d.test", i), toService(fmt.Sprintf("s%d", i))))
+	}
+	o.Ingresses = append(o.Ingresses, alice)
+	c := lb.ALB()
+	c.Rules, c.TargetGroups = 4, 9
+	built := Compile(snapshotOf(t, o), lb.Facts{}, c)
+	if got := built.Table.Match(routing.Request{Port: 80, Host: "b.test", Path: "/"}).Action.Key(); !strings.Contains(got, "bob/s0") {
+		t.Errorf("b.test goes to %s", got)
+	}
+	if got := built.Table.Match(routing.Request{Port: 80, Host: "a0.test", Path: "/"}).Action.Key(); strings.Contains(got, "alice") {
+		t.Errorf("a0.test goes to %s", got)
+	}
+}
+
+// What is told of a quota is the same when others ask for more, so that it is told once.
+func TestAQuotaIsToldOnce(t *testing.T) {
+	told := func(bob ...int) string {
+		for _, d := range compileShared(t, 10, nil, map[string][]int{"alice": {1}, "bob": bob}).Diagnostics {
+			if d.Source.Object() == "bob/web3" {
+				return d.Message
+			}
+		}
+		return ""
+	}
+	first, more := told(3, 3, 3, 3), told(3, 3, 3, 3, 3)
+	if first == "" || first != more || !strings.Contains(first, "more rules than the 10") {
+		t.Errorf("of the quota is told %q, and then %q", first, more)
+	}
+}
+
+func hostIn(namespace string, ingress, rule int) string {
+	return fmt.Sprintf("h%d.web%d.%s.test", rule, ingress, namespace)
+}
+
+// compileShared compiles a load balancer of two namespaces with a quota of rules. Each Ingress has
+// some, and is older than the next one of its namespace.
+func compileShared(t *testing.T, quota int, before, now map[string][]int) Built {
+	t.Helper()
+	world := func(asked map[string][]int) objects.Objects {
+		o := sharedWorld(0, nil)(t, false)
+		o.Ingresses = nil
+		for _, namespace := range []string{"alice", "bob"} {
+			for i, rules := range asked[namespace] {
+				ing := member(namespace, 2000+i)
+				ing.Name = fmt.Sprintf("web%d", i)
+				for rule := range rules {
+					name := fmt.Sprintf("s%d-%d", i, rule)
+					o.Services = append(o.Services, portedService(namespace, name))
+					ing.Spec.Rules = append(ing.Spec.Rules, hostRule(hostIn(namespace, i, rule), toService(name)))
+				}
+				o.Ingresses = append(o.Ingresses, ing)
+			}
+		}
+		return o
+	}
+	o := world(now)
+	o.Memories = served(world(before), "fairlead/@public/internal")
+	c := lb.ALB()
+	c.Rules = quota
+	return Compile(snapshotOf(t, o), lb.Facts{}, c)
 }

@@ -364,7 +364,8 @@ var Reasons = []Doc{
 		"The cloud's rules cannot say this exactly, so it is not served.",
 		"The message says which limit is in the way."},
 	{QuotaExceeded,
-		"The load balancer has no room for this; what was served before stays.",
+		"The load balancer has no room for this. What was served before stays, unless its namespace " +
+			"takes more than an equal share of the quota, and another one needs its own.",
 		"Raise the quota, remove routes, or use another group."},
 	{NetworkUnmet,
 		"The cloud has no such network as the class asks for: subnets or security groups are missing, " +
