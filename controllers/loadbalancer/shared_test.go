@@ -413,3 +413,38 @@ func (b sharedBench) takeOver() {
 		b.onIngress(b.Context(), &list.Items[i])
 	}
 }
+
+// A namespace that uses up a quota delays no neighbour that stays within an equal share: the newest
+// of what it was lent goes. What is refused is told once, whatever others ask for later.
+func TestAFullQuotaDelaysNoNeighbour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSharedBench(t, nil)
+		b.cloud.Rules = 20
+		for i := range 30 { // of one age, they are in the order of their names
+			b.put(joins("bob", "web"+strconv.Itoa(10+i), "bob"+strconv.Itoa(10+i)+".example", "/"))
+		}
+		b.work()
+		b.answers("bob29.example", "/", "bob/web")
+		b.answers("bob30.example", "/", "404")
+		before := b.notes("bob", "web35")
+		b.put(joins("alice", "web", "alice.example", "/"))
+		if _, err := b.Reconcile(t.Context(), sharedKey); err != nil {
+			t.Error(err)
+		}
+		b.answers("alice.example", "/", "alice/web")
+		b.answers("bob28.example", "/", "bob/web")
+		b.answers("bob29.example", "/", "404")
+		b.hears("bob", "web29", "QuotaExceeded", "more rules than the 20", "an equal share")
+		time.Sleep(time.Minute)
+		b.put(joins("bob", "web50", "bob50.example", "/"))
+		b.work()
+		b.answers("alice.example", "/", "alice/web")
+		b.answers("bob28.example", "/", "bob/web")
+		if now := b.notes("bob", "web35"); len(before) != 1 || !slices.Equal(now, before) {
+			t.Errorf("bob is told %q, and was told %q", now, before)
+		}
+		if b.checkAliceIsFree(); b.find("bob", "web29") == nil {
+			t.Error("the Ingress is gone")
+		}
+	})
+}
