@@ -25,7 +25,6 @@ const wellTook = time.Millisecond + 600*time.Millisecond
 // said are the details that findings have in a run in which all is well.
 var said = map[string]string{
 	"client-secret": "ok: the step createRule failed: authentication (oidc) is not supported: rejected",
-	"long-calls":    "ok: no call was answered with 202",
 }
 
 func TestEachTrialMakesItsCalls(t *testing.T) {
@@ -93,28 +92,6 @@ func TestACallWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// after202 answers with 202, and with the answer later.
-func after202(location string, after ...string) func(int, *call) {
-	var told *call
-	return func(i int, c *call) {
-		switch i {
-		case 0:
-			kept := *c
-			kept.header = c.header.Clone()
-			told = &kept
-			status(http.StatusAccepted)(i, c)
-			c.header.Set("Location", location)
-			for _, a := range after {
-				c.header.Set("Retry-After", a)
-			}
-		case 1:
-			if c.is(http.MethodGet, v1.PathOperations+"one") {
-				c.status, c.header, c.told = told.status, told.header, told.told
-			}
-		}
-	}
-}
-
 // firewall adds a firewall to what there is, until a step deletes it.
 func firewall() func(int, *call) {
 	deleted := false
@@ -154,44 +131,33 @@ var answers = map[string]struct {
 	want   found
 	took   time.Duration // more than a run in which all is well
 }{
-	"another version":   {"capabilities", func(_ int, c *call) { c.told = strings.Replace(c.told, `"versions":[1]`, `"versions":[2]`, 1) }, found{"client-secret": "", "long-calls": "", "capabilities": "wrong: it speaks the versions [2] of the protocol; this program speaks 1"}, -wellTook},
-	"no name":           {"capabilities", func(_ int, c *call) { c.told = strings.Replace(c.told, `"name":"`, `"name":"","x":"`, 1) }, found{"client-secret": "", "long-calls": "", "capabilities": "wrong: the name is empty"}, -wellTook},
-	"another type":      {"capabilities", header("Content-Type", "application/json"), found{"client-secret": "", "long-calls": "", "capabilities": `wrong: the Content-Type of the answer is "application/json"; it has to be application/vnd.fairlead.provider+json; version=1`}, -wellTook},
-	"no type":           {"capabilities", header("Content-Type", v1.MediaType+"; ="), found{"client-secret": "", "long-calls": "", "capabilities": `wrong: the Content-Type of the answer is "application/vnd.fairlead.provider+json; version=1; ="; it has to be application/vnd.fairlead.provider+json; version=1`}, -wellTook},
-	"no JSON":           {"capabilities", func(_ int, c *call) { c.told = "{" }, found{"client-secret": "", "long-calls": "", "capabilities": "wrong: reading the answer: unexpected end of JSON input"}, -wellTook},
-	"no entity tag":     {"capabilities-etag", at(0, header("ETag", "")), found{"capabilities-etag": "wrong: the answer has no ETag"}, 0},
-	"a second 200":      {"capabilities-etag", at(1, status(200)), found{"capabilities-etag": "wrong: it answered with the status 200, not 304 without a body"}, 0},
-	"304 with a body":   {"capabilities-etag", at(1, func(_ int, c *call) { c.told = "x" }), found{"capabilities-etag": "wrong: it answered with the status 304, not 304 without a body"}, 0},
-	"another request":   {"request-id", header("Request-Id", "x"), found{"request-id": `wrong: the request had "X", the answer has "x"`}, 0},
-	"no facts":          {"lookup", at(0, status(500)), found{"lookup": "wrong: it answered with the status 500, not 200"}, 0},
-	"a problem":         {"lookup", at(0, problem(503, v1.Problem{Type: v1.ProblemPending, Detail: "not now"})), found{"lookup": "wrong: it answered with the status 503, not 200: not now"}, 0},
-	"it is there":       {"missing", at(0, observed(func(o *v1.Observed) { o.Exists = true })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "fairlead-check/X", exists: true`}, 0},
-	"another key":       {"missing", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "x", exists: false`}, 0},
-	"a shorter key":     {"reserved-key", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"reserved-key": `wrong: asked for "fairlead-check/X/a b&c=d?e#f%2Fg+é", it told of "x", exists: false`}, 0},
-	"all keys":          {"no-key", at(0, status(200)), found{"no-key": "wrong: it answered with the status 200, not 400 or 422"}, 0},
-	"400 as text":       {"no-key", at(0, status(400)), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "text/plain"; a problem has application/problem+json`}, 0},
-	"a parameter":       {"no-key", at(0, header("Content-Type", v1.ProblemMediaType+"; =")), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "application/problem+json; ="; a problem has application/problem+json`}, 0},
-	"no problem":        {"no-key", at(0, header("Content-Type", "application/json")), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "application/json"; a problem has application/problem+json`}, 0},
-	"broken problem":    {"no-key", at(0, func(_ int, c *call) { c.told = "{" }), found{"no-key": "wrong: reading a problem: unexpected end of JSON input"}, 0},
-	"422":               {"null", at(0, problem(422, v1.Problem{Type: v1.ProblemUnknown})), nil, 0},
-	"denied":            {"null", at(0, problem(400, v1.Problem{Type: v1.ProblemDenied})), found{"null": `wrong: the problem has the type "urn:fairlead:problem:denied", not ["urn:fairlead:problem:malformed" "urn:fairlead:problem:unknown"]`}, 0},
-	"400 for 404":       {"unknown-call", at(0, problem(400, v1.Problem{Type: v1.ProblemMalformed})), found{"unknown-call": `wrong: it answered with the status 400, not 404: the provider answered with a problem of type "urn:fairlead:problem:malformed"`}, 0},
-	"an operation":      {"unknown-operation", at(0, status(200)), found{"unknown-operation": "wrong: it answered with the status 200, not 404"}, 0},
-	"field not named":   {"unknown-field", at(0, problem(422, v1.Problem{Type: v1.ProblemUnknown})), found{"unknown-field": "wrong: the problem does not name the field fairleadCheck"}, 0},
-	"field ignored":     {"unknown-field", at(0, status(200)), found{"unknown-field": "wrong: it answered with the status 200, not 422"}, 0},
-	"accepted":          {"accept", at(0, status(200)), found{"accept": "wrong: it answered with the status 200, not 406"}, 0},
-	"no versions":       {"accept", at(0, problem(406, v1.Problem{Type: v1.ProblemVersion, Versions: []int{2}})), found{"accept": "wrong: the problem has the versions [2]; it has to have those that the provider speaks"}, 0},
-	"no 415":            {"content-version", at(0, status(400)), found{"content-version": "wrong: it answered with the status 400, not 415"}, 0},
-	"text is taken":     {"content-type", at(0, status(200)), found{"content-type": "wrong: it answered with the status 200, not 415"}, 0},
-	"gzip not wanted":   {"gzip-answers", at(0, header("Content-Encoding", "gzip")), found{"gzip-answers": "wrong: GET /capabilities: reading the answer: the body is no gzip: gzip: invalid header"}, 0},
-	"another coding":    {"gzip-answers", at(1, header("Content-Encoding", "br")), found{"gzip-answers": "wrong: to Accept-Encoding: gzip it answered with Content-Encoding: br"}, 0},
-	"no gzip":           {"gzip-answers", at(1, func(_ int, c *call) { c.header.Del("Content-Encoding"); c.told = "x" }), found{"gzip-answers": "wrong: to Accept-Encoding: gzip: reading the answer: invalid character 'x' looking for beginning of value"}, 0},
-	"gzip is refused":   {"gzip-requests", at(1, status(400)), found{"gzip-requests": "wrong: a request with Content-Encoding: gzip: it answered with the status 400, not 200"}, 0},
-	"gzip is not to be": {"gzip-requests", at(0, header("Accept-Encoding", "")), found{"gzip-requests": "wrong: a request with Content-Encoding: gzip: it answered with the status 200, not 415 or 400"}, 0},
-	"any coding":        {"gzip-requests", at(2, status(200)), found{"gzip-requests": "wrong: a request with Content-Encoding: fairlead-check: it answered with the status 200, not 415 or 400"}, 0},
-	"long is taken":     {"too-large", at(0, status(200)), found{"too-large": "wrong: it answered with the status 200, not 413"}, 0},
-	"an op is taken":    {"unknown-op", at(0, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"unknown-op": `wrong: the step succeeded; it has to have a problem of the type "urn:fairlead:problem:unknown"`}, 0},
-	"an op is pending":  {"unknown-op", at(0, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c), Problem: &pending}}}) }), found{"unknown-op": `wrong: the step has a problem of the type "urn:fairlead:problem:pending", not "urn:fairlead:problem:unknown"`}, 0},
+	"another version":  {"capabilities", func(_ int, c *call) { c.told = strings.Replace(c.told, `"versions":[1]`, `"versions":[2]`, 1) }, found{"client-secret": "", "capabilities": "wrong: it speaks the versions [2] of the protocol; this program speaks 1"}, -wellTook},
+	"no name":          {"capabilities", func(_ int, c *call) { c.told = strings.Replace(c.told, `"name":"`, `"name":"","x":"`, 1) }, found{"client-secret": "", "capabilities": "wrong: the name is empty"}, -wellTook},
+	"another type":     {"capabilities", header("Content-Type", "application/json"), found{"client-secret": "", "capabilities": `wrong: the Content-Type of the answer is "application/json"; it has to be application/vnd.fairlead.provider+json; version=1`}, -wellTook},
+	"no type":          {"capabilities", header("Content-Type", v1.MediaType+"; ="), found{"client-secret": "", "capabilities": `wrong: the Content-Type of the answer is "application/vnd.fairlead.provider+json; version=1; ="; it has to be application/vnd.fairlead.provider+json; version=1`}, -wellTook},
+	"no JSON":          {"capabilities", func(_ int, c *call) { c.told = "{" }, found{"client-secret": "", "capabilities": "wrong: reading the answer: unexpected end of JSON input"}, -wellTook},
+	"no entity tag":    {"capabilities-etag", at(0, header("ETag", "")), found{"capabilities-etag": "wrong: the answer has no ETag"}, 0},
+	"a second 200":     {"capabilities-etag", at(1, status(200)), found{"capabilities-etag": "wrong: it answered with the status 200, not 304 without a body"}, 0},
+	"304 with a body":  {"capabilities-etag", at(1, func(_ int, c *call) { c.told = "x" }), found{"capabilities-etag": "wrong: it answered with the status 304, not 304 without a body"}, 0},
+	"another request":  {"request-id", header("Request-Id", "x"), found{"request-id": `wrong: the request had "X", the answer has "x"`}, 0},
+	"no facts":         {"lookup", at(0, status(500)), found{"lookup": "wrong: it answered with the status 500, not 200"}, 0},
+	"a problem":        {"lookup", at(0, problem(503, v1.Problem{Type: v1.ProblemPending, Detail: "not now"})), found{"lookup": "wrong: it answered with the status 503, not 200: not now"}, 0},
+	"it is there":      {"missing", at(0, observed(func(o *v1.Observed) { o.Exists = true })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "fairlead-check/X", exists: true`}, 0},
+	"another key":      {"missing", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"missing": `wrong: asked for "fairlead-check/X", it told of "x", exists: false`}, 0},
+	"a shorter key":    {"reserved-key", at(0, observed(func(o *v1.Observed) { o.Key = "x" })), found{"reserved-key": `wrong: asked for "fairlead-check/X/a b&c=d?e#f%2Fg+é", it told of "x", exists: false`}, 0},
+	"all keys":         {"no-key", at(0, status(200)), found{"no-key": "wrong: it answered with the status 200, not 400 or 422"}, 0},
+	"400 as text":      {"no-key", at(0, status(400)), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "text/plain"; a problem has application/problem+json`}, 0},
+	"a parameter":      {"no-key", at(0, header("Content-Type", v1.ProblemMediaType+"; =")), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "application/problem+json; ="; a problem has application/problem+json`}, 0},
+	"no problem":       {"no-key", at(0, header("Content-Type", "application/json")), found{"no-key": `wrong: the answer has the status 400 and the Content-Type "application/json"; a problem has application/problem+json`}, 0},
+	"broken problem":   {"no-key", at(0, func(_ int, c *call) { c.told = "{" }), found{"no-key": "wrong: reading a problem: unexpected end of JSON input"}, 0},
+	"400 for 404":      {"unknown-call", at(0, problem(400, v1.Problem{Type: v1.ProblemMalformed})), found{"unknown-call": `wrong: it answered with the status 400, not 404: the provider answered with a problem of type "urn:fairlead:problem:malformed"`}, 0},
+	"field not named":  {"unknown-field", at(0, problem(422, v1.Problem{Type: v1.ProblemUnknown})), found{"unknown-field": "wrong: the problem does not name the field fairleadCheck"}, 0},
+	"field ignored":    {"unknown-field", at(0, status(200)), found{"unknown-field": "wrong: it answered with the status 200, not 422"}, 0},
+	"accepted":         {"accept", at(0, status(200)), found{"accept": "wrong: it answered with the status 200, not 406"}, 0},
+	"no versions":      {"accept", at(0, problem(406, v1.Problem{Type: v1.ProblemVersion, Versions: []int{2}})), found{"accept": "wrong: the problem has the versions [2]; it has to have those that the provider speaks"}, 0},
+	"no 415":           {"content-version", at(0, status(400)), found{"content-version": "wrong: it answered with the status 400, not 415"}, 0},
+	"an op is taken":   {"unknown-op", at(0, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"unknown-op": `wrong: the step succeeded; it has to have a problem of the type "urn:fairlead:problem:unknown"`}, 0},
+	"an op is pending": {"unknown-op", at(0, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c), Problem: &pending}}}) }), found{"unknown-op": `wrong: the step has a problem of the type "urn:fairlead:problem:pending", not "urn:fairlead:problem:unknown"`}, 0},
 	"an op is unknown": {"unknown-op", at(0, func(_ int, c *call) {
 		c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c), Problem: &v1.Problem{Type: v1.ProblemUnknown}}}})
 	}), nil, 0},
@@ -238,7 +204,6 @@ var answers = map[string]struct {
 	"other handle":    {"true-already", at(5, observed(func(o *v1.Observed) { o.Handle = "x" })), found{"true-already": `wrong: the handles were "fake-1" and "fake-2", and are "x" and "fake-2"`}, 0},
 	"group's handle":  {"true-already", at(5, observed(func(o *v1.Observed) { o.TargetGroups[0].Handle = "x" })), found{"true-already": `wrong: the handles were "fake-1" and "fake-2", and are "fake-1" and "x"`}, 0},
 	"not listed":      {"listed", at(0, func(_ int, c *call) { c.asJSON(v1.LoadBalancerList{}) }), found{"listed": `wrong: "fairlead-check/X" is listed: false`}, 0},
-	"no 304":          {"observed-etag", at(1, status(200)), found{"observed-etag": "wrong: it answered with the status 200, not 304 without a body"}, 0},
 	"member rejected": {"targets", at(0, problem(422, v1.Problem{Type: v1.ProblemRejected, Detail: "no such address"})), found{"targets": "unknown: skipped: it takes no member 192.0.2.1: no such address"}, 0},
 	"member denied":   {"targets", at(0, problem(403, v1.Problem{Type: v1.ProblemDenied, Detail: "no right"})), found{"targets": "wrong: it answered with the status 403, not 204: no right"}, 0},
 	"member 200":      {"targets", at(0, status(200)), found{"targets": "wrong: it answered with the status 200, not 204"}, 0},
@@ -262,9 +227,6 @@ var answers = map[string]struct {
 	"listener no room":    {"client-secret", at(0, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemNoRoom, Detail: "full"}))), found{"client-secret": "ok: the step createListener failed: full"}, 0},
 	"rule is denied":      {"client-secret", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"client-secret": "wrong: the step createRule failed: no"}, 0},
 	"rule is taken":       {"client-secret", at(1, func(_ int, c *call) { c.asJSON(v1.Applied{Results: []v1.Result{{ID: idIn(c)}}}) }), found{"client-secret": ""}, 0},
-	"no tag":              {"observed-etag-changes", at(0, header("ETag", "")), found{"observed-etag-changes": "wrong: the answer has no ETag"}, 0},
-	"unchanged":           {"observed-etag-changes", at(2, status(304)), found{"observed-etag-changes": "wrong: it answered with the status 304, not 200"}, 0},
-	"group not told":      {"observed-etag-changes", at(2, observed(func(o *v1.Observed) { o.TargetGroups = o.TargetGroups[:1] })), found{"observed-etag-changes": "wrong: the target group fairlead-check-etag was made, and is not told"}, 0},
 	"batch too short":     {"batch", at(0, results(func(a *v1.Applied) { a.Results = a.Results[:2] })), found{"batch": "wrong: 3 steps were sent, and the answer has 2 results, of 2 IDs"}, 0},
 	"batch twice":         {"batch", at(0, results(func(a *v1.Applied) { a.Results[2] = a.Results[1] })), found{"batch": "wrong: 3 steps were sent, and the answer has 3 results, of 2 IDs"}, 0},
 	"batch too long":      {"batch", at(0, results(func(a *v1.Applied) { a.Results = append(a.Results, a.Results[2]) })), found{"batch": "wrong: 3 steps were sent, and the answer has 4 results, of 3 IDs"}, 0},
@@ -294,41 +256,20 @@ var answers = map[string]struct {
 			results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))(i, c)
 		}
 	}, found{"client-secret": "", "secrets": "unknown: skipped: no certificate was sent", "twice-at-once": "wrong: the step createLoadBalancer failed: no"}, 7*time.Second - 600*time.Millisecond},
-	"later and later": {"lookup", func(i int, c *call) {
-		switch i {
-		case 0:
-			after202("/base/operations/one", "Mon")(0, c)
-		case 1:
-			after202("/base/operations/one", "-1")(0, c)
-		case 2:
-			c.asJSON(v1.Facts{})
-		}
-	}, found{"long-calls": `wrong: the Retry-After of an answer with 202 is "Mon"; it has to be seconds`}, 2 * time.Millisecond},
-	"not known whether it is left": {"deleted", at(13, observed(func(o *v1.Observed) { o.Key = "x" })), found{
+	"not known whether it is left": {"deleted", at(11, observed(func(o *v1.Observed) { o.Key = "x" })), found{
 		"deleted": `wrong: of fairlead-check/X may be left: asked for the key "fairlead-check/X", it told of "x"`,
 	}, 0},
 	"a firewall":          {"deleted", firewall(), nil, 0},
 	"one step in a call":  {"capabilities", stepsPerApply(1), found{"batch": "ok: its capabilities say that it takes one step in a call"}, 0},
 	"two steps in a call": {"capabilities", stepsPerApply(2), nil, 0},
 	"the longest answer":  {"capabilities", at(0, func(_ int, c *call) { c.told += strings.Repeat(" ", v1.MaxAnswer-len(c.told)) }), nil, 0},
-	"longer than that":    {"capabilities", at(0, func(_ int, c *call) { c.told += strings.Repeat(" ", v1.MaxAnswer+1-len(c.told)) }), found{"client-secret": "", "long-calls": "", "capabilities": "wrong: GET /capabilities: the answer is longer than 33554432 bytes"}, -wellTook},
+	"longer than that":    {"capabilities", at(0, func(_ int, c *call) { c.told += strings.Repeat(" ", v1.MaxAnswer+1-len(c.told)) }), found{"client-secret": "", "capabilities": "wrong: GET /capabilities: the answer is longer than 33554432 bytes"}, -wellTook},
 	"deletion denied":     {"deleted", at(1, results(capabilitiesTrial(v1.Problem{Type: v1.ProblemDenied, Detail: "no"}))), found{"deleted": "wrong: the step deleteLoadBalancer failed: no"}, 0},
-	"it is left":          {"deleted", at(13, observed(func(o *v1.Observed) { o.Exists = true })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer true, target groups 0, certificates 0, firewall ""`}, 0},
-	"group is left":       {"deleted", at(13, observed(func(o *v1.Observed) { o.TargetGroups = make([]v1.ObservedTargetGroup, 1) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 1, certificates 0, firewall ""`}, 0},
-	"certificate is left": {"deleted", at(13, observed(func(o *v1.Observed) { o.Certificates = make([]v1.ObservedCertificate, 2) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 0, certificates 2, firewall ""`}, 0},
-	"firewall is left":    {"deleted", at(13, observed(func(o *v1.Observed) { o.Firewall = "x" })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 0, certificates 0, firewall "x"`}, 0},
-	"still listed":        {"deleted", at(14, func(_ int, c *call) { c.asJSON(v1.LoadBalancerList{Keys: []string{c.key}}) }), found{"deleted": `wrong: "fairlead-check/X" is listed: true`}, 0},
-	"later":               {"lookup", after202("/base/operations/one", "3"), found{"long-calls": ""}, 3 * time.Second},
-	"later, at once":      {"lookup", after202("/base/operations/one", "0"), found{"long-calls": ""}, time.Millisecond},
-	"much later":          {"lookup", after202("/base/operations/one", "3600"), found{"long-calls": ""}, 30 * time.Second},
-	"relative":            {"lookup", after202("operations/one", "3"), found{"long-calls": ""}, 3 * time.Second},
-	"no time":             {"lookup", after202("/base/operations/one"), found{"long-calls": `wrong: the Retry-After of an answer with 202 is ""; it has to be seconds`}, time.Millisecond},
-	"negative time":       {"lookup", after202("/base/operations/one", "-1"), found{"long-calls": `wrong: the Retry-After of an answer with 202 is "-1"; it has to be seconds`}, time.Millisecond},
-	"a date":              {"lookup", after202("/base/operations/one", "Mon"), found{"long-calls": `wrong: the Retry-After of an answer with 202 is "Mon"; it has to be seconds`}, time.Millisecond},
-	"no place":            {"lookup", after202("", "3"), found{"long-calls": "wrong: an answer with 202 has no Location", "lookup": `wrong: the Location of an answer with 202 is ""; it has to be a path on the same host`}, 3 * time.Second},
-	"no URL":              {"lookup", after202("%", "3"), found{"long-calls": "", "lookup": `wrong: the Location of an answer with 202 is "%"; it has to be a path on the same host`}, 3 * time.Second},
-	"another host":        {"lookup", after202("https://other.example/base/operations/one", "3"), found{"long-calls": "", "lookup": `wrong: the Location of an answer with 202 is "https://other.example/base/operations/one"; it has to be a path on the same host`}, 3 * time.Second},
-	"another scheme":      {"lookup", after202("http://provider.example/base/operations/one", "3"), found{"long-calls": "", "lookup": `wrong: the Location of an answer with 202 is "http://provider.example/base/operations/one"; it has to be a path on the same host`}, 3 * time.Second},
+	"it is left":          {"deleted", at(11, observed(func(o *v1.Observed) { o.Exists = true })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer true, target groups 0, certificates 0, firewall ""`}, 0},
+	"group is left":       {"deleted", at(11, observed(func(o *v1.Observed) { o.TargetGroups = make([]v1.ObservedTargetGroup, 1) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 1, certificates 0, firewall ""`}, 0},
+	"certificate is left": {"deleted", at(11, observed(func(o *v1.Observed) { o.Certificates = make([]v1.ObservedCertificate, 2) })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 0, certificates 2, firewall ""`}, 0},
+	"firewall is left":    {"deleted", at(11, observed(func(o *v1.Observed) { o.Firewall = "x" })), found{"deleted": `wrong: of fairlead-check/X there are left: load balancer false, target groups 0, certificates 0, firewall "x"`}, 0},
+	"still listed":        {"deleted", at(12, func(_ int, c *call) { c.asJSON(v1.LoadBalancerList{Keys: []string{c.key}}) }), found{"deleted": `wrong: "fairlead-check/X" is listed: true`}, 0},
 }
 
 func TestAnswersThatAreWrong(t *testing.T) {

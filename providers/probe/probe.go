@@ -46,7 +46,6 @@ func (p *probe) write(ctx context.Context) {
 	defer func() {
 		ctx := context.WithoutCancel(ctx)
 		p.try(ctx, deletionTrial)
-		p.try(ctx, longCallsTrial)
 		p.try(ctx, secretsTrial)
 	}()
 	for _, t := range writing {

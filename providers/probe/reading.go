@@ -79,15 +79,6 @@ var reading = []trial{
 			}
 			return expectProblem(a, []int{404}, v1.ProblemMalformed)
 		}},
-	{"provider/unknown-operation", "an operation that is not known is refused",
-		"answer GET /operations/ID with 404 and the problem malformed where the ID is not known",
-		func(p *probe, ctx context.Context) error {
-			a, err := p.send(ctx, request{method: http.MethodGet, path: v1.PathOperations + rand.Text()})
-			if err != nil {
-				return err
-			}
-			return expectProblem(a, []int{404}, v1.ProblemMalformed)
-		}},
 	{"provider/unknown-field", "a field that is not known is refused, and named",
 		"refuse it with 422 and the problem unknown, with the field in its detail: to ignore it would " +
 			"be to do something else",
@@ -104,17 +95,6 @@ var reading = []trial{
 			}
 			return nil
 		}},
-	{"provider/null", "null is refused", "refuse it with 400 and the problem malformed",
-		expectMalformedLookup(`{"certificateHosts":null}`)},
-	{"provider/twice", "an object that has a name twice is refused",
-		"refuse it with 400 and the problem malformed",
-		expectMalformedLookup(`{"limits":true,"limits":false}`)},
-	{"provider/trailing", "a request with something behind its JSON is refused",
-		"refuse it with 400 and the problem malformed", expectMalformedLookup(`{}{}`)},
-	{"provider/deep", "JSON that is nested deeply is refused",
-		"refuse it with 400 and the problem malformed",
-		expectMalformedLookup(`{"certificateHosts":` +
-			strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)},
 	{"provider/accept", "a version that the provider does not speak is refused",
 		"answer with 406 and the problem version where Accept has no version that is spoken",
 		func(p *probe, ctx context.Context) error {
@@ -128,31 +108,6 @@ var reading = []trial{
 				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: otherVersion,
 			}, 415)
 		}},
-	{"provider/content-type", "a body of another media type is refused",
-		"answer with 415 and the problem version",
-		func(p *probe, ctx context.Context) error {
-			return p.expectVersionRefused(ctx, request{
-				method: http.MethodPost, path: v1.PathLookup, body: []byte(`{}`), contentType: "text/plain",
-			}, 415)
-		}},
-	{"provider/gzip-answers", "answers are compressed for those who accept it, and for no others",
-		"answer with Content-Encoding: gzip only where Accept-Encoding has gzip", (*probe).gzipAnswers},
-	{"provider/gzip-requests", "a compressed request is read if GET /capabilities says so, and " +
-		"refused otherwise", "read Content-Encoding: gzip, or leave gzip out of the Accept-Encoding of " +
-		"GET /capabilities; refuse other encodings with 415 or 400", (*probe).gzipRequests},
-	{"provider/too-large", "a request that is too long is refused",
-		"refuse one that is longer than calls.requestBytes with 413 and the problem too-large",
-		func(p *probe, ctx context.Context) error {
-			most := v1.MaxRequest
-			if n := p.capabilities.Calls.RequestBytes; n > 0 {
-				most = min(most, n)
-			}
-			a, err := p.lookup(ctx, "{}"+strings.Repeat(" ", most))
-			if err != nil {
-				return err
-			}
-			return expectProblem(a, []int{413}, v1.ProblemTooLarge)
-		}},
 }
 
 // otherVersion is the media type of a version that does not exist.
@@ -160,11 +115,6 @@ var otherVersion = strings.Replace(v1.MediaType, "version=1", "version=9999", 1)
 
 func (p *probe) lookup(ctx context.Context, body string) (answer, error) {
 	return p.send(ctx, request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
-}
-
-// expectMalformedLookup sends a lookup and expects that it is refused as malformed.
-func expectMalformedLookup(body string) func(*probe, context.Context) error {
-	return expectMalformed(request{method: http.MethodPost, path: v1.PathLookup, body: []byte(body)})
 }
 
 // expectMalformed sends a request and expects that it is refused as malformed.

@@ -7,7 +7,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -30,10 +29,9 @@ const attemptTimeout = 15 * time.Second
 type client struct {
 	Provider
 
-	mu       sync.Mutex        // several requests are under way at once
-	secrets  map[string]string // the names of values that no answer may hold, by a part of the value
-	told     map[string]bool   // the names of values that an answer held
-	accepted accepted
+	mu      sync.Mutex        // several requests are under way at once
+	secrets map[string]string // the names of values that no answer may hold, by a part of the value
+	told    map[string]bool   // the names of values that an answer held
 	// unanswered are requests with a body that ended without an answer: steps may be under way.
 	unanswered []request
 }
@@ -61,7 +59,7 @@ type answer struct {
 
 // send sends a request and returns the answer. It remembers those without an answer.
 func (c *client) send(ctx context.Context, r request) (answer, error) {
-	a, err := c.ask(ctx, r)
+	a, err := c.exchange(ctx, r)
 	if err != nil && r.body != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -70,28 +68,9 @@ func (c *client) send(ctx context.Context, r request) (answer, error) {
 	return a, err
 }
 
-// ask sends a request and returns the answer. If that is 202, it asks for the answer later.
-func (c *client) ask(ctx context.Context, r request) (answer, error) {
+func (c *client) exchange(ctx context.Context, r request) (answer, error) {
 	to := c.Base.JoinPath(r.path)
 	to.RawQuery = r.query.Encode()
-	a, err := c.exchange(ctx, r, to)
-	for a.status == http.StatusAccepted { // an error has no status
-		c.accept(a)
-		seconds, _ := strconv.Atoi(a.header.Get("Retry-After")) // none is 0
-		if err := pause(ctx, c.delay(seconds)); err != nil {
-			return a, err
-		}
-		at, bad := to.Parse(a.header.Get("Location"))
-		if bad != nil || at.Host != to.Host || at.Scheme != to.Scheme || a.header.Get("Location") == "" {
-			return a, fmt.Errorf("the Location of an answer with 202 is %q; it has to be a path on the "+
-				"same host", a.header.Get("Location"))
-		}
-		a, err = c.exchange(ctx, request{method: http.MethodGet}, at)
-	}
-	return a, err
-}
-
-func (c *client) exchange(ctx context.Context, r request, to *url.URL) (answer, error) {
 	body := r.reader
 	if r.body != nil {
 		body = bytes.NewReader(r.body)
@@ -265,27 +244,5 @@ func pause(ctx context.Context, d time.Duration) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	}
-}
-
-// accepted counts answers with status 202.
-type accepted struct {
-	count int
-	wrong error // the error of the first wrong one
-}
-
-// accept checks an answer with status 202.
-func (c *client) accept(a answer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.accepted.count++
-	after := a.header.Get("Retry-After")
-	switch seconds, err := strconv.Atoi(after); {
-	case c.accepted.wrong != nil:
-	case a.header.Get("Location") == "":
-		c.accepted.wrong = errors.New("an answer with 202 has no Location")
-	case err != nil || seconds < 0:
-		c.accepted.wrong = fmt.Errorf("the Retry-After of an answer with 202 is %q; it has to be seconds",
-			after)
 	}
 }

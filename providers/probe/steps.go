@@ -158,34 +158,3 @@ func (p *probe) sendLate(ctx context.Context) error {
 	}
 	return nil
 }
-
-// changedETag asks with the entity tag from before a change.
-func (p *probe) changedETag(ctx context.Context) error {
-	const name = group + "-etag"
-	about := request{method: http.MethodGet, path: v1.PathLoadBalancer,
-		query: url.Values{"key": {p.key}}}
-	a, err := p.send(ctx, about)
-	if err != nil {
-		return err
-	}
-	about.ifNoneMatch = a.header.Get("ETag")
-	if about.ifNoneMatch == "" {
-		return errors.New("the answer has no ETag")
-	}
-	if err := p.step(ctx, p.targetGroup(name)); err != nil {
-		return err
-	}
-	if a, err = p.send(ctx, about); err != nil {
-		return err
-	}
-	var told v1.Observed
-	if err := a.read(&told); err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(told.TargetGroups, func(g v1.ObservedTargetGroup) bool {
-		return g.ID == name
-	}) {
-		return fmt.Errorf("the target group %s was made, and is not told", name)
-	}
-	return nil
-}

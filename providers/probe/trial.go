@@ -119,18 +119,6 @@ func (p *probe) steps(ctx context.Context, id string, s v1.Step) (answer, error)
 		query: url.Values{"key": {p.key}}, body: body})
 }
 
-// longCallsTrial checks the answers with status 202.
-var longCallsTrial = trial{
-	"provider/long-calls", "an answer of 202 says where and when to ask for the answer",
-	"answer 202 with a Location below /operations/ and with Retry-After in seconds",
-	func(p *probe, _ context.Context) error {
-		if p.accepted.count == 0 {
-			return noteError("no call was answered with 202")
-		}
-		return p.accepted.wrong
-	},
-}
-
 // The names of the objects of the run.
 const (
 	group       = "fairlead-check"

@@ -55,18 +55,9 @@ var writing = []trial{
 	{"provider/listed", "a load balancer that exists is listed",
 		"list the keys of all load balancers, also of those that are being deleted",
 		func(p *probe, ctx context.Context) error { return p.expectListed(ctx, true) }},
-	{"provider/observed-etag", "If-None-Match of a load balancer is answered with 304",
-		"answer GET /load-balancer with an ETag, and with 304 where If-None-Match has the same one",
-		func(p *probe, ctx context.Context) error {
-			return p.notModified(ctx,
-				request{method: http.MethodGet, path: v1.PathLoadBalancer, query: url.Values{"key": {p.key}}})
-		}},
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).setTargets},
 	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
 	{"provider/client-secret", "a step with a client secret is carried out or rejected", "reject what the provider cannot do with the problem rejected", (*probe).signIn},
-	{"provider/observed-etag-changes",
-		"If-None-Match of a load balancer that has changed is answered with what there is",
-		"let the ETag be another one after each change", (*probe).changedETag},
 	{"provider/batch", "several steps of one call have a result each, and one that fails does not " +
 		"keep the others from being done",
 		"carry out each step by itself; or say with calls.stepsPerApply that one is taken",

@@ -2,7 +2,6 @@ package remote
 
 import (
 	"bytes"
-	"cmp"
 	"compress/gzip"
 	"context"
 	"crypto/rand"
@@ -31,7 +30,6 @@ import (
 type call struct {
 	operation   string // its name in metrics
 	method, at  string
-	asksFor     string // the call whose answer this one asks for after 202; empty for others
 	query       url.Values
 	body        any  // nil for none
 	changes     bool // it changes the cloud: it is made only while the operator may write
@@ -45,7 +43,7 @@ type call struct {
 }
 
 // String returns the call as the protocol names it: "POST /load-balancer/steps".
-func (c call) String() string { return cmp.Or(c.asksFor, c.method+" "+c.at) }
+func (c call) String() string { return c.method + " " + c.at }
 
 // A load records the attempts of a call: for the bound of what is under way, and for the error of a
 // call without a result.

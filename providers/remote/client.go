@@ -7,9 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"path"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -20,8 +17,7 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file makes a call: it sends it, follows an answer of 202 until the call is done, and reads
-// the answer. An error names the provider.
+// This file makes a call: it sends it and reads the answer. An error names the provider.
 
 // A client makes the calls of one provider.
 type client struct {
@@ -61,7 +57,7 @@ func newCalls(e Endpoint, kind string, within time.Duration, a *attempts) *calls
 	if e.OnInFlight != nil {
 		tell = func(underWay, limit int) { e.OnInFlight(e.Name, kind, underWay, limit) }
 	}
-	return &calls{newHTTPClient(e, within, a), providers.NewInFlight(e.Attempt, e.Operation, tell)}
+	return &calls{newHTTPClient(e, within, a), providers.NewInFlight(e.Attempt, 2*e.Call, tell)}
 }
 
 // of returns what makes a call.
@@ -87,24 +83,14 @@ func (p *client) do(ctx context.Context, c call) error {
 		return fmt.Errorf("waiting for a turn to call %s: %w", c, err)
 	}
 	c.load = &load{}
-	got, err := p.finish(ctx, c, body)
+	to := p.base.JoinPath(c.at)
+	to.RawQuery = c.query.Encode()
+	got, err := p.send(ctx, c, to, body)
 	sent.End(c.load.answer(ctx, err))
 	if err != nil {
 		return err
 	}
 	return got.read(c)
-}
-
-// finish sends a call, and follows an answer of 202.
-func (p *client) finish(ctx context.Context, c call, body []byte) (*answer, error) {
-	to := p.base.JoinPath(c.at)
-	to.RawQuery = c.query.Encode()
-	got, err := p.send(ctx, c, to, body)
-	until := time.Now().Add(p.endpoint.Operation)
-	for err == nil && got.status == http.StatusAccepted {
-		got, err = p.poll(ctx, c, got, until)
-	}
-	return got, err
 }
 
 // encode returns the body of a call.
@@ -212,51 +198,6 @@ func endsWithPlan(ctx context.Context, c call) (context.Context, func()) {
 		c.load.ifRests(func() { cancel(context.Cause(plan)) })
 	})
 	return ctx, func() { stop(); cancel(nil) }
-}
-
-// poll asks for the answer of a call that was answered with 202.
-func (p *client) poll(
-	ctx context.Context, c call, accepted *answer, until time.Time,
-) (*answer, error) {
-	at, err := p.resolveURL(accepted.header.Get("Location"))
-	if err != nil {
-		return nil, fmt.Errorf("%s was answered with 202 and %w", c, err)
-	}
-	wait := time.Second
-	if after, err := strconv.Atoi(accepted.header.Get("Retry-After")); err == nil {
-		wait = min(max(time.Duration(min(after, 3600))*time.Second, p.endpoint.LeastWait), 30*time.Second)
-	}
-	if time.Now().Add(wait).After(until) {
-		return nil, fmt.Errorf("%w: %s is not done after %s", providers.ErrPending, c,
-			p.endpoint.Operation)
-	}
-	select {
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-time.After(wait):
-	}
-	asks := call{operation: c.operation, method: http.MethodGet, asksFor: c.String(), load: c.load}
-	got, err := p.send(ctx, asks, at, nil)
-	if err == nil && got.status == http.StatusNotFound {
-		return nil, fmt.Errorf("the provider has no result of %s any longer: it may have "+
-			"been started anew", c)
-	}
-	return got, err
-}
-
-// resolveURL returns the URL of an operation. With any Location, it is below the URL of the
-// provider.
-func (p *client) resolveURL(location string) (*url.URL, error) {
-	to, err := url.Parse(location)
-	if location == "" || err != nil {
-		return nil, errors.New("no Location to ask at")
-	}
-	parent, id := path.Split(to.Path)
-	elsewhere := to.Host != "" && to.Host != p.base.Host
-	if id == "" || id == ".." || !strings.HasSuffix(parent, v1.PathOperations) || elsewhere {
-		return nil, fmt.Errorf("a Location that is not one of its operations: %s", clip(location, 200))
-	}
-	return p.base.JoinPath(v1.PathOperations, url.PathEscape(id)), nil
 }
 
 // withName adds the name of the provider to an error.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/api/provider/kit"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -49,7 +50,7 @@ func TestContractOverASocket(t *testing.T) {
 }
 
 // serving is a fake cloud behind the protocol.
-func serving(t testing.TB, o fake.Options) *serve.Server {
+func serving(t testing.TB, o fake.Options) *kit.Server {
 	t.Helper()
 	cloud, err := fake.New(o)
 	if err != nil {

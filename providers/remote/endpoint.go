@@ -33,8 +33,6 @@ type Endpoint struct {
 	// Attempt is the timeout of an attempt that only reads, and Call the timeout of all attempts of a
 	// call, and of an attempt that changes something; 0: 15 s and a minute.
 	Attempt, Call time.Duration
-	// Operation is the timeout of a call that is answered with 202; 0: ten minutes.
-	Operation time.Duration
 	// OnRequest is called for each attempt; it may be nil.
 	OnRequest func(service, operation, result string)
 	// OnInFlight is called when the number of calls under way changes, or its limit; it may be nil.

@@ -8,7 +8,6 @@ package remote
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -28,7 +27,6 @@ import (
 type Provider struct {
 	*client
 	steps *batches
-	seen  observations
 }
 
 // Open returns a provider that has answered with its capabilities.
@@ -46,8 +44,7 @@ func Open(ctx context.Context, e Endpoint) (*Provider, error) {
 // New returns a provider without calling it. Before it is reached, Lookup fails, so that no load
 // balancer is made for it.
 func New(e Endpoint) (*Provider, error) {
-	e.Attempt, e.Call, e.Operation = or(e.Attempt, 15*time.Second), or(e.Call,
-		time.Minute), or(e.Operation, 10*time.Minute)
+	e.Attempt, e.Call = or(e.Attempt, 15*time.Second), or(e.Call, time.Minute)
 	e.LeastWait, e.MostWait = or(e.LeastWait, time.Second/2), or(e.MostWait, 10*time.Second)
 	c, err := newClient(e)
 	if err != nil {
@@ -100,28 +97,21 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	return facts, nil
 }
 
-// Observe is for the Provider interface. If the answer has not changed, it is not sent again.
+// Observe is for the Provider interface.
 func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Observed, error) {
 	query := url.Values{"key": {string(key)}}
 	if deep {
 		query.Set("deep", "true")
 	}
-	before := p.seen.of(key, deep)
 	var told v1.Observed
-	var etag string
-	err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer,
-		query: query, ifNoneMatch: before.etag, into: &told, etag: &etag})
-	if errors.Is(err, errNotModified) {
-		return before.observed.Clone(), nil
-	}
-	if err != nil {
+	if err := p.call(ctx, call{operation: "Observe", method: http.MethodGet, at: v1.PathLoadBalancer,
+		query: query, into: &told}); err != nil {
 		return nil, err
 	}
 	out, err := wire.DecodeObserved(key, told)
 	if err != nil {
 		return nil, p.withName(fmt.Errorf("answering what load balancer %s is: %w", key, err))
 	}
-	p.seen.keep(key, deep, observation{etag: etag, observed: out.Clone()})
 	return out, nil
 }
 

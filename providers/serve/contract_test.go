@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairlead.dev/fairlead/api/provider/kit"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/fake"
@@ -16,7 +17,7 @@ import (
 // TestContract holds a provider that is served to the contract: in this process, and over a
 // connection.
 func TestContract(t *testing.T) {
-	start := func(t *testing.T, o fake.Options) *serve.Server {
+	start := func(t *testing.T, o fake.Options) *kit.Server {
 		cloud, err := fake.New(o)
 		if err != nil {
 			t.Fatal(err)

@@ -209,7 +209,7 @@ func TestAnObservationOfTheServersOwnComesLate(t *testing.T) {
 func TestAnObservationDuringAStepThatBeganWhileItWaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCloud(t)
-		s := serving(t, c, serve.Options{LongAfter: time.Minute})
+		s := serving(t, c, serve.Options{})
 		steps := life()
 		for i, do := range steps[:len(steps)-1] {
 			done(t, s, fmt.Sprint(i), do)

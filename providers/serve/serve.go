@@ -1,22 +1,19 @@
-// Package serve is the server of the provider protocol (docs/reference/protocol.md): it serves any
-// providers.Provider of this tree over HTTP, to an operator that is another process.
-//
-// The protocol does not send the operator's observation, which a Provider gets with each step: the
-// server holds it (mirror.go). A step is applied once under its ID, however often it is delivered
-// (steps.go). Requests are read strictly (strict.go), and their memory is limited (bounds.go).
+// Package serve serves a providers.Provider of this tree to an operator that is another process,
+// with the kit of the provider protocol.
 package serve
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"net/http"
-	"strings"
-	"sync/atomic"
-	"time"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/go-logr/logr"
 
+	"fairlead.dev/fairlead/api/provider/kit"
 	v1 "fairlead.dev/fairlead/api/provider/v1"
+	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/wire"
 )
@@ -26,133 +23,194 @@ type Options struct {
 	Log logr.Logger
 	// Software is the name and the version of this process, for the capabilities.
 	Software string
-	// Token returns the bearer token that requests need; nil: they need none. It is called for each
-	// request, so that the token can be replaced. While it returns "" all requests are refused.
+	// Token returns the bearer token that requests need; nil: they need none.
 	Token func() string
 	// Schemas are those of the provider's own settings.
 	Schemas v1.SettingsSchemas
-	// LongAfter is the time after which a call is answered with 202; 0: 5 seconds.
-	LongAfter time.Duration
 	// MaxRequest limits the length of requests; 0: v1.MaxRequest.
 	MaxRequest int
 }
 
-// A Server serves one provider. It is an http.Handler.
-type Server struct {
-	provider   *providers.Guarded
-	options    Options
-	closing    atomic.Bool
-	bounds     *bounds
-	mirrors    *mirrors
-	steps      *steps
-	members    *locks // of target groups
-	operations *operations
-}
-
 // New returns a server of a provider.
-func New(p providers.Provider, o Options) *Server {
-	if o.LongAfter <= 0 {
-		o.LongAfter = 5 * time.Second
-	}
-	o.LongAfter = min(o.LongAfter, longest/2)
-	if o.MaxRequest <= 0 {
-		o.MaxRequest = v1.MaxRequest
-	}
-	return &Server{
-		provider: providers.Guard(p, nil), options: o, bounds: newBounds(), mirrors: newMirrors(),
-		steps: newSteps(), members: newLocks(),
-		operations: newOperations(),
-	}
+func New(p providers.Provider, o Options) *kit.Server {
+	return kit.New(&adapter{Provider: p, options: o, seen: map[lb.Key]*lb.Observed{}},
+		kit.Options{Log: o.Log, Token: o.Token})
 }
 
-// Close begins no further call, and waits for the changes under way. After the timeout it ends
-// them, and returns which they were.
-func (s *Server) Close(timeout time.Duration) error {
-	s.closing.Store(true)
-	defer s.operations.cancel()
-	return s.provider.Revoke(timeout)
+const (
+	stepsPerApply = 32 // in one request
+	atOnce        = 4  // steps of one request, as in providers.Run
+	mostSeen      = 4096
+)
+
+// An adapter is a kit.Provider. A Provider of this tree is shown what there is with each step, and
+// the protocol does not send it: the adapter keeps what was observed last, and follows each step
+// that succeeds, as providers.Run does. Where that may be wrong it is dropped, and the next step
+// begins with an observation. The kit has the calls of one key wait for each other.
+type adapter struct {
+	providers.Provider
+	options Options
+
+	mu   sync.Mutex
+	seen map[lb.Key]*lb.Observed
 }
 
-// ServeHTTP answers a request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	begun := time.Now()
-	id := requestID(r)
-	w.Header().Set(v1.HeaderRequestID, id)
-	a := s.answer(w, r, begun)
-	if a.status == 0 { // the client has gone
-		a = problemAnswer(wire.NewProblem(v1.ProblemOther, "the client did not wait for the answer"))
-	}
-	s.log(r, id, a, time.Since(begun))
-	write(w, r, a)
-}
-
-// answer returns the answer to a request.
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, begun time.Time) (a answer) {
-	if s.options.Token != nil && !isAuthorised(r.Header.Get("Authorization"), s.options.Token()) {
-		p := wire.NewProblem(v1.ProblemDenied, "this provider asks for a bearer token, and the request "+
-			"has another one or none; the operator's token has to be the provider's")
-		p.Status = http.StatusUnauthorized
-		return problemAnswer(p)
-	}
-	found, refused := findRoute(r)
-	if refused != nil {
-		return *refused
-	}
-	if s.closing.Load() && !found.polls {
-		p := wire.NewProblem(v1.ProblemOther, "the provider is about to end and begins nothing more")
-		p.Status = http.StatusServiceUnavailable
-		return problemAnswer(p)
-	}
-	if !acceptsVersion(r.Header.Values("Accept")) {
-		return problemAnswer(versionProblem(http.StatusNotAcceptable,
-			"the answer would be "+v1.MediaType+", and the request accepts only "+
-				clip(strings.Join(r.Header.Values("Accept"), ", "))))
-	}
-	call := call{route: found}
-	if call.timeout, a = timeout(r); a.status != 0 {
-		return a
-	}
-	if call.timeout > 0 {
-		call.until = begun.Add(call.timeout)
-	}
-	if p := call.readQuery(r.URL.RawQuery); p != nil {
-		return problemAnswer(p)
-	}
-	if found.polls {
-		return s.poll(r, call)
-	}
-	release, p := s.bounds.enter()
-	if p != nil {
-		return problemAnswer(p)
-	}
-	do, p := s.readSafely(w, r, call)
-	if p != nil {
-		release()
-		return problemAnswer(p)
-	}
-	return s.run(r, call, do, release)
-}
-
-// isAuthorised compares a header with a token, in constant time.
-func isAuthorised(header, token string) bool {
-	scheme, given, _ := strings.Cut(header, " ")
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
-	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != "" &&
-		strings.EqualFold(scheme, "Bearer")
-}
-
-// log writes a line for a request: its method, path, key, status and time. It leaves out the body,
-// the headers and other parameters, which can hold secrets.
-func (s *Server) log(r *http.Request, id string, a answer, took time.Duration) {
-	about := []any{"method", r.Method, "path", clip(r.URL.Path), "key", clip(r.URL.Query().Get("key")),
-		"status", a.status, "requestID", id, "took", took.Round(time.Millisecond).String()}
-	if trace := traceOf(r.Header.Get("traceparent")); trace != "" {
-		about = append(about, "trace", trace)
-	}
-	if a.problem == nil {
-		s.options.Log.V(1).Info("answered", about...)
+// keep stores what there is under a key; nil: that is not known.
+func (a *adapter) keep(key lb.Key, seen *lb.Observed) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.seen, key)
+	if seen == nil {
 		return
 	}
-	s.options.Log.Info("answered with a problem",
-		append(about, "type", string(a.problem.Type), "detail", a.problem.Detail)...)
+	for other := range a.seen {
+		if len(a.seen) < mostSeen {
+			break
+		}
+		delete(a.seen, other)
+	}
+	a.seen[key] = seen
+}
+
+// known returns what there is under a key, from an observation if it is not known.
+func (a *adapter) known(ctx context.Context, key lb.Key) (seen *lb.Observed, err error) {
+	a.mu.Lock()
+	seen = a.seen[key]
+	a.mu.Unlock()
+	if seen != nil {
+		return seen, nil
+	}
+	defer providers.RecoverPanic(ctx, &err)
+	return a.Provider.Observe(ctx, key, false)
+}
+
+// in adds the log, and what a limited cloud wants to know of a call, to its context.
+func (a *adapter) in(ctx context.Context, key string) context.Context {
+	return providers.WithAsker(logr.NewContext(ctx, a.options.Log),
+		providers.Asker{Key: lb.Key(key), Urgent: kit.IsUrgent(ctx)})
+}
+
+// problem returns an error as the protocol has it.
+func problem(err error) error {
+	if err == nil {
+		return nil
+	}
+	return wire.EncodeError(err)
+}
+
+func (a *adapter) Capabilities() v1.Capabilities {
+	out := wire.EncodeCapabilities(a.Provider.Capabilities(lb.Class{}))
+	out.Software = a.options.Software
+	out.Calls.StepsPerApply = stepsPerApply
+	out.Calls.RequestBytes = a.options.MaxRequest
+	if schemas := a.options.Schemas; len(schemas.LoadBalancer) > 0 || len(schemas.TargetGroup) > 0 {
+		out.SettingsSchema = &schemas
+	}
+	return out
+}
+
+func (a *adapter) Lookup(ctx context.Context, asked v1.Questions) (v1.Facts, error) {
+	facts, err := a.Provider.Lookup(a.in(ctx, ""), wire.DecodeQuestions(asked))
+	return wire.EncodeFacts(facts), problem(err)
+}
+
+func (a *adapter) List(ctx context.Context) ([]string, error) {
+	keys, err := a.Provider.List(a.in(ctx, ""))
+	out := make([]string, len(keys))
+	for i, key := range keys {
+		out[i] = string(key)
+	}
+	return out, problem(err)
+}
+
+func (a *adapter) Observe(ctx context.Context, key string, deep bool) (v1.Observed, error) {
+	seen, err := a.Provider.Observe(a.in(ctx, key), lb.Key(key), deep)
+	if err != nil {
+		a.keep(lb.Key(key), nil)
+		return v1.Observed{}, problem(err)
+	}
+	a.keep(lb.Key(key), seen.Clone())
+	return wire.EncodeObserved(seen), nil
+}
+
+func (a *adapter) Active(ctx context.Context, key string) (bool, error) {
+	seen, err := a.known(a.in(ctx, key), lb.Key(key))
+	if err != nil || !seen.Exists {
+		return false, problem(err)
+	}
+	active, err := a.Provider.Active(a.in(ctx, key), seen.Clone())
+	return active, problem(err)
+}
+
+// Apply carries out a few steps at once.
+func (a *adapter) Apply(ctx context.Context, key string, steps []v1.Step) ([]v1.Result, error) {
+	ctx = a.in(ctx, key)
+	seen, err := a.known(ctx, lb.Key(key))
+	if err != nil {
+		return nil, wire.EncodeError(fmt.Errorf("observing the load balancer before the step: %w", err))
+	}
+	if kit.IsLate(ctx) {
+		return nil, kit.ErrLate
+	}
+	a.keep(lb.Key(key), nil) // until it is known how the steps ended
+	results := make([]v1.Result, len(steps))
+	view := seen.Clone()
+	ended := make([]func(*lb.Observed), len(steps)) // nil: it may have been carried out, or not
+	var all sync.WaitGroup
+	room := make(chan struct{}, atOnce)
+	for i := range steps {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			results[i], ended[i] = a.step(ctx, lb.Key(key), view, steps[i])
+		})
+	}
+	all.Wait()
+	for _, follow := range ended {
+		if follow == nil {
+			return results, nil
+		}
+		follow(seen)
+	}
+	a.keep(lb.Key(key), seen)
+	return results, nil
+}
+
+// step carries out a step, and returns how what there is follows it.
+func (a *adapter) step(ctx context.Context, key lb.Key, view *lb.Observed, asked v1.Step) (v1.Result, func(*lb.Observed)) {
+	step, err := wire.DecodeStep(key, asked)
+	if err != nil {
+		if p, is := errors.AsType[*v1.Problem](err); is {
+			return v1.Result{Problem: p}, func(*lb.Observed) {}
+		}
+		return v1.Result{Problem: v1.NewProblem(v1.ProblemMalformed, err.Error())}, func(*lb.Observed) {}
+	}
+	var result plan.Result
+	apply := providers.CatchPanics(ctx, func() (err error) {
+		result, err = a.Provider.Apply(ctx, view, step)
+		return err
+	})
+	err = apply()
+	_, waits := step.(plan.AwaitTargets)
+	switch out := wire.EncodeResult("", result, err); {
+	case err == nil:
+		return out, func(seen *lb.Observed) { step.Do(seen, result) }
+	case waits && errors.Is(err, providers.ErrPending):
+		return out, func(*lb.Observed) {} // a wait for targets changes nothing
+	default:
+		return out, nil
+	}
+}
+
+func (a *adapter) Targets(ctx context.Context, key, group string) ([]v1.TargetHealth, error) {
+	health, err := a.Provider.Targets(a.in(ctx, key), lb.Key(key), lb.GroupID(group))
+	return wire.EncodeHealth(health).Targets, problem(err)
+}
+
+func (a *adapter) SetTargets(ctx context.Context, key, group string, want []v1.Target) error {
+	list := v1.TargetList{}
+	for _, t := range want {
+		list.Targets = append(list.Targets, v1.TargetHealth{Address: t.Address, Port: t.Port})
+	}
+	return problem(a.Provider.SetTargets(a.in(ctx, key), lb.Key(key), lb.GroupID(group), wire.DecodeTargets(list)))
 }

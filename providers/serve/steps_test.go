@@ -64,7 +64,6 @@ func TestStepsOfOneRequest(t *testing.T) {
 	for i := range 20 {
 		asked.Steps = append(asked.Steps, v1.Requested{ID: fmt.Sprint(i), Step: wire.EncodeStep(group(lb.GroupID(fmt.Sprintf("g%d", i))))})
 	}
-	asked.Steps = append(asked.Steps, asked.Steps[3])
 	got := read[v1.Applied](t, ask(t, s, stepsOf(shop), asked))
 	for i, r := range got.Results {
 		if r.ID != asked.Steps[i].ID || (r.Problem != nil) != (i == 7) || (r.Handle == "") != (i == 7) {
@@ -74,8 +73,12 @@ func TestStepsOfOneRequest(t *testing.T) {
 	if p := got.Results[7].Problem; p != nil && (p.Type != v1.ProblemRejected || !strings.Contains(p.Detail, "g7 is not liked")) {
 		t.Errorf("the one that is rejected: %+v", p)
 	}
-	if got.Results[20].Handle != got.Results[3].Handle || c.applies.Load() != 21 || most > 4 || most < 2 {
-		t.Errorf("twice in a request: %+v and %+v; %d steps, %d at once", got.Results[3], got.Results[20], c.applies.Load(), most)
+	if c.applies.Load() != 21 || most > 4 || most < 2 {
+		t.Errorf("%d steps, %d at once", c.applies.Load(), most)
+	}
+	asked.Steps = []v1.Requested{asked.Steps[3], asked.Steps[3]}
+	if twice := ask(t, s, stepsOf(shop), asked); twice.problem.Type != v1.ProblemMalformed {
+		t.Errorf("twice in a request: %d %s", twice.status, twice.body)
 	}
 }
 
@@ -147,25 +150,6 @@ func TestAStepOfAClientThatWentAwayIsFinished(t *testing.T) {
 		}
 		if again := done(t, s, "a", create()); again.Handle != seen.Handle || c.applies.Load() != 1 {
 			t.Errorf("%+v after %d calls", again, c.applies.Load())
-		}
-	})
-}
-
-func TestAReadOfAClientThatWentAwayEnds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(t)
-		ended := make(chan error, 1)
-		c.beforeObserve = func(ctx context.Context) error {
-			<-ctx.Done()
-			ended <- ctx.Err()
-			return ctx.Err()
-		}
-		s := serving(t, c, serve.Options{})
-		ctx, leave := context.WithTimeout(t.Context(), time.Second)
-		defer leave()
-		askUntil(ctx, t, s, observe(shop), nil)
-		if err := <-ended; err == nil {
-			t.Error("the cloud was asked on")
 		}
 	})
 }
@@ -243,63 +227,65 @@ func TestMembersAreChangedOneAfterTheOther(t *testing.T) {
 	})
 }
 
-func TestLongCalls(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(t)
-		slow := 20 * time.Second
-		c.beforeApply = func(context.Context, *lb.Observed, plan.Step) error {
-			time.Sleep(slow)
-			return nil
-		}
-		s := serving(t, c, serve.Options{})
-		begun := time.Now()
-		got := ask(t, s, stepsOf(shop), step("a", create()), "Fairlead-Timeout: 60000")
-		later := got.header.Get("Location")
-		if got.status != http.StatusAccepted || got.body != "" || !strings.HasPrefix(later, "/operations/") || got.header.Get("Retry-After") != "1" || time.Since(begun) != 5*time.Second {
-			t.Fatalf("answered with %d %s after %s: %v", got.status, got.body, time.Since(begun), got.header)
-		}
-		polls := 0
-		for got.status == http.StatusAccepted {
-			if got.header.Get("Location") != later {
-				t.Errorf("then it is at %s", got.header.Get("Location"))
-			}
-			got = ask(t, s, "GET "+later, nil, "Fairlead-Timeout: 4000")
-			polls++
-		}
-		if r := read[v1.Applied](t, got).Results[0]; r.Problem != nil || r.Handle == "" || time.Since(begun) != slow || polls < 5 {
-			t.Errorf("%+v after %s, %d polls", r, time.Since(begun), polls)
-		}
-		time.Sleep(9 * time.Minute)
-		if again := ask(t, s, "GET "+later, nil); again.body != got.body {
-			t.Errorf("asked again: %d %s", again.status, again.body)
-		}
-		time.Sleep(2 * time.Minute)
-		if gone := ask(t, s, "GET "+later, nil); gone.status != http.StatusNotFound {
-			t.Errorf("after 10 minutes: %d", gone.status)
-		}
-	})
+// TestALongCallEnds has a client give up again and again: the attempts of a call wait for the first
+// one, and the one that comes after its end gets the answer.
+func TestALongCallEnds(t *testing.T) {
+	for name, line := range map[string]string{"a read": observe(shop), "a step": stepsOf(shop)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newCloud(t)
+				c.beforeObserve = func(ctx context.Context) error {
+					time.Sleep(20 * time.Second)
+					return ctx.Err()
+				}
+				s := serving(t, c, serve.Options{})
+				var message any
+				if name == "a step" {
+					message = step("a", create())
+				}
+				begun := time.Now()
+				var got reply
+				attempts := 0
+				for got.status != http.StatusOK && attempts < 20 {
+					attempts++
+					ctx, leave := context.WithTimeout(t.Context(), 4*time.Second)
+					got = askUntil(ctx, t, s, line, message, "Request-Id: call-1")
+					leave()
+					time.Sleep(time.Second)
+				}
+				if attempts != 5 || time.Since(begun) > 25*time.Second || c.observes.Load() != 1 {
+					t.Errorf("%d attempts in %s: %d %s, after %d observations", attempts, time.Since(begun), got.status, got.body, c.observes.Load())
+				}
+				// Another call begins anew, and an answer is kept for the next attempt alone.
+				ask(t, s, observe(shop), nil, "Request-Id: call-2")
+				ask(t, s, observe(shop), nil, "Request-Id: call-2")
+				if n := c.observes.Load(); n != 3 {
+					t.Errorf("%d observations", n)
+				}
+			})
+		})
+	}
 }
 
-// TestALongReadGoesOn has a client come back for the answer of a read, which has an entity tag.
-func TestALongReadGoesOn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(t)
-		c.beforeObserve = func(ctx context.Context) error {
-			time.Sleep(10 * time.Second)
-			return ctx.Err()
-		}
-		s := serving(t, c, serve.Options{LongAfter: time.Second})
-		ctx, leave := context.WithCancel(t.Context())
-		got := askUntil(ctx, t, s, observe(shop), nil)
-		leave() // net/http ends the context of a request that is answered
-		gone, end := context.WithTimeout(t.Context(), time.Millisecond)
-		defer end()
-		askUntil(gone, t, s, "GET "+got.header.Get("Location"), nil) // a poll that is given up
-		time.Sleep(time.Minute)
-		if got = ask(t, s, "GET "+got.header.Get("Location"), nil); got.status != http.StatusOK || got.header.Get("ETag") == "" {
-			t.Errorf("%d %s", got.status, got.body)
-		}
-	})
+// TestAnAnswerIsKeptForAMinute has the next attempt come too late.
+func TestAnAnswerIsKeptForAMinute(t *testing.T) {
+	for after, want := range map[time.Duration]int32{59 * time.Second: 1, 61 * time.Second: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			c := newCloud(t)
+			c.beforeObserve = func(context.Context) error {
+				time.Sleep(2 * time.Second)
+				return nil
+			}
+			s := serving(t, c, serve.Options{})
+			ctx, leave := context.WithTimeout(t.Context(), time.Second)
+			defer leave()
+			askUntil(ctx, t, s, observe(shop), nil, "Request-Id: call-1")
+			time.Sleep(time.Second + after)
+			if got := ask(t, s, observe(shop), nil, "Request-Id: call-1"); got.status != http.StatusOK || c.observes.Load() != want {
+				t.Errorf("after %s: %d, %d observations", after, got.status, c.observes.Load())
+			}
+		})
+	}
 }
 
 func TestAPanicIsAProblem(t *testing.T) {
@@ -355,25 +341,6 @@ func TestProblemsOfCalls(t *testing.T) {
 	}
 }
 
-// TestClosingEndsReads has a read be under way that was answered with 202.
-func TestClosingEndsReads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := newCloud(t)
-		c.beforeObserve = func(ctx context.Context) error {
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		s := serve.New(c, serve.Options{LongAfter: time.Second})
-		got := ask(t, s, observe(shop), nil)
-		if err := s.Close(time.Minute); err != nil {
-			t.Error(err)
-		}
-		if got := ask(t, s, "GET "+got.header.Get("Location"), nil); got.status != 500 {
-			t.Errorf("%d %s", got.status, got.body)
-		}
-	})
-}
-
 // TestClosing has a server close while a step is under way, and while one is that does not end.
 func TestClosing(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -395,20 +362,19 @@ func TestClosing(t *testing.T) {
 					}
 				}
 				s := serve.New(cloud, serve.Options{})
-				got := ask(t, s, stepsOf(shop), step("a", create()))
+				answered := make(chan reply, 1)
+				go func() { answered <- ask(t, s, stepsOf(shop), step("a", create())) }()
+				synctest.Wait()
 				closed := make(chan error, 1)
 				go func() { closed <- s.Close(c.patience) }()
 				synctest.Wait()
 				if refused := ask(t, s, stepsOf(shop), step("b", group("g"))); refused.status != http.StatusServiceUnavailable || refused.problem.Type != v1.ProblemOther {
 					t.Errorf("a step meanwhile: %d %s", refused.status, refused.body)
 				}
-				for got.header.Get("Location") != "" {
-					got = ask(t, s, "GET "+got.header.Get("Location"), nil)
-				}
-				if r := read[v1.Applied](t, got).Results[0]; (r.Problem != nil) != c.late {
+				if r := read[v1.Applied](t, <-answered).Results[0]; (r.Problem != nil) != c.late {
 					t.Errorf("%+v", r)
 				}
-				if err := <-closed; (err != nil) != c.late || c.late && !strings.Contains(err.Error(), string(shop)) {
+				if err := <-closed; (err != nil) != c.late {
 					t.Errorf("closed with %v", err)
 				}
 			})

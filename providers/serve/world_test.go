@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"fairlead.dev/fairlead/api/provider/kit"
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
@@ -185,7 +186,7 @@ func done(t testing.TB, h http.Handler, id string, s plan.Step) v1.Result {
 	return r
 }
 
-func serving(t testing.TB, c *cloud, o serve.Options) *serve.Server {
+func serving(t testing.TB, c providers.Provider, o serve.Options) *kit.Server {
 	t.Helper()
 	s := serve.New(c, o)
 	t.Cleanup(func() { _ = s.Close(0) }) // what is under way is the test's own

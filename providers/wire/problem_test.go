@@ -42,12 +42,12 @@ func TestTheTimeToAskAgainArrives(t *testing.T) {
 
 func TestProblemsOfOtherTypes(t *testing.T) {
 	for kind, class := range map[v1.ProblemType]error{v1.ProblemUnknown: providers.ErrRejected, v1.ProblemTooLarge: providers.ErrRejected} {
-		if err := DecodeError(NewProblem(kind, "no")); !errors.Is(err, class) {
+		if err := DecodeError(v1.NewProblem(kind, "no")); !errors.Is(err, class) {
 			t.Errorf("%s arrived as %v, want %v", kind, err, class)
 		}
 	}
 	for _, kind := range []v1.ProblemType{v1.ProblemOther, v1.ProblemVersion, "https://example.com/new"} {
-		err := DecodeError(NewProblem(kind, "no"))
+		err := DecodeError(v1.NewProblem(kind, "no"))
 		for _, class := range []error{providers.ErrPending, providers.ErrRejected, providers.ErrDenied, providers.ErrThrottled} {
 			if errors.Is(err, class) {
 				t.Errorf("%s arrived as %v", kind, class)

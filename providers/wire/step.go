@@ -94,8 +94,8 @@ func encodeMembers(targets []lb.Target) []v1.Target {
 // DecodeStep converts the message to a step of a load balancer. A step with missing or surplus
 // fields is an error: a *v1.Problem.
 func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
-	if err := checkFields(s); err != nil {
-		return nil, err
+	if p := s.Check(); p != nil {
+		return nil, p
 	}
 	switch s.Op {
 	case v1.CreateLoadBalancer:
@@ -152,13 +152,13 @@ func DecodeStep(key lb.Key, s v1.Step) (plan.Step, error) {
 		to := map[int]int{}
 		for _, p := range s.Priorities {
 			if _, known := to[p.From]; known {
-				return nil, NewProblem(v1.ProblemMalformed, duplicateError("priority", p.From).Error())
+				return nil, v1.NewProblem(v1.ProblemMalformed, duplicateError("priority", p.From).Error())
 			}
 			to[p.From] = p.To
 		}
 		return plan.RespaceRules{Port: s.Port, To: to}, nil
 	}
-	panic(fmt.Sprintf("op %q has fields and no step", s.Op)) // checkFields knows the others
+	panic(fmt.Sprintf("op %q has fields and no step", s.Op)) // Check knows the others
 }
 
 func decodeMembers(targets []v1.Target) []lb.Target {
@@ -174,74 +174,6 @@ func decodeLoadBalancer(key lb.Key, l *v1.LoadBalancer) lb.LoadBalancer {
 		Key: key, Digest: lb.Digest(l.Digest), Settings: decodeSettings(l.Settings),
 		Protected: l.Protected,
 	}
-}
-
-// requiredFields has the fields that an op needs. It lacks fields that may be empty: webACL and
-// shield, and the targets of a group.
-var requiredFields = map[v1.Op][]string{
-	v1.CreateLoadBalancer: {"loadBalancer"},
-	v1.ModifyLoadBalancer: {"loadBalancer"},
-	v1.DeleteLoadBalancer: {},
-	v1.SetWebACL:          {},
-	v1.SetShield:          {},
-	v1.DeleteFirewall:     {},
-	v1.ImportCertificate:  {"certificate"},
-	v1.ReplaceCertificate: {"certificate", "certificateID"},
-	v1.ModifyCertificate:  {"certificate"},
-	v1.DeleteCertificate:  {"certificateID"},
-	v1.CreateTargetGroup:  {"targetGroup"},
-	v1.ModifyTargetGroup:  {"targetGroup"},
-	v1.RegisterTargets:    {"targetGroupID"},
-	v1.AwaitTargets:       {"targetGroupID"},
-	v1.DeleteTargetGroup:  {"targetGroupID"},
-	v1.CreateListener:     {"listener"},
-	v1.ModifyListener:     {"listener"},
-	v1.AttachCertificate:  {"certificateID", "port"},
-	v1.DetachCertificate:  {"certificateID", "port"},
-	v1.DeleteListener:     {"port"},
-	v1.CreateRule:         {"port", "priority", "rule"},
-	v1.ModifyRule:         {"port", "priority", "rule"},
-	v1.DeleteRule:         {"port", "priority", "rule"},
-	v1.RenumberRules:      {"port", "priorities"},
-}
-
-// optionalField has the further field of an op that may be empty.
-var optionalField = map[v1.Op]string{
-	v1.SetWebACL: "webACL", v1.SetShield: "shield", v1.RegisterTargets: "targets",
-}
-
-// checkFields returns a problem unless a step has the fields of its op and no others.
-func checkFields(s v1.Step) error {
-	needed, known := requiredFields[s.Op]
-	if !known {
-		return NewProblem(v1.ProblemUnknown, fmt.Sprintf("op %q is not known", s.Op))
-	}
-	for _, f := range []struct {
-		name string
-		has  bool
-	}{
-		{"loadBalancer", s.LoadBalancer != nil},
-		{"webACL", s.WebACL != ""},
-		{"shield", s.Shield != ""},
-		{"certificate", s.Certificate != nil},
-		{"certificateID", s.CertificateID != ""},
-		{"targetGroup", s.TargetGroup != nil},
-		{"targetGroupID", s.TargetGroupID != ""},
-		{"targets", len(s.Targets) > 0},
-		{"listener", s.Listener != nil},
-		{"port", s.Port != 0},
-		{"priority", s.Priority != 0},
-		{"rule", s.Rule != nil},
-		{"priorities", len(s.Priorities) > 0},
-	} {
-		switch {
-		case slices.Contains(needed, f.name) && !f.has:
-			return NewProblem(v1.ProblemMalformed, fmt.Sprintf("step %s has no %s", s.Op, f.name))
-		case f.has && !slices.Contains(needed, f.name) && optionalField[s.Op] != f.name:
-			return NewProblem(v1.ProblemUnknown, fmt.Sprintf("step %s cannot have %s", s.Op, f.name))
-		}
-	}
-	return nil
 }
 
 // EncodeResult converts the result of a step to its message.

@@ -172,8 +172,8 @@ func TestEachStepGoesOverTheWire(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != len(requiredFields) {
-		t.Errorf("%d kinds of steps were sent, and the protocol has %d", len(seen), len(requiredFields))
+	if len(seen) != ops {
+		t.Errorf("%d kinds of steps were sent, and the protocol has %d", len(seen), ops)
 	}
 }
 
@@ -191,25 +191,6 @@ func over(t *testing.T, from, to any) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(to); err != nil {
 		t.Fatalf("reading %s: %v", text, err)
-	}
-}
-
-func TestAStepHasTheFieldsOfItsOpAndNoOthers(t *testing.T) {
-	for op, needed := range requiredFields {
-		full := v1.Step{
-			Op: op, LoadBalancer: &v1.LoadBalancer{}, Certificate: &v1.Certificate{}, CertificateID: "c", TargetGroup: &v1.TargetGroup{}, TargetGroupID: "g",
-			Listener: &v1.Listener{}, Port: 80, Priority: 1, Rule: &v1.Rule{}, Priorities: []v1.Renumbered{{From: 1, To: 2}},
-		}
-		if _, err := DecodeStep("k", full); err == nil {
-			t.Errorf("%s takes fields of other ops", op)
-		}
-		_, err := DecodeStep("k", v1.Step{Op: op})
-		if lacks := err != nil; lacks != (len(needed) > 0) {
-			t.Errorf("%s without a field: %v; it needs %v", op, err, needed)
-		}
-	}
-	if _, err := DecodeStep("k", v1.Step{Op: "paintItBlue"}); err == nil || !strings.Contains(err.Error(), `"paintItBlue"`) {
-		t.Errorf("an unknown op: %v", err)
 	}
 }
 

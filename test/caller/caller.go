@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"time"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 	"fairlead.dev/fairlead/model/lb"
@@ -54,56 +53,43 @@ func (c *Caller) call(ctx context.Context, method, path string, query url.Values
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	for {
-		r, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
-		if err != nil {
-			return fmt.Errorf("making the request: %w", err)
-		}
-		r.Header.Set("Accept", v1.MediaType)
-		r.Header.Set(v1.HeaderRequestID, rand.Text())
-		if body != nil {
-			r.Header.Set("Content-Type", v1.MediaType)
-		}
-		later, err := c.send(r, into)
-		if err != nil || later == "" {
-			return err
-		}
-		method, path, body = http.MethodGet, later, nil
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(10 * time.Millisecond):
-		}
+	r, err := http.NewRequestWithContext(ctx, method, c.URL+path, body)
+	if err != nil {
+		return fmt.Errorf("making the request: %w", err)
 	}
+	r.Header.Set("Accept", v1.MediaType)
+	r.Header.Set(v1.HeaderRequestID, rand.Text())
+	if body != nil {
+		r.Header.Set("Content-Type", v1.MediaType)
+	}
+	return c.send(r, into)
 }
 
-// send sends a request and reads its answer, or returns where it can be asked for later.
-func (c *Caller) send(r *http.Request, into any) (later string, err error) {
+// send sends a request and reads its answer.
+func (c *Caller) send(r *http.Request, into any) error {
 	a, err := c.Send(r)
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = a.Body.Close() }() // it has been read
 	text, err := io.ReadAll(a.Body)
 	if err != nil {
-		return "", fmt.Errorf("reading the answer: %w", err)
+		return fmt.Errorf("reading the answer: %w", err)
 	}
-	switch {
-	case a.StatusCode == http.StatusAccepted:
-		return a.Header.Get("Location"), nil
-	case a.StatusCode >= http.StatusBadRequest:
+	if a.StatusCode >= http.StatusBadRequest {
 		p := &v1.Problem{}
 		if err := json.Unmarshal(text, p); err != nil {
-			return "", fmt.Errorf("reading a problem from %q: %w", text, err)
+			return fmt.Errorf("reading a problem from %q: %w", text, err)
 		}
-		return "", wire.DecodeError(p)
-	case into == nil:
-		return "", nil
+		return wire.DecodeError(p)
+	}
+	if into == nil {
+		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return "", fmt.Errorf("reading the answer %q: %w", text, err)
+		return fmt.Errorf("reading the answer %q: %w", text, err)
 	}
-	return "", nil
+	return nil
 }
 
 func of(key lb.Key) url.Values { return url.Values{"key": {string(key)}} }

@@ -94,17 +94,9 @@ func (d *document) schema(message []byte, name string) error {
 	return d.holds(message, "components", "schemas", name)
 }
 
-// path is the path of the document that a request has.
-func path(r *http.Request) string {
-	if strings.HasPrefix(r.URL.Path, v1.PathOperations) {
-		return v1.PathOperations + "{id}"
-	}
-	return r.URL.Path
-}
-
 // traffic holds a request and its answer to the document.
 func (d *document) traffic(r *http.Request, sent []byte, status int, header http.Header, answered []byte) error {
-	at, method := path(r), strings.ToLower(r.Method)
+	at, method := r.URL.Path, strings.ToLower(r.Method)
 	called, known := d.paths[at][method]
 	if !known {
 		return fmt.Errorf("%s %s is no operation", method, at)
@@ -122,9 +114,6 @@ func (d *document) traffic(r *http.Request, sent []byte, status int, header http
 
 func (d *document) answer(called operation, at, method string, status int, header http.Header, answered []byte) error {
 	name := strconv.Itoa(status)
-	if called.Responses["2XX"] != nil && status/100 == 2 && status != http.StatusAccepted {
-		return nil // the answer of another call
-	}
 	if status >= http.StatusBadRequest {
 		if kind := header.Get("Content-Type"); kind != v1.ProblemMediaType {
 			return fmt.Errorf("a problem is of type %q", kind)

@@ -23,7 +23,6 @@ const (
 	PathActive        = "/load-balancer/active"  // GET ?key=: Activity
 	PathSteps         = "/load-balancer/steps"   // POST ?key= Apply: Applied
 	PathTargets       = "/load-balancer/targets" // GET, PUT ?key=&group=: TargetList
-	PathOperations    = "/operations/"           // GET, with an ID behind it: the answer of the call that began it
 )
 
 // The headers of the protocol that HTTP does not define.

@@ -3,7 +3,6 @@ package v1_test
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -38,7 +37,7 @@ func TestOpenAPI(t *testing.T) {
 			{"description", "What a schema cannot say is in protocol.md. Generated from api/provider/v1 by \"make generate\".\n\n" +
 				"Schemas of requests are closed: a provider refuses a field or a value that it does not know. Those of answers are open: an operator\n" +
 				"ignores a field that it does not know. A type that is in both has two schemas, and the name of the one of answers begins with Told.\n" +
-				"What a request repeats of an answer is closed, and can have any values: the names of its schemas begin with Expected.\n"},
+				"Which fields of a step go with which op, and the values that a rule can have, stand in protocol.md.\n"},
 			{"license", object{{"name", "Apache-2.0"}, {"identifier", "Apache-2.0"}}},
 		}},
 		{"servers", []any{object{{"url", "http://127.0.0.1:8090"}, {"description", "the provider's URL, which an administrator gives"}}}},
@@ -51,10 +50,6 @@ func TestOpenAPI(t *testing.T) {
 			}},
 			{"parameters", parameters},
 			{"responses", object{
-				{"Later", object{
-					{"description", "It takes long: the answer can be asked for."},
-					{"headers", object{{"Location", object{{"schema", text}}}, {"Retry-After", object{{"schema", text}}}}},
-				}},
 				{"Unchanged", object{{"description", "The answer is the one that the operator has."}}},
 				{"Problem", object{
 					{"description", "Why the call failed."},
@@ -133,14 +128,13 @@ var parameters = object{
 	{key, parameter(key, "query", true, "The key of the load balancer.", object{{"type", "string"}, {"minLength", 1}})},
 	{group, parameter(group, "query", true, "The ID of the target group.", object{{"type", "string"}, {"minLength", 1}})},
 	{deep, parameter(deep, "query", false, "Asks for what is really there, where an answer would come from memory.", object{{"type", "boolean"}})},
-	{id, parameter(id, "path", true, "The last part of a Location.", text)},
 	{known, parameter(known, "header", false, "The ETag of an answer that the operator has.", text)},
 }
 
 const (
 	ofAll = 4 // parameters
 
-	key, group, deep, id, known = "key", "group", "deep", "id", "If-None-Match"
+	key, group, deep, known = "key", "group", "deep", "If-None-Match"
 )
 
 // paths are the calls.
@@ -149,14 +143,13 @@ func (d *document) paths() object {
 		{v1.PathCapabilities, object{{"get", d.call("capabilities", "What load balancers can express", nil, d.told(v1.Capabilities{}), "", known)}}},
 		{v1.PathLookup, object{{"post", d.call("lookup", "Questions before rules are made", d.asked(v1.Questions{}), d.told(v1.Facts{}), "")}}},
 		{v1.PathLoadBalancers, object{{"get", d.call("list", "The keys of all load balancers", nil, d.told(v1.LoadBalancerList{}), "")}}},
-		{v1.PathLoadBalancer, object{{"get", d.call("observe", "What there is", nil, d.told(v1.Observed{}), "", key, deep, known)}}},
+		{v1.PathLoadBalancer, object{{"get", d.call("observe", "What there is", nil, d.told(v1.Observed{}), "", key, deep)}}},
 		{v1.PathActive, object{{"get", d.call("active", "Whether it answers by now", nil, d.told(v1.Activity{}), "", key)}}},
 		{v1.PathSteps, object{{"post", d.call("apply", "Carry out steps", d.asked(v1.Apply{}), d.told(v1.Applied{}), "", key)}}},
 		{v1.PathTargets, object{
 			{"get", d.call("targets", "Members and their health", nil, d.told(v1.TargetList{}), "", key, group)},
 			{"put", d.call("setTargets", "Replace the members", d.asked(v1.TargetList{}), nil, "The members are as they are to be.", key, group)},
 		}},
-		{v1.PathOperations + "{id}", object{{"get", d.call("operation", "How a long call is going", nil, nil, "The answer of the call that began it, with its status.", id)}}},
 	}
 }
 
@@ -178,15 +171,11 @@ func (d *document) call(name, summary string, request, answer any, says string, 
 		out = append(out, entry{"requestBody", object{{"required", true}, {"content", object{{v1.MediaType, object{{"schema", request}}}}}}})
 	}
 	responses := object{}
-	switch {
-	case answer != nil:
+	if answer != nil {
 		responses = append(responses, entry{"200", object{{"description", "The answer."}, {"content", object{{v1.MediaType, object{{"schema", answer}}}}}}})
-	case request != nil:
+	} else {
 		responses = append(responses, entry{"204", object{{"description", says}}})
-	default:
-		responses = append(responses, entry{"2XX", object{{"description", says}}})
 	}
-	responses = append(responses, entry{"202", object{{"$ref", "#/components/responses/Later"}}})
 	if slices.Contains(own, known) {
 		responses = append(responses, entry{"304", object{{"$ref", "#/components/responses/Unchanged"}}})
 	}
@@ -201,13 +190,15 @@ func (d *document) told(message any) any  { return d.schema(reflect.TypeOf(messa
 type place string
 
 const (
-	asked    place = ""         // in a request: closed, with the values that there are
-	told     place = "Told"     // in an answer: open, with any values, for another hand can have made what is told
-	expected place = "Expected" // in a request that repeats what was told: closed, with any values
+	asked place = ""     // in a request: closed, with the values that there are
+	told  place = "Told" // in an answer: open, with any values, for another hand can have made what is told
 )
 
 // inRequests are the types that requests are made of.
 var inRequests = reached(map[reflect.Type]bool{}, reflect.TypeFor[v1.Apply](), reflect.TypeFor[v1.Questions](), reflect.TypeFor[v1.TargetList]())
+
+// inRules are the types that rules are made of.
+var inRules = reached(map[reflect.Type]bool{}, reflect.TypeFor[v1.Rule]())
 
 func reached(seen map[reflect.Type]bool, types ...reflect.Type) map[reflect.Type]bool {
 	for _, t := range types {
@@ -295,9 +286,6 @@ func (d *document) named(t reflect.Type, at place) object {
 	if at != told {
 		out = append(out, entry{"additionalProperties", false})
 	}
-	if at == asked {
-		out = append(out, d.rules(t)...)
-	}
 	d.schemas[place].value = out
 	return reference
 }
@@ -307,63 +295,15 @@ func (d *document) field(of reflect.Type, f reflect.StructField, at place) objec
 	out := d.schema(f.Type, at)
 	if values := f.Tag.Get("enum"); values != "" {
 		kind := "enum"
-		if at != asked && f.Name != "State" {
-			kind = "examples"
+		if (at != asked || inRules[of]) && f.Name != "State" {
+			kind = "examples" // the rule of deleteRule is what was told, whatever another hand has made
 		}
 		out = append(out, entry{kind, list(strings.Split(values, ","))})
-	}
-	if of == reflect.TypeFor[v1.Step]() && f.Name == "Rule" {
-		out = object{} // rules say which
 	}
 	if says := d.source.fields[of.Name()+"."+f.Name]; says != "" {
 		out = append(object{{"description", says}}, out...)
 	}
 	return out
-}
-
-// rules are what the types of fields do not say of a request: which fields go together.
-func (d *document) rules(t reflect.Type) object {
-	when := func(field, value string, then object) any {
-		return object{{"if", object{{"properties", object{{field, object{{"const", value}}}}}, {"required", []any{field}}}}, {"then", then}}
-	}
-	var all []any
-	switch t {
-	case reflect.TypeFor[v1.Step]():
-		for _, op := range d.source.constants["Op"] {
-			fields := d.source.fieldsOf[op]
-			then := object{{"propertyNames", object{{"enum", list(append([]string{"op"}, fields...))}}}}
-			if needed := slices.DeleteFunc(slices.Clone(fields), mayBeEmpty); len(needed) > 0 {
-				then = append(then, entry{"required", list(needed)})
-			}
-			if slices.Contains(fields, "rule") {
-				at := asked
-				if op == string(v1.DeleteRule) {
-					at = expected
-				}
-				then = append(then, entry{"properties", object{{"rule", d.schema(reflect.TypeFor[v1.Rule](), at)}}})
-			}
-			all = append(all, when("op", op, then))
-		}
-	case reflect.TypeFor[v1.Action]():
-		kinds := []string{"forward", "fixed", "redirect"}
-		for _, kind := range kinds {
-			others := slices.DeleteFunc(slices.Clone(kinds), func(k string) bool { return k == kind })
-			all = append(all, when("kind", kind, object{
-				{"required", []any{kind}}, {"properties", object{{others[0], false}, {others[1], false}}},
-			}))
-		}
-	case reflect.TypeFor[v1.Condition]():
-		return object{{"oneOf", []any{object{{"required", []any{"values"}}}, object{{"required", []any{"regex"}}}}}}
-	}
-	if all == nil {
-		return nil
-	}
-	return object{{"allOf", all}}
-}
-
-// mayBeEmpty reports whether a step can be without a field that its op has.
-func mayBeEmpty(field string) bool {
-	return field == "webACL" || field == "shield" || field == "targets"
 }
 
 // A source is what the files of the package say besides the types.
@@ -460,17 +400,53 @@ func said(comments ...*ast.CommentGroup) string {
 	return strings.Join(all, " ")
 }
 
-// TestEachOpHasItsFields keeps the comments behind ops honest: the document is made of them.
+// TestEachOpHasItsFields compares what Check asks for with the comment behind each op.
 func TestEachOpHasItsFields(t *testing.T) {
 	s := parsed(t)
-	without := 0
 	for _, op := range s.constants["Op"] {
-		if len(s.fieldsOf[op]) == 0 {
-			without++
+		full, step := v1.Step{Op: v1.Op(op)}, reflect.TypeFor[v1.Step]()
+		fields := reflect.ValueOf(&full).Elem()
+		for i := range step.NumField() {
+			switch f := fields.Field(i); {
+			case !slices.Contains(s.fieldsOf[op], v1.FieldName(step.Field(i))):
+			case f.Kind() == reflect.Pointer:
+				f.Set(reflect.New(f.Type().Elem()))
+			case f.Kind() == reflect.Slice:
+				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+			case f.Kind() == reflect.String:
+				f.SetString("a")
+			default:
+				f.SetInt(1)
+			}
+		}
+		if p := full.Check(); p != nil {
+			t.Errorf("%s with %v: %v", op, s.fieldsOf[op], p)
+		}
+		for i := 1; i < step.NumField(); i++ { // each other field is refused, and a missing one that is needed
+			f, had := fields.Field(i), reflect.New(step.Field(i).Type).Elem()
+			had.Set(f)
+			name, mayBeEmpty := v1.FieldName(step.Field(i)), []string{"webACL", "shield", "targets"}
+			has := slices.Contains(s.fieldsOf[op], name)
+			switch {
+			case has:
+				f.SetZero()
+			case f.Kind() == reflect.Pointer:
+				f.Set(reflect.New(f.Type().Elem()))
+			case f.Kind() == reflect.Slice:
+				f.Set(reflect.MakeSlice(f.Type(), 1, 1))
+			case f.Kind() == reflect.String:
+				f.SetString("a")
+			default:
+				f.SetInt(1)
+			}
+			if refused := full.Check() != nil; refused == (has && slices.Contains(mayBeEmpty, name)) {
+				t.Errorf("%s, %s there: %v, refused: %v", op, name, !has, refused)
+			}
+			f.Set(had)
 		}
 	}
-	if got := fmt.Sprint(s.fieldsOf[string(v1.ReplaceCertificate)]); len(s.constants["Op"]) != 24 || without != 2 || got != "[certificateID certificate]" {
-		t.Errorf("%d ops, of which %d have no fields; replaceCertificate has %s", len(s.constants["Op"]), without, got)
+	if len(s.constants["Op"]) != 24 {
+		t.Errorf("%d ops", len(s.constants["Op"]))
 	}
 }
 

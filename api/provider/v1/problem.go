@@ -1,6 +1,9 @@
 package v1
 
-import "fmt"
+import (
+	"fmt"
+	"net/http"
+)
 
 // ProblemMediaType is that of problems (https://www.rfc-editor.org/rfc/rfc9457).
 const ProblemMediaType = "application/problem+json"
@@ -29,6 +32,28 @@ func (p *Problem) Error() string {
 		return p.Title
 	}
 	return fmt.Sprintf("the provider answered with a problem of type %q", string(p.Type))
+}
+
+// NewProblem returns a problem of a type, with the title of the type and the status that it has as
+// the problem of a call.
+func NewProblem(kind ProblemType, detail string) *Problem {
+	about := map[ProblemType]Problem{
+		ProblemPending:   {Status: http.StatusConflict, Title: "not yet"},
+		ProblemRejected:  {Status: http.StatusUnprocessableEntity, Title: "rejected"},
+		ProblemNoRoom:    {Status: http.StatusUnprocessableEntity, Title: "there is no room"},
+		ProblemDenied:    {Status: http.StatusForbidden, Title: "denied"},
+		ProblemThrottled: {Status: http.StatusTooManyRequests, Title: "too many calls"},
+		ProblemUnknown:   {Status: http.StatusUnprocessableEntity, Title: "unknown"},
+		ProblemVersion:   {Status: http.StatusNotAcceptable, Title: "the version is not spoken"},
+		ProblemTooLarge:  {Status: http.StatusRequestEntityTooLarge, Title: "too large"},
+		ProblemMalformed: {Status: http.StatusBadRequest, Title: "malformed"},
+	}
+	p, known := about[kind]
+	if !known {
+		p = Problem{Status: http.StatusInternalServerError, Title: "the provider failed"}
+	}
+	p.Type, p.Detail = kind, detail
+	return &p
 }
 
 // ProblemType is a kind of problem. An operator takes one that it does not know for about:blank.

@@ -1,5 +1,12 @@
 package v1
 
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
 // Op is what a step does.
 type Op string
 
@@ -74,6 +81,47 @@ type Step struct {
 	Priority      int          `json:"priority,omitempty"`
 	Rule          *Rule        `json:"rule,omitempty"`
 	Priorities    []Renumbered `json:"priorities,omitempty"`
+}
+
+// fieldsOf are the fields of a step that each op needs, by their names on the wire, with a question
+// mark behind those that can be missing.
+var fieldsOf = map[Op]string{
+	CreateLoadBalancer: "loadBalancer", ModifyLoadBalancer: "loadBalancer", DeleteLoadBalancer: "",
+	SetWebACL: "webACL?", SetShield: "shield?", DeleteFirewall: "",
+	ImportCertificate: "certificate", ReplaceCertificate: "certificateID certificate",
+	ModifyCertificate: "certificate", DeleteCertificate: "certificateID",
+	CreateTargetGroup: "targetGroup", ModifyTargetGroup: "targetGroup",
+	RegisterTargets: "targetGroupID targets?", AwaitTargets: "targetGroupID", DeleteTargetGroup: "targetGroupID",
+	CreateListener: "listener", ModifyListener: "listener", DeleteListener: "port",
+	AttachCertificate: "port certificateID", DetachCertificate: "port certificateID",
+	CreateRule: "port priority rule", ModifyRule: "port priority rule", DeleteRule: "port priority rule",
+	RenumberRules: "port priorities",
+}
+
+// Check returns a problem if the op is not known, or if the step lacks a field of its op or has one
+// of another op.
+func (s Step) Check() *Problem {
+	list, known := fieldsOf[s.Op]
+	if !known {
+		return NewProblem(ProblemUnknown, fmt.Sprintf("op %.200q is not known", string(s.Op)))
+	}
+	named, fields := strings.Fields(list), reflect.ValueOf(s)
+	for i := 1; i < fields.NumField(); i++ { // the first one is op
+		name := FieldName(fields.Type().Field(i))
+		switch needed := slices.Contains(named, name); {
+		case needed && fields.Field(i).IsZero():
+			return NewProblem(ProblemMalformed, fmt.Sprintf("step %s has no %s", s.Op, name))
+		case !needed && !slices.Contains(named, name+"?") && !fields.Field(i).IsZero():
+			return NewProblem(ProblemUnknown, fmt.Sprintf("step %s cannot have %s", s.Op, name))
+		}
+	}
+	return nil
+}
+
+// FieldName returns the name of a field on the wire.
+func FieldName(f reflect.StructField) string {
+	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+	return name
 }
 
 // Renumbered is a rule that gets another priority.

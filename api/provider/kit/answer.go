@@ -1,4 +1,4 @@
-package serve
+package kit
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
-	"fairlead.dev/fairlead/providers/wire"
 )
 
 // This file writes answers. It compresses them if the client accepts that, and sends no body if the
@@ -24,7 +23,6 @@ type answer struct {
 	body       []byte
 	problem    *v1.Problem
 	tag        string // its entity tag; "" for none
-	location   string
 	retryAfter int    // seconds; 0: not sent
 	allow      string // the methods of a path
 	takesGzip  bool   // adds Accept-Encoding: requests may be compressed
@@ -37,22 +35,14 @@ const compressFrom = 1 << 10
 func messageAnswer(message any) answer {
 	body, err := json.Marshal(message)
 	if err != nil {
-		return problemAnswer(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
+		return problemAnswer(v1.NewProblem(v1.ProblemOther, fmt.Sprintf("writing the answer: %v", err)))
 	}
 	if len(body) > v1.MaxAnswer {
-		return problemAnswer(wire.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and "+
+		return problemAnswer(v1.NewProblem(v1.ProblemOther, fmt.Sprintf("the answer has %d bytes, and "+
 			"an "+
 			"operator takes %d at most", len(body), v1.MaxAnswer)))
 	}
 	return answer{status: http.StatusOK, body: body}
-}
-
-// withETag returns an answer with the entity tag of its body.
-func withETag(a answer) answer {
-	if a.problem == nil {
-		a.tag = tagOf(a.body)
-	}
-	return a
 }
 
 // tagOf returns a strong entity tag.
@@ -71,11 +61,14 @@ func problemAnswer(p *v1.Problem) answer {
 }
 
 // errorAnswer returns an answer with the error of a provider.
-func errorAnswer(err error) answer { return problemAnswer(wire.EncodeError(err)) }
+func errorAnswer(err error) answer { return problemAnswer(problemOf(err)) }
 
-// acceptedAnswer returns the answer of a call that takes longer: 202.
-func acceptedAnswer(id string) answer {
-	return answer{status: http.StatusAccepted, location: v1.PathOperations + id, retryAfter: 1}
+// messageOr returns an answer with a message, or with an error if there is one.
+func messageOr(message any, err error) answer {
+	if err != nil {
+		return errorAnswer(err)
+	}
+	return messageAnswer(message)
 }
 
 // write writes an answer. It ignores errors of the connection, which the client gets, too.
@@ -83,8 +76,7 @@ func write(w http.ResponseWriter, r *http.Request, a answer) {
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	for name, value := range map[string]string{"ETag": a.tag, "Location": a.location,
-		"Allow": a.allow} {
+	for name, value := range map[string]string{"ETag": a.tag, "Allow": a.allow} {
 		if value != "" {
 			h.Set(name, value)
 		}

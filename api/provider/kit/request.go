@@ -1,4 +1,4 @@
-package serve
+package kit
 
 import (
 	"crypto/rand"
@@ -14,8 +14,6 @@ import (
 	"unicode/utf8"
 
 	v1 "fairlead.dev/fairlead/api/provider/v1"
-	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/wire"
 )
 
 // This file reads all of a request except its body.
@@ -26,7 +24,6 @@ type route struct {
 	query        []string // its parameters; all but deep are needed
 	body         bool
 	changes      bool // it changes something: once begun it is finished
-	polls        bool
 }
 
 var (
@@ -38,12 +35,11 @@ var (
 	postSteps        = route{method: "POST", path: v1.PathSteps, query: []string{"key"}, body: true, changes: true}
 	getTargets       = route{method: "GET", path: v1.PathTargets, query: []string{"key", "group"}}
 	putTargets       = route{method: "PUT", path: v1.PathTargets, query: []string{"key", "group"}, body: true, changes: true}
-	getOperation     = route{method: "GET", path: v1.PathOperations, polls: true}
 )
 
 var routes = []route{
 	getCapabilities, postLookup, getLoadBalancers, getLoadBalancer, getActive, postSteps, getTargets,
-	putTargets, getOperation,
+	putTargets,
 }
 
 // equals reports whether two routes have the same method and path.
@@ -53,7 +49,7 @@ func (r route) equals(other route) bool { return r.method == other.method && r.p
 func findRoute(r *http.Request) (route, *answer) {
 	var allowed []string
 	for _, to := range routes {
-		if r.URL.Path != to.path && !(to.polls && strings.HasPrefix(r.URL.Path, to.path)) {
+		if r.URL.Path != to.path {
 			continue
 		}
 		if r.Method == to.method {
@@ -61,7 +57,7 @@ func findRoute(r *http.Request) (route, *answer) {
 		}
 		allowed = append(allowed, to.method)
 	}
-	p := wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; "+
+	p := v1.NewProblem(v1.ProblemMalformed, fmt.Sprintf("no call of the protocol has the path %q; "+
 		"docs/reference/protocol.md lists the calls", clip(r.URL.Path)))
 	p.Status = http.StatusNotFound
 	a := problemAnswer(p)
@@ -78,15 +74,46 @@ func findRoute(r *http.Request) (route, *answer) {
 // A call is a request without its body.
 type call struct {
 	route
-	key     lb.Key
-	group   lb.GroupID
-	deep    bool
-	timeout time.Duration // the time that the client waits; 0: not known
-	until   time.Time     // when the client stops waiting; zero: not known
+	id       string // the operator's ID of the call, the same in each attempt; "" for none
+	key      string
+	group    string
+	deep     bool
+	isUrgent bool
+	timeout  time.Duration // the time that the client waits; 0: not known
+	until    time.Time     // when the client stops waiting; zero: not known
 }
 
-// isExpired reports whether the client no longer waits. Then no call is begun.
-func (c call) isExpired() bool { return !c.until.IsZero() && time.Now().After(c.until) }
+// readRequest reads a request, or returns the answer to one that is not understood.
+func readRequest(r *http.Request, begun time.Time) (c call, refused *answer) {
+	refuse := func(p *v1.Problem) (call, *answer) {
+		a := problemAnswer(p)
+		return c, &a
+	}
+	found, refused := findRoute(r)
+	if refused != nil {
+		return c, refused
+	}
+	if !acceptsVersion(r.Header.Values("Accept")) {
+		return refuse(versionProblem(http.StatusNotAcceptable,
+			"the answer would be "+v1.MediaType+", and the request accepts only "+
+				clip(strings.Join(r.Header.Values("Accept"), ", "))))
+	}
+	c.route, c.isUrgent = found, isUrgent(r)
+	if id := r.Header.Get(v1.HeaderRequestID); writtenID.MatchString(id) {
+		c.id = id
+	}
+	var p *v1.Problem
+	if c.timeout, p = timeout(r); p != nil {
+		return refuse(p)
+	}
+	if c.timeout > 0 {
+		c.until = begun.Add(c.timeout)
+	}
+	if p := c.readQuery(r.URL.RawQuery); p != nil {
+		return refuse(p)
+	}
+	return c, nil
+}
 
 // Limits of a key, of the name of a target group and of a step's ID, in characters.
 const (
@@ -99,65 +126,61 @@ const (
 func (c *call) readQuery(raw string) *v1.Problem {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return malformedProblem("the query of the URL cannot be read: %v", err)
+		return malformed("the query of the URL cannot be read: %v", err)
 	}
 	for name, all := range values {
 		switch {
 		case !slices.Contains(c.query, name):
-			return wire.NewProblem(v1.ProblemUnknown,
+			return v1.NewProblem(v1.ProblemUnknown,
 				fmt.Sprintf("the parameter %q is not known for %s %s", clip(name), c.method, c.path))
 		case len(all) > 1:
-			return malformedProblem("the parameter %q is there %d times", name, len(all))
+			return malformed("the parameter %q is there %d times", name, len(all))
 		}
 	}
 	for _, name := range c.query {
 		value, most := values.Get(name), longestName
 		switch name {
 		case "key":
-			c.key, most = lb.Key(value), longestKey
+			c.key, most = value, longestKey
 		case "group":
-			c.group = lb.GroupID(value)
+			c.group = value
 		case "deep":
 			if values.Has(name) && value != "true" && value != "false" {
-				return wire.NewProblem(v1.ProblemUnknown,
+				return v1.NewProblem(v1.ProblemUnknown,
 					fmt.Sprintf("the parameter deep is %q; it can be true or false", clip(value)))
 			}
 			c.deep = value == "true"
 			continue
 		}
 		if value == "" {
-			return malformedProblem("%s %s needs the parameter %q", c.method, c.path, name)
+			return malformed("%s %s needs the parameter %q", c.method, c.path, name)
 		}
 		if len(value) > most || !utf8.ValidString(value) {
-			return malformedProblem("the parameter %q has to be UTF-8 of at most %d bytes", name, most)
+			return malformed("the parameter %q has to be UTF-8 of at most %d bytes", name, most)
 		}
 	}
 	return nil
 }
 
-// longest limits the timeout of a client, and the time of a connection.
-const longest = 90 * time.Second
-
 // timeout returns the time that the client waits for this attempt; 0 if the request does not have
 // it.
-func timeout(r *http.Request) (time.Duration, answer) {
+func timeout(r *http.Request) (time.Duration, *v1.Problem) {
 	text := r.Header.Get(v1.HeaderTimeout)
 	if text == "" {
-		return 0, answer{}
+		return 0, nil
 	}
 	const most = 24 * time.Hour
 	n, _ := strconv.ParseInt(text, 10, 64) // 0 where it is no number
 	if n < 1 || n > most.Milliseconds() {
-		return 0, problemAnswer(malformedProblem(
-			"the header %s is %q; it has to be milliseconds, from 1 to %d",
-			v1.HeaderTimeout, clip(text), most.Milliseconds()))
+		return 0, malformed("the header %s is %q; it has to be milliseconds, from 1 to %d",
+			v1.HeaderTimeout, clip(text), most.Milliseconds())
 	}
-	return time.Duration(n) * time.Millisecond, answer{}
+	return time.Duration(n) * time.Millisecond, nil
 }
 
-// urgent reports whether a call has priority, by its header Priority: less than the default u=3 is
+// isUrgent reports whether a call has priority, by its header Priority: less than the default u=3 is
 // urgent (https://www.rfc-editor.org/rfc/rfc9218, section 4.1).
-func urgent(r *http.Request) bool {
+func isUrgent(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Priority"), ",") {
 		if u, is := strings.CutPrefix(strings.TrimSpace(part), "u="); is {
 			return len(u) == 1 && u >= "0" && u < "3"
@@ -216,14 +239,14 @@ func acceptsVersion(headers []string) bool {
 
 // versionProblem returns the problem of another version, or another protocol.
 func versionProblem(status int, detail string) *v1.Problem {
-	p := wire.NewProblem(v1.ProblemVersion, detail)
+	p := v1.NewProblem(v1.ProblemVersion, detail)
 	p.Status, p.Versions = status, []int{v1.Version}
 	return p
 }
 
-// malformedProblem returns the problem of a malformed request.
-func malformedProblem(format string, args ...any) *v1.Problem {
-	return wire.NewProblem(v1.ProblemMalformed, fmt.Sprintf(format, args...))
+// malformed returns the problem of a malformed request.
+func malformed(format string, args ...any) *v1.Problem {
+	return v1.NewProblem(v1.ProblemMalformed, fmt.Sprintf(format, args...))
 }
 
 // clip returns a text of a client, shortened for a message.

@@ -1,10 +1,13 @@
-package serve
+package kit
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
 	"strings"
+
+	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
 // This file finds values that a field's tag enum does not list. "" stands for a missing field.
@@ -19,8 +22,8 @@ func valuesIn(v reflect.Value) *fault {
 			return valuesIn(v.Elem())
 		}
 	case reflect.Slice:
-		if v.Type() == raw {
-			return nil
+		if v.Type() == reflect.TypeFor[json.RawMessage]() {
+			return nil // settings that only the provider understands
 		}
 		for i := range v.Len() {
 			if f := valuesIn(v.Index(i)); f != nil {
@@ -30,7 +33,7 @@ func valuesIn(v reflect.Value) *fault {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := valueOf(v.Field(i), v.Type().Field(i).Tag.Get("enum")); f != nil {
-				return f.in("." + wireName(v.Type().Field(i)))
+				return f.in("." + v1.FieldName(v.Type().Field(i)))
 			}
 		}
 	default: // anything
