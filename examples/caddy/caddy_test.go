@@ -30,6 +30,7 @@ import (
 
 	"github.com/caddyserver/caddy/v2"
 
+	"fairlead.dev/fairlead/api/provider/kit"
 	v1 "fairlead.dev/fairlead/api/provider/v1"
 )
 
@@ -69,7 +70,7 @@ type world struct {
 // newWorld is a provider with what is in a directory.
 func newWorld(t *testing.T, dir string) *world {
 	t.Helper()
-	p := &provider{network: netip.MustParsePrefix("127.0.0.1/32"), file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, shutdownDelay: 100 * time.Millisecond, token: func() (string, error) { return "", nil }}
+	p := &provider{network: netip.MustParsePrefix("127.0.0.1/32"), file: filepath.Join(dir, "state.json"), checkEvery: 20 * time.Millisecond, shutdownDelay: 100 * time.Millisecond}
 	var err error
 	if p.caddy, err = newAdmin("unix/" + socket); err == nil {
 		err = p.start()
@@ -77,7 +78,7 @@ func newWorld(t *testing.T, dir string) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(p)
+	server := httptest.NewServer(kit.New(p, kit.Options{}))
 	t.Cleanup(func() { server.Close(); p.stop() })
 	return &world{T: t, provider: p, url: server.URL}
 }
@@ -667,75 +668,25 @@ func TestReloadsUnderLoad(t *testing.T) {
 	t.Logf("%d requests", asked.Load())
 }
 
-// TestCalls has what the protocol says of requests that are wrong, repeated or conditional.
+// TestCalls has calls that Caddy cannot answer. What the kit refuses is tested there.
 func TestCalls(t *testing.T) {
 	w := newWorld(t, t.TempDir())
-	at := v1.PathSteps + "?key=k"
 	for _, c := range []struct {
-		method, path, body, header string
-		status                     int
-		kind                       v1.ProblemType
-		says                       string
+		method, path, body string
+		status             int
+		kind               v1.ProblemType
+		says               string
 	}{
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"explode"}}]}`, "", 422, v1.ProblemUnknown, "explode"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"deleteListener","port":1,"shoe":2}}]}`, "", 422, v1.ProblemUnknown, "shoe"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"deleteListener","Port":1}}]}`, "", 422, v1.ProblemUnknown, "Port"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"deleteListener","port":1,"port":2}}]}`, "", 400, v1.ProblemMalformed, "twice"},
-		{"POST", at, `{"steps":null}`, "", 400, v1.ProblemMalformed, "null"},
-		{"POST", at, `{"steps":[]} x`, "", 400, v1.ProblemMalformed, "behind"},
-		{"POST", at, `{"steps":[`, "", 400, v1.ProblemMalformed, "steps"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"deleteListener","port":1e99}}]}`, "", 400, v1.ProblemMalformed, "port"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"createListener","listener":{"port":1,"protocol":"QUIC","settings":{},"default":{"kind":"fixed"}}}}]}`, "", 422, v1.ProblemUnknown, "QUIC"},
-		{"POST", at, `{"steps":[{"id":"a","step":{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":{"x":[1]}}}}}]}`, "", 422, v1.ProblemUnknown, "provider"},
-		{"POST", at, "\"" + strings.Repeat("x", v1.MaxRequest) + "\"", "", 413, v1.ProblemTooLarge, ""},
-		{"POST", v1.PathSteps, `{}`, "", 400, v1.ProblemMalformed, "key"},
-		{"POST", at + "&shoe=1", `{}`, "", 422, v1.ProblemUnknown, "shoe"},
-		{"DELETE", v1.PathCapabilities, "", "", 405, v1.ProblemMalformed, ""},
-		{"GET", "/shoe", "", "", 404, v1.ProblemMalformed, ""},
-		{"GET", v1.PathOperations + "1", "", "", 404, v1.ProblemMalformed, ""},
-		{"GET", v1.PathCapabilities, "", "Accept: application/vnd.fairlead.provider+json; version=2", 406, v1.ProblemVersion, ""},
-		{"POST", at, `{}`, "Content-Type: application/json", 415, v1.ProblemVersion, ""},
-		{"GET", v1.PathTargets + "?key=k&group=g", "", "", 500, v1.ProblemOther, "no target group g"},
+		{"POST", v1.PathSteps + "?key=k", `{"steps":[{"id":"a","step":{"op":"createLoadBalancer","loadBalancer":{"settings":{"provider":{"x":[1]}}}}}]}`, 422, v1.ProblemUnknown, "provider"},
+		{"GET", v1.PathTargets + "?key=k&group=g", "", 500, v1.ProblemOther, "no target group g"},
+		{"PUT", v1.PathTargets + "?key=k&group=g", `{"targets":[]}`, 500, v1.ProblemOther, "no target group g"},
 	} {
-		response, text := w.send(c.method, c.path, c.body, append([]string{"Request-Id: r1"}, headers(c.header)...)...)
+		response, text := w.send(c.method, c.path, c.body)
 		var p v1.Problem
-		if err := json.Unmarshal([]byte(text), &p); err != nil || response.StatusCode != c.status || p.Status != c.status || p.Type != c.kind || !strings.Contains(p.Detail, c.says) {
+		if err := json.Unmarshal([]byte(text), &p); err != nil || response.StatusCode != c.status || p.Type != c.kind || !strings.Contains(p.Detail, c.says) {
 			t.Errorf("%s %s %.100s: %s %.200s", c.method, c.path, c.body, response.Status, text)
 		}
-		if response.Header.Get("Request-Id") != "r1" || response.Header.Get("Content-Type") != v1.ProblemMediaType {
-			t.Errorf("%s: %v", c.path, response.Header)
-		}
 	}
-
-	response, _ := w.send("GET", v1.PathLoadBalancer+"?key=k", "", "Accept: "+v1.MediaType)
-	if again, _ := w.send("GET", v1.PathLoadBalancer+"?key=k", "", "If-None-Match: "+response.Header.Get("ETag")); again.StatusCode != http.StatusNotModified {
-		t.Errorf("the same again: %s", again.Status)
-	}
-
-	step := `{"steps":[{"id":"once","step":{"op":"createTargetGroup","targetGroup":{"id":"g","service":"a/b","port":"80","settings":{"healthCheck":{}}}}}]}`
-	_, first := w.send("POST", at, step)
-	_, second := w.send("POST", at, step)
-	if first != second || !strings.Contains(first, "caddy-1") {
-		t.Errorf("%s, and again %s", first, second)
-	}
-	if response, text := w.send("POST", at, strings.Replace(step, "a/b", "a/c", 1)); response.StatusCode != http.StatusBadRequest {
-		t.Errorf("another step of the same ID: %s %s", response.Status, text)
-	}
-
-	w.token = func() (string, error) { return "secret", nil }
-	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer wrong"); response.StatusCode != http.StatusUnauthorized {
-		t.Error(response.Status)
-	}
-	if response, _ := w.send("GET", v1.PathCapabilities, "", "Authorization: Bearer secret"); response.StatusCode != http.StatusOK {
-		t.Error(response.Status)
-	}
-}
-
-func headers(line string) []string {
-	if line == "" {
-		return nil
-	}
-	return []string{line}
 }
 
 // TestRejected refuses by name what Caddy cannot do, and lets the other steps of the request be.

@@ -9,8 +9,8 @@ import (
 	"flag"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
-	"net/http"
 	"net/netip"
 	"os"
 	"os/signal"
@@ -24,6 +24,9 @@ import (
 	_ "github.com/caddyserver/caddy/v2/modules/caddyhttp/reverseproxy"
 	_ "github.com/caddyserver/caddy/v2/modules/caddytls/standardstek"
 	_ "github.com/caddyserver/caddy/v2/modules/filestorage"
+	"github.com/go-logr/logr"
+
+	"fairlead.dev/fairlead/api/provider/kit"
 )
 
 const usage = `caddy-provider run   [flags]    runs Caddy and the provider in one process
@@ -88,7 +91,6 @@ func run(ctx context.Context, mode string, arguments []string) error {
 		defer func() { _ = caddy.Stop() }()
 	}
 	p.file = filepath.Join(*dir, "state.json")
-	p.token = func() (string, error) { return readToken(*tokenFile) }
 	if p.caddy, err = newAdmin(*at); err != nil {
 		return err
 	}
@@ -125,10 +127,8 @@ func startCaddy(socket, dir string) error {
 	return caddy.Load(config, true)
 }
 
+// readToken returns "" with an error: then all requests are refused.
 func readToken(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
 	text, err := os.ReadFile(file) //nolint:gosec // the command line says which
 	if err == nil && strings.TrimSpace(string(text)) == "" {
 		err = fmt.Errorf("%s is empty", file)
@@ -153,16 +153,15 @@ func serve(ctx context.Context, at, tokenFile string, p *provider) error {
 		return errors.Join(fmt.Errorf("--listen %s can be reached from elsewhere: it needs a --token-file", at), socket.Close())
 	}
 	logger.Printf("listening at %s", socket.Addr())
-	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute}
-	stopped := make(chan error, 1)
-	go func() { //nolint:gosec // what is under way has its time, although the context is over
-		<-ctx.Done()
-		soon, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		stopped <- server.Shutdown(soon)
-	}()
-	if err := server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
-		return err
+	options := kit.Options{Log: logr.FromSlogHandler(slog.NewTextHandler(os.Stderr, nil))}
+	if tokenFile != "" {
+		options.Token = func() string {
+			token, err := readToken(tokenFile)
+			if err != nil {
+				logger.Printf("reading the token: %v", err)
+			}
+			return token
+		}
 	}
-	return <-stopped
+	return kit.New(p, options).Listen(ctx, socket, 10*time.Second)
 }

@@ -25,18 +25,16 @@ type provider struct {
 	network    netip.Prefix // in which load balancers have their addresses: one each, or one for all
 	realPorts  bool         // listeners are opened at their own ports, not at free ones
 	file       string
-	token      func() (string, error) // "" for none
-	checkEvery time.Duration          // 0 is as target groups say
+	checkEvery time.Duration // 0 is as target groups say
 	// shutdownDelay is how long connections have for an answer when another configuration takes over.
 	shutdownDelay time.Duration
 
 	mu      sync.Mutex // held through each change: changes take turns, and what is read waits for them
 	state   state
 	health  map[member]*watch
-	results map[string]kept // of steps, by key and ID
-	loaded  []byte          // the configuration that Caddy has; nil if that is not known
-	changed chan struct{}   // the health of a target is another
-	gone    bool            // it is over
+	loaded  []byte        // the configuration that Caddy has; nil if that is not known
+	changed chan struct{} // the health of a target is another
+	gone    bool          // it is over
 }
 
 // A state is what the operator told, by the keys of load balancers.
@@ -78,7 +76,7 @@ type certificate struct {
 
 // start reads the state, and keeps Caddy and the health of targets up to date from then on.
 func (p *provider) start() error {
-	p.health, p.results, p.changed = map[member]*watch{}, map[string]kept{}, make(chan struct{}, 1)
+	p.health, p.changed = map[member]*watch{}, make(chan struct{}, 1)
 	text, err := os.ReadFile(p.file)
 	if err == nil {
 		err = json.Unmarshal(text, &p.state)
@@ -194,85 +192,6 @@ func (p *provider) put(key string, b *balancer) {
 	} else {
 		p.state.Balancers[key] = b
 	}
-}
-
-// kept is the result of a step.
-type kept struct {
-	step   string
-	result v1.Result
-	at     time.Time
-}
-
-// remember is how long results are kept.
-const remember = 20 * time.Minute
-
-// apply carries out steps, in one change of Caddy's configuration where that works.
-func (p *provider) apply(key string, asked []v1.Requested, late func() bool) (v1.Applied, *v1.Problem) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	maps.DeleteFunc(p.results, func(_ string, k kept) bool { return time.Since(k.at) > remember })
-	var applied v1.Applied
-	var todo []v1.Requested
-	for _, s := range asked {
-		text, err := json.Marshal(s.Step)
-		if err != nil {
-			return applied, malformed("%v", err)
-		}
-		done, known := p.results[key+"\x00"+s.ID]
-		switch {
-		case known && done.step != string(text):
-			return applied, malformed("the ID %q is that of another step", s.ID)
-		case known && !done.at.IsZero():
-			applied.Results = append(applied.Results, done.result)
-		case known: // it is there twice
-		default:
-			p.results[key+"\x00"+s.ID] = kept{step: string(text)}
-			todo = append(todo, s)
-		}
-	}
-	for _, result := range p.carryOut(key, todo, late) {
-		id := key + "\x00" + result.ID
-		if result.Problem != nil && result.Problem.Title == notBegun {
-			delete(p.results, id)
-		} else {
-			p.results[id] = kept{p.results[id].step, result, time.Now()}
-		}
-		applied.Results = append(applied.Results, result)
-	}
-	return applied, nil
-}
-
-// notBegun is the title of the problem of a step that the operator did not wait for.
-const notBegun = "not begun"
-
-// carryOut carries out steps together, and where Caddy refuses that, one by one, so that each gets
-// its own result.
-func (p *provider) carryOut(key string, todo []v1.Requested, late func() bool) []v1.Result {
-	next := p.balancer(key)
-	results := make([]v1.Result, len(todo))
-	for i, s := range todo {
-		var problem *v1.Problem
-		if late() {
-			problem = &v1.Problem{Type: v1.ProblemOther, Title: notBegun, Detail: "the step was not begun: the time for it was over"}
-		} else {
-			results[i], problem = p.step(key, next, s.Step)
-		}
-		results[i].ID, results[i].Problem = s.ID, problem
-	}
-	if len(todo) == 0 || !slices.ContainsFunc(results, func(r v1.Result) bool { return r.Problem == nil }) {
-		return results // nothing has changed
-	}
-	err := p.commit(key, next)
-	if err == nil {
-		return results
-	}
-	if len(todo) == 1 {
-		return []v1.Result{{ID: todo[0].ID, Problem: other("%v", err)}}
-	}
-	for i, s := range todo {
-		results[i] = p.carryOut(key, []v1.Requested{s}, late)[0]
-	}
-	return results
 }
 
 // handle is a name that nothing has had.

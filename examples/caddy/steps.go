@@ -18,18 +18,14 @@ import (
 // operator has to look again.
 
 func problem(kind v1.ProblemType, format string, args []any) *v1.Problem {
-	return &v1.Problem{Type: kind, Detail: fmt.Sprintf(format, args...)}
+	return v1.NewProblem(kind, fmt.Sprintf(format, args...))
 }
 
 func rejected(format string, args ...any) *v1.Problem {
 	return problem(v1.ProblemRejected, format, args)
 }
 func pending(format string, args ...any) *v1.Problem { return problem(v1.ProblemPending, format, args) }
-func unknown(format string, args ...any) *v1.Problem { return problem(v1.ProblemUnknown, format, args) }
 func other(format string, args ...any) *v1.Problem   { return problem(v1.ProblemOther, format, args) }
-func malformed(format string, args ...any) *v1.Problem {
-	return problem(v1.ProblemMalformed, format, args)
-}
 
 // step carries out a step.
 func (p *provider) step(key string, b *balancer, s v1.Step) (v1.Result, *v1.Problem) {
@@ -363,9 +359,6 @@ func sorted(r v1.Rule) v1.Rule {
 // refuseRule says what Caddy cannot do of a rule.
 func refuseRule(b *balancer, r v1.Rule) *v1.Problem {
 	for _, c := range r.Conditions {
-		if (len(c.Values) == 0) == (len(c.Regex) == 0) {
-			return malformed("a condition on %q has to have values or regex, and not both", c.Field)
-		}
 		if len(c.Regex) > 0 && c.Field != "host" && c.Field != "path" {
 			return rejected("the field %q cannot have regular expressions", c.Field)
 		}
@@ -421,41 +414,4 @@ func groupsOf(a v1.Action) []string {
 		}
 	}
 	return out
-}
-
-// members are the targets of a group with their health.
-func (p *provider) members(key, id string) (v1.TargetList, *v1.Problem) {
-	b := p.state.Balancers[key]
-	if b == nil || b.Groups[id] == nil {
-		return v1.TargetList{}, other("there is no target group %s", id)
-	}
-	list := v1.TargetList{Targets: []v1.TargetHealth{}}
-	for _, t := range b.Groups[id].Targets {
-		list.Targets = append(list.Targets, v1.TargetHealth{Address: t.Address, Port: t.Port, State: p.stateOf(member{key, id, t})})
-	}
-	return list, nil
-}
-
-// setMembers replaces the targets of a group. Caddy finishes the requests that those have that go.
-func (p *provider) setMembers(key, id string, want v1.TargetList) *v1.Problem {
-	next := p.balancer(key)
-	g := next.Groups[id]
-	if g == nil {
-		return other("there is no target group %s", id)
-	}
-	var targets []v1.Target
-	for _, t := range want.Targets {
-		if t.State != "" {
-			return unknown("a target has the field \"state\", which a request does not have")
-		}
-		targets = append(targets, v1.Target{Address: t.Address, Port: t.Port})
-	}
-	g.Registered = g.Registered || len(targets) > 0
-	if problem := g.set(targets); problem != nil {
-		return problem
-	}
-	if err := p.commit(key, next); err != nil {
-		return other("%v", err)
-	}
-	return nil
 }
