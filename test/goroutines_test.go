@@ -19,7 +19,7 @@ import (
 var together = []string{"Go", "AfterFunc"}
 
 func TestTheModelStartsNoGoroutine(t *testing.T) {
-	for _, folder := range []string{"../model", "../api"} {
+	for _, folder := range []string{"../model", "../api/v1alpha1", "../api/provider/v1"} {
 		startNone(t, folder)
 	}
 }
