@@ -138,7 +138,7 @@ var Reasons = []Doc{
 			"annotation decides.",
 		"Remove the annotation."},
 	{ClassTaken,
-		"The IngressClass that the operator is told to manage belongs to another controller; it is " +
+		"The IngressClass that `--manage-ingress-class` names belongs to another controller; it is " +
 			"left as it is.",
 		"Give `--manage-ingress-class` another name, or remove the other controller's class."},
 	{ParametersMissing,
@@ -206,8 +206,8 @@ var Reasons = []Doc{
 		"Ask the owner of the class, or use an allowed host."},
 	{HostTaken,
 		"In a group across namespaces, the host belongs to the namespace that named it first, or that " +
-			"the class grants it. The namespace that asks for it too is not served there; its owner is " +
-			"told for information.",
+			"the class grants it. The namespace that asks for it too is not served there; its owner " +
+			"gets an event.",
 		"Use another host, or ask the owner of the class to grant the host in `allowedHosts`, or to " +
 			"set `hosts: Shared`."},
 	{LastGood,
@@ -316,7 +316,7 @@ var Reasons = []Doc{
 			"namespace. The certificate that the Secret held last goes on being served if it may be, and " +
 			"without one the host is left out of the HTTPS port. Or a certificate of another namespace " +
 			"that has a name for the host was there first: then it is the host that is left out of the " +
-			"HTTPS port. The other side is told for information.",
+			"HTTPS port. The other side gets an event for information.",
 		"Use a certificate that has no other names than the hosts of its namespace, or ask the owner " +
 			"of the class to grant the hosts in `allowedHosts`. In a group with `hosts: Shared` " +
 			"certificates are not compared with hosts."},
@@ -430,7 +430,7 @@ var Reasons = []Doc{
 	{PlanUnproven, "The check of a plan, which is independent of the planner, says that requests " +
 		"would get another answer on its way than before or after it. Nothing is changed, unless " +
 		"`unprovenPlans: CarryOut` of the class says so.",
-		"See [operating](../how-to/operate.md#a-plan-is-not-proven), and report the plan, which is in the " +
+		"See [what to do](../how-to/troubleshoot.md#a-plan-is-not-proven), and report the plan, which is in the " +
 			"log."},
 	{ChangeWaits, "A change of this Ingress, or its deletion, is not carried out yet. Until then it " +
 		"is served as it was last accepted; an Ingress that was never accepted is not served.",

@@ -91,11 +91,10 @@ is worth knowing. Reasons are stable: alerts and scripts can match on them.
 
 <!-- Generated from model/diag/reason.go by "make generate". -->
 
-| Reason | What it means | What to do |
-|---|---|---|
+` + "`fairlead explain REASON`" + ` prints the same, with the address of its section.
 `)
 	for _, r := range diag.Reasons {
-		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", r.Reason, r.Meaning, r.Remedy)
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n**Do this:** %s\n", r.Reason, r.Meaning, r.Remedy)
 	}
 	return b.String()
 }

@@ -73,12 +73,12 @@ type Merge string
 
 const (
 	Own              Merge = "each Ingress has its own"
-	OwnLoadBalancer  Merge = "members of a group that differ are on several load balancers, and are told"
+	OwnLoadBalancer  Merge = "members of a group that differ are on several load balancers, and get an event"
 	OwnTargets       Merge = "per Service port; each value has targets of its own"
-	OldestPerTargets Merge = "per Service port; the oldest Ingress decides, the others are told"
-	OldestPerPort    Merge = "per port; the oldest Ingress decides, the others are told"
+	OldestPerTargets Merge = "per Service port; the oldest Ingress decides, the others get an event"
+	OldestPerPort    Merge = "per port; the oldest Ingress decides, the others get an event"
 	OneForAll        Merge = "one for the whole load balancer"
-	OldestForAll     Merge = "per load balancer; the oldest Ingress decides, the others are told"
+	OldestForAll     Merge = "per load balancer; the oldest Ingress decides, the others get an event"
 )
 
 // Decides is whether the class or the Ingress decides if both have a value.

@@ -88,7 +88,7 @@ var Table = []Setting{
 		About: Placement, Merge: Own, Example: "fairlead",
 		Doc: "The class, as it was written before `spec.ingressClassName`. It takes priority over the " +
 			"field. It means the IngressClass of that name, with its parameters. Where there is none the " +
-			"Ingress is told `ClassMissing` if the value is `fairlead`, a name that a setting of the " +
+			"Ingress gets the event `ClassMissing` if the value is `fairlead`, a name that a setting of the " +
 			"operator has, or what Fairlead served it under, and what is served stays as it was last " +
 			"accepted; any other value is left to other controllers. Only with " +
 			"[`--ingress-class-literal`](run.md) does a value stand for a class without parameters where " +
@@ -141,7 +141,7 @@ var Table = []Setting{
 		Doc: "The name of the load balancer in the cloud. Where the class sets a name, no other can be " +
 			"asked for. It has no dash at either end, and begins with neither `fl-`, as the others do, " +
 			"nor `internal-`. Nothing else in the account may have it: an Ingress that asks for a name " +
-			"that is taken is told so, and is served once it is free. A change is a move to another load " +
+			"that is taken gets an event, and is served once it is free. A change is a move to another load " +
 			"balancer, and so is a change of the group or the scheme, with which the name has to change.",
 		Good: []string{"Shop-1", "a"},
 		Bad: []string{"", "shop-", "-shop", "shop_edge", "Internal-1", "fl-shop", "a b",
@@ -191,7 +191,7 @@ var Table = []Setting{
 		Example: "deregistration_delay.timeout_seconds=30,stickiness.enabled=true",
 		Doc: "Attributes of target groups, in the cloud's own terms. They change in place, and one " +
 			"that is removed goes back to the cloud's default. One that the cloud does not have, or not " +
-			"with that value, is left out, and its author is told.",
+			"with that value, is left out, and its author gets an event.",
 		Good: []string{"a=b", "deregistration_delay.timeout_seconds=30, stickiness.enabled=true"},
 		Bad:  []string{"", "a", "a=", "=b", "a=b,a=c"},
 		put:  putListed(TargetGroupAttributes),
@@ -289,7 +289,7 @@ var Table = []Setting{
 		Type: list("list of ranges of addresses, and of lists of them that the cloud keeps", 0,
 			mostSources, checkInboundText), Without: "all clients",
 		About: Port, Merge: OldestPerPort, Merged: "per port, the oldest Ingress first: one that asks " +
-			"for a part of the ranges narrows them for all, one that asks for more is told, and any other " +
+			"for a part of the ranges narrows them for all, one that asks for more gets an event, and any other " +
 			"is not served on the port",
 		Decides: ClassDecides, Needs: "a firewall for each port",
 		Example: "10.0.0.0/8, pl-0123456789abcdef0",
@@ -339,10 +339,10 @@ var Table = []Setting{
 		Annotation: ShieldAdvanced, Class: "shieldAdvanced", Type: oneOf("true", "false"),
 		Without: "another Ingress of the load balancer decides",
 		About:   LoadBalancer, Merge: OneForAll,
-		Merged:  "one for all: `true` if any Ingress says so; those that say `false` are told",
+		Merged:  "one for all: `true` if any Ingress says so; those that say `false` get an event",
 		Decides: ClassDecides, Needs: "AWS Shield Advanced, and a subscription to it", Example: "true",
 		Doc: "Whether the load balancer has the protection of AWS Shield Advanced. Where there is none " +
-			"to be had, requests are served without it, and the author is told. `false` takes away a " +
+			"to be had, requests are served without it, and the author gets an event. `false` takes away a " +
 			"protection that Fairlead made, and no other.",
 		Good: []string{"true", "false"}, Bad: []string{"", "yes", "True"},
 		put:     func(v *Values, text string) error { v.Shield = text; return nil },
