@@ -212,13 +212,13 @@ var answers = map[string]struct {
 	}), nil, 0},
 	"member stays": {"targets", at(5, func(_ int, c *call) {
 		c.asJSON(v1.TargetList{Targets: []v1.TargetHealth{{Address: "192.0.2.1", Port: 8080, State: "healthy"}}})
-	}), found{"targets": "wrong: the members that were put are [], those that are told are [{192.0.2.1 8080 healthy}]"}, 0},
+	}), found{"targets": "wrong: the members that were put are [], those that are reported are [{192.0.2.1 8080 healthy}]"}, 0},
 	"member's address": {"targets", at(1, func(_ int, c *call) {
 		c.asJSON(v1.TargetList{Targets: []v1.TargetHealth{{Address: "192.0.2.2", Port: 8080}}})
-	}), found{"targets": "wrong: the members that were put are [{192.0.2.1 8080 }], those that are told are [{192.0.2.2 8080 }]"}, 0},
+	}), found{"targets": "wrong: the members that were put are [{192.0.2.1 8080 }], those that are reported are [{192.0.2.2 8080 }]"}, 0},
 	"member's port": {"targets", at(3, func(_ int, c *call) {
 		c.asJSON(v1.TargetList{Targets: []v1.TargetHealth{{Address: "192.0.2.1", Port: 80}}})
-	}), found{"targets": "wrong: the members that were put are [{192.0.2.1 8080 }], those that are told are [{192.0.2.1 80 }]"}, 0},
+	}), found{"targets": "wrong: the members that were put are [{192.0.2.1 8080 }], those that are reported are [{192.0.2.1 80 }]"}, 0},
 	"no certificate":      {"certificate", at(2, observed(func(o *v1.Observed) { o.Certificates = nil })), found{"certificate": "wrong: it tells the certificates []; one was imported, fairlead-check of fairlead-check.example.com"}, 0},
 	"certificate twice":   {"certificate", at(2, observed(func(o *v1.Observed) { o.Certificates = append(o.Certificates, o.Certificates[0]) })), found{"certificate": "wrong: it tells the certificates [{fairlead-check [fairlead-check.example.com] ecdsa map[] fairlead-check fake-3} {fairlead-check [fairlead-check.example.com] ecdsa map[] fairlead-check fake-3}]; one was imported, fairlead-check of fairlead-check.example.com"}, 0},
 	"another certificate": {"certificate", at(2, observed(func(o *v1.Observed) { o.Certificates[0].ID = "x" })), found{"certificate": "wrong: it tells the certificates [{x [fairlead-check.example.com] ecdsa map[] fairlead-check fake-3}]; one was imported, fairlead-check of fairlead-check.example.com"}, 0},

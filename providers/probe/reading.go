@@ -59,7 +59,7 @@ var reading = []trial{
 			}
 			return err
 		}},
-	{"provider/missing", "a load balancer that does not exist is told as not existing",
+	{"provider/missing", "a load balancer that does not exist is reported as such",
 		"answer GET /load-balancer with 200 and exists: false",
 		func(p *probe, ctx context.Context) error { return p.expectMissing(ctx, p.key) }},
 	{"provider/reserved-key", "a key can have any character",

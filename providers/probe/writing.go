@@ -56,7 +56,7 @@ var writing = []trial{
 		"list the keys of all load balancers, also of those that are being deleted",
 		func(p *probe, ctx context.Context) error { return p.expectListed(ctx, true) }},
 	{"provider/targets", "members that are put twice are there once", "make PUT /load-balancer/targets replace the members, and answer with 204", (*probe).setTargets},
-	{"provider/certificate", "a certificate that is imported is told, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
+	{"provider/certificate", "a certificate that is imported is reported, with its names", "tell the certificates that steps imported in GET /load-balancer", (*probe).importCertificate},
 	{"provider/client-secret", "a step with a client secret is carried out or rejected", "reject what the provider cannot do with the problem rejected", (*probe).signIn},
 	{"provider/batch", "several steps of one call have a result each, and one that fails does not " +
 		"keep the others from being done",
@@ -228,7 +228,7 @@ func (p *probe) setTargets(ctx context.Context) error {
 			return a.Address == b.Address && a.Port == b.Port
 		})
 		if !same {
-			return fmt.Errorf("the members that were put are %v, those that are told are %v", members,
+			return fmt.Errorf("the members that were put are %v, those that are reported are %v", members,
 				told.Targets)
 		}
 	}

@@ -48,7 +48,7 @@ var Assumptions = []Assumption{
 	{
 		"source-of-parking", "A rule can have the source 192.0.2.1/32, which no request comes from.",
 		guide + "rule-condition-types.html",
-		Reported, "The change is made without the rule, and the Ingresses are told (Unparked).",
+		Reported, "The change is made without the rule, and the Ingresses get an event (Unparked).",
 		[]string{"test/alb TestParkingIsTakenByAWS", "test/alb TestAPathChangesWhereParkingIsRefused"},
 	},
 	{
@@ -110,7 +110,7 @@ var Assumptions = []Assumption{
 	},
 	{
 		"waf-in-a-partition", "There is AWS WAF in each partition.", "",
-		Reported, "The Ingresses that ask for a web ACL by name are told (WebACLMissing), and the " +
+		Reported, "The Ingresses that ask for a web ACL by name get an event (WebACLMissing), and the " +
 			"others " +
 			"are served.",
 		[]string{"test/alb TestWhereThereIsNoWAF"},
@@ -158,7 +158,7 @@ var Assumptions = []Assumption{
 		"internal-dualstack", "Internal load balancers can be dualstack, as the attribute that keeps " +
 			"internet gateways out of them says. The SDK's text \"Internal load balancers must use ipv4\" " +
 			"is out of date.", api + "API_LoadBalancerAttribute.html",
-		Refused, "The load balancer is not made, and the Ingresses are told (Rejected).",
+		Refused, "The load balancer is not made, and the Ingresses get an event (Rejected).",
 		[]string{"test/alb TestDualStackStandsInSubnetsWithIPv6"},
 	},
 	{
@@ -189,7 +189,7 @@ var Assumptions = []Assumption{
 			"load balancer of an account, it denies that load balancer without naming a right, or names " +
 			"the role.", "",
 		Slower, "For two minutes after the first such answer to this process, or the first load " +
-			"balancer that it made, such an answer is waited out. Another one is told, and the load " +
+			"balancer that it made, such an answer is waited out. Another one is reported, and the load " +
 			"balancer is tried again later.",
 		[]string{"test/alb TestTheRoleOfTheFirstLoadBalancerIsYoung", "test/alb TestRealCutOff"},
 	},
