@@ -54,7 +54,7 @@ func lookUp(word string) (name, bool) {
 		if strings.EqualFold(string(r.Reason), word) {
 			return name{
 				{"reason", string(r.Reason)}, {"it means", r.Meaning}, {"do this", r.Remedy},
-				{"page", "docs/reference/diagnostics.md"},
+				{"page", "docs/reference/diagnostics.md#" + strings.ToLower(string(r.Reason))},
 			}, true
 		}
 	}
@@ -81,8 +81,13 @@ func ownName(row *settings.Setting) name {
 	}
 	return name{
 		{"annotation", row.Annotation}, {"it", row.Doc}, {"without it", without}, {"class", row.Class},
-		{"example", row.Example}, {"page", "docs/reference/annotations.md"},
+		{"example", row.Example}, {"page", "docs/reference/annotations.md" + anchor(row.Annotation)},
 	}
+}
+
+// anchor is that of the heading which is a name in code quotes.
+func anchor(name string) string {
+	return "#" + strings.NewReplacer(".", "", "/", "").Replace(name)
 }
 
 // foreignName explains an annotation of another controller.

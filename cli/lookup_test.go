@@ -15,8 +15,8 @@ func TestExplainNames(t *testing.T) {
 		"of AWS, which changes":           {[]string{"alb.ingress.kubernetes.io/healthcheck-path"}, []string{"with a warning", "fairlead.dev/health-check-path"}},
 		"of a controller without a table": {[]string{"konghq.com/plugins"}, []string{"of          the Kong Ingress Controller", "restricts", "by          the words of its name"}},
 		"a value":                         {[]string{"nginx.ingress.kubernetes.io/ssl-redirect=false"}, []string{"changes no answer"}},
-		"of Fairlead":                     {[]string{"fairlead.dev/scheme"}, []string{"annotation  fairlead.dev/scheme", "class       scheme", "annotations.md"}},
-		"a reason":                        {[]string{"hosttaken"}, []string{"reason      HostTaken", "do this     "}},
+		"of Fairlead":                     {[]string{"fairlead.dev/scheme"}, []string{"annotation  fairlead.dev/scheme", "class       scheme", "annotations.md#fairleaddevscheme"}},
+		"a reason":                        {[]string{"hosttaken"}, []string{"reason      HostTaken", "do this     ", "diagnostics.md#hosttaken"}},
 		"two":                             {[]string{"HostTaken", "fairlead.dev/group"}, []string{"reason      HostTaken", "annotation  fairlead.dev/group"}},
 	} {
 		t.Run(name, func(t *testing.T) {
