@@ -16,7 +16,7 @@ DEMO  ?= config/samples
 MUTATED ?= controllers/... providers/... model/plan/... model/planner/...
 
 # Tests that need libraries which the binary does not link are modules of their own.
-TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image tools/man examples/caddy
+TESTED := test/golden test/hostile test/kubectl test/policy test/config test/alerts test/openapi test/image test/site tools/man examples/caddy
 # These read files or run commands of another module, which go test does not look at to find out whether a result still holds.
 UNCACHED := test/neutral tools/release tools/mutants
 
@@ -42,7 +42,7 @@ test: ## What to wait for while working: no control plane, no emulator
 	go -C test/golden test ./...
 
 .PHONY: setup
-setup: controlplane moto $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+setup: controlplane moto site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
 # waits most of its time, so it goes first, beside packages that compute; others wait too, so there are three at a time.
@@ -200,6 +200,25 @@ $(MOTO)/bin/moto_server: test/moto/requirements.txt
 	@rm -rf $(MOTO) && python3 -m venv $(MOTO)
 	@$(MOTO)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
 	@touch $@
+
+ZENSICAL := $(CURDIR)/.cache/zensical
+
+.PHONY: site
+site: $(ZENSICAL)/bin/zensical ## Build the site of docs/ in .cache/site/site; a link that leads nowhere is an error
+	tools/site/build $<
+
+# `pip-compile --generate-hashes --strip-extras requirements.in` pins what is installed.
+$(ZENSICAL)/bin/zensical: tools/site/requirements.txt
+	@echo "Installing Zensical, once"
+	@rm -rf $(ZENSICAL) && python3 -m venv $(ZENSICAL)
+	@$(ZENSICAL)/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $<
+	@touch $@
+
+# test/site opens the site in a browser.
+.PHONY: chromium
+chromium:
+	@command -v chromium > /dev/null || { echo "Installing Chromium, once" && apt-get update -qq && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium > /dev/null; }
 
 # A tool is whatever the module of its name pins.
 $(BIN)/%: tools/%/go.mod tools/%/go.sum

@@ -1,0 +1,140 @@
+// Package site looks at the site that `make site` builds, in a headless Chromium.
+package site
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+const built = "../../.cache/site/site"
+
+// open serves the site on loopback, and returns its address and a browser. When the test ends, each
+// request of the browser has to have been for loopback, and answered.
+func open(t *testing.T) (string, context.Context) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(built, "index.html")); err != nil {
+		t.Fatalf("%v: `make site` builds it", err)
+	}
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatalf("%v: `make setup` installs it where it can, as root on Debian", err)
+	}
+	server := httptest.NewServer(http.FileServer(http.Dir(built)))
+	t.Cleanup(server.Close)
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(browser), chromedp.UserDataDir(t.TempDir()),
+		// CI runs as root, for which Chromium has no sandbox.
+		chromedp.NoSandbox, chromedp.WindowSize(1300, 900), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"))
+	within, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	t.Cleanup(cancel)
+	allocated, cancel := chromedp.NewExecAllocator(within, options...)
+	t.Cleanup(cancel)
+	ctx, _ := chromedp.NewContext(allocated, chromedp.WithErrorf(func(string, ...any) {})) // it logs events that it does not know
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil { // it waits until the browser has ended
+			t.Error(err)
+		}
+	})
+
+	var lock sync.Mutex
+	asked := 0
+	chromedp.ListenTarget(ctx, func(event any) {
+		lock.Lock()
+		defer lock.Unlock()
+		switch e := event.(type) {
+		case *network.EventRequestWillBeSent:
+			asked++
+			to, err := url.Parse(e.Request.URL)
+			if err != nil || to.Hostname() != "127.0.0.1" && to.Scheme != "data" && to.Scheme != "blob" {
+				t.Errorf("%s asks for %s", e.DocumentURL, e.Request.URL)
+			}
+		case *network.EventResponseReceived:
+			if e.Response.Status >= 400 {
+				t.Errorf("%s is answered %d", e.Response.URL, e.Response.Status)
+			}
+		}
+	})
+	t.Cleanup(func() {
+		lock.Lock()
+		defer lock.Unlock()
+		if asked == 0 {
+			t.Error("no request was seen")
+		}
+	})
+	return server.URL, ctx
+}
+
+// TestPagesLoadNothingFromElsewhere opens each page, and looks at each picture in it.
+func TestPagesLoadNothingFromElsewhere(t *testing.T) {
+	address, ctx := open(t)
+	pages, pictures := 0, map[string]bool{}
+	err := filepath.WalkDir(built, func(file string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || filepath.Ext(file) != ".html" {
+			return err
+		}
+		page, err := filepath.Rel(built, file)
+		if err != nil {
+			return err
+		}
+		pages++
+		var loaded []string
+		if err := chromedp.Run(ctx, network.Enable(), chromedp.Navigate(address+"/"+filepath.ToSlash(page)), chromedp.Evaluate(
+			`[...document.images].map(i => (i.complete && i.naturalWidth > 0 ? "" : "broken ") + new URL(i.src).pathname)`, &loaded)); err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+		for _, image := range loaded {
+			if strings.HasPrefix(image, "broken ") {
+				t.Errorf("%s: %s is not shown", page, image)
+			}
+			pictures[image] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn, _ := filepath.Glob("../../docs/pictures/*.svg")
+	if pages < 50 || len(drawn) < 6 || len(pictures) < len(drawn) {
+		t.Errorf("%d pages have %d pictures, and %d are drawn", pages, len(pictures), len(drawn))
+	}
+}
+
+// TestSearchFinds types words into the search, and expects the pages that are about them.
+func TestSearchFinds(t *testing.T) {
+	address, ctx := open(t)
+	for word, page := range map[string]string{
+		"Cognito": "cognito", "canary": "blue-green", "AnnotationForeign": "diagnostics",
+	} {
+		var results string
+		search := chromedp.Tasks{
+			network.Enable(), chromedp.Navigate(address + "/index.html"), chromedp.Click("button.md-search__button", chromedp.ByQuery),
+			chromedp.Sleep(time.Second), chromedp.KeyEvent(word), chromedp.Sleep(time.Second),
+			chromedp.Evaluate(deepLinks, &results),
+		}
+		if err := chromedp.Run(ctx, search); err != nil {
+			t.Fatalf("%s: %v", word, err)
+		}
+		if !strings.Contains(results, page) {
+			t.Errorf("the search for %s finds no page %s:\n%s", word, page, results)
+		}
+	}
+}
+
+// deepLinks lists what links of the search lead to; it has a shadow tree of its own.
+const deepLinks = `(function links(root) {
+	return [...root.querySelectorAll("*")].map(e => (e.shadowRoot ? links(e.shadowRoot) : "") +
+		(root !== document && e.tagName === "A" ? e.href + "\n" : "")).join("");
+})(document)`
