@@ -92,15 +92,14 @@ func TestTheURLsOfThePage(t *testing.T) {
 	}
 }
 
-// TestTheConfigMapForTheOperator is the one of docs/how-to/operate.md: verify reads it as the operator does,
+// TestTheConfigMapForTheOperator is the one of docs/how-to/enforce-expectations.md: verify reads it as the operator does,
 // and the class names it.
 func TestTheConfigMapForTheOperator(t *testing.T) {
-	text, err := os.ReadFile("../docs/how-to/operate.md")
+	text, err := os.ReadFile("../docs/how-to/enforce-expectations.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(text), "\n## Expectations\n")
-	_, block, _ := strings.Cut(section, "```yaml\n")
+	_, block, _ := strings.Cut(string(text), "```yaml\n")
 	block, _, _ = strings.Cut(block, "```")
 	configMap, class, _ := strings.Cut(block, "---\n")
 	report, got := verify(t, configMap, verifyManifests)

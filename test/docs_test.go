@@ -118,8 +118,7 @@ func TestDocumentsNameTheVersionOfGo(t *testing.T) {
 // for attention.
 func TestEachReasonOfAConditionIsExplained(t *testing.T) {
 	types := string(mustRead(t, "../api/v1alpha1/loadbalancer_types.go"))
-	_, page, _ := strings.Cut(string(mustRead(t, "../docs/how-to/operate.md")), "### Conditions")
-	page, _, _ = strings.Cut(page, "\n## ")
+	page := string(mustRead(t, "../docs/reference/conditions.md"))
 	reasons := regexp.MustCompile(`(?m)^\tReason\w+\s+= "(\w+)"`).FindAllStringSubmatch(types, -1)
 	if len(reasons) < 20 {
 		t.Fatalf("%d reasons; the expression finds too few", len(reasons))
@@ -127,7 +126,7 @@ func TestEachReasonOfAConditionIsExplained(t *testing.T) {
 	fine := map[string]bool{"Accepted": true, "Programmed": true, "AsExpected": true, "NotWaiting": true}
 	for _, reason := range reasons {
 		if !fine[reason[1]] && !strings.Contains(page, "`"+reason[1]+"`") {
-			t.Errorf("the table of conditions in docs/how-to/operate.md has no reason %s", reason[1])
+			t.Errorf("docs/reference/conditions.md has no reason %s", reason[1])
 		}
 	}
 }

@@ -165,27 +165,27 @@ func documented(t *testing.T) map[string][]string {
 	return out
 }
 
-// TestObjectivesHaveAlerts: each objective of docs/how-to/operate.md names an alert that asks for its
+// TestObjectivesHaveAlerts: each objective of docs/reference/alerts.md names an alert that asks for its
 // metric, and a panel shows it. The page lists every alert.
 func TestObjectivesHaveAlerts(t *testing.T) {
-	text, err := os.ReadFile("../../docs/how-to/operate.md")
+	text, err := os.ReadFile("../../docs/reference/alerts.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	page, known, expressions := string(text), alerts(t), asked(t)
 	for name := range known {
 		if !strings.Contains(page, "`"+name+"`") {
-			t.Errorf("docs/how-to/operate.md does not say what the alert %s means", name)
+			t.Errorf("docs/reference/alerts.md does not say what the alert %s means", name)
 		}
 	}
 	for _, name := range regexp.MustCompile("`(Fairlead[A-Z]\\w+)`").FindAllStringSubmatch(page, -1) {
 		if _, there := known[name[1]]; !there {
-			t.Errorf("docs/how-to/operate.md names the alert %s, which does not exist", name[1])
+			t.Errorf("docs/reference/alerts.md names the alert %s, which does not exist", name[1])
 		}
 	}
 	_, objectives, found := strings.Cut(page, "\n| Indicator |")
 	if !found {
-		t.Fatal("docs/how-to/operate.md has no table of objectives")
+		t.Fatal("docs/reference/alerts.md has no table of objectives")
 	}
 	objectives, _, _ = strings.Cut(objectives, "\n\n")
 	rows := strings.Split(objectives, "\n")[2:]

@@ -10,12 +10,22 @@ import (
 	"fairlead.dev/fairlead/test/kube"
 )
 
-// TestOperatingGuide runs every command of docs/how-to/operate.md, in a cluster in which Fairlead
-// serves.
-func TestOperatingGuide(t *testing.T) {
-	guide, err := os.ReadFile("../../docs/how-to/operate.md")
-	if err != nil {
-		t.Fatal(err)
+// operating are the pages about a cluster in which Fairlead serves, in the order in which their
+// commands can be run one after the other.
+var operating = []string{
+	"how-to/operate", "how-to/wrong-service", "how-to/pause", "explanation/vanished", "how-to/restore", "how-to/roll-back",
+	"how-to/uninstall",
+}
+
+// TestOperatingGuides runs every command of these pages, in one cluster.
+func TestOperatingGuides(t *testing.T) {
+	var guide strings.Builder
+	for _, page := range operating {
+		text, err := os.ReadFile("../../docs/" + page + ".md")
+		if err != nil {
+			t.Fatal(err)
+		}
+		guide.Write(text)
 	}
 	c := kube.Start(t, kube.Options{})
 	replica := c.StartReplica(t, "--provider=fake", "--metrics-bind-address=0", "--health-probe-bind-address=0")
@@ -31,7 +41,7 @@ func TestOperatingGuide(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := 0
-	for _, block := range blocks(string(guide)) {
+	for _, block := range blocks(guide.String()) {
 		command := exec.CommandContext(t.Context(), "bash", "-euxo", "pipefail", "-c", block)
 		command.Dir = "../.."
 		command.Env = append(os.Environ(), "KUBECONFIG="+c.Kubeconfig, "PATH="+strings.Join([]string{tools, own, os.Getenv("PATH")}, ":"))

@@ -49,7 +49,7 @@ func namespacesOf(objects []object) []object {
 }
 
 // TestInstallGuide runs the Helm commands of the guide, in that order, and then the one that
-// docs/how-to/operate.md has to uninstall, on a cluster that has never seen us.
+// docs/how-to/uninstall.md has to uninstall, on a cluster that has never seen us.
 func TestInstallGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../docs/how-to/install.md")
 	if err != nil {
@@ -58,7 +58,7 @@ func TestInstallGuide(t *testing.T) {
 	c := kube.Start(t, kube.Options{})
 	removeKinds(t, c)
 	ran := 0
-	uninstall := documented(t, "../../docs/how-to/operate.md", "`(helm uninstall [^`]+)`")
+	uninstall := documented(t, "../../docs/how-to/uninstall.md", "`(helm uninstall [^`]+)`")
 	for line := range strings.Lines(string(guide) + "\n" + uninstall + "\n") {
 		if !strings.HasPrefix(line, "helm ") {
 			continue
