@@ -103,10 +103,10 @@ func (g *Gate) Suspects(set *Set, c Change) Suspects {
 	g.judging.Lock()
 	defer g.judging.Unlock()
 	out := Suspects{alone: map[string]bool{}}
-	var now *precedence.Table
-	if now, out.Differences = g.served(c); set == nil {
+	if set == nil {
 		return out
 	}
+	now := g.servedTable(c)
 	next := model.Compile(c.lastAccepted(), c.Facts, c.Capabilities).Table
 	for _, o := range Judge(*set, now, next).Offences {
 		out.alone[o.Next] = true
@@ -114,41 +114,31 @@ func (g *Gate) Suspects(set *Set, c Change) Suspects {
 	return out
 }
 
-// servedTable returns the table that is served now; nil if it is unknown, so that every violation
+// servedTable returns the table that is served now; nil if nothing is. After a restart, that is what
+// was last accepted, without the namespaces of which something else is served: all that they violate
 // counts as new.
 func (g *Gate) servedTable(c Change) *precedence.Table {
-	table, _ := g.served(c)
-	return table
-}
-
-// served returns the table that is served now, without what is unknown. After a restart, that is
-// what differs from what was last accepted.
-func (g *Gate) served(c Change) (*precedence.Table, Differences) {
 	g.mu.Lock()
 	known := g.tables[c.Snapshot.Key]
 	g.mu.Unlock()
 	switch {
-	case c.Observed.Exists && c.Plan.Empty():
-		return c.Next, Differences{}
-	case c.Observed.Exists && known != nil:
-		return known, Differences{}
+	case !c.Observed.Exists:
+		return nil
+	case c.Plan.Empty():
+		return c.Next
+	case known != nil:
+		return known
 	}
 	last := c.lastAccepted()
 	built := model.Compile(last, c.Facts, c.Capabilities)
-	d := differences(c.Observed, built.Table,
+	other := differing(c.Observed, built.Table,
 		planner.Diff(c.Observed, built.LoadBalancer, c.Capabilities))
-	if !c.Observed.Exists || d.whole {
-		return nil, d
+	if len(other) == 0 {
+		return built.Table
 	}
-	// Of these namespaces, something else is served than was last accepted. All that they violate
-	// counts as new.
-	if len(d.namespaces) > 0 {
-		last = last.Without(slices.DeleteFunc(slices.Clone(last.Members), func(m members.Member) bool {
-			return !slices.Contains(d.namespaces, m.Namespace)
-		}))
-		built = model.Compile(last, c.Facts, c.Capabilities)
-	}
-	return d.withoutPorts(built.Table), d
+	return model.Compile(last.Without(slices.DeleteFunc(slices.Clone(last.Members),
+		func(m members.Member) bool { return !slices.Contains(other, m.Namespace) })),
+		c.Facts, c.Capabilities).Table
 }
 
 // lastAccepted returns the snapshot of the last plan: the last accepted versions of Ingresses,

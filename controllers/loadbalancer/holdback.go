@@ -127,7 +127,7 @@ func (c *causes) holdMoreOf(o outcome.Outcome, whole bool) snapshots.Hold {
 	for _, f := range o.Expectations.Offences {
 		next, now := namespaceOf(f.Next), namespaceOf(f.Now)
 		switch {
-		case whole && holdsSome(o.Hold, next) && c.isItsOwn(o, next):
+		case whole && holdsSome(o.Hold, next) && isItsOwn(o):
 			leaveOut(namespaceMembers(o.Snapshot, next)...) // what was held back covered a violation
 		case c.changed[f.Next] && add(next):
 			if c.changed[f.Now] && now != next {
@@ -152,11 +152,10 @@ func namespaceOf(ingress string) string {
 }
 
 // isItsOwn reports whether only its namespace can have caused a violation: the class is as it was
-// when the last plan was carried out, and what the namespace serves since is known, or differs.
-func (c *causes) isItsOwn(o outcome.Outcome, namespace string) bool {
+// when the last plan was carried out.
+func isItsOwn(o outcome.Outcome) bool {
 	last := o.Snapshot.Memory.Class
-	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec) &&
-		c.suspectsOf(o).Include(namespace)
+	return last != nil && equality.Semantic.DeepEqual(*last, o.Snapshot.Class.LoadBalancerClassSpec)
 }
 
 // changes reports whether an Ingress of a namespace changed.

@@ -164,18 +164,39 @@ func TestAViolationAcrossARestartHoldsItsNamespaceBack(t *testing.T) {
 	}
 }
 
-// What alice violated before a restart costs her nothing then, though bob violates something new.
+// What alice violated before a restart costs her nothing then, though bob violates something new, and
+// whatever another writer has changed of the load balancer. What is no longer served counts as new.
 func TestAnOldViolationAcrossARestart(t *testing.T) {
 	rules := ruleBook(strings.ReplaceAll(noAdmin, "/admin", "/never"))
-	const noVersion, drift = "no version", "other settings of the listener, too"
-	for _, name := range []string{"a Backend", noVersion, drift} {
+	const noVersion = "no version"
+	for name, c := range map[string]struct {
+		drift func(restart)
+		ends  bool // what alice violates is not served any more
+	}{
+		"a Backend":                      {drift: func(restart) {}},
+		noVersion:                        {drift: func(restart) {}},
+		"other settings of the listener": {drift: func(r restart) { r.applies(otherSettings) }},
+		"other settings of the load balancer": {drift: func(r restart) {
+			r.applies(func(seen *lb.Observed) plan.Step {
+				return plan.ModifyLoadBalancer{LoadBalancer: lb.LoadBalancer{Key: sharedKey, Digest: seen.Digest + "x"}}
+			})
+		}},
+		"a listener that is gone": {func(r restart) {
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteListener{Port: 80} })
+		}, true},
+		"a load balancer that is gone": {func(r restart) {
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteListener{Port: 80} })
+			r.applies(func(*lb.Observed) plan.Step { return plan.DeleteLoadBalancer{Key: sharedKey} })
+		}, true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
 			page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
 			book := rules.DeepCopy()
 			r := restart{newSharedBench(t, gated, book, page), page}
 			r.put(joins("alice", "web", "alice.example", "/admin"))
-			r.asksForPage("web", "", "/")
+			r.put(joins("carol", "web", "carol.example", "/old"))
+			r.asksForPage("root", "", "/")
 			r.work()
 			book.Data = ruleBook(noAdmin).Data
 			if err := r.Update(t.Context(), book); err != nil {
@@ -185,24 +206,26 @@ func TestAnOldViolationAcrossARestart(t *testing.T) {
 			r.answers("alice.example", "/admin", "alice/web")
 			r.answers("other.example", "/admin", "403")
 			if r.pageForwards(); name == noVersion {
-				r.put(joins("bob", "web", "", "/"))
+				r.put(joins("bob", "root", "", "/"))
 				r.forgetVersions("bob")
 			}
-			if name == drift {
-				r.applies(otherSettings)
-			}
+			c.drift(r)
 			r.takeOver()
-			if name != drift { // which violations are old is unknown then, and her changes wait
-				r.put(joins("alice", "web", "alice.example", "/admin", "/new"))
-			}
+			r.put(joins("alice", "web", "alice.example", "/admin", "/new"))
+			r.put(joins("carol", "web", "carol.example", "/new"))
 			r.work()
-			r.answers("alice.example", "/admin", "alice/web")
-			if name != drift {
+			r.answers("carol.example", "/new", "carol/web")
+			if c.ends {
+				r.answers("alice.example", "/admin", "404")
+				r.hears("alice", "web", "ChangeWaits", "it ends when")
+			} else {
+				r.answers("alice.example", "/admin", "alice/web")
 				r.answers("alice.example", "/new", "alice/web")
 			}
 			if got := r.answer("other.example", "/admin"); strings.Contains(got, "/") {
 				t.Errorf("other.example/admin is forwarded to %s", got)
 			}
+			r.hears("bob", "root", "ChangeWaits", "it ends when")
 		})
 	}
 }
