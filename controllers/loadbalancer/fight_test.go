@@ -216,9 +216,9 @@ func (f *fighter) askOfBob(name string) *networkingv1.Ingress {
 	for range f.IntN(3) {
 		ing.Spec.Rules = append(ing.Spec.Rules, below(hosts[f.IntN(len(hosts))], paths[f.IntN(len(paths))]).Spec.Rules...)
 	}
-	if f.IntN(12) == 0 { // more than the quota
-		for i := range 60 {
-			ing.Spec.Rules = append(ing.Spec.Rules, below(fmt.Sprintf("b%d.many.example", i), "/"+strconv.Itoa(i)).Spec.Rules...)
+	if n := f.IntN(12); n < 2 { // more than the quota, or a large part of it
+		for i := range []int{60, 15}[n] {
+			ing.Spec.Rules = append(ing.Spec.Rules, below(fmt.Sprintf("%s-%d.many.example", name, i), "/"+strconv.Itoa(i)).Spec.Rules...)
 		}
 	}
 	if f.IntN(10) == 0 {
@@ -255,12 +255,11 @@ func (f *fighter) editBackend(name string) {
 	}
 }
 
-// failsBob fails some of the steps that make something of bob, or change a target group. A rule that
-// the cloud neither changes nor deletes goes on answering what it answered, also where a host of
-// alice ends: docs/contributing/decisions/0038 says so.
+// failsBob fails some of the steps that make, change or delete something of bob.
 func failsBob(s plan.Step, seed uint32) error {
 	switch s.(type) {
-	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule:
+	case plan.CreateTargetGroup, plan.ModifyTargetGroup, plan.RegisterTargets, plan.CreateRule, plan.ModifyRule, plan.DeleteRule,
+		plan.DeleteTargetGroup:
 	default:
 		return nil
 	}

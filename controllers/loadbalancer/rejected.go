@@ -36,7 +36,7 @@ func (r *Reconciler) passFailed(ctx context.Context, o *outcome.Outcome, facts l
 			o.Stuck = concerned
 			return
 		}
-		if !rest.Plan.Empty() && !concerned {
+		if !rest.Plan.Empty() && !concerned && !concernsOthers(rest.Plan, causes) {
 			return
 		}
 		rest.Run, rest.Err = providers.Run(ctx, r.Cloud, o.Observed, rest.Plan, providers.Options{})

@@ -1,8 +1,12 @@
 package loadbalancer
 
 import (
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -128,4 +132,158 @@ expectations:
 	b.cloud.Refuses = nil
 	b.work()
 	b.answers("a1.example", "/admin", "bob/other")
+}
+
+// TestARuleThatStaysAnswersNoNeighbour: bob no longer asks for a path of any host, or asks for it of one
+// host only, and the cloud does not carry that out. What alice asks for at the same time is answered
+// as if the rule were gone, and what she gives up by none of his.
+func TestARuleThatStaysAnswersNoNeighbour(t *testing.T) {
+	for name, c := range map[string]struct {
+		step plan.Step
+		act  func(b sharedBench)
+	}{
+		"deleted": {plan.DeleteRule{}, func(b sharedBench) { b.remove("bob", "b", false) }},
+		"changed": {plan.ModifyRule{}, func(b sharedBench) { b.put(joins("bob", "b", "z.example", "/p")) }},
+		"moved to another target": {plan.ModifyRule{}, func(b sharedBench) {
+			ing := joins("bob", "b", "", "/p")
+			ing.Spec.Rules[0].HTTP.Paths[0].Backend.Service = toService("other")
+			b.put(ing)
+		}},
+	} {
+		for failure, err := range stepErrors {
+			t.Run(name+failure, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newSharedBench(t, nil)
+					b.put(joins("alice", "a0", "a0.example", "/own"))
+					b.put(joins("alice", "a1", "a1.example", "/own"))
+					b.put(joins("alice", "wild", "*.alice.example", "/own"))
+					b.put(joins("bob", "b", "", "/p"))
+					b.put(joins("bob", "stays", "stays.example", "/"))
+					b.work()
+					b.answers("other.example", "/p", "bob/web")
+					b.answers("a1.example", "/p", "404")
+					failed := 0
+					b.cloud.Refuses = func(s plan.Step) error {
+						if reflect.TypeOf(s) != reflect.TypeOf(c.step) || !strings.Contains(s.Detail(), "bob/") {
+							return nil
+						}
+						failed++
+						return err
+					}
+					c.act(b)
+					b.put(joins("alice", "a0", "a0.example", "/p"))
+					b.remove("alice", "a1", false)
+					b.put(joins("alice", "a2", "a2.example", "/own"))
+					b.put(joins("alice", "wild", "*.alice.example", "/own", "/new"))
+					b.put(joins("alice", "below", "below.alice.example", "/new"))
+					for range 4 {
+						_, _ = b.Reconcile(t.Context(), sharedKey)
+					}
+					if failed == 0 {
+						t.Fatal("no such step was planned")
+					}
+					b.answers("other.example", "/p", "bob/web") // the rule stays
+					for request, want := range map[string]string{
+						"a0.example/p": "alice/web", "a0.example/own": "404", "a1.example/own": "404",
+						"a2.example/own": "alice/web", "a2.example/p": "404", "x.alice.example/new": "alice/web",
+						"x.alice.example/p": "404", "below.alice.example/new": "alice/web", "below.alice.example/p": "404",
+					} {
+						host, path, _ := strings.Cut(request, "/")
+						b.answers(host, "/"+path, want)
+					}
+					for _, name := range []string{"a0", "a2", "wild", "below"} {
+						if len(b.find("alice", name).Status.LoadBalancer.Ingress) == 0 {
+							t.Errorf("%s of alice has no address", name)
+						}
+					}
+					if b.find("alice", "a1") != nil {
+						t.Error("the Ingress that alice deleted stays")
+					}
+					// What is rejected leaves the last version, and it, or the new one, is for any host.
+					stands := name == "moved to another target" || name == "changed" && errors.Is(err, providers.ErrRejected)
+					if !stands {
+						b.answers("a1.example", "/p", "404")
+					}
+					b.cloud.Refuses = nil
+					b.work()
+					b.answers("below.alice.example", "/p", "404")
+					if !stands {
+						b.answers("other.example", "/p", "404")
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestARuleThatStaysOnASharedHost: bob no longer asks for a wildcard, and the cloud does not delete its
+// rule. A host below it that alice names is hers, though her rules are new.
+func TestARuleThatStaysOnASharedHost(t *testing.T) {
+	for name, hosts := range map[string]string{"shared": v1alpha1.HostsShared, "given up": v1alpha1.HostsOwned} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newSharedBench(t, func(c *v1alpha1.LoadBalancerClassSpec) { c.Hosts = hosts })
+				b.put(joins("bob", "b", "*.shop.example", "/p"))
+				b.put(joins("bob", "stays", "stays.example", "/"))
+				b.put(joins("alice", "a0", "a0.example", "/own"))
+				b.put(joins("alice", "z", "z.example", "/own"))
+				b.work()
+				b.answers("x.shop.example", "/p", "bob/web")
+				b.cloud.Refuses = func(s plan.Step) error {
+					if _, is := s.(plan.DeleteRule); is && strings.Contains(s.Detail(), "bob/") {
+						return providers.ErrDenied
+					}
+					return nil
+				}
+				b.remove("bob", "b", false)
+				b.work()
+				time.Sleep(time.Hour) // the host is free
+				b.put(joins("alice", "x", "x.shop.example", "/p"))
+				for range 4 {
+					_, _ = b.Reconcile(t.Context(), sharedKey)
+				}
+				b.answers("y.shop.example", "/p", "bob/web") // the rule stays
+				b.answers("x.shop.example", "/p", "alice/web")
+				b.answers("x.shop.example", "/other", "404")
+			})
+		})
+	}
+}
+
+// TestARuleThatStaysIsNotUncovered: bob deletes a path together with the one below it, which an
+// expectation rules out, and the cloud does not delete the latter.
+func TestARuleThatStaysIsNotUncovered(t *testing.T) {
+	page := &v1alpha1.Backend{ObjectMeta: metav1.ObjectMeta{Namespace: "bob", Name: "page"}}
+	page.Spec.FixedResponse = &v1alpha1.FixedResponse{StatusCode: 403}
+	b := newSharedBench(t, gated, page, ruleBook(noAdmin))
+	b.put(joins("alice", "a0", "a0.example", "/own"))
+	b.put(joins("bob", "stays", "stays.example", "/p"))
+	cover := joins("bob", "cover", "b.example", "/admin")
+	cover.Spec.Rules[0].HTTP.Paths[0].Backend = networkingv1.IngressBackend{Resource: &corev1.TypedLocalObjectReference{
+		APIGroup: new(v1alpha1.Group), Kind: "Backend", Name: "page",
+	}}
+	b.put(cover)
+	b.work()
+	b.put(joins("bob", "b", "b.example", "/"))
+	b.work()
+	b.answers("b.example", "/", "bob/web")
+	b.answers("b.example", "/admin", "403")
+	b.cloud.Refuses = func(s plan.Step) error {
+		if d, is := s.(plan.DeleteRule); is && len(d.Rule.Action.Targets) > 0 {
+			return providers.ErrPending
+		}
+		return nil
+	}
+	b.remove("bob", "cover", false)
+	b.remove("bob", "b", false)
+	for range 4 {
+		b.put(joins("alice", "a1", "a1.example", "/p")) // so that there is something to do without it
+		_, _ = b.Reconcile(t.Context(), sharedKey)
+		b.answers("b.example", "/", "bob/web")
+		b.answers("b.example", "/admin", "403")
+	}
+	b.answers("a1.example", "/p", "alice/web")
+	b.cloud.Refuses = nil
+	b.work()
+	b.answers("b.example", "/admin", "404")
 }

@@ -11,6 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
+	"fairlead.dev/fairlead/providers"
 )
 
 // This file makes the wanted load balancer without what the cloud rejects. Rules that need it keep
@@ -35,6 +36,7 @@ type without struct {
 	groups  map[lb.GroupID]bool // target groups that no rule can begin to use
 	created map[place]bool      // rules that cannot be created
 	changed map[place]int       // priorities of rules that cannot be changed
+	most    int                 // values of a condition
 }
 
 // newWithout returns what is wanted without what was rejected. Routes of closed Ingresses that need
@@ -43,6 +45,7 @@ func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
 	w := &without{
 		built: o.Built, seen: o.Observed, closed: closed, kept: map[string]bool{},
 		secrets: o.Snapshot.Memory.Certificates, groups: map[lb.GroupID]bool{}, created: map[place]bool{}, changed: map[place]int{},
+		most: mostValues(o.Capabilities),
 	}
 	want := &w.built.LoadBalancer
 	want.TargetGroups = slices.Clone(want.TargetGroups)
@@ -51,7 +54,7 @@ func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
 		want.Listeners[i].Rules = slices.Clone(want.Listeners[i].Rules)
 	}
 	for _, x := range o.Run.Failed {
-		w.leaveOut(x.Step)
+		w.leaveOut(x)
 	}
 	answers := newAnswers()
 	for i := range want.Listeners {
@@ -62,10 +65,21 @@ func newWithout(o *outcome.Outcome, closed map[string]bool) *without {
 	return w
 }
 
+// mostValues returns how many hosts a rule may have, of any kind.
+func mostValues(c lb.Capabilities) int {
+	most := 100
+	for _, n := range []int{c.ValuesPerCondition, c.ValuesPerRule, c.WildcardsPerRule} {
+		if n > 0 {
+			most = min(most, n)
+		}
+	}
+	return most
+}
+
 // leaveOut notes what cannot be had without a step.
-func (w *without) leaveOut(step plan.Step) {
+func (w *without) leaveOut(x providers.Rejection) {
 	want := &w.built.LoadBalancer
-	switch s := step.(type) {
+	switch s := x.Step.(type) {
 	case plan.CreateTargetGroup:
 		w.groups[s.Group.ID] = true
 	case plan.RegisterTargets:
@@ -84,14 +98,13 @@ func (w *without) leaveOut(step plan.Step) {
 		w.created[place{port: s.Port, rule: s.Rule.MatchKey()}] = true
 	case plan.ModifyRule:
 		w.changed[place{port: s.Port, rule: s.Rule.MatchKey()}] = s.Priority
-		w.guard(s.Port, s.Priority, s.Rule.MatchKey())
-	case plan.DeleteRule:
-		if l := w.seen.Listener(s.Port); l != nil && l.Rule(s.Priority) != nil {
+		if !w.closes(x.Origin) {
 			w.putBack(s.Port, s.Priority)
-			w.guard(s.Port, s.Priority, l.Rule(s.Priority).MatchKey())
 		}
+	case plan.DeleteRule:
+		w.putBack(s.Port, s.Priority)
 	default:
-		w.leaveOutCertificate(step)
+		w.leaveOutCertificate(x.Step)
 	}
 }
 
@@ -195,37 +208,107 @@ func (w *without) changeCertificates(isLeftOut func(lb.Certificate) bool) {
 	slices.SortFunc(want.Certificates, func(a, b lb.Certificate) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// guard puts back the rules that keep requests from a rule of the cloud, by a 404: it stays, and other
-// namespaces may have their hosts guarded from it. They are right before it: what precedes it is
-// answered as it is wanted, also by rules that are new.
-func (w *without) guard(port int32, priority int, guarded string) {
+// putBack adds a rule of the cloud to the wanted ones, before those that follow it in the cloud, and
+// guards hosts from it.
+func (w *without) putBack(port int32, priority int) {
 	l, want := w.seen.Listener(port), w.wantedListener(port)
-	if l == nil || want == nil {
+	if l == nil || want == nil || l.Rule(priority) == nil {
 		return
 	}
-	for _, rule := range l.Rules {
-		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == guarded })
-		if at >= 0 && rule.Priority < priority && rule.Action.Key() == notFound.Key() && !contains(want, rule.Rule) {
-			want.Rules = slices.Insert(want.Rules, at, rule.Rule)
+	stays := l.Rule(priority).Rule
+	if !contains(want, stays) {
+		next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool {
+			return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
+				return there.Priority > priority && there.MatchKey() == r.MatchKey()
+			})
+		})
+		if next < 0 {
+			next = len(want.Rules)
 		}
+		// What is for more specific hosts, also by rules that are new, comes before it.
+		first, last := want.Rules[:next:next], []lb.Rule{stays}
+		for _, r := range want.Rules[next:] {
+			if slices.ContainsFunc(hostsOfRule(r), func(h string) bool {
+				return isBelow(routing.Host(h), stays)
+			}) {
+				first = append(first, r)
+			} else {
+				last = append(last, r)
+			}
+		}
+		want.Rules = slices.Concat(first, last)
+	}
+	w.guard(l, want, stays, priority)
+}
+
+// guard adds rules with a 404 right before a rule that stays in the cloud. They keep requests from it
+// that the table answers so: those for more specific hosts. Rules of the cloud that cover it stay.
+func (w *without) guard(l *lb.ObservedListener, want *lb.Listener, stays lb.Rule, priority int) {
+	add := func(r lb.Rule) {
+		at := slices.IndexFunc(want.Rules, func(r lb.Rule) bool { return r.MatchKey() == stays.MatchKey() })
+		want.Rules = slices.Insert(want.Rules, at, r)
+	}
+	guarded := map[string]bool{}
+	note := func(r lb.Rule) {
+		if len(r.Conditions) == 1 {
+			for _, host := range hostsOfRule(r) {
+				guarded[host] = true
+			}
+		}
+	}
+	for _, r := range l.Rules {
+		if r.Priority < priority && covers(r.Rule, stays) && !contains(want, r.Rule) {
+			add(r.Rule)
+		}
+	}
+	for _, r := range want.Rules {
+		if r.MatchKey() == stays.MatchKey() {
+			break
+		}
+		note(r)
+	}
+	var hosts []string
+	for _, level := range w.built.Table.Levels(l.Port) {
+		host := string(level.Host)
+		if (level.Stops || level.Closed) && level.Miss == nil && len(level.Next) == 0 &&
+			!guarded[host] && isBelow(level.Host, stays) {
+			hosts = append(hosts, host)
+		}
+	}
+	for some := range slices.Chunk(hosts, w.most) {
+		add(lb.Rule{Conditions: []lb.Condition{{Field: "host", Values: some}}, Action: notFound})
 	}
 }
 
-// putBack adds a rule of the cloud to the wanted ones, before those that follow it in the cloud.
-func (w *without) putBack(port int32, priority int) {
-	l, want := w.seen.Listener(port), w.wantedListener(port)
-	if want == nil || contains(want, l.Rule(priority).Rule) {
-		return
-	}
-	next := slices.IndexFunc(want.Rules, func(r lb.Rule) bool {
-		return slices.ContainsFunc(l.Rules, func(there lb.ObservedRule) bool {
-			return there.Priority > priority && there.MatchKey() == r.MatchKey()
+// covers reports whether a rule of the cloud keeps requests from a later one that stays, so that it
+// stays, too: with a 404, or on a host of it by another action of its namespaces.
+func covers(r, stays lb.Rule) bool {
+	return r.Action.Key() == notFound.Key() ||
+		slices.ContainsFunc(hostsOfRule(r), func(host string) bool {
+			return slices.Contains(hostsOfRule(stays), host)
+		}) && !slices.ContainsFunc(plan.NamespacesOf(r), func(namespace string) bool {
+			return !slices.Contains(plan.NamespacesOf(stays), namespace)
 		})
-	})
-	if next < 0 {
-		next = len(want.Rules)
+}
+
+func hostsOfRule(r lb.Rule) []string {
+	if c := r.Condition("host"); c != nil {
+		return c.Values
 	}
-	want.Rules = slices.Insert(want.Rules, next, l.Rule(priority).Rule)
+	return []string{string(routing.Any)}
+}
+
+// isBelow reports whether a rule answers requests for a host as those for a less specific one.
+func isBelow(host routing.Host, r lb.Rule) bool {
+	below := false
+	for _, name := range hostsOfRule(r) {
+		if above := routing.Host(name); above == host {
+			return false
+		} else if above.Covers(host) {
+			below = true
+		}
+	}
+	return below
 }
 
 // wantedListener returns the wanted listener of a port, or nil.
@@ -266,8 +349,12 @@ func (w *without) changeListener(l *lb.Listener, answers *answers) {
 			answers.add(l.Port, rule.Origin, nil)
 			continue
 		case fixed && seen.Rule(priority) != nil && !w.closes(rule.Origin):
-			rule.Conditions, rule.Action = seen.Rule(priority).Conditions, seen.Rule(priority).Action
-			answers.add(l.Port, rule.Origin, &rule.Action)
+			there := seen.Rule(priority)
+			answers.add(l.Port, rule.Origin, &there.Action)
+			if there.MatchKey() != rule.MatchKey() {
+				continue // it was put back
+			}
+			rule.Action = there.Action
 		case fixed, w.needs(rule.Action):
 			parts := present(seen, rule)
 			for i := range parts {
