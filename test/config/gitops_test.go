@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// This file runs the health checks of docs/how-to/gitops.md, in the languages of Argo CD and Flux.
+// This file runs the health checks of docs/how-to/argo-cd-and-flux.md, in the languages of Argo CD and Flux.
 
 // TestTheHealthCheckForArgoCD: Argo CD runs Lua on the object as `obj`
 // (https://argo-cd.readthedocs.io/en/stable/operator-manual/health/).
 func TestTheHealthCheckForArgoCD(t *testing.T) {
 	const kind = "resource.customizations.health.networking.k8s.io_Ingress"
 	var found struct{ Data map[string]string }
-	unmarshal(t, documented(t, "../../docs/how-to/gitops.md", "(?s)```yaml\n(apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-cm.*?)```"), &found)
+	unmarshal(t, documented(t, "../../docs/how-to/argo-cd-and-flux.md", "(?s)```yaml\n(apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: argocd-cm.*?)```"), &found)
 	for name, c := range map[string]struct{ ingress, status, message string }{
 		"new":             {`{"spec": {}}`, "Progressing", "no address"},
 		"an empty status": {`{"status": {"loadBalancer": {}}}`, "Progressing", "no address"},
@@ -86,7 +86,7 @@ func TestTheHealthCheckForFlux(t *testing.T) {
 	var found struct {
 		Spec struct{ HealthCheckExprs []map[string]string }
 	}
-	unmarshal(t, documented(t, "../../docs/how-to/gitops.md", "(?s)```yaml\n(apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization.*?)```"), &found)
+	unmarshal(t, documented(t, "../../docs/how-to/argo-cd-and-flux.md", "(?s)```yaml\n(apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization.*?)```"), &found)
 	if n := len(found.Spec.HealthCheckExprs); n != 1 {
 		t.Fatalf("%d checks", n)
 	}
