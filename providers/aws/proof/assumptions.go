@@ -35,7 +35,7 @@ const (
 	// Refused: the objects that need it are refused by name.
 	Refused Consequence = "refused by name"
 	// Reported: Fairlead does without it, and reports that.
-	Reported Consequence = "told"
+	Reported Consequence = "reported"
 )
 
 const (
