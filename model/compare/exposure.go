@@ -216,7 +216,7 @@ func certificateExposures(p pair, before, after *routing.Listener) []Exposure {
 		if old.id == now.id {
 			continue
 		}
-		protection := compareCertificate(old.valid, now.valid)
+		protection := compareCertificate(old, now)
 		if protection == More && !servesHost(p.before, before.Port, class.Name) {
 			protection = Same // the host is new
 		}
@@ -234,10 +234,16 @@ func servesHost(t *precedence.Table, port int32, name string) bool {
 	return slices.ContainsFunc(all, func(c Candidate) bool { return c.Owner.Name != "" })
 }
 
-// compareCertificate is like compareGuard, but two certificates for a host protect it equally.
-func compareCertificate(before, after bool) Protection {
-	if before && after {
+// compareCertificate is like compareGuard, but two certificates for a host protect it equally, and
+// one whose names are not known may be for it.
+func compareCertificate(before, after certificate) Protection {
+	switch {
+	case before.valid == after.valid:
+		return Same
+	case before.valid && after.nameless():
+		return Unknown
+	case before.nameless():
 		return Same
 	}
-	return compareGuard(before, after)
+	return compareGuard(before.valid, after.valid)
 }

@@ -91,6 +91,14 @@ func TestExposures(t *testing.T) {
 			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "other" },
 			want: []string{"certificate for x.test: one for x.test, other for y.test (not for this host), less",
 				"certificate for : one for x.test (not for this host), other for y.test (not for this host), same"}},
+		"a certificate of unknown names": {
+			after: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "arn" },
+			want: []string{"certificate for x.test: one for x.test, arn (its names are not known), unknown",
+				"certificate for : one for x.test (not for this host), arn (its names are not known), same"}},
+		"a certificate of known names": {
+			before: func(c *routing.Config) { c.Listeners[1].Certificates[0] = "arn" },
+			want: []string{"certificate for x.test: arn (its names are not known), one for x.test, same",
+				"certificate for : arn (its names are not known), one for x.test (not for this host), same"}},
 		"a new host with its certificate": {
 			after: func(c *routing.Config) {
 				c.Listeners[1].Certificates = []routing.CertificateID{"one", "other"}

@@ -24,11 +24,16 @@ func (c certificate) String() string {
 	if len(c.hosts) > 0 {
 		out += " for " + strings.Join(c.hosts, ", ")
 	}
-	if !c.valid {
+	if c.nameless() {
+		out += " (its names are not known)"
+	} else if !c.valid {
 		out += " (not for this host)"
 	}
 	return out
 }
+
+// nameless reports whether the names of a certificate are not known: those of an ARN, in files.
+func (c certificate) nameless() bool { return c.id != "" && len(c.hosts) == 0 }
 
 // Certified reports whether clients get a certificate for a host.
 func Certified(t *precedence.Table, l *routing.Listener, host string) bool {
