@@ -168,6 +168,66 @@ func TestALossOfProtectionIsFoundBesideGlobs(t *testing.T) {
 	}
 }
 
+// edited is a load balancer with another configuration.
+func edited(t *precedence.Table, edit func(*routing.Config)) *precedence.Table {
+	c := t.Config
+	edit(&c)
+	return precedence.New(c)
+}
+
+func movedTo(key routing.Key, t *precedence.Table) *precedence.Table {
+	return edited(t, func(c *routing.Config) { c.Key = key })
+}
+
+// protections are those of a path of a load balancer, by the reason that says that they are lost.
+func protections(path string) map[string]*precedence.Table {
+	office := routing.Condition{Field: "source", Values: []string{"10.0.0.0/8"}}
+	return map[string]*precedence.Table{
+		becauseOfAddresses: together(one("shop", "h.example.com", path, "admin", office)),
+		"web ACL: edge, now none": edited(together(one("shop", "h.example.com", path, "admin")), func(c *routing.Config) {
+			c.Protection.WebACL = "edge"
+		}),
+	}
+}
+
+// TestALossOfProtectionByAMoveIsFoundBesideGlobs moves a path to another load balancer, where globs
+// of its host are edited. The path is found, and the rest is undecided.
+func TestALossOfProtectionByAMoveIsFoundBesideGlobs(t *testing.T) {
+	const path = "/internal/administration/of/everything"
+	for because, protected := range protections(path) {
+		before := []*precedence.Table{protected, movedTo("fairlead/shop/web/internal", together(tangled(80, "shop", "h.example.com", 1)))}
+		after := together(tangled(80, "shop", "h.example.com", 2), one("shop", "h.example.com", path, "admin"))
+		wantLoss(t, Tables(before, of(movedTo("fairlead/shop/web/internal", after)), requests.OfCommand), because, path)
+	}
+}
+
+// TestALossOfProtectionIsFoundBesideManyPorts has more load balancers with different rules for a host
+// than are searched together. One of them protected a path that another one serves now.
+func TestALossOfProtectionIsFoundBesideManyPorts(t *testing.T) {
+	for because, protected := range protections("/admin") {
+		before := of(protected)
+		for i := range mostWays + 1 {
+			key := routing.Key(fmt.Sprintf("fairlead/shop/other-%d/internal", i))
+			before = append(before, movedTo(key, together(one("shop", "h.example.com", fmt.Sprint("/x", i), "admin"))))
+		}
+		after := append(before[1:len(before):len(before)], movedTo("fairlead/shop/web/internal", together(one("shop", "h.example.com", "/admin", "admin"))))
+		wantLoss(t, Tables(before, after, requests.OfCommand), because, "/admin")
+	}
+}
+
+// wantLoss wants one path less protected, for a reason, in a report that is not complete.
+func wantLoss(t *testing.T, report Report, because, path string) {
+	t.Helper()
+	if len(report.Undecided) == 0 {
+		t.Errorf("%s: all is decided", because)
+	}
+	if !slices.ContainsFunc(report.Changes, func(c Change) bool {
+		return c.Protection == Less && c.Because == because && strings.HasSuffix(c.Request.URL, path)
+	}) {
+		t.Errorf("%s: the path is not found among %d changes", because, len(report.Changes))
+	}
+}
+
 // TestAnExpressionWithoutAnAutomatonIsUndecided names the namespace that has it.
 func TestAnExpressionWithoutAnAutomatonIsUndecided(t *testing.T) {
 	before, after := base(), base()

@@ -141,7 +141,10 @@ func (h *hostComparison) compare(finder *requests.Finder) {
 }
 
 func (h *hostComparison) leaveUndecided(u requests.Undecided) {
-	h.undecided = append(h.undecided, Undecided{h.key(), h.port, h.class.Host, u.Why, u.Namespace})
+	one := Undecided{h.key(), h.port, h.class.Host, u.Why, u.Namespace}
+	if !slices.Contains(h.undecided, one) {
+		h.undecided = append(h.undecided, one)
+	}
 }
 
 // addSamples adds the differences of one request for each entry, in place of a search that did not

@@ -17,6 +17,7 @@ type guard struct {
 	table    *precedence.Table
 	listener *routing.Listener
 	auth     *routing.Auth // nil if users need not sign in
+	shown    certificate   // for the host
 }
 
 // A loss is a protection that a guard had, and another one does not have, or may not have.
@@ -55,6 +56,13 @@ func losses(before, after guard) []loss {
 	if a, b := mutualOf(old.Mutual), mutualOf(now.Mutual); a != b {
 		add(compareMutual(old.Mutual, now.Mutual), "mutual TLS", a, b)
 	}
+	if old.Protocol == routing.HTTPS && now.Protocol == routing.HTTPS {
+		if old.TLSPolicy != now.TLSPolicy {
+			add(Unknown, "TLS policy", orDefault(old.TLSPolicy), orDefault(now.TLSPolicy))
+		}
+		a, b := before.shown, after.shown
+		add(compareCertificate(a, b), "certificate", a.String(), b.String())
+	}
 	for _, e := range wholeExposures(before.table, after.table) {
 		add(e.Protection, e.Setting, e.Before, e.After)
 	}
@@ -72,6 +80,9 @@ func (g guard) String() string {
 	}
 	if m := g.listener.Mutual; m.Verifies() {
 		said = append(said, "mutual TLS "+mutualOf(m))
+	}
+	if g.listener.TLSPolicy != "" {
+		said = append(said, "TLS policy "+g.listener.TLSPolicy)
 	}
 	if p := g.table.Protection; p.Guarded() {
 		said = append(said, "web ACL "+p.WebACL)

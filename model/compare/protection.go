@@ -51,12 +51,14 @@ func (d difference) protection(r routing.Request) (Protection, string, []string)
 	case toHTTPS(now.Action, d.after, d.port) && Reaches(old.Action, routing.HTTP):
 		return More, "clients are sent to HTTPS", nil
 	case withheldFrom(d.old, d.found.First, now, r):
-		return Less, "clients with other addresses get to the Service, too", nil
+		return Less, becauseOfAddresses, nil
 	case withheldFrom(d.now, d.found.Second, old, r):
 		return More, "only clients with some addresses get to the Service", nil
 	}
 	return Same, "", nil
 }
+
+const becauseOfAddresses = "clients with other addresses get to the Service, too"
 
 // becauseOfAuth says how two sign-ins differ.
 var becauseOfAuth = map[Protection]string{

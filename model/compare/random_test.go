@@ -62,7 +62,11 @@ func disagreement(g *tables.Generator, before, after routing.Config, count int) 
 			return fmt.Sprintf("%s gets the same as before: %s", c.Curl, key)
 		}
 		if first, twice := told[key]; twice && (first.Details != nil || c.Details != nil) {
-			continue // that they are newly served, and that some of them are less protected
+			// that they are newly served, and that some of them are less protected
+			if len(c.Request.Routed.Path) < len(first.Request.Routed.Path) {
+				told[key] = c
+			}
+			continue
 		} else if twice {
 			return fmt.Sprintf("told twice: %s: %s and %s", key, first.Curl, c.Curl)
 		}
@@ -104,6 +108,12 @@ func TestTablesAgainstBruteForce(t *testing.T) {
 	t.Logf("%d pairs, %d classes of requests changed", *pairsMade, changes)
 }
 
+// certificates are what listeners have, by one of these lists. The first certificate of a list is the default one.
+var (
+	certificates     = []routing.Certificate{{ID: "all", Hosts: []string{"*.a.test", "a.test", "bare"}}, {ID: "one", Hosts: []string{"x.a.test"}}, {ID: "two", Hosts: []string{"*.test"}}}
+	certificateLists = [][]routing.CertificateID{{"all", "one", "two"}, {"all", "one", "two"}, {"two", "all"}, {"one"}}
+)
+
 // several draws load balancers before, and after with moves between them.
 func several(g *tables.Generator) (before, after []routing.Config) {
 	guarded := func(c routing.Config) routing.Config {
@@ -116,10 +126,16 @@ func several(g *tables.Generator) (before, after []routing.Config) {
 		}
 		c.Listeners = slices.Clone(c.Listeners)
 		for i := range c.Listeners {
-			if c.Listeners[i].Inbound = nil; g.IntN(2) == 0 {
-				c.Listeners[i].Inbound = []string{"10.0.0.0/8"}
+			l := &c.Listeners[i]
+			if l.Inbound = nil; g.IntN(2) == 0 {
+				l.Inbound = []string{"10.0.0.0/8"}
+			}
+			if l.TLSPolicy, l.Certificates = "", nil; l.Protocol == routing.HTTPS {
+				l.TLSPolicy = []string{"", "", "", "strict"}[g.IntN(4)]
+				l.Certificates = certificateLists[g.IntN(len(certificateLists))]
 			}
 		}
+		c.Certificates = certificates
 		return c
 	}
 	first := guarded(g.Config())
@@ -151,14 +167,27 @@ func distinct(all []routing.Config) []routing.Config {
 }
 
 // asked is what a port asks for before a Service answers a request; false if none does.
-func asked(t *precedence.Table, l routing.Listener, r routing.Request) (asks []bool, served bool) {
+func asked(t *precedence.Table, l routing.Listener, r routing.Request) (asks []string, served bool) {
 	r.Port = l.Port
 	a := t.Match(r).Action
-	return []bool{a.Auth != nil, l.Protocol == routing.HTTPS, t.Settings.Scheme == "internal", t.Protection.WebACL != "", len(l.Inbound) > 0},
-		len(a.Forward) > 0
+	policy, certified := "", false
+	if l.Protocol == routing.HTTPS {
+		policy = "policy " + l.TLSPolicy
+	}
+	for _, id := range l.Certificates {
+		certified = certified || slices.ContainsFunc(namesIn(t, id), func(name string) bool {
+			return name == r.Hostname() || routing.Host(name).Covers(routing.Host(r.Hostname()))
+		})
+	}
+	for _, yes := range []bool{a.Auth != nil, l.Protocol == routing.HTTPS, t.Settings.Scheme == "internal",
+		t.Protection.WebACL != "", len(l.Inbound) > 0, certified} {
+		asks = append(asks, map[bool]string{true: "yes"}[yes])
+	}
+	return append(asks, policy), len(a.Forward) > 0
 }
 
-// lostSince reports whether each port that served a request before asked for more than a port now.
+// lostSince reports whether each port that served a request before asked for more than a port now,
+// or for something else.
 func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
 	asks, served := asked(now, l, r)
 	some := false
@@ -171,7 +200,7 @@ func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing
 			some = true
 			more := false
 			for i := range old {
-				more = more || old[i] && !asks[i]
+				more = more || old[i] != "" && old[i] != asks[i]
 			}
 			if !more || t == own && o.Port == l.Port {
 				return false
@@ -181,8 +210,42 @@ func lostSince(before []*precedence.Table, own, now *precedence.Table, l routing
 	return served && some
 }
 
+// admittedSince reports whether a port forwards a request to a Service that no port before forwarded it to, and that one
+// of another load balancer or port kept from it by a condition on the client's address.
+func admittedSince(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
+	admits := func(l routing.Listener) bool {
+		return len(l.Inbound) == 0 || routing.Conditions{{Field: "source", Values: l.Inbound}}.Hold(r)
+	}
+	if r.Port = l.Port; !admits(l) {
+		return false
+	}
+	action := now.Match(r).Action
+	return slices.ContainsFunc(action.Forward, func(w routing.Weighted) bool {
+		one := routing.Action{Forward: []routing.Weighted{w}}
+		kept := false
+		for _, t := range before {
+			for _, o := range t.Listeners {
+				r := r
+				r.Port = o.Port
+				outcome := t.Match(r)
+				isOwn := t == own && o.Port == l.Port
+				if (isOwn || admits(o)) && sharesBackend(outcome.Action, one) {
+					return false
+				}
+				all, _ := Candidates(t, o.Port, r.Hostname())
+				at := indexOf(all, outcome)
+				kept = kept || !isOwn && withheldFrom(all, at, Candidate{Action: one}, r)
+			}
+		}
+		return kept
+	})
+}
+
 // unseenLoss says which request is less protected on another load balancer than the report tells.
 func unseenLoss(g *tables.Generator, before, after []routing.Config, count int) (problem string, losses int) {
+	lost := func(before []*precedence.Table, own, now *precedence.Table, l routing.Listener, r routing.Request) bool {
+		return lostSince(before, own, now, l, r) || admittedSince(before, own, now, l, r)
+	}
 	var old, now []*precedence.Table
 	for _, c := range before {
 		old = append(old, tables.Named(c))
@@ -204,7 +267,7 @@ func unseenLoss(g *tables.Generator, before, after []routing.Config, count int) 
 				if c.Details == nil || c.LoadBalancer != p.key() || c.Port != l.Port {
 					continue
 				}
-				if told[fmt.Sprint(p.key(), l.Port, p.after.Match(c.Request.Routed).Source)] = true; !lostSince(old, p.before, p.after, l, c.Request.Routed) {
+				if told[fmt.Sprint(p.key(), l.Port, p.after.Match(c.Request.Routed).Source)] = true; !lost(old, p.before, p.after, l, c.Request.Routed) {
 					return fmt.Sprintf("nothing is lost: %s: %s: %q", c.Curl, c.Because, c.Details), 0
 				}
 				losses++
@@ -212,7 +275,7 @@ func unseenLoss(g *tables.Generator, before, after []routing.Config, count int) 
 			for range count {
 				r := g.Request(append(slices.Clone(before), after...)...)
 				r.Port = l.Port
-				if lostSince(old, p.before, p.after, l, r) && !told[fmt.Sprint(p.key(), l.Port, p.after.Match(r).Source)] {
+				if lost(old, p.before, p.after, l, r) && !told[fmt.Sprint(p.key(), l.Port, p.after.Match(r).Source)] {
 					return fmt.Sprintf("not told: %+v on %s", r, p.key()), 0
 				}
 			}

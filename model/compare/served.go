@@ -64,10 +64,15 @@ func (s servedSearch) covered(port int32) []routing.Host {
 	return out
 }
 
-// allHosts returns the hosts of all ports of load balancers.
+// allHosts returns the hosts of all ports of load balancers, and those of their certificates.
 func allHosts(tables []*precedence.Table) []routing.Host {
 	var out []routing.Host
 	for _, t := range byKey(tables) {
+		for _, c := range t.Certificates {
+			for _, name := range c.Hosts {
+				out = append(out, routing.Host(name))
+			}
+		}
 		for _, l := range t.Listeners {
 			for _, level := range t.Levels(l.Port) {
 				out = append(out, level.Host)
@@ -86,6 +91,12 @@ type servedComparison struct {
 }
 
 func (c *servedComparison) compare() {
+	c.compareAddresses()
+	c.compareGuards()
+}
+
+// compareGuards adds the requests that a port asks for less than those before.
+func (c *servedComparison) compareGuards() {
 	listener := listenerOn(c.after(), c.port)
 	lists := [][]requests.Entry{c.second}
 	for i, candidate := range c.now {
@@ -95,30 +106,38 @@ func (c *servedComparison) compare() {
 		return
 	}
 	lists = append(lists, c.ways()...)
-	switch {
-	case !c.mayLose():
-		return
-	case len(lists) > mostWays+1:
-		c.leaveUndecided(requests.Undecided{Why: fmt.Sprintf("more than %d ports with different "+
-			"rules served this host before, and one of them asked for more", mostWays)})
+	if !c.mayLose() {
 		return
 	}
 	told := map[int]bool{}
 	for _, wanted := range []Protection{Less, Unknown} {
-		found, undecided := c.finder.FindAmong(lists, func(answers []string) bool {
+		for _, f := range c.search(lists, func(answers []string) bool {
 			return c.verdict(answers).Protection == wanted
-		})
-		if undecided.Why != "" {
-			c.leaveUndecided(undecided)
-			found = append(found, c.samples(lists, wanted)...)
-		}
-		for _, f := range found {
+		}) {
 			if !told[f.First] {
 				told[f.First] = true
 				c.tell(f, c.verdict(answersTo(lists, f.Request)))
 			}
 		}
 	}
+}
+
+// search returns requests that lists answer as wanted: those of the port, and of the ways before.
+// Where it does not come to its end, it tries one request for each entry.
+func (c *servedComparison) search(
+	lists [][]requests.Entry, wanted requests.Wanted,
+) []requests.Among {
+	if len(lists) > 1+mostWays {
+		c.leaveUndecided(requests.Undecided{Why: fmt.Sprintf("more than %d ports with different "+
+			"rules served this host before, so only one request for each rule was compared", mostWays)})
+		return c.samples(lists, wanted)
+	}
+	found, undecided := c.finder.FindAmong(lists, wanted)
+	if undecided.Why != "" {
+		c.leaveUndecided(undecided)
+		found = append(found, c.samples(lists, wanted)...)
+	}
+	return found
 }
 
 func (c *servedComparison) before() *precedence.Table { return c.hostComparison.before }
@@ -131,7 +150,7 @@ func (c *servedComparison) answer(
 	if !Reaches(a, l.Protocol) {
 		return ""
 	}
-	g := guard{table: t, listener: l}
+	g := guard{table: t, listener: l, shown: shownCertificate(t, l, c.class.Name)}
 	key := fmt.Sprintf("%s %s %d", side, t.Key, l.Port)
 	if SignsIn(a) {
 		g.auth = a.Auth
@@ -157,34 +176,46 @@ func (c *servedComparison) mayLose() bool {
 // the same paths and conditions share one, with the answers of all.
 func (c *servedComparison) ways() [][]requests.Entry {
 	var out [][]requests.Entry
+	c.eachPort(func(p portBefore) {
+		reaches := false
+		for i, candidate := range p.candidates {
+			answer := c.answer("b", p.table, p.listener, candidate.Action)
+			if answer != "" {
+				reaches = true
+				if p.own {
+					answer = own
+				}
+			}
+			p.entries[i].Answer = answer
+		}
+		if reaches {
+			out = withWay(out, p.entries)
+		}
+	})
+	return out
+}
+
+// A portBefore is a port before, with its rules for the host.
+type portBefore struct {
+	table      *precedence.Table
+	listener   *routing.Listener
+	own        bool // it is the port that is compared
+	candidates []Candidate
+	entries    []requests.Entry
+}
+
+func (c *servedComparison) eachPort(do func(portBefore)) {
 	for _, t := range c.all {
 		if t == nil {
 			continue
 		}
 		for i := range t.Listeners {
-			if entries, reaches := c.way(t, &t.Listeners[i]); reaches {
-				out = withWay(out, entries)
-			}
+			l := &t.Listeners[i]
+			candidates, entries := Candidates(t, l.Port, c.class.Name)
+			own := t == c.before() && l.Port == c.port
+			do(portBefore{t, l, own, candidates, entries})
 		}
 	}
-	return out
-}
-
-// way returns the list of a port. It reports whether a Service is reached.
-func (c *servedComparison) way(t *precedence.Table, l *routing.Listener) ([]requests.Entry, bool) {
-	reaches := false
-	candidates, entries := Candidates(t, l.Port, c.class.Name)
-	for i, candidate := range candidates {
-		answer := c.answer("b", t, l, candidate.Action)
-		if answer != "" {
-			reaches = true
-			if t == c.before() && l.Port == c.port {
-				answer = own
-			}
-		}
-		entries[i].Answer = answer
-	}
-	return entries, reaches
 }
 
 // withWay adds a list, or its answers to a list with the same rules.
@@ -218,13 +249,15 @@ func answersTo(lists [][]requests.Entry, r routing.Request) []string {
 	return out
 }
 
-// samples returns one request for each entry, in place of a search that did not come to its end.
-func (c *servedComparison) samples(lists [][]requests.Entry, wanted Protection) []requests.Among {
+// samples returns, of one request for each entry, those that lists answer as wanted.
+func (c *servedComparison) samples(
+	lists [][]requests.Entry, wanted requests.Wanted,
+) []requests.Among {
 	var out []requests.Among
 	for _, e := range slices.Concat(lists...) {
 		r, some := c.finder.Sample(e)
 		r.Method = methodOf(r)
-		if !some || c.verdict(answersTo(lists, r)).Protection != wanted {
+		if !some || !wanted(answersTo(lists, r)) {
 			continue
 		}
 		asked := r
