@@ -79,6 +79,8 @@ func TestDiffSeesWhatAMoveLoses(t *testing.T) {
 		facing  = "fairlead.dev/scheme: internet-facing"
 		ranges  = facing + ", fairlead.dev/inbound: 10.0.0.0/8"
 		acl     = facing + ", fairlead.dev/wafv2-acl: shop-edge"
+		office  = facing + `, fairlead.dev/conditions: '[{"path": "/", "source": ["10.0.0.0/8"]}]'`
+		policy  = facing + ", fairlead.dev/tls-policy: ELBSecurityPolicy-TLS13-1-3-2021-06"
 		only443 = ", fairlead.dev/listen-ports: 'HTTPS:443'"
 	)
 	edit := func(text string, pairs ...string) string { return edited(t, text, pairs...) }
@@ -107,6 +109,13 @@ func TestDiffSeesWhatAMoveLoses(t *testing.T) {
 		"being internal, by wildcard":  {inside, inside + "---\n" + edit(outside, "host: web.example.com", `host: "*.example.com"`), exitLess, []string{"scheme: internal, now internet-facing", "curl http://web.example.com/"}},
 		"being internal, by no host":   {inside, edit(outside, "  - host: web.example.com\n    http:", "  - http:"), exitLess, []string{"scheme: internal, now internet-facing", "curl http://web.example.com/"}},
 		"being internal, by its name":  {inside, inside + "---\n" + outside, exitLess, []string{"scheme: internal, now internet-facing"}},
+		"addresses, by a move":         {group(edit(open, facing, office), "g1"), group(open, "g2"), exitLess, []string{"clients with other addresses get to the Service, too", "kept before by fairlead/team/@g1/internet-facing port 443: source = 10.0.0.0/8"}},
+		"addresses, by a second one":   {edit(open, facing, office), edit(open, facing, office) + "---\n" + second, exitLess, []string{"clients with other addresses get to the Service, too"}},
+		"addresses, by any host":       {edit(open, facing, office), edit(open, facing, office) + "---\n" + edit(outside, "  - host: web.example.com\n    http:", "  - http:"), exitLess, []string{"clients with other addresses get to the Service, too", "curl http://web.example.com/"}},
+		"a TLS policy, by a move":      {group(edit(open, facing, policy), "g1"), group(open, "g2"), exitLess, []string{"possibly less protected", "TLS policy: ELBSecurityPolicy-TLS13-1-3-2021-06, now the cloud's own"}},
+		"nothing of addresses":         {edit(open, facing, office), group(edit(open, facing, office), "z"), exitToDo, nil},
+		"nothing of addresses, ranges": {edit(open, facing, office), group(edit(open, facing, ranges), "z"), exitToDo, nil},
+		"nothing of a TLS policy":      {edit(open, facing, policy), group(edit(open, facing, policy), "z"), exitToDo, nil},
 		"nothing, and another name":    {protected, edit(protected, "name: web", "name: second"), exitToDo, nil},
 		"nothing, and a group":         {edit(protected, facing, ranges), group(edit(protected, facing, ranges), "z"), exitToDo, nil},
 		"nothing of a host of its own": {protected, protected + "---\n" + edit(second, "hosts: [web", "hosts: [new", "host: web", "host: new"), exitToDo, nil},
