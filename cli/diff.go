@@ -25,12 +25,10 @@ import (
 	"fairlead.dev/fairlead/model/compare"
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/model/ingress/classes"
-	"fairlead.dev/fairlead/model/ingress/foreign"
 	"fairlead.dev/fairlead/model/ingress/objects"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/printable"
 	"fairlead.dev/fairlead/model/requests"
-	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/model/routing/precedence"
 )
 
@@ -356,7 +354,11 @@ func compareSides(
 	}
 	problems := comparison.ProblemsOf(before.problems, after.problems)
 	found := compare.Tables(old, now, requests.OfCommand)
-	found.Exposures = append(found.Exposures, unfollowed(told, after.objects, now)...)
+	unfollowed, err := after.unfollowed(cmd, with, before, old, now)
+	if err != nil {
+		return comparison.Report{}, err
+	}
+	found.Exposures = append(found.Exposures, unfollowed...)
 	report := comparison.ReportOf(found, len(old)+len(now), problems)
 	in := after.input
 	if after.state != nil {
@@ -367,39 +369,6 @@ func compareSides(
 	}
 	report.NotCompared = notServed(&in, len(old)+len(now), told, " in either configuration")
 	return report, nil
-}
-
-// unfollowed returns the Ingresses that are served after, and that were refused before since
-// annotations of another controller restrict them, which they still have.
-func unfollowed(
-	told []diag.Diagnostic, after objects.Objects, now []*precedence.Table,
-) []compare.Exposure {
-	out := []compare.Exposure{}
-	for _, ing := range after.Ingresses {
-		var names []string
-		as := foreign.Served{Annotations: ing.Annotations}
-		for _, s := range foreign.OnIngress(ing.Annotations, as) {
-			if s.Effect == foreign.Restricts {
-				names = append(names, printable.Word(diag.Cut(s.Key())))
-			}
-		}
-		refused := slices.ContainsFunc(told, func(d diag.Diagnostic) bool {
-			return d.Reason == diag.AnnotationForeign && d.Severity == diag.Error &&
-				d.Source.Namespace == ing.Namespace && d.Source.Name == ing.Name
-		})
-		at := slices.IndexFunc(now, func(t *precedence.Table) bool {
-			return slices.ContainsFunc(t.Routes, func(r routing.Route) bool {
-				return r.Owner.Namespace == ing.Namespace && r.Owner.Name == ing.Name
-			})
-		})
-		if refused && at >= 0 && len(names) > 0 {
-			out = append(out, compare.Exposure{LoadBalancer: now[at].Key, Setting: "Ingress " +
-				ing.Namespace + "/" + ing.Name, Before: "not served", After: "served, and these " +
-				"annotations, which restrict it, are not followed: " + strings.Join(names, ", "),
-				Protection: compare.Less})
-		}
-	}
-	return out
 }
 
 func bothTables(

@@ -199,17 +199,26 @@ spec: {foreignAnnotations: ` + how + `}
 	}
 	plain := ingressYAML("web", "a.example.com", "/")
 	restricted := strings.Replace(plain, "namespace: shop", "namespace: shop, annotations: {nginx.ingress.kubernetes.io/auth-url: 'https://id.example.com'}", 1)
+	ranges := strings.Replace(plain, "namespace: shop", "namespace: shop, annotations: {nginx.ingress.kubernetes.io/whitelist-source-range: 10.0.0.0/8}", 1)
 	for name, c := range map[string]struct {
 		before, after string
 		code          int
 	}{
-		"ignored now":     {restricted + class("Refuse"), restricted + class("Ignore"), exitLess},
-		"a warning now":   {restricted + class("Refuse"), restricted + class("Warn"), exitLess},
-		"always ignored":  {restricted + class("Ignore"), restricted + class("Ignore"), exitDone},
-		"no annotation":   {restricted + class("Refuse"), plain + class("Refuse"), exitToDo},
-		"refused as ever": {restricted + class("Refuse"), restricted + class("Refuse"), exitFail}, // no Ingress is served
+		"ignored now":    {restricted + class("Refuse"), restricted + class("Ignore"), exitLess},
+		"a warning now":  {restricted + class("Refuse"), restricted + class("Warn"), exitLess},
+		"always ignored": {restricted + class("Ignore"), restricted + class("Ignore"), exitDone},
+		"no annotation":  {restricted + class("Refuse"), plain + class("Refuse"), exitToDo},
+		"another controller's before": {strings.Replace(restricted, "ingressClassName: fairlead", "ingressClassName: nginx", 1) + class("Ignore") + `---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: nginx}
+spec: {controller: k8s.io/ingress-nginx}
+`, restricted + class("Ignore"), exitLess},
+		"followed by Fairlead's own": {ranges + class("Refuse"), strings.Replace(ranges, "annotations: {", "annotations: {fairlead.dev/inbound: 10.0.0.0/8, ", 1) + class("Refuse"), exitToDo},
+		"a new one":                  {strings.NewReplacer("name: web", "name: other", "a.example", "b.example").Replace(plain) + class("Ignore"), restricted + class("Ignore"), exitToDo},
+		"refused as ever":            {restricted + class("Refuse"), restricted + class("Refuse"), exitFail}, // no Ingress is served
 	} {
-		got := diffOf(t, c.before, c.after)
+		got := diffOf(t, c.before, c.after, "--provider", "aws")
 		if got.code != c.code || strings.Contains(got.out, "not followed: nginx.ingress.kubernetes.io/auth-url") != (c.code == exitLess) {
 			t.Errorf("%s: exit code %d, want %d\n%s%s", name, got.code, c.code, got.out, got.err)
 		}
