@@ -166,7 +166,7 @@ func TestAProviderIsServedAtASocket(t *testing.T) {
 		t.Errorf("the socket is %v, %v", info, err)
 	}
 	p := &caller.Caller{URL: "http://provider", Send: s.client(t, nil).Do}
-	if caps := p.Capabilities(lb.Class{}); caps.Name != lb.Literal().Name {
+	if caps := p.Capabilities(lb.Class{}); caps.Name != "the fake cloud" {
 		t.Errorf("capabilities of %q", caps.Name)
 	}
 	want := lb.LoadBalancer{Key: "a", Settings: routing.Settings{Scheme: "internal"}}

@@ -200,7 +200,7 @@ func TestVerifyAboutNothing(t *testing.T) {
 	write(t, file, expectations)
 	got := fairlead(t, "verify", "--expect", file, dir)
 	const want = "admin holds only because no load balancer gets such requests, and Ingress shop/admin is refused: not served on port 80: " +
-		"not everybody may connect to it, and literal cannot keep anybody out. The provider fake is assumed: --provider names that of the cluster, such as aws"
+		"not all clients may connect to it, and the fake cloud cannot limit their addresses. The provider fake is assumed: --provider names that of the cluster, such as aws"
 	if got.code != exitFail || !strings.Contains(got.out, "not checked "+want) || !strings.Contains(got.err, "error: "+want) {
 		t.Errorf("exit code %d: %s%s", got.code, got.out, got.err)
 	}

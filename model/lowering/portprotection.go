@@ -18,7 +18,7 @@ func whyNotProtected(c lb.Capabilities, l routing.Listener) string {
 	case c.NoHTTPS && l.Protocol == routing.HTTPS:
 		return c.Name + " has no HTTPS"
 	case !c.Inbound && len(l.Inbound) > 0:
-		return "not everybody may connect to it, and " + c.Name + " cannot keep anybody out"
+		return "not all clients may connect to it, and " + c.Name + " cannot limit their addresses"
 	case c.NoClientCertificates && l.Mutual.Verifies():
 		return "clients have to show a certificate there, and " + c.Name + " does not ask for one"
 	case c.NoTLSPolicies && l.TLSPolicy != "":

@@ -19,11 +19,11 @@ func TestAPortIsClosedWhoseProtectionACloudLacks(t *testing.T) {
 		lack     func(*lb.Capabilities)
 		why      string
 	}{
-		"ranges of addresses":    {routing.Listener{Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.Inbound = false }, "literal cannot keep anybody out"},
+		"ranges of addresses":    {routing.Listener{Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.Inbound = false }, "literal cannot limit their addresses"},
 		"client certificates":    {routing.Listener{Mutual: &routing.MutualAuthentication{Mode: "verify"}}, func(c *lb.Capabilities) { c.NoClientCertificates = true }, "literal does not ask for one"},
 		"TLS policies":           {routing.Listener{TLSPolicy: "modern"}, func(c *lb.Capabilities) { c.NoTLSPolicies = true }, "literal has none to choose from"},
 		"one of the policies":    {routing.Listener{TLSPolicy: "modern"}, func(c *lb.Capabilities) { c.TLSPolicies = []string{"old", "older"} }, "those of literal are old, older"},
-		"two lacks, two reasons": {routing.Listener{TLSPolicy: "modern", Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.NoTLSPolicies, c.Inbound = true, false }, "cannot keep anybody out"},
+		"two lacks, two reasons": {routing.Listener{TLSPolicy: "modern", Inbound: []string{"10.0.0.0/8"}}, func(c *lb.Capabilities) { c.NoTLSPolicies, c.Inbound = true, false }, "cannot limit their addresses"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.listener.Port, c.listener.Protocol = 443, "HTTPS"

@@ -21,6 +21,7 @@ import (
 func New(o Options) (*Cloud, error) {
 	if o.Capabilities.Name == "" {
 		o.Capabilities = lb.Literal()
+		o.Capabilities.Name = "the fake cloud"
 	}
 	if o.Drain == 0 {
 		o.Drain = 10 * time.Second

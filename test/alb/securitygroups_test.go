@@ -239,7 +239,7 @@ func TestUnfencedNoSecurityGroupIsTouched(t *testing.T) {
 		w.rests("it was made")
 		w.annotate("inbound", "10.0.0.0/8")
 		built := model.Compile(w.snapshot(), w.facts(), w.cloud.Capabilities(model.ClassOf(w.snapshot())))
-		if len(built.LoadBalancer.Listeners) != 0 || !strings.Contains(fmt.Sprint(built.Diagnostics), "cannot keep anybody out") {
+		if len(built.LoadBalancer.Listeners) != 0 || !strings.Contains(fmt.Sprint(built.Diagnostics), "cannot limit their addresses") {
 			t.Errorf("%d listeners, diagnostics %v: a port that is not for everybody has to stay closed", len(built.LoadBalancer.Listeners), built.Diagnostics)
 		}
 		w.Ingresses = nil
