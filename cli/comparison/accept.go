@@ -9,9 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"sigs.k8s.io/yaml"
+	"go.yaml.in/yaml/v3"
 
 	"fairlead.dev/fairlead/model/compare"
+	"fairlead.dev/fairlead/model/plainyaml"
 )
 
 // This file has the findings that reviewers have accepted: what is less protected on purpose.
@@ -26,33 +27,62 @@ type Acceptance struct {
 	Date   string `json:"date"`
 }
 
-// ReadAcceptances reads a file of accepted findings.
+// ReadAcceptances reads a file of accepted findings. Errors have their lines.
 func ReadAcceptances(text []byte) ([]Acceptance, error) {
-	var file struct {
-		Accept []Acceptance `json:"accept"`
+	var document yaml.Node
+	if err := yaml.Unmarshal(text, &document); err == nil && len(document.Content) == 0 {
+		return nil, nil // no finding is accepted any more
 	}
-	if err := yaml.UnmarshalStrict(text, &file); err != nil {
-		return nil, fmt.Errorf("reading accepted findings: %w", err)
+	root, err := plainyaml.Read(string(text))
+	if err != nil {
+		return nil, err
 	}
+	var all []Acceptance
 	var errs []error
-	for i, a := range file.Accept {
-		wrong := ""
-		_, err := time.Parse(time.DateOnly, a.Date)
-		switch {
-		case a.ID == "":
-			wrong = "id is missing: diff prints the id of each finding"
-		case a.Reason == "":
-			wrong = "reason is missing"
-		case err != nil:
-			wrong = fmt.Sprintf("date is %q, and has to be a day such as 2026-11-28", a.Date)
-		case slices.ContainsFunc(file.Accept[:i], func(b Acceptance) bool { return a.ID == b.ID }):
-			wrong = a.ID + " is there twice"
-		}
-		if wrong != "" {
-			errs = append(errs, fmt.Errorf("accept[%d]: %s", i, wrong))
+	err = plainyaml.Fields(root, map[string]func(*yaml.Node) error{
+		"accept": func(list *yaml.Node) error {
+			if plainyaml.IsNull(list) {
+				return nil
+			}
+			items, err := plainyaml.List(list)
+			for _, item := range items {
+				one, err := readAcceptance(item, all)
+				all, errs = append(all, one), append(errs, err)
+			}
+			return err
+		},
+	})
+	return all, errors.Join(append(errs, err)...)
+}
+
+// readAcceptance reads an entry after others.
+func readAcceptance(n *yaml.Node, others []Acceptance) (a Acceptance, err error) {
+	text := func(to *string) func(*yaml.Node) error {
+		return func(n *yaml.Node) (err error) {
+			*to, err = plainyaml.Text(n)
+			return err
 		}
 	}
-	return file.Accept, errors.Join(errs...)
+	err = plainyaml.Fields(n, map[string]func(*yaml.Node) error{
+		"id": text(&a.ID), "reason": text(&a.Reason), "date": text(&a.Date)})
+	if err != nil {
+		return a, err
+	}
+	wrong := ""
+	_, errDate := time.Parse(time.DateOnly, a.Date)
+	switch {
+	case a.ID == "":
+		wrong = "id is missing: diff prints the id of each finding"
+	case a.Reason == "":
+		wrong = "reason is missing"
+	case errDate != nil:
+		wrong = fmt.Sprintf("date is %q, and has to be a day such as 2026-11-28", a.Date)
+	case slices.ContainsFunc(others, func(b Acceptance) bool { return a.ID == b.ID }):
+		wrong = a.ID + " is there twice"
+	default:
+		return a, nil
+	}
+	return a, fmt.Errorf("line %d: %s", n.Line, wrong)
 }
 
 // Accept takes findings that are accepted out of what fails a pipeline. Those that are not found
