@@ -220,13 +220,10 @@ func (o *opposite) sides(
 func (o opposite) two(
 	cmd *cobra.Command, in source.Input, args []string,
 ) (before, after side, err error) {
-	states := []string{o.old, o.new}
-	given := slices.DeleteFunc(slices.Clone(states), func(state string) bool { return state == "" })
-	if len(args)+len(given) != len(states) || in.FromFiles() {
-		return before, after, errors.New("which two configurations? diff takes two directories " +
-			"or files as arguments, without -f and -k, or --base or --live with the files of one; " +
-			"--old-state or --new-state stands for one of them")
+	if err := o.wantTwo(in, args); err != nil {
+		return before, after, err
 	}
+	states := []string{o.old, o.new}
 	if err := source.OneStdin(args[:min(1, len(args))], args[min(1, len(args)):]); err != nil {
 		return before, after, err
 	}
@@ -241,6 +238,30 @@ func (o opposite) two(
 		*one, errs[i] = o.read(cmd, files)
 	}
 	return before, after, errors.Join(errs[:]...)
+}
+
+// wantTwo returns an error unless a command line names two configurations.
+func (o opposite) wantTwo(in source.Input, args []string) error {
+	names := slices.Clone(args)
+	for flag, state := range map[string]string{"--old-state ": o.old, "--new-state ": o.new} {
+		if state != "" {
+			names = append(names, flag+state)
+		}
+	}
+	switch {
+	case in.FromFiles():
+		return errors.New("-f and -k name one configuration, which --base or --live compare with " +
+			"another one: name two directories or files as arguments instead")
+	case len(names) == 0:
+		return errors.New("which two configurations? Name two directories or files, or one with " +
+			"--base REVISION or --live; --old-state or --new-state stands for one of two")
+	case len(names) == 1:
+		return fmt.Errorf("%s is one configuration, and diff compares two: name a second directory "+
+			"or file, or add --base REVISION or --live", names[0])
+	case len(names) > 2:
+		return fmt.Errorf("%d configurations are named, and diff compares two", len(names))
+	}
+	return nil
 }
 
 // sinceBase reads the files at the git revision, and their current versions. Each side lacks the

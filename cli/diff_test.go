@@ -317,11 +317,13 @@ func TestAReviewedFindingPasses(t *testing.T) {
 		t.Errorf("another finding: exit code %d\n%s%s", other.code, other.out, other.err)
 	}
 	for text, says := range map[string]string{
-		"accept: [{id: a, date: 2026-11-28}]":      "accept[0]: reason is missing",
-		"accept: [{id: a, reason: b, date: soon}]": `accept[0]: date is "soon"`,
-		"accept: [{reason: b, date: 2026-11-28}]":  "accept[0]: id is missing",
-		"accepted: []": `unknown field "accepted"`,
-		"accept: [{id: a, reason: b, date: 2026-11-28, by: author}]": `unknown field "by"`,
+		"accept: [{id: a, date: 2026-11-28}]":                                                     ": line 1: reason is missing",
+		"accept: [{id: a, reason: b, date: soon}]":                                                `: line 1: date is "soon"`,
+		"accept: [{reason: b, date: 2026-11-28}]":                                                 ": line 1: id is missing",
+		"accept:\n- {id: a, reason: b, date: 2026-11-28}\n- {id: c, date: 2026-11-28}":            ": line 3: reason is missing",
+		"accept:\n- {id: a, reason: b, date: 2026-11-28}\n- {id: a, reason: c, date: 2026-11-29}": ": line 3: a is there twice",
+		"accepted: []": `line 1: there is no field "accepted"`,
+		"accept: [{id: a, reason: b, date: 2026-11-28, by: author}]": `line 1: there is no field "by"`,
 	} {
 		write(t, "wrong.yaml", text)
 		if got := fairlead(t, "diff", "m", "m", "--accept", "wrong.yaml"); got.code != exitFail || !strings.Contains(got.err, says) {

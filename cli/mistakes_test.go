@@ -100,8 +100,13 @@ func TestMistakesInCommandLines(t *testing.T) {
 	const url = "https://a.example.com/x.yaml"
 	for name, c := range map[string]struct{ line, want string }{
 		"no files to validate":        {"validate", "which manifests? name files or directories"},
-		"diff of two with -f":         {"diff -f DIR -f DIR", "as arguments, without -f and -k"},
-		"diff of two with -k":         {"diff -k DIR DIR", "as arguments, without -f and -k"},
+		"diff of two with -f":         {"diff -f DIR -f DIR", "-f and -k name one configuration"},
+		"diff of two with -k":         {"diff -k DIR DIR", "-f and -k name one configuration"},
+		"diff of nothing":             {"diff", "error: which two configurations? Name two directories or files"},
+		"diff of one":                 {"diff w1", "error: w1 is one configuration, and diff compares two: name a second directory or file, or add --base REVISION or --live\n"},
+		"diff of one state":           {"diff --old-state w1.json", "error: --old-state w1.json is one configuration, and diff compares two"},
+		"diff of three":               {"diff w1 w2 w3", "error: 3 configurations are named, and diff compares two\n"},
+		"replay without logs":         {"replay DIR", "error: which logs? --logs names a file or a directory of access logs\n"},
 		"diff of one input":           {"diff - -", twice},
 		"verify of one input":         {"verify - --expect -", twice},
 		"replay of one input":         {"replay - --logs -", twice},
@@ -208,7 +213,7 @@ func TestAMistakeOfAPipelineIsNamed(t *testing.T) {
 	for command, want := range map[string]string{
 		"verify m": "error: which expectations? --expect names a file with what must be true of requests\n",
 		"diff --base 0000000000000000000000000000000000000000 m": "error: there is no revision 0000000000000000000000000000000000000000: CI systems write zeros",
-		"diff --base main --accept accepted.yaml m":              "error: --accept main:accepted.yaml: accept[0]: reason is missing\n",
+		"diff --base main --accept accepted.yaml m":              "error: --accept main:accepted.yaml: line 1: reason is missing\n",
 	} {
 		if got := fairlead(t, strings.Fields(command)...); got.code != exitFail || !strings.HasPrefix(got.err, want) {
 			t.Errorf("%s: %+v", command, got)

@@ -85,6 +85,9 @@ func newReplay(with selection.Clouds) *cobra.Command {
 		Long:    replayHelp,
 		Example: replayExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(in.logs) == 0 {
+				return errors.New("which logs? --logs names a file or a directory of access logs")
+			}
 			in.Files = append(in.Files, args...)
 			return runReplay(cmd, with, in, format)
 		},
@@ -103,7 +106,6 @@ func (r *replayed) flags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&r.logs, "logs", nil, "`FILE`, pattern or directory with access logs, "+
 		"compressed or not, - for standard input; can be repeated")
-	flagvalue.Must(cmd.MarkFlagRequired("logs"))
 	flagvalue.Must(cmd.MarkFlagFilename("logs", "log", "gz"))
 	flags.StringVar(&r.base, "base", "",
 		"replay against the files at this git `REVISION`, and compare with the files as they are")

@@ -235,7 +235,7 @@ func TestWrongUsesOfReplay(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no logs":                     {[]string{dir}, `required flag(s) "logs" not set`},
+		"no logs":                     {[]string{dir}, "which logs? --logs names"},
 		"no Ingresses":                {[]string{"--logs", log}, "which Ingresses?"},
 		"a file that is not there":    {[]string{dir, "--logs", "none.log"}, "reading logs: none.log: no such file"},
 		"a pattern without files":     {[]string{dir, "--logs", "none*.log"}, "there is no such file"},
