@@ -210,7 +210,7 @@ func TestALossOfProtectionIsFoundBesideManyPorts(t *testing.T) {
 			key := routing.Key(fmt.Sprintf("fairlead/shop/other-%d/internal", i))
 			before = append(before, movedTo(key, together(one("shop", "h.example.com", fmt.Sprint("/x", i), "admin"))))
 		}
-		after := append(before[1:len(before):len(before)], movedTo("fairlead/shop/web/internal", together(one("shop", "h.example.com", "/admin", "admin"))))
+		after := slices.Concat(before[1:], of(movedTo("fairlead/shop/web/internal", together(one("shop", "h.example.com", "/admin", "admin")))))
 		wantLoss(t, Tables(before, after, requests.OfCommand), because, "/admin")
 	}
 }
