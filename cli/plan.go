@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -115,6 +116,7 @@ type planned struct {
 	diagnostics []diag.Diagnostic
 	problems    manifests.Problems // of objects that were left out
 	unseen      error              // load balancers that cannot be read, and have no plan
+	keyless     []string           // Secrets of spec.tls that are not among the files
 }
 
 func runPlan(
@@ -132,6 +134,8 @@ func runPlan(
 	if in.FromFiles() {
 		if !from.live {
 			reasons = notServed(&in, len(result.programs), result.diagnostics, "")
+			result.keyless = program.MissingSecrets(slices.DeleteFunc(slices.Clone(result.diagnostics),
+				func(d diag.Diagnostic) bool { return d.Reason != diag.CertificateMissing }))
 		}
 		result.diagnostics = program.AmongFiles(result.diagnostics)
 	}
@@ -275,6 +279,15 @@ func printPlans(w io.Writer, p planned, priorities bool) error {
 	}
 	if err := output.Diagnostics(w, p.diagnostics, colour); err != nil {
 		return err
+	}
+	if names := slices.Compact(slices.Sorted(slices.Values(p.keyless))); len(names) > 0 {
+		const shown = 5
+		if more := len(names) - shown; more > 0 {
+			names = append(names[:shown:shown], fmt.Sprintf("%d more", more))
+		}
+		fmt.Fprintf(w, "\nNot in this plan: HTTPS with the certificates of these Secrets, which are not "+
+			"among the files: %s. Add them to the files, or plan with --live.\n",
+			printable.Line(strings.Join(names, ", ")))
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", program.Summarise(p.programs, p.diagnostics, len(p.problems)))
 	return err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -469,6 +470,28 @@ func TestPlanLiveNamesWhatItCannotRead(t *testing.T) {
 		if got := fairlead(t, append([]string{"plan"}, args...)...); got.code != exitToDo ||
 			!strings.Contains(got.out, "create load balancer") {
 			t.Errorf("%v: %+v", args, got)
+		}
+	}
+}
+
+// TestAPlanOfFilesSaysWhichHTTPSItLacks: the Secrets of certificates are often not among the files.
+func TestAPlanOfFilesSaysWhichHTTPSItLacks(t *testing.T) {
+	const says = "Not in this plan: HTTPS with the certificates of these Secrets, which are not among the files: "
+	secure := func(name string) string {
+		return ingressYAML(name, name+".example.com", "/") + "  tls: [{hosts: [" + name + ".example.com], secretName: " + name + "}]\n"
+	}
+	all := secure("a0")
+	for i := 1; i < 7; i++ {
+		all += "---\n" + secure(fmt.Sprint("a", i))
+	}
+	for name, c := range map[string]struct{ files, want string }{
+		"one":   {secure("web"), says + "shop/web. Add them"},
+		"seven": {all, says + "shop/a0, shop/a1, shop/a2, shop/a3, shop/a4, 2 more. Add them"},
+		"none":  {ingressYAML("web", "a.example.com", "/"), ""},
+	} {
+		got := fairlead(t, "plan", directory(t, map[string]string{"a.yaml": c.files + "---\n" + serviceYAML}))
+		if got.code != exitToDo || !strings.Contains(got.out, c.want) || strings.Contains(got.out, says) != (c.want != "") {
+			t.Errorf("%s: exit code %d\n%s%s", name, got.code, got.out, got.err)
 		}
 	}
 }
