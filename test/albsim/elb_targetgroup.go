@@ -274,6 +274,15 @@ func (s *Sim) modifyTargetGroupAttributes(in *api.ModifyTargetGroupAttributesInp
 	if err := checkCombination(after, aws.ToString(g.about.ProtocolVersion)); err != nil {
 		return nil, err
 	}
+	// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/disable-cross-zone.html: an error "if any
+	// targets have parameter AvailabilityZone set to all". Its words are not documented.
+	if after[crossZone] == "false" && g.crossesZones() {
+		for _, t := range g.targets {
+			if !t.draining && aws.ToString(t.about.AvailabilityZone) == "all" {
+				return nil, refuse("InvalidConfigurationRequest", "Cross-zone load balancing cannot be turned off: the Availability Zone of target '%s' is 'all'", aws.ToString(t.about.Id))
+			}
+		}
+	}
 	g.attributes = after
 	return &api.ModifyTargetGroupAttributesOutput{Attributes: listAttributes[elb.TargetGroupAttribute](g.attributes)}, nil
 }
@@ -387,12 +396,21 @@ func (s *Sim) checkTarget(g *targetGroup, t elb.TargetDescription) error {
 	case !inside && asked == "":
 		return refuse("ValidationError", "You must specify a valid Availability Zone or select 'all' for all enabled Availability zones, since the IP address '%s' is outside the VPC", id)
 	}
+	// The words are those of https://github.com/kubernetes-sigs/aws-load-balancer-controller/pull/4496.
+	if asked := aws.ToString(t.AvailabilityZone); !inside && asked == "all" && !g.crossesZones() {
+		return refuse("ValidationError", "When cross-zone load balancing is disabled on this target group, you must specify an Availability Zone for IP target '%s' since it is outside of the VPC", id)
+	}
 	private := ip.IsPrivate() || netip.MustParsePrefix("100.64.0.0/10").Contains(ip) || ip.Is6()
 	if !private && !s.net.contains(ip) {
 		return refuse("ValidationError", "The IP address '%s' is not within any of the VPC's ranges or a private one", id)
 	}
 	return nil
 }
+
+// crossesZones reports whether each node of a load balancer sends requests to the targets of all zones.
+func (g *targetGroup) crossesZones() bool { return g.attributes[crossZone] != "false" }
+
+const crossZone = "load_balancing.cross_zone.enabled"
 
 func (s *Sim) deregisterTargets(in *api.DeregisterTargetsInput) (*api.DeregisterTargetsOutput, error) {
 	g := s.targetGroups[aws.ToString(in.TargetGroupArn)]

@@ -40,6 +40,47 @@ func TestZonesOfTargets(t *testing.T) {
 	}
 }
 
+// TestCrossZoneOff: an address outside the VPC has a zone then, and cannot be in all.
+func TestCrossZoneOff(t *testing.T) {
+	client := api.NewFromConfig(New(Options{}).Config())
+	made, err := client.CreateTargetGroup(t.Context(), &api.CreateTargetGroupInput{
+		Name: aws.String("web"), Port: aws.Int32(80), Protocol: elb.ProtocolEnumHttp, VpcId: aws.String(VPC), TargetType: elb.TargetTypeEnumIp,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := made.TargetGroups[0].TargetGroupArn
+	register := func(address, zone string) error {
+		target := elb.TargetDescription{Id: aws.String(address), Port: aws.Int32(80)}
+		if zone != "" {
+			target.AvailabilityZone = aws.String(zone)
+		}
+		_, err := client.RegisterTargets(t.Context(), &api.RegisterTargetsInput{TargetGroupArn: group, Targets: []elb.TargetDescription{target}})
+		return err
+	}
+	turn := func(value string) error {
+		_, err := client.ModifyTargetGroupAttributes(t.Context(), &api.ModifyTargetGroupAttributesInput{TargetGroupArn: group,
+			Attributes: []elb.TargetGroupAttribute{{Key: aws.String(crossZone), Value: aws.String(value)}}})
+		return err
+	}
+	want := func(what string, err error, text string) {
+		t.Helper()
+		if (err == nil) != (text == "") || err != nil && !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v, want %q", what, err, text)
+		}
+	}
+	want("all zones", register("192.168.1.1", "all"), "")
+	want("turning it off", turn("false"), "the Availability Zone of target '192.168.1.1' is 'all'")
+	if _, err := client.DeregisterTargets(t.Context(), &api.DeregisterTargetsInput{TargetGroupArn: group, Targets: []elb.TargetDescription{{Id: aws.String("192.168.1.1"), AvailabilityZone: aws.String("all")}}}); err != nil {
+		t.Fatal(err)
+	}
+	want("turning it off later", turn("false"), "")
+	want("all zones then", register("192.168.1.2", "all"), "since it is outside of the VPC")
+	want("no zone then", register("192.168.1.2", ""), "select 'all'")
+	want("a zone then", register("192.168.1.2", Region+"a"), "")
+	want("inside then", register("10.0.0.1", ""), "")
+}
+
 func TestATargetInAZoneWithoutASubnetIsUnused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sim := New(Options{})
