@@ -281,6 +281,20 @@ func TestTargetsOutsideTheSubnets(t *testing.T) {
 			set(g, []string{"10.0.50.1", "10.0.50.2", "10.0.50.3"}, []string{"10.0.50.1", "10.0.50.2", "10.0.50.3"}, 1)
 		})
 	})
+	t.Run("cross-zone load balancing is off", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			g := newGroup(t)
+			apart := g.TargetGroup
+			apart.ID, apart.Attributes = "shop/web:apart", map[string]string{"load_balancing.cross_zone.enabled": "false"}
+			apply(t, g.cloud, &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: apart})
+			lookUp(g)
+			err := g.cloud.SetTargets(t.Context(), key, apart.ID, at("10.0.0.1", "192.168.3.4"))
+			g.refusal(err, "192.168.3.4:8080")
+			if err == nil || !strings.Contains(err.Error(), "do not set load_balancing.cross_zone.enabled=false") || strings.Contains(err.Error(), "10.0.0.1") {
+				t.Errorf("the target inside is refused, too: %v", err)
+			}
+		})
+	})
 	t.Run("IPv6", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			g := newGroup(t)

@@ -128,6 +128,15 @@ var Assumptions = []Assumption{
 		[]string{"providers/aws TestTargetsOutsideTheSubnets", "test/albsim TestZonesOfTargets"},
 	},
 	{
+		"zones-without-cross-zone", "Where load_balancing.cross_zone.enabled of a target group is false, " +
+			"an address outside the VPC cannot be registered for all zones, and the attribute cannot be " +
+			"set while one is.",
+		guide + "disable-cross-zone.html",
+		Reported, "The target is left out by name, with advice; a group that has such targets keeps " +
+			"the attribute as it is.",
+		[]string{"providers/aws TestTargetsOutsideTheSubnets", "test/albsim TestCrossZoneOff"},
+	},
+	{
 		"names-of-zones", "The name of an availability zone is that of the region and a letter, and no " +
 			"Local Zone or Wavelength Zone has such a name.",
 		"https://docs.aws.amazon.com/global-infrastructure/latest/regions/aws-availability-zones.html",

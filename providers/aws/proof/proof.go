@@ -78,6 +78,7 @@ var untestable = map[string]string{
 	"waf-in-a-partition":         takesWAF,
 	"targets-at-once":            "it takes targets that AWS refuses",
 	"zones-of-targets":           "it takes targets outside of the subnets of the VPC",
+	"zones-without-cross-zone":   "it takes targets outside of the subnets of the VPC",
 	"names-of-zones":             takesOthers,
 	"rules-of-a-security-group":  takesQuota,
 	"deployment":                 takesRequests,

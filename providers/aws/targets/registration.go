@@ -207,13 +207,24 @@ func (gs *Store) registerOne(
 			return awserr.Explain("registering a target in "+in.group, err)
 		}
 	}
-	known := refusal{target, awserr.Describe(refused), time.Now().Add(refusalLife)}
+	known := refusal{target, describeRefusal(refused), time.Now().Add(refusalLife)}
 	gs.addRefusal(in.group, known)
 	in.refused = append(in.refused, known)
 	if in.found++; in.found == mostRefused {
 		return fmt.Errorf("%w; %w", in.err(), errUnfinished)
 	}
 	return nil
+}
+
+// describeRefusal returns why AWS refuses a target, with advice. With cross-zone load balancing off,
+// an address outside the VPC needs a zone, which is not known of it
+// (https://github.com/kubernetes-sigs/aws-load-balancer-controller/pull/4496 has the words of AWS).
+func describeRefusal(err error) string {
+	why := awserr.Describe(err)
+	if strings.Contains(strings.ToLower(why), "cross-zone load balancing is disabled") {
+		why += ": do not set load_balancing.cross_zone.enabled=false for Services outside the VPC"
+	}
+	return why
 }
 
 // sendRegistration registers targets with one call. If moved is true, each has the zone that the
