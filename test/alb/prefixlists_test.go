@@ -116,3 +116,44 @@ func TestTooManyClientsAreRefusedByName(t *testing.T) {
 		}
 	})
 }
+
+// TestARaisedQuotaOfRulesIsUsed has a list that is too large for a security group of 60 rules, in an
+// account whose groups have 130. Without that quota it is refused before anything is written.
+func TestARaisedQuotaOfRulesIsUsed(t *testing.T) {
+	for _, quota := range []int{130, 60} {
+		o := usual()
+		o.Limits.RulesPerSecurityGroup = quota
+		inBubble(t, o, func(w *world) {
+			const list = "pl-0aaaaaaaaaaaaaaaa"
+			w.sim.AddPrefixList(list, 100)
+			var ranges, want []string
+			for i := range 40 {
+				ranges = append(ranges, fmt.Sprintf("10.0.%d.0/24", i))
+				want = append(want, "80 "+ranges[i])
+			}
+			slices.Sort(want)
+			w.service("web", 1)
+			w.serve("site", map[string]string{"/": "web"})
+			w.annotate("inbound", strings.Join(ranges, ","))
+			w.settle()
+			w.annotate("inbound", strings.Join(append(ranges, list), ","))
+			if quota > 100 {
+				w.settle()
+				w.expectAdmitted("with the list", 2, append(want, "80 "+list)...)
+				return
+			}
+			w.tryFor(time.Minute)
+			w.expectAdmitted("without room", 1, want...)
+			if _, err := w.try(); err == nil || !strings.Contains(err.Error(), "the clients to admit take 100 for "+list+" on port 80") {
+				t.Errorf("it does not say what does not fit: %.900v", err)
+			}
+			w.remove("site")
+			w.tryFor(time.Minute)
+			time.Sleep(10 * time.Minute)
+			w.settle()
+			if left := w.sim.Inventory()["security groups"]; left != 1 {
+				t.Errorf("%d security groups are left", left)
+			}
+		})
+	}
+}

@@ -25,8 +25,13 @@ import (
 // load balancer has, too.
 
 const (
-	// rulesPerGroup is how many inbound rules a security group has, unless AWS has changed the quota.
+	// rulesPerGroup is how many inbound rules a security group can have, unless AWS has raised the
+	// quota. EC2 does not say whether it has: the attributes of an account lack it
+	// (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeAccountAttributes.html).
 	rulesPerGroup = 60
+	// rulesPerInterface is the most that AWS raises that quota to, times the groups of an interface
+	// (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
+	rulesPerInterface = 1000
 	// groupsPerInterface is how many security groups a load balancer has, unless AWS has changed the
 	// quota (https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html).
 	groupsPerInterface = 5
@@ -181,18 +186,30 @@ func (f *Firewalls) spread(ctx context.Context, w wall, list []grants.Grant) err
 	if err != nil {
 		return err
 	}
-	attached := []string{w.firewall}
-	for i, some := range places {
+	ids := make([]string, len(places.of))
+	for _, i := range places.order {
 		id := aws.ToString(groups[i+1].GroupId)
-		if len(some) > 0 && id == "" {
+		made := len(places.of[i]) > 0 && id == ""
+		if made {
 			if id, err = f.createPart(ctx, w, groups[1], i+1); err != nil {
 				return err
 			}
 		}
-		if err := f.security.authorize(ctx, id, permissionsOf(some)); err != nil {
+		err := f.security.authorize(ctx, id, permissionsOf(places.of[i]))
+		if isFull(err) && places.why != nil {
+			if made {
+				return errors.Join(places.why, f.security.Delete(ctx, id))
+			}
+			return places.why
+		}
+		if err != nil {
 			return err
 		}
-		if i > 0 && id != "" {
+		ids[i] = id
+	}
+	attached := []string{w.firewall}
+	for _, id := range ids[1:] {
+		if id != "" {
 			attached = append(attached, id)
 		}
 	}
@@ -210,9 +227,17 @@ func (f *Firewalls) spread(ctx context.Context, w wall, list []grants.Grant) err
 	return nil
 }
 
-// place decides which part of a wall gets each of some grants that it lacks.
+// A placement has the grants for each part of a wall.
+type placement struct {
+	of    [][]grants.Grant
+	order []int // of parts: the fullest first, so that AWS takes all of them, or none
+	why   error // there is no room if the quota has not been raised
+}
+
+// place decides which part of a wall gets each of some grants that it lacks. If they do not fit by
+// the usual quota, they are placed by the highest one, and AWS decides.
 func (f *Firewalls) place(ctx context.Context, w wall, groups map[int]ec2types.SecurityGroup,
-	most int, list []grants.Grant) ([][]grants.Grant, error) {
+	most int, list []grants.Grant) (placement, error) {
 	lists := grants.ListsIn(list)
 	for _, g := range groups {
 		lists = append(lists, ListsIn(g)...)
@@ -221,15 +246,41 @@ func (f *Firewalls) place(ctx context.Context, w wall, groups map[int]ec2types.S
 		})
 	}
 	weigh, unread := f.security.Weights.Read(ctx, lists)
-	room := make([]int, most)
-	for i := range room {
-		room[i] = max(0, rulesPerGroup-RulesIn(groups[i+1], weigh))
+	used, total := make([]int, most), 0
+	for i := range used {
+		used[i] = RulesIn(groups[i+1], weigh)
 	}
+	for _, g := range list {
+		total += weigh(g.Source)
+	}
+	room := roomBy(rulesPerGroup, used)
+	out := placement{}
 	places, fits := grants.Place(room, list, weigh)
 	if !fits {
-		return nil, explainRoom(w.firewall, list, weigh, room, unread)
+		out.why = explainRoom(w.firewall, list, weigh, room, unread)
+		// AWS has just refused all of them in the firewall.
+		quota := min(rulesPerInterface/(most+1), used[0]+total-1)
+		if places, fits = grants.Place(roomBy(quota, used), list, weigh); !fits {
+			return placement{}, out.why
+		}
 	}
-	return places, nil
+	out.of = places
+	for i, some := range places {
+		for _, g := range some {
+			used[i] += weigh(g.Source)
+		}
+		out.order = append(out.order, i)
+	}
+	slices.SortStableFunc(out.order, func(a, b int) int { return used[b] - used[a] })
+	return out, nil
+}
+
+func roomBy(quota int, used []int) []int {
+	room := make([]int, len(used))
+	for i := range room {
+		room[i] = max(0, quota-used[i])
+	}
+	return room
 }
 
 // explainRoom says what does not fit into the security groups of a load balancer.

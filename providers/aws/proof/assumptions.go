@@ -146,9 +146,10 @@ var Assumptions = []Assumption{
 	{
 		"rules-of-a-security-group", "A security group takes 60 inbound rules.",
 		"https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html", Refused,
-		"Where it takes fewer, the Ingress that needs one more is refused by name.",
+		"Where it takes fewer, the Ingress that needs one more is refused by name. Where it takes more, " +
+			"clients that need it are placed by the highest quota, and AWS decides.",
 		[]string{"test/alb TestNodePortsShareARuleBeforeTheGroupIsFull",
-			"test/alb TestOthersUseUpWhatAMemberNeeds"},
+			"test/alb TestOthersUseUpWhatAMemberNeeds", "test/alb TestARaisedQuotaOfRulesIsUsed"},
 	},
 	{
 		"deployment", "Changes of rules are deployed within the time that Fairlead keeps what they " +
