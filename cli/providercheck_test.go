@@ -236,7 +236,8 @@ func checkedUntil(ctx context.Context, t *testing.T, c lb.Capabilities, around f
 // TestProviderCheckAsksForTraffic has providers that keep the protocol, and whose load balancers do not
 // do what the rules say.
 func TestProviderCheckAsksForTraffic(t *testing.T) {
-	every := []string{"exact wrong", "prefix wrong", "host wrong", "wildcard-host wrong", "method wrong", "header wrong", "query wrong", "redirect wrong", "fixed wrong", "weights wrong", "no-rule wrong"}
+	every := []string{"exact wrong", "prefix wrong", "host wrong", "wildcard-host wrong", "method wrong", "header wrong", "query wrong", "redirect wrong", "fixed wrong", "weights wrong",
+		"regex wrong", "source wrong", "other-source wrong", "rewrite wrong", "sticky wrong", "instance wrong", "no-rule wrong"}
 	for name, c := range map[string]struct {
 		proxied  func(http.Handler) http.Handler
 		args     []string
@@ -259,11 +260,24 @@ func TestProviderCheckAsksForTraffic(t *testing.T) {
 				r.URL.Path = "/prefix"
 			}
 		}), nil, []string{"prefix wrong"}, "/longer, not ", 0},
-		"hosts are ignored":      {withRequest(func(r *http.Request) { r.Host = "one.check.example" }), nil, every, "/host-one, not ", 0},
-		"methods are ignored":    {withRequest(func(r *http.Request) { r.Method = http.MethodPost }), []string{"--only", "traffic"}, []string{"method wrong"}, "/method, not ", 0},
-		"headers are ignored":    {withRequest(func(r *http.Request) { r.Header.Del("Fairlead-Check") }), []string{"--only", "traffic"}, []string{"header wrong"}, "/header-else, not ", 0},
-		"queries are ignored":    {withRequest(func(r *http.Request) { r.URL.RawQuery = "" }), []string{"--only", "traffic"}, []string{"query wrong"}, "/query-else, not ", 0},
-		"one of two weights":     {oneWeight, []string{"--only", "traffic"}, []string{"weights wrong"}, "of 100 answers, none is of ", 0},
+		"hosts are ignored":   {withRequest(func(r *http.Request) { r.Host = "one.check.example" }), nil, every, "/host-one, not ", 0},
+		"methods are ignored": {withRequest(func(r *http.Request) { r.Method = http.MethodPost }), []string{"--only", "traffic"}, []string{"method wrong"}, "/method, not ", 0},
+		"headers are ignored": {withRequest(func(r *http.Request) { r.Header.Del("Fairlead-Check") }), []string{"--only", "traffic"}, []string{"header wrong"}, "/header-else, not ", 0},
+		"queries are ignored": {withRequest(func(r *http.Request) { r.URL.RawQuery = "" }), []string{"--only", "traffic"}, []string{"query wrong"}, "/query-else, not ", 0},
+		"one of two weights":  {oneWeight, []string{"--only", "traffic"}, []string{"weights wrong"}, "of 100 answers, none is of ", 0},
+		"expressions are ignored": {withRequest(func(r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/regex/") {
+				r.URL.Path = "/regex"
+			}
+		}), []string{"--only", "traffic"}, []string{"regex wrong"}, "/regex-else, not ", 0},
+		"sources are ignored": {withRequest(func(r *http.Request) {
+			if r.URL.Path == "/other-source" {
+				r.URL.Path = "/source"
+			}
+		}), []string{"--only", "traffic"}, []string{"other-source wrong"}, "/source, not ", 0},
+		"sources are mixed up":   {withRequest(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/source", "/other-source", 1) }), []string{"--only", "traffic"}, []string{"source wrong"}, "/other-source-else, not ", 0},
+		"rewrites are left out":  {withRequest(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "/rewrite", "/instance", 1) }), []string{"--only", "traffic"}, []string{"rewrite wrong"}, "path at the target is /instance, not /rewritten", 0},
+		"clients move on":        {withRequest(func(r *http.Request) { r.Header.Del("Cookie") }), []string{"--only", "traffic"}, []string{"sticky wrong"}, "with the cookies of the first answer, service of answer ", 0},
 		"one certificate":        {withRequest(func(*http.Request) {}), []string{"--only", "traffic"}, []string{"https wrong"}, "the certificate is another one: ", 443},
 		"redirects go elsewhere": {redirected, []string{"--only", "traffic"}, []string{"redirect wrong"}, "location is http://elsewhere.example/, not ", 0},
 	} {
@@ -333,10 +347,22 @@ func TestProviderCheckOfFarTraffic(t *testing.T) {
 // TestProviderCheckOfFewRules has a provider without some kinds of rules, which are not known then.
 func TestProviderCheckOfFewRules(t *testing.T) {
 	c := lb.Literal()
-	c.FieldsRefused, c.NoHTTPS, c.TargetsPerForward, c.RedirectStatuses = []string{"method", "query"}, true, 1, []int{302}
+	c.FieldsRefused, c.NoHTTPS, c.TargetsPerForward, c.RedirectStatuses = []string{"method", "query", "source"}, true, 1, []int{302}
+	c.Regex, c.Rewrites, c.TargetTypesRefused = false, false, []string{"instance"}
 	wrong, report, _ := checkedUntil(t.Context(), t, c, func(inner clouds.Local) clouds.Local { return inner }, "--only", "traffic")
-	if want := []string{"method unknown", "query unknown", "weights unknown", "https unknown"}; !slices.Equal(wrong["traffic"], want) {
+	if want := []string{"method unknown", "query unknown", "weights unknown", "https unknown",
+		"regex unknown", "source unknown", "other-source unknown", "rewrite unknown", "sticky unknown", "instance unknown"}; !slices.Equal(wrong["traffic"], want) {
 		t.Errorf("%v, not %v:\n%s", wrong, want, report)
+	}
+}
+
+// TestProviderCheckOfInstances has a provider whose targets are instances: each kind has such targets.
+func TestProviderCheckOfInstances(t *testing.T) {
+	c := lb.Literal()
+	c.TargetTypesRefused = []string{"ip"}
+	wrong, report, _ := checkedUntil(t.Context(), t, c, func(inner clouds.Local) clouds.Local { return inner }, "--only", "traffic")
+	if len(wrong["traffic"]) > 0 || !strings.Contains(report, "traffic/instance") {
+		t.Errorf("%v:\n%s", wrong, report)
 	}
 }
 

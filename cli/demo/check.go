@@ -48,9 +48,10 @@ const answersWithin = 5 * time.Second
 // deletes the load balancer, also when the context ends. The key begins with fairlead-check/.
 func Check(ctx context.Context, s Subject) []check.Finding {
 	namespace := "check-" + strings.ToLower(rand.Text()[:12])
-	all := kinds(s.Provider.Capabilities(lb.Class{}))
+	can := s.Provider.Capabilities(lb.Class{})
+	all := kinds(can)
 	d := New(s.Provider, source.Input{Files: []string{manifests.StandardInput}},
-		strings.NewReader(manifestsOf(all, namespace, s.Settings)), io.Discard)
+		strings.NewReader(manifestsOf(all, can, namespace, s.Settings)), io.Discard)
 	defer d.Stop()
 	d.pods.each = 1 // a namespace may have few ports of targets on a load balancer
 	served := d.serve(ctx, s)

@@ -22,6 +22,8 @@ type kind struct {
 	conditions string
 	routes     []route
 	backend    string // spec of a Backend with the name of the kind
+	// targetType is that of its targets; "" for that of the class.
+	targetType string
 }
 
 // A route is a path that leads to a Service, or to the Backend if it names none.
@@ -38,7 +40,7 @@ func kinds(c lb.Capabilities) []kind {
 			{"", "Prefix", "/" + id, id}, {"", "Prefix", "/" + id, id + "-else"},
 		}}
 	}
-	return []kind{
+	return append([]kind{
 		{id: "exact", title: "an exact path leads to its Service, and no longer path does",
 			routes: []route{{"", "Exact", "/exact", "exact"}, {"", "Prefix", "/exact", "exact-below"}}},
 		{id: "prefix", title: "of several prefixes, the longest leads to its Service",
@@ -69,7 +71,37 @@ func kinds(c lb.Capabilities) []kind {
 				{"one.secure.example", "Prefix", "/", "https-one"},
 				{"two.secure.example", "Prefix", "/", "https-two"},
 			}},
+		{id: "regex", title: "a regular expression for the path decides", routes: []route{
+			{"", "ImplementationSpecific", "/regex/[a-c]+[0-9]", "regex"},
+			{"", "Prefix", "/regex", "regex-else"},
+		}},
+		// All IPv4 addresses, and those of IPv6: a range of all of them is refused by some clouds.
+		conditional("source", "a condition on the client's address lets its clients through",
+			`"source": ["0.0.0.0/1", "128.0.0.0/1", "::/1", "8000::/1"]`),
+		// https://www.rfc-editor.org/rfc/rfc5737: no client has such an address.
+		conditional("other-source", "a condition on the client's address keeps other clients away",
+			`"source": ["192.0.2.0/24"]`),
+		{id: "rewrite", title: "a rewrite changes the path that targets get",
+			routes: []route{{"", "Exact", "/rewrite", ""}},
+			backend: "services: [{name: rewrite-to, port: {number: 80}}]\n" +
+				"  rewrite: {url: {pattern: ^/rewrite, replacement: /rewritten}}"},
+		{id: "sticky", title: "a client stays with the Service that answered it first",
+			routes: []route{{"", "Exact", "/sticky", ""}},
+			backend: "services: [{name: sticky-one, port: {number: 80}, weight: 1}, " +
+				"{name: sticky-two, port: {number: 80}, weight: 1}]\n" +
+				"  stickiness: {durationSeconds: 60}"},
+	}, instanceKinds(c)...)
+}
+
+// instanceKinds returns the kind with targets of type instance. Where a cloud has IDs of its own for
+// instances, this machine has none.
+func instanceKinds(c lb.Capabilities) []kind {
+	if c.InstanceIDs {
+		return nil
 	}
+	return []kind{{id: "instance", title: "targets of type instance get requests at their node ports",
+		routes:     []route{{"", "Exact", "/instance", "instance"}},
+		targetType: string(lb.InstanceTarget)}}
 }
 
 // className is the class of the Ingresses. It begins the key of their load balancer.
@@ -86,13 +118,23 @@ spec:
 apiVersion: fairlead.dev/v1alpha1
 kind: ClusterLoadBalancerClass
 metadata: {name: ` + className + `}
-spec: {provider: %s}
+spec: {provider: %s, implementationSpecific: Regex, targetType: %s}
 `
 
+// ofBackends are the Services of Backends.
+var ofBackends = []string{"weight-one", "weight-two", "rewrite-to", "sticky-one", "sticky-two"}
+
 // manifestsOf returns the objects of kinds in a namespace. The settings are spec.provider, as JSON.
-func manifestsOf(kinds []kind, namespace, settings string) string {
-	out := fmt.Sprintf(classYAML, cmp.Or(settings, "null"))
-	services := map[string]bool{"weight-one": true, "weight-two": true}
+func manifestsOf(kinds []kind, c lb.Capabilities, namespace, settings string) string {
+	targets := "ip"
+	if slices.Contains(c.TargetTypesRefused, targets) {
+		targets = lb.InstanceTarget
+	}
+	out := fmt.Sprintf(classYAML, cmp.Or(settings, "null"), targets)
+	services := map[string]bool{}
+	for _, name := range ofBackends {
+		services[name] = true
+	}
 	for _, k := range kinds {
 		out += k.ingress(namespace)
 		for _, r := range k.routes {
@@ -104,7 +146,7 @@ func manifestsOf(kinds []kind, namespace, settings string) string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(services)) {
 		if services[name] {
-			out += object("v1", "Service", namespace, name, "ports: [{port: 80}]")
+			out += object("v1", "Service", namespace, name, "type: NodePort\n  ports: [{port: 80}]")
 		}
 	}
 	return out
@@ -122,7 +164,7 @@ func (k kind) ingress(namespace string) string {
 		if r.host != "" {
 			host = fmt.Sprintf("host: %q, ", r.host)
 		}
-		rules = append(rules, fmt.Sprintf("{%shttp: {paths: [{path: %s, pathType: %s, backend: {%s}}]}}",
+		rules = append(rules, fmt.Sprintf("{%shttp: {paths: [{path: %q, pathType: %s, backend: {%s}}]}}",
 			host, r.path, r.pathType, backend))
 		hosts = append(hosts, fmt.Sprintf("{hosts: [%q], secretName: %s}", r.host, r.service))
 	}
@@ -133,6 +175,9 @@ func (k kind) ingress(namespace string) string {
 	text := object("networking.k8s.io/v1", "Ingress", namespace, k.id, spec) +
 		"  annotations:\n    fairlead.dev/group: traffic\n" +
 		"    fairlead.dev/listen-ports: " + cmp.Or(k.ports, "HTTP:80") + "\n"
+	if k.targetType != "" {
+		text += "    fairlead.dev/target-type: " + k.targetType + "\n"
+	}
 	if k.conditions != "" {
 		text += fmt.Sprintf("    fairlead.dev/conditions: '[{\"backend\": %q, %s}]'\n", k.id, k.conditions)
 	}

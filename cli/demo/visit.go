@@ -9,6 +9,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"reflect"
@@ -33,6 +34,9 @@ type visit struct {
 	answer.Question
 	address string // of the listener on this machine
 	secured bool   // the listener has a certificate for the host
+	path    string // with the query, that a target gets after a rewrite; "" without one
+	sticky  bool   // a client stays with one of several Services
+	cookies []*http.Cookie
 }
 
 // visitsOf returns requests for everything that the load balancer answers.
@@ -74,10 +78,15 @@ func visitOf(
 	if err != nil {
 		return visit{}, err
 	}
-	q.Request.Method, q.Request.Header = r.Method, r.Header
+	q.Request.Method, q.Request.Header, q.Request.Source = r.Method, r.Header, r.Source
 	v := visit{Question: q, address: reachedAt(seen.Address, listener.Port),
 		secured: isSecured(p, listener, r.Host)}
 	v.URL = q.Asked
+	action := p.Table.Match(q.Request).Action
+	v.sticky = action.StickySeconds > 0 && len(action.Forward) > 1
+	if action.Rewrite != nil {
+		_, v.path = action.Rewrite.Apply(authority, q.Request.Path+query)
+	}
 	all := func(string) bool { return true } // the demo has endpoints of its own
 	if err := answer.FillAnswer(p, &v.Explanation, q, all); err != nil {
 		return v, err
@@ -123,7 +132,8 @@ func requestsOf(
 ) []routing.Request {
 	routes, _ := level.Reachable()
 	request := func(path string, when routing.Conditions) routing.Request {
-		r := routing.Request{Port: port, Host: host, Path: path, Method: http.MethodGet}
+		r := routing.Request{Port: port, Host: host, Path: path, Method: http.MethodGet,
+			Source: here}
 		fulfil(&r, when)
 		return r
 	}
@@ -140,6 +150,9 @@ func requestsOf(
 	}
 	return slices.CompactFunc(all, func(a, b routing.Request) bool { return reflect.DeepEqual(a, b) })
 }
+
+// here is the address of clients on this machine, as load balancers on it see it.
+var here = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // fulfil changes a request so that it meets conditions, if a client can do that.
 func fulfil(r *routing.Request, when routing.Conditions) {
@@ -224,6 +237,7 @@ type reply struct {
 	status  int    // 0 without an answer
 	service string // of the pod that answered; "" if it is unknown
 	err     error  // the difference from the expected answer
+	cookies []*http.Cookie
 }
 
 // answerWithin limits the time for an answer, and mostRepeats the requests of one visit.
@@ -239,12 +253,35 @@ func (v visit) ask(ctx context.Context, pods *backends) reply {
 	for range mostRepeats {
 		r := v.send(ctx, pods)
 		delete(missing, r.service)
-		if r.err != nil || len(missing) == 0 {
+		switch {
+		case r.err != nil:
+			return r
+		case len(missing) == 0 && v.sticky:
+			return v.stay(ctx, pods)
+		case len(missing) == 0:
 			return r
 		}
 	}
 	return reply{status: http.StatusOK, err: fmt.Errorf("of %d answers, none is of %s", mostRepeats,
 		strings.Join(slices.Sorted(maps.Keys(missing)), " or "))}
+}
+
+// stay sends the request, and repeats it with the cookies of the answer: the same Service answers.
+// The chance that one of two does by accident is (1/2)^20.
+func (v visit) stay(ctx context.Context, pods *backends) reply {
+	first := v.send(ctx, pods)
+	v.cookies = first.cookies
+	for i := 0; i < 20 && first.err == nil; i++ {
+		r := v.send(ctx, pods)
+		if r.err == nil {
+			r.err = differ(fmt.Sprintf("with the cookies of the first answer, service of answer %d", i+2),
+				r.service, first.service)
+		}
+		if r.err != nil {
+			return r
+		}
+	}
+	return first
 }
 
 // mainServices returns the Services with pods of the demo that give a quarter or more of the
@@ -276,12 +313,15 @@ func (v visit) send(ctx context.Context, pods *backends) reply {
 	request.URL = &url.URL{Scheme: v.Scheme, Host: v.Request.Host, Opaque: v.Request.Path,
 		RawQuery: v.Query}
 	maps.Copy(request.Header, v.Request.Header)
+	for _, c := range v.cookies {
+		request.AddCookie(c)
+	}
 	response, err := v.transport().RoundTrip(request)
 	if err != nil {
 		return reply{err: fmt.Errorf("sending the request: %w", err)}
 	}
 	defer func() { _ = response.Body.Close() }()
-	r := reply{status: response.StatusCode}
+	r := reply{status: response.StatusCode, cookies: response.Cookies()}
 	r.service, r.err = v.judge(response, pods)
 	return r
 }
@@ -331,6 +371,9 @@ func (v visit) judge(response *http.Response, pods *backends) (service string, e
 	var said echo
 	if err := json.NewDecoder(response.Body).Decode(&said); err != nil {
 		return "", fmt.Errorf("reading the answer: %w", err)
+	}
+	if v.path != "" && said.Path != v.path {
+		return said.Service, differ("path at the target", said.Path, v.path)
 	}
 	if slices.ContainsFunc(v.Outcome.Services, func(s answer.Share) bool {
 		return s.Service == said.Service && s.Weight > 0
