@@ -46,7 +46,7 @@ func TestFlagsCheckTheirValues(t *testing.T) {
 
 // pflag asks for the text of the zero value of a type, to find out whether a flag has its default.
 func TestZeroValuesHaveATextOfTheirOwn(t *testing.T) {
-	for _, zero := range []pflag.Value{list{}, Choice{}, duration{}, count{}, rate{}, className{}} {
+	for _, zero := range []pflag.Value{Choice{}, checked[time.Duration]{}} {
 		if zero.String() != "" {
 			t.Errorf("%T prints %q", zero, zero)
 		}
