@@ -15,6 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/test/albsim"
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file ends the operator before and after every single call of long changes, and starts
@@ -191,7 +192,7 @@ func TestCutOffAtEveryCall(t *testing.T) {
 				want, left = ended(w)
 			})
 			t.Logf("%d calls, cut off before and after each", calls)
-			for cut := range 2 * calls {
+			for _, cut := range nightly.Some(t, 16, numbers(2*calls)) {
 				fault := []albsim.Fault{albsim.LostBefore, albsim.LostAfter}[cut%2]
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, usual())
@@ -234,6 +235,15 @@ func TestCutOffAtEveryCall(t *testing.T) {
 	}
 }
 
+// numbers are those from 0 to below n.
+func numbers(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
 // busiest is the most calls that there are within a second.
 func busiest(calls []albsim.Call) int {
 	most, first := 0, 0
@@ -253,15 +263,8 @@ func TestOneLostAnswer(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			var want []*lb.Observed
 			var left map[string]int
-			calls, every := 1, 1
-			if testing.Short() {
-				every = 8
-			}
-			first := rand.IntN(every)
-			for lost := -1; lost < calls; lost++ {
-				if lost >= 0 && lost%every != first {
-					continue
-				}
+			calls := 0
+			run := func(lost int) { // the call whose answer is lost; -1: none
 				synctest.Test(t, func(t *testing.T) {
 					w := newWorld(t, usual())
 					s.from(w)
@@ -291,6 +294,10 @@ func TestOneLostAnswer(t *testing.T) {
 						t.Errorf("the answer to call %d is lost, the account (-kept +lost):\n%s", lost, diff)
 					}
 				})
+			}
+			run(-1)
+			for _, lost := range nightly.Some(t, 16, numbers(calls)) {
+				run(lost)
 			}
 		})
 	}

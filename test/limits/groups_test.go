@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"fairlead.dev/fairlead/test/cputime"
+	"fairlead.dev/fairlead/test/nightly"
 	"fairlead.dev/fairlead/test/objects"
 )
 
@@ -119,7 +120,7 @@ func TestManyIngressesTakeLittle(t *testing.T) {
 		t.Skip("it runs the binary on the largest groups")
 	}
 	fairlead := binary(t)
-	for _, row := range groups(t) {
+	for _, row := range nightly.Some(t, 6, groups(t)) {
 		t.Run(row.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "ingress.yaml")
 			if err := os.WriteFile(file, []byte(row.manifests), 0o600); err != nil {

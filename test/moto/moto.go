@@ -19,6 +19,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"fairlead.dev/fairlead/test/nightly"
 )
 
 // This file starts moto, and makes accounts with a network in it.
@@ -46,8 +48,9 @@ func Start(t testing.TB) *Server {
 	if testing.Short() {
 		t.Skip("-short starts no emulator")
 	}
+	nightly.Only(t, "it asks an emulator that forgives much")
 	if _, err := os.Stat(command); err != nil {
-		t.Fatalf("looking for moto: %s: `make setup` installs it", err)
+		t.Fatalf("looking for moto: %s: `make moto` installs it", err)
 	}
 	// The shell waits for its input to end, which it does with the test, however that ends.
 	run := exec.Command("sh", "-c", `"$0" -H 127.0.0.1 -p 0 & read -r _; kill -9 $!`, command) //nolint:noctx // it ends with its input

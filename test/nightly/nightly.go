@@ -1,0 +1,43 @@
+// Package nightly decides how much is tried: `make nightly` tries everything, and each other run a
+// part that it draws anew. Tests whose cases take minutes together ask it.
+package nightly
+
+import (
+	"cmp"
+	"flag"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+)
+
+var draw = flag.Uint64("draw", 0, "the `seed` of the cases that are tried; 0 draws one")
+
+// Is reports whether everything is tried.
+func Is() bool { return os.Getenv("FAIRLEAD_NIGHTLY") != "" }
+
+// Only skips a test, except at night.
+func Only(t testing.TB, why string) {
+	t.Helper()
+	if !Is() {
+		t.Skip(why + ": `make nightly` runs it")
+	}
+}
+
+// Some returns at most n of a test's cases, in their order, and prints the seed that they were drawn
+// with. At night it returns all.
+func Some[T any](t testing.TB, n int, all []T) []T {
+	t.Helper()
+	if Is() || len(all) <= n {
+		return all
+	}
+	seed := cmp.Or(*draw, rand.Uint64())
+	t.Logf("%d of %d cases are tried, those of -draw %d", n, len(all), seed)
+	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n] //nolint:gosec // which cases are tried is no secret
+	slices.Sort(chosen)
+	some := make([]T, n)
+	for i, at := range chosen {
+		some[i] = all[at]
+	}
+	return some
+}
