@@ -21,6 +21,8 @@ TESTED := test/golden test/hostile test/kubectl test/policy test/config test/ale
 UNCACHED := test/neutral tools/release tools/mutants
 
 export PATH := $(BIN):$(PATH)
+# What was compiled in one clone is not compiled again in another.
+export GOFLAGS := -trimpath
 
 .PHONY: help
 help: ## List the targets
@@ -41,45 +43,55 @@ test: ## What to wait for while working: no control plane, no emulator
 	go test -short -p 3 -vet=off -timeout 15m ./...
 	go -C test/golden test ./...
 
+.PHONY: t
+t: ## Test one package while you change it: P=model/planner
+	go test -short -vet=off ./$(P)/...
+
 .PHONY: setup
-setup: controlplane moto site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests need, once: go test ./... works by itself then
+
+# Each test runs once: with the race detector where goroutines are, without it in
+# - most of the model and the API types, which compute for minutes and start no goroutine, to which
+#   test/goroutines_test.go holds them, and test/fuzz and test/limits, which ask the model;
+# - test, which reads files of the tree;
+# - test/alb, which runs the provider for minutes: a life of a load balancer has the detector;
+# - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
+# - test/moto, which is an emulator that is not written in Go;
+# - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
+#   detector (test/kube/race.go);
+# - controllers, but for the tests in which most happens at once.
+UNRACED := api/provider/v1 api/v1alpha1 model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/fuzz test/limits test/alb test/check test/moto \
+	test/chaos test/conformance test/operator test/rollout test/scale controllers
+RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
+BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
+BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
+BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
+BUSY := ^Test($(BUSY)|RealNoRequestEverGoesAstray)$$
+TEST := go test -count 1 -p 3 -vet=off -timeout 30m
+
+.PHONY: race
+race: controlplane ## Run the tests that look for data races; needs a C compiler
+	$(TEST) -race -run '$(BUSY)' ./controllers ./test/alb
+	$(TEST) -race $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator
 # waits most of its time, so it goes first, beside packages that compute; others wait too, so there are three at a time.
 # What go vet finds, `make lint` finds, in tests too.
 .PHONY: test-all
-test-all: setup ## Request every sample route once, then run all tests
+test-all: setup race ## Run each test once
 	go run . demo --once
 	go -C test/oldest/types build ./...
 	printf '%s\n' $(UNCACHED) | xargs -I {} go -C {} test -count 1 -timeout 30m ./... & uncached=$$!; \
 	printf '%s\n' $(TESTED) | xargs -P 2 -I {} go -C {} test -timeout 30m ./... && wait $$uncached
-	go test -p 3 -vet=off -timeout 30m ./test/operator ./...
+	$(TEST) -skip '$(BUSY)' ./test/operator ./controllers $(UNRACED:%=./%)
 
-# Every package is tested with the race detector but these, and a new one is so without being named:
-# - most of the model, and api/v1alpha1, which compute for minutes and start no goroutine, to which
-#   test/goroutines_test.go holds them, and test/fuzz and test/limits, which ask the model;
-# - test, which reads files of the tree;
-# - test/alb, which runs the provider for minutes: a life of a load balancer is run;
-# - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
-# - test/moto, which is an emulator that is not written in Go;
-# - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
-#   detector (test/kube/race.go).
-# -short leaves out tests that start a control plane. Of these, the ones of controllers are run in which most happens at
-# once, and test/failover.
-RACE := -race -count 1 -vet=off -timeout 15m
-UNRACED := api/v1alpha1 model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/fuzz test/limits test/alb test/check test/moto \
-	test/chaos test/conformance test/operator test/rollout test/scale
-RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
-BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
-BUSY := $(BUSY)|AnOperatorThatIsStoppedFinishesTheStepUnderWay|ALargeLoadBalancerHoldsNobodyUp|ACertificateIsReplacedUnderLoad
-BUSY := $(BUSY)|MetricsMove|AnAPIServerThatIsAwayTakesNothingWithIt
-
-.PHONY: race
-race: controlplane ## Run tests that look for data races, and the operator with them; needs a C compiler
-	go test $(RACE) ./test/failover
-	go test $(RACE) ./controllers -run '^Test($(BUSY))$$'
-	go test $(RACE) ./test/alb -run '^TestRealNoRequestEverGoesAstray$$' -reallives 1
-	go test $(RACE) -short $(RACED)
+# A test that takes minutes tries a part of its cases in each run, and all of them here: test/nightly.
+.PHONY: nightly
+nightly: setup moto ## Try everything, for hours: all cases, an emulator of AWS, an hour of chaos, large clusters, millions of plans
+	FAIRLEAD_NIGHTLY=1 $(MAKE) test-all
+	$(MAKE) proof SEED=$$RANDOM
+	$(MAKE) chaos
+	$(MAKE) scale
 
 .PHONY: conformance
 conformance: controlplane ## Request what every Ingress controller has to answer, and print how that went; SUITE=folder, PROVIDER=caddy
@@ -98,7 +110,7 @@ release: ## Make a release of this commit in dist/VERSION: VERSION=v0.1.0; see d
 		go -C tools/release run . -tree $(CURDIR) -version '$(VERSION)'
 
 .PHONY: presubmit
-presubmit: lint verify race test-all ## What CI runs
+presubmit: lint verify test-all ## What CI runs
 
 .PHONY: hooks
 hooks: ## Have git check the subject of each commit: dir, 72 characters
