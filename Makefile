@@ -53,14 +53,15 @@ setup: controlplane site chromium $(BIN)/helm $(BIN)/kubectl ## Build what tests
 # Each test runs once: with the race detector where goroutines are, without it in
 # - most of the model and the API types, which compute for minutes and start no goroutine, to which
 #   test/goroutines_test.go holds them, and test/fuzz and test/limits, which ask the model;
-# - test, which reads files of the tree;
+# - cli/saved and test/changes, which do so, too;
+# - test and test/gate, which read files and run scripts;
 # - test/alb, which runs the provider for minutes: a life of a load balancer has the detector;
 # - test/check, which runs `check` and `prove` for minutes: what they call is tested in cli and providers;
 # - test/moto, which is an emulator that is not written in Go;
 # - tests that do nothing but ask an operator that is a process: test/failover runs the same process, built with the
 #   detector (test/kube/race.go);
 # - controllers, but for the tests in which most happens at once.
-UNRACED := api/provider/v1 api/v1alpha1 model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/fuzz test/limits test/alb test/check test/moto \
+UNRACED := api/provider/v1 api/v1alpha1 cli/saved model model/compare model/expect model/ingress model/lb model/lowering model/proof model/replay model/planner model/routing/language model/routing/precedence test test/changes test/gate test/fuzz test/limits test/alb test/check test/moto \
 	test/chaos test/conformance test/operator test/rollout test/scale controllers
 RACED = $(filter-out $(UNRACED:%=fairlead.dev/fairlead/%),$(shell go list ./...))
 BUSY := TheSecondReplicaTakesOver|AFollowerIsWarm|APlanEndsWhereAnotherOperatorHasBegunOne|WhatAnotherOperatorHasTakenIsLookedAtAnew
@@ -71,7 +72,8 @@ TEST := go test -count 1 -p 3 -vet=off -timeout 30m
 
 .PHONY: race
 race: controlplane ## Run the tests that look for data races; needs a C compiler
-	$(TEST) -race -run '$(BUSY)' ./controllers ./test/alb
+	$(TEST) -race -run '$(BUSY)' ./controllers
+	$(TEST) -race -run '$(BUSY)' ./test/alb -reallives 1
 	$(TEST) -race $(RACED)
 
 # What the image is made of is compiled for both of its platforms, which takes minutes the first time. test/operator

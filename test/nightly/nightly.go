@@ -31,9 +31,9 @@ func Some[T any](t testing.TB, n int, all []T) []T {
 	if Is() || len(all) <= n {
 		return all
 	}
-	seed := cmp.Or(*draw, rand.Uint64())
+	seed := cmp.Or(*draw, rand.Uint64()) //nolint:gosec // which cases are tried is no secret
 	t.Logf("%d of %d cases are tried, those of -draw %d", n, len(all), seed)
-	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n] //nolint:gosec // which cases are tried is no secret
+	chosen := rand.New(rand.NewPCG(seed, 0)).Perm(len(all))[:n] //nolint:gosec // as above
 	slices.Sort(chosen)
 	some := make([]T, n)
 	for i, at := range chosen {
