@@ -20,6 +20,10 @@ import (
 // paceTime. Renewals count, too: AWS does not say whether an import in the place of another
 // certificate counts (the ledger's renewals-count). But a renewal waits only if that certificate
 // was renewed within renewalTime, so that those of short-lived certificates are made in any case.
+//
+// A process that starts counts anew: ACM lists certificates that exist, and what uses up the quota
+// are those that were imported and deleted. A restart itself imports nothing, as certificates are
+// found by their tags. The protocol of providers has no namespaces, so serve-provider has no pace.
 
 const (
 	// paceTime is less than the time between renewals of certificates that are valid for 45 days.
