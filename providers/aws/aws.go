@@ -13,14 +13,12 @@ import (
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/balancers"
 	"fairlead.dev/fairlead/providers/aws/certificates"
-	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/listeners"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/protection"
-	"fairlead.dev/fairlead/providers/aws/recent"
 	"fairlead.dev/fairlead/providers/aws/releases"
 	"fairlead.dev/fairlead/providers/aws/targets"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 var _ providers.Provider = (*Provider)(nil)
@@ -45,12 +43,12 @@ type Options struct {
 	// Rates are the rates of calls; see Published. Calls of a class without one have no limit.
 	Rates providers.Rates
 	// OnRequest is called after each call of AWS, if it is not nil.
-	OnRequest func(throttle.Request)
+	OnRequest func(client.Request)
 	// OnInFlight is called when the number of calls under way at an endpoint changes, or its limit, if
 	// it is not nil.
 	OnInFlight func(service, calls string, underWay, limit int)
 	// Deadlines limit the time of calls; zero values are the defaults.
-	Deadlines throttle.Deadlines
+	Deadlines client.Deadlines
 }
 
 // A Provider manages Application Load Balancers. Its collaborators hold its state, each with a lock
@@ -58,9 +56,9 @@ type Options struct {
 // in one direction only: network.Nodes iterates over the members of targets.Store.
 type Provider struct {
 	options Options
-	clients clients.Clients
+	clients client.Clients
 
-	recent     *recent.Resources
+	recent     *client.Recent
 	limits     *account.Limits
 	conditions *account.ConditionSupport
 
@@ -81,12 +79,12 @@ type Provider struct {
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
 	p := &Provider{options: o, releases: releases.New(cmp.Or(o.Settle, lb.ALB().Settle))}
-	p.recent = recent.New(o.Lag, p.forgetMissing)
+	p.recent = client.NewRecent(o.Lag, p.forgetMissing)
 	deadlines := o.Deadlines.WithDefaults()
-	pacer := throttle.NewPacer(throttle.PacerOptions{
+	pacer := client.NewPacer(client.PacerOptions{
 		Rates: o.Rates, Deadlines: deadlines, OnRequest: o.OnRequest, OnInFlight: o.OnInFlight,
 	})
-	c := clients.New(o.Config, o.Installation, o.VPC, pacer.AddTo, deadlines.AddTo, p.recent.AddTo)
+	c := client.NewClients(o.Config, o.Installation, o.VPC, pacer.AddTo, deadlines.AddTo, p.recent.AddTo)
 	p.clients, p.limits, p.conditions = c, account.NewLimits(c.ELB), account.NewConditionSupport(c.API)
 	p.subnets = network.NewSubnets(c.EC2, c.VPC, c.Region)
 	p.securityGroups = network.NewSecurityGroups(c.Owner, c.EC2, c.VPC, p.recent)
@@ -141,7 +139,7 @@ func (p *Provider) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error)
 	facts.SettingsRefused = q.RefuseSettings(noSettings)
 	if err := p.limits.Load(ctx, q.Limits); err != nil {
 		facts.LimitsUnread = p.limits.Last() == nil
-		if facts.LimitsUnread && throttle.IsTimeout(err) {
+		if facts.LimitsUnread && client.IsTimeout(err) {
 			return lb.Facts{}, err // the next calls would wait as long
 		}
 		facts.Stale = append(facts.Stale, err.Error())

@@ -9,9 +9,8 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/preflight"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 )
@@ -75,15 +74,15 @@ func (s *settings) flags(flags *pflag.FlagSet) {
 }
 
 // access returns the Access of an installation.
-func (s *settings) access(around clouds.Environment, installation string) access.Access {
-	out := access.Access{
+func (s *settings) access(around clouds.Environment, installation string) client.Access {
+	out := client.Access{
 		Installation: installation, Region: s.region, VPC: s.vpc, Cluster: s.cluster,
 		UnmanagedGroups: s.groups == unmanaged, Nodes: around.Nodes, Rates: s.rates,
-		Deadlines:  throttle.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
+		Deadlines:  client.Deadlines{Attempt: around.AttemptTimeout, Call: around.CallTimeout},
 		OnInFlight: around.OnInFlight, Log: around.Log,
 	}
 	if around.OnRequest != nil {
-		out.OnRequest = func(r throttle.Request) { around.OnRequest(r.Service, r.Operation, r.Result) }
+		out.OnRequest = func(r client.Request) { around.OnRequest(r.Service, r.Operation, r.Result) }
 	}
 	return out
 }

@@ -21,7 +21,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -70,9 +70,9 @@ func actionOf(r *http.Request) string {
 
 func newSilent(silent func(action string) bool) (*silentClient, *aws.Provider) {
 	config := albsim.New(albsim.Options{}).Config()
-	client := &silentClient{HTTPClient: config.HTTPClient, silent: silent}
-	config.HTTPClient = client
-	return client, aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()})
+	sender := &silentClient{HTTPClient: config.HTTPClient, silent: silent}
+	config.HTTPClient = sender
+	return sender, aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: client.PublishedRates()})
 }
 
 func all(string) bool { return true }
@@ -161,15 +161,15 @@ func TestALeaseIsAskedForBeforeEachCallThatChangesSomething(t *testing.T) {
 			may = lost
 			return albsim.Unavailable // the SDK would try again
 		}}).Config()
-		client := &silentClient{HTTPClient: config.HTTPClient, silent: func(string) bool { return false }}
-		config.HTTPClient = client
-		p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()})
+		sender := &silentClient{HTTPClient: config.HTTPClient, silent: func(string) bool { return false }}
+		config.HTTPClient = sender
+		p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Rates: client.PublishedRates()})
 		guarded := providers.Guard(p, func() error { return may })
 		_, err := guarded.Apply(context.Background(), &lb.Observed{Key: key}, plan.CreateTargetGroup{Group: lb.TargetGroup{ID: "shop/web:80", TargetType: "ip", Protocol: "HTTP", Version: "HTTP1", Family: "ipv4"}})
 		if !errors.Is(err, lost) {
 			t.Errorf("the error is %v", err)
 		}
-		if creates := slices.DeleteFunc(client.calls, func(a string) bool { return a != "CreateTargetGroup" }); len(creates) != 1 {
+		if creates := slices.DeleteFunc(sender.calls, func(a string) bool { return a != "CreateTargetGroup" }); len(creates) != 1 {
 			t.Errorf("%v was sent", creates)
 		}
 	})
@@ -185,7 +185,7 @@ func TestASilentConnectionEnds(t *testing.T) {
 	config := albsim.New(albsim.Options{}).Config()
 	config.BaseEndpoint = sdk.String("http://" + silent.Addr().String())
 	config.HTTPClient = nil
-	p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Deadlines: throttle.Deadlines{Attempt: 50 * time.Millisecond, Call: 200 * time.Millisecond}})
+	p := aws.New(aws.Options{Config: config, Installation: "test", VPC: albsim.VPC, Deadlines: client.Deadlines{Attempt: 50 * time.Millisecond, Call: 200 * time.Millisecond}})
 	ended := make(chan error, 1)
 	go func() {
 		_, err := p.List(context.Background())

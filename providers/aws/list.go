@@ -5,13 +5,13 @@ import (
 	"slices"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // List returns the keys of all resources with the tags of this installation.
 func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	found, err := p.clients.Find(ctx, map[string]string{
-		resource.TagInstallation: p.clients.Installation,
+		client.TagInstallation: p.clients.Installation,
 	},
 		"elasticloadbalancing:loadbalancer", "elasticloadbalancing:targetgroup", "acm:certificate",
 		"ec2:security-group")
@@ -20,7 +20,7 @@ func (p *Provider) List(ctx context.Context) ([]lb.Key, error) {
 	}
 	var keys []lb.Key
 	for _, tags := range found {
-		if key := resource.KeyIn(tags); key != "" {
+		if key := client.KeyIn(tags); key != "" {
 			keys = append(keys, key)
 		}
 	}

@@ -15,13 +15,11 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/balancers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/listeners"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/aws/targets"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file reads the load balancer of a key in few calls: by name, by load balancer and in
@@ -87,7 +85,7 @@ func (p *Provider) Observe(ctx context.Context, key lb.Key, deep bool) (*lb.Obse
 // explainVanished returns ErrPending if AWS does not find a resource that it has just listed. It
 // was deleted in between, or the list is of an earlier moment.
 func explainVanished(key lb.Key, err error) error {
-	if awserr.Is(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound",
+	if client.HasCode(err, "LoadBalancerNotFound", "ListenerNotFound", "RuleNotFound",
 		"TargetGroupNotFound") {
 		return fmt.Errorf("reading load balancer %s: AWS lists what it does not find: %w: %w",
 			key, err, providers.ErrPending)
@@ -149,7 +147,7 @@ func (p *Provider) readInside(
 	served := make([][]elb.Certificate, len(l.Listeners))
 	health := make([][]lb.TargetHealth, len(l.Groups))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i, listener := range l.Listeners {
 		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			rules[i], err = listeners.ReadRules(ctx, p.clients.ELB, aws.ToString(listener.ListenerArn))
@@ -205,7 +203,7 @@ func (p *Provider) readTags(
 	found := map[string]map[string]string{}
 	for _, g := range l.Groups {
 		arn := aws.ToString(g.TargetGroupArn)
-		if tags := indexed[arn]; l.Deep || tags[resource.TagDigest] == "" ||
+		if tags := indexed[arn]; l.Deep || tags[client.TagDigest] == "" ||
 			p.targetGroups.Has(l.Key, arn) {
 			arns = append(arns, arn)
 		} else {

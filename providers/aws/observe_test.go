@@ -23,7 +23,7 @@ import (
 	"fairlead.dev/fairlead/model/planner"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/selfsigned"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -496,7 +496,7 @@ func TestWhatIsMissingIsForgotten(t *testing.T) {
 func TestReadsOfALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServed(t, albsim.Options{})
-		for port := range int32(2 * throttle.ParallelReads) {
+		for port := range int32(2 * client.ParallelReads) {
 			l := s.want.Listeners[0]
 			l.Port = 8000 + port
 			s.want.Listeners = append(s.want.Listeners, l)
@@ -504,8 +504,8 @@ func TestReadsOfALook(t *testing.T) {
 		s.apply()
 		s.asks()
 		s.look(false)
-		if s.busy != throttle.ParallelReads {
-			t.Errorf("%d calls are made at the same time, want %d", s.busy, throttle.ParallelReads)
+		if s.busy != client.ParallelReads {
+			t.Errorf("%d calls are made at the same time, want %d", s.busy, client.ParallelReads)
 		}
 	})
 }

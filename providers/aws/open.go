@@ -11,9 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/access"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file finds the credentials, the endpoints, the region and the VPC of a process, and reports
@@ -23,8 +21,8 @@ import (
 
 // Open returns a Provider with the credentials of the process, or an error if AWS does not accept
 // them.
-func Open(ctx context.Context, a access.Access) (*Provider, error) {
-	rates, err := throttle.Published().With(a.Rates)
+func Open(ctx context.Context, a client.Access) (*Provider, error) {
+	rates, err := client.PublishedRates().With(a.Rates)
 	if err != nil {
 		return nil, fmt.Errorf("reading the rates of calls: %w", err)
 	}
@@ -33,7 +31,7 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 		return nil, fmt.Errorf("reading the settings of AWS: %w", err)
 	}
 	if sdk.Region == "" {
-		if sdk.Region, err = access.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
+		if sdk.Region, err = client.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
 			return nil, fmt.Errorf("finding the region: name it with --aws-region or AWS_REGION, for the "+
 				"instance does not: %w", err)
 		}
@@ -47,11 +45,11 @@ func Open(ctx context.Context, a access.Access) (*Provider, error) {
 
 // open returns a Provider, or an error if the VPC has no subnets.
 func open(
-	ctx context.Context, a access.Access, sdk aws.Config, rates providers.Rates,
+	ctx context.Context, a client.Access, sdk aws.Config, rates providers.Rates,
 ) (*Provider, error) {
 	if a.VPC == "" {
 		var err error
-		a.VPC, err = access.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes)
+		a.VPC, err = client.FindVPC(ctx, imds.NewFromConfig(sdk), ec2.NewFromConfig(sdk), a.Nodes)
 		if err != nil {
 			return nil, fmt.Errorf("finding the VPC: name it with --aws-vpc-id, for neither the instance "+
 				"nor a node tells, nor is there just one: %w", err)
@@ -79,7 +77,7 @@ func open(
 func withIdentity(ctx context.Context, sdk aws.Config, err error) error {
 	me, unknown := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if unknown != nil {
-		return fmt.Errorf("%w; %w", awserr.Explain("asking AWS in "+sdk.Region+
+		return fmt.Errorf("%w; %w", client.Explain("asking AWS in "+sdk.Region+
 			" whose credentials these are", unknown), err)
 	}
 	return fmt.Errorf("asking AWS as %s: %w", aws.ToString(me.Arn), err)

@@ -14,8 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/access"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/awscalls"
@@ -39,27 +38,27 @@ func TestOpen(t *testing.T) {
 		return func(context.Context) ([]string, error) { return ids, nil }
 	}
 	for name, c := range map[string]struct {
-		access  access.Access
+		access  client.Access
 		env     map[string]string
 		change  func(*albsim.Sim)
 		wantVPC string
 		failure string
 	}{
-		"region and VPC are named": {access: access.Access{Region: albsim.Region, VPC: albsim.VPC}, wantVPC: albsim.VPC},
+		"region and VPC are named": {access: client.Access{Region: albsim.Region, VPC: albsim.VPC}, wantVPC: albsim.VPC},
 		"the region of the environment, and the only VPC": {
-			access: access.Access{Nodes: nodes("fargate-1")}, env: map[string]string{"AWS_REGION": albsim.Region}, wantVPC: albsim.VPC,
+			access: client.Access{Nodes: nodes("fargate-1")}, env: map[string]string{"AWS_REGION": albsim.Region}, wantVPC: albsim.VPC,
 		},
-		"no region": {access: access.Access{VPC: albsim.VPC}, failure: "finding the region: name it with --aws-region or AWS_REGION, for the instance does not: "},
+		"no region": {access: client.Access{VPC: albsim.VPC}, failure: "finding the region: name it with --aws-region or AWS_REGION, for the instance does not: "},
 		"two VPCs": {
-			access: access.Access{Region: albsim.Region, Nodes: nodes()}, change: func(sim *albsim.Sim) { sim.AddVPC("vpc-2") },
+			access: client.Access{Region: albsim.Region, Nodes: nodes()}, change: func(sim *albsim.Sim) { sim.AddVPC("vpc-2") },
 			failure: "asking AWS as arn:aws:iam::123456789012:role/fairlead: finding the VPC: name it with --aws-vpc-id, for neither the instance nor a node tells, nor is there just one: ",
 		},
 		"a VPC without subnets": {
-			access:  access.Access{Region: albsim.Region, VPC: "vpc-2"},
+			access:  client.Access{Region: albsim.Region, VPC: "vpc-2"},
 			failure: "asking AWS as arn:aws:iam::123456789012:role/fairlead: vpc-2 has no subnets in eu-west-1: is it in another region or account?",
 		},
 		"subnets that cannot be read": {
-			access: access.Access{Region: albsim.Region, VPC: albsim.VPC}, change: func(sim *albsim.Sim) {
+			access: client.Access{Region: albsim.Region, VPC: albsim.VPC}, change: func(sim *albsim.Sim) {
 				sim.Refuse(func(in any) error {
 					if _, who := in.(*sts.GetCallerIdentityInput); who {
 						return nil
@@ -70,17 +69,17 @@ func TestOpen(t *testing.T) {
 			failure: "asking AWS as arn:aws:iam::123456789012:role/fairlead: reading the subnets of " + albsim.VPC,
 		},
 		"credentials that AWS does not know": {
-			access: access.Access{Region: albsim.Region, VPC: albsim.VPC},
+			access: client.Access{Region: albsim.Region, VPC: albsim.VPC},
 			change: func(sim *albsim.Sim) {
 				sim.Refuse(func(any) error { return albsim.Refusal("AuthFailure", "unknown") })
 			},
 			failure: "asking AWS in eu-west-1 whose credentials these are: ",
 		},
 		"a profile that is not there": {
-			access: access.Access{Region: albsim.Region, VPC: albsim.VPC}, env: map[string]string{"AWS_PROFILE": "missing"},
+			access: client.Access{Region: albsim.Region, VPC: albsim.VPC}, env: map[string]string{"AWS_PROFILE": "missing"},
 			failure: "reading the settings of AWS: ",
 		},
-		"rates of an unknown class": {access: access.Access{Rates: providers.Rates{"none": {PerSecond: 1, Burst: 1}}}, failure: "reading the rates of calls: "},
+		"rates of an unknown class": {access: client.Access{Rates: providers.Rates{"none": {PerSecond: 1, Burst: 1}}}, failure: "reading the rates of calls: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			sim := environment(t)
@@ -119,17 +118,17 @@ func parsed(t *testing.T, args ...string) (*settings, *pflag.FlagSet) {
 func TestFlagsSayWhereToWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		args []string
-		want access.Access
+		want client.Access
 	}{
-		"no flags": {nil, access.Access{}},
+		"no flags": {nil, client.Access{}},
 		"all flags": {
 			[]string{"--aws-region=eu-west-1", "--aws-vpc-id=vpc-1", "--aws-cluster-name=shop", "--aws-security-groups=none", "--aws-rates=write=3/20"},
-			access.Access{Region: "eu-west-1", VPC: "vpc-1", Cluster: "shop", UnmanagedGroups: true, Rates: providers.Rates{"write": {PerSecond: 3, Burst: 20}}},
+			client.Access{Region: "eu-west-1", VPC: "vpc-1", Cluster: "shop", UnmanagedGroups: true, Rates: providers.Rates{"write": {PerSecond: 3, Burst: 20}}},
 		},
-		"the usual value is named": {[]string{"--aws-security-groups=managed"}, access.Access{}},
+		"the usual value is named": {[]string{"--aws-security-groups=managed"}, client.Access{}},
 	} {
 		s, flags := parsed(t, c.args...)
-		c.want.Installation, c.want.Deadlines = "test", throttle.Deadlines{Attempt: 1, Call: 2}
+		c.want.Installation, c.want.Deadlines = "test", client.Deadlines{Attempt: 1, Call: 2}
 		got := s.access(clouds.Environment{AttemptTimeout: 1, CallTimeout: 2}, "test")
 		if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty(), cmpopts.EquateComparable(logr.Logger{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -146,7 +145,7 @@ func TestTheOperatorIsToldOfRequests(t *testing.T) {
 	got := s.access(clouds.Environment{OnRequest: func(service, operation, result string) {
 		told += service + " " + operation + " " + result
 	}}, "")
-	got.OnRequest(throttle.Request{Service: "EC2", Operation: "DescribeVpcs", Result: "ok"})
+	got.OnRequest(client.Request{Service: "EC2", Operation: "DescribeVpcs", Result: "ok"})
 	if told != "EC2 DescribeVpcs ok" {
 		t.Errorf("told %q", told)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -100,7 +100,7 @@ func TestIdentityOfAPod(t *testing.T) {
 				t.Setenv(name, value)
 			}
 			asked = ""
-			if _, err := aws.Open(t.Context(), access.Access{Region: albsim.Region, VPC: albsim.VPC}); err != nil {
+			if _, err := aws.Open(t.Context(), client.Access{Region: albsim.Region, VPC: albsim.VPC}); err != nil {
 				t.Fatal(err)
 			}
 			if asked != c.asked {

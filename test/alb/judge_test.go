@@ -29,13 +29,13 @@ func (r request) String() string { return fmt.Sprintf("%s:%d%s", r.host, r.port,
 
 // sent is the request as the specification reads it. Who asks for a directory is a canary.
 func (r request) sent() routing.Request {
-	return routing.Request{Port: r.port, Host: r.header(), Path: r.path, Method: "GET", Header: map[string][]string{canary: {r.herald()}}, Source: client}
+	return routing.Request{Port: r.port, Host: r.header(), Path: r.path, Method: "GET", Header: map[string][]string{canary: {r.herald()}}, Source: visitor}
 }
 
 // canary is a header that rules can be for, and client is where all requests come from.
 const canary = "X-Canary"
 
-var client = netip.MustParseAddr("203.0.113.7")
+var visitor = netip.MustParseAddr("203.0.113.7")
 
 func (r request) herald() string {
 	return map[bool]string{true: "always", false: "never"}[strings.HasSuffix(r.path, "/")]
@@ -108,7 +108,7 @@ func (w *world) verdict(asked []request) verdict {
 // admits reports whether the client is one of those who may connect; everybody may where nobody is
 // listed.
 func admits(inbound []string) bool {
-	return len(inbound) == 0 || slices.ContainsFunc(inbound, func(from string) bool { return netip.MustParsePrefix(from).Contains(client) })
+	return len(inbound) == 0 || slices.ContainsFunc(inbound, func(from string) bool { return netip.MustParsePrefix(from).Contains(visitor) })
 }
 
 // wanted is an action in words.
@@ -342,5 +342,5 @@ func (j *judge) wrongBehind(from, r request, side verdict) string {
 
 func (j *judge) send(r request) albsim.Answer {
 	return j.sim.Ask(j.address, matching.Request{Port: r.port, TLS: r.port == 443, SNI: r.host, Host: r.header(), Path: r.path,
-		Headers: map[string]string{strings.ToLower(canary): r.herald()}, Source: client.String()}, j.how)
+		Headers: map[string]string{strings.ToLower(canary): r.herald()}, Source: visitor.String()}, j.how)
 }

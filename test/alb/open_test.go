@@ -11,7 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/iam"
 )
@@ -50,22 +50,22 @@ func TestOpen(t *testing.T) {
 	several := httptest.NewServer(crowded)
 	defer several.Close()
 	for name, c := range map[string]struct {
-		access   access.Access
+		access   client.Access
 		variable map[string]string
 		on       bool   // the process can ask its instance
 		want     string // in the error
 	}{
-		"all is said":                    {access.Access{Region: albsim.Region, VPC: albsim.VPC}, anywhere, false, ""},
-		"the instance tells":             {access.Access{}, anywhere, true, ""},
-		"a node tells":                   {access.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6", "i-0123456789abcdef0")}, anywhere, false, ""},
-		"the region is the SDK's":        {access.Access{VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": albsim.Region}, false, ""},
-		"only EC2 can be reached":        {access.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ""},
-		"nobody tells the region":        {access.Access{VPC: albsim.VPC}, anywhere, false, "finding the region: name it with --aws-region or AWS_REGION"},
-		"there is one VPC":               {access.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6")}, anywhere, false, ""},
-		"nobody tells the VPC":           {access.Access{Region: albsim.Region, Nodes: nodes()}, map[string]string{"AWS_ENDPOINT_URL": several.URL}, false, "finding the VPC: name it with --aws-vpc-id"},
-		"a node that AWS does not know":  {access.Access{Region: albsim.Region, Nodes: nodes("i-0123456789abcdef1")}, anywhere, false, "reading instance i-0123456789abcdef1: "},
-		"a VPC of somewhere else":        {access.Access{Region: albsim.Region, VPC: "vpc-0123456789abcdef0"}, map[string]string{"AWS_ENDPOINT_URL_STS": server.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ":role/fairlead: vpc-0123456789abcdef0 has no subnets in " + albsim.Region},
-		"AWS is not where it is said to": {access.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL}, false, "whose credentials these are"},
+		"all is said":                    {client.Access{Region: albsim.Region, VPC: albsim.VPC}, anywhere, false, ""},
+		"the instance tells":             {client.Access{}, anywhere, true, ""},
+		"a node tells":                   {client.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6", "i-0123456789abcdef0")}, anywhere, false, ""},
+		"the region is the SDK's":        {client.Access{VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_REGION": albsim.Region}, false, ""},
+		"only EC2 can be reached":        {client.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ""},
+		"nobody tells the region":        {client.Access{VPC: albsim.VPC}, anywhere, false, "finding the region: name it with --aws-region or AWS_REGION"},
+		"there is one VPC":               {client.Access{Region: albsim.Region, Nodes: nodes("fargate-ip-10-0-0-6")}, anywhere, false, ""},
+		"nobody tells the VPC":           {client.Access{Region: albsim.Region, Nodes: nodes()}, map[string]string{"AWS_ENDPOINT_URL": several.URL}, false, "finding the VPC: name it with --aws-vpc-id"},
+		"a node that AWS does not know":  {client.Access{Region: albsim.Region, Nodes: nodes("i-0123456789abcdef1")}, anywhere, false, "reading instance i-0123456789abcdef1: "},
+		"a VPC of somewhere else":        {client.Access{Region: albsim.Region, VPC: "vpc-0123456789abcdef0"}, map[string]string{"AWS_ENDPOINT_URL_STS": server.URL, "AWS_ENDPOINT_URL_EC2": server.URL}, false, ":role/fairlead: vpc-0123456789abcdef0 has no subnets in " + albsim.Region},
+		"AWS is not where it is said to": {client.Access{Region: albsim.Region, VPC: albsim.VPC}, map[string]string{"AWS_ENDPOINT_URL": metadata.URL}, false, "whose credentials these are"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, v := range []string{"AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL"} {
@@ -95,7 +95,7 @@ func TestOpenWithoutPermission(t *testing.T) {
 	for k, v := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "AKIDOFATEST", "AWS_SECRET_ACCESS_KEY": "secret"} {
 		t.Setenv(k, v)
 	}
-	if _, err := aws.Open(t.Context(), access.Access{Region: albsim.Region, VPC: albsim.VPC}); !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), albsim.VPC) {
+	if _, err := aws.Open(t.Context(), client.Access{Region: albsim.Region, VPC: albsim.VPC}); !errors.Is(err, providers.ErrDenied) || !strings.Contains(err.Error(), albsim.VPC) {
 		t.Errorf("error %v, want one that is denied and names %s", err, albsim.VPC)
 	}
 }

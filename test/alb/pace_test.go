@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -19,7 +19,7 @@ func rushed(t *testing.T, o albsim.Options) (refused, told, calls int) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, o)
 		var mu sync.Mutex
-		w.requested = func(r throttle.Request) {
+		w.requested = func(r client.Request) {
 			mu.Lock()
 			defer mu.Unlock()
 			told++

@@ -24,7 +24,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/albsim/iam"
@@ -133,7 +133,7 @@ func TestOpenUnderThePolicy(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	nodes := func(context.Context) ([]string, error) { return []string{"i-0123456789abcdef0"}, nil }
-	if _, err := aws.Open(t.Context(), access.Access{Installation: "test", Region: albsim.Region, Nodes: nodes}); err != nil {
+	if _, err := aws.Open(t.Context(), client.Access{Installation: "test", Region: albsim.Region, Nodes: nodes}); err != nil {
 		t.Error(err)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/providertest"
 	"fairlead.dev/fairlead/providers/serve"
 	"fairlead.dev/fairlead/test/albsim"
@@ -106,7 +106,7 @@ func contractIn(seed uint64, lag time.Duration, reached func(providers.Provider)
 	return providertest.Clauses(func(*testing.T) providers.Provider {
 		o := albsim.Real(seed, lag)
 		o.Authorize = operator().allow
-		return reached(unhurried{aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: throttle.Published()}), lag})
+		return reached(unhurried{aws.New(aws.Options{Config: albsim.New(o).Config(), Installation: "test", VPC: albsim.VPC, Rates: client.PublishedRates()}), lag})
 	}, func(*testing.T) lb.Target {
 		return lb.Target{Address: "10.0.0.9", Port: 8080 + port.Add(1)}
 	})

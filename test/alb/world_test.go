@@ -31,7 +31,7 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -67,7 +67,7 @@ type world struct {
 	// done.
 	later []func()
 	// requested is told of each call, if it is not nil.
-	requested func(throttle.Request)
+	requested func(client.Request)
 	// normalised is the path that AWS sees of one that is sent; nil where it is the same.
 	normalised func(path string) string
 	// webACLs are those that Ingresses ask for, as the account will answer.
@@ -112,7 +112,7 @@ func inBubble(t *testing.T, o albsim.Options, do func(w *world)) {
 
 // restart makes a new operator, which knows nothing.
 func (w *world) restart() {
-	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: throttle.Published(), OnRequest: w.requested, Settle: w.deployed})
+	w.cloud = aws.New(aws.Options{Config: w.sim.Config(), Installation: "test", VPC: albsim.VPC, Cluster: albsim.Cluster, Rates: client.PublishedRates(), OnRequest: w.requested, Settle: w.deployed})
 	w.seen, w.groups, w.have = nil, map[lb.GroupID]routing.Backend{}, map[lb.GroupID][]lb.Target{}
 }
 

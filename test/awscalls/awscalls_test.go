@@ -7,22 +7,22 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
-	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 func TestCallsAreAnswered(t *testing.T) {
-	client := ec2.NewFromConfig(Config(func(in any) (any, error) {
+	sender := ec2.NewFromConfig(Config(func(in any) (any, error) {
 		if len(in.(*ec2.DescribeVpcsInput).VpcIds) > 0 {
 			return nil, Refused("InvalidVpcID.NotFound", "no such VPC")
 		}
 		return &ec2.DescribeVpcsOutput{NextToken: aws.String("more")}, nil
 	}))
-	out, err := client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
+	out, err := sender.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{})
 	if err != nil || aws.ToString(out.NextToken) != "more" {
 		t.Errorf("%v, %v", out, err)
 	}
-	_, err = client.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}})
-	if got := errorcode.Read(err); got != "InvalidVpcID.NotFound" {
+	_, err = sender.DescribeVpcs(t.Context(), &ec2.DescribeVpcsInput{VpcIds: []string{"vpc-1"}})
+	if got := client.ErrorCode(err); got != "InvalidVpcID.NotFound" {
 		t.Errorf("%q: %v", got, err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -46,7 +46,7 @@ func provedIn(t *testing.T, o albsim.Options) {
 	sim := albsim.New(o)
 	before := sim.Inventory()
 	cloud := aws.New(aws.Options{
-		Config: sim.Config(), VPC: albsim.VPC, Installation: prove.Prefix + "test", Rates: throttle.Published(),
+		Config: sim.Config(), VPC: albsim.VPC, Installation: prove.Prefix + "test", Rates: client.PublishedRates(),
 	})
 	findings, left := prove.Run(t.Context(), cloud, prove.Options{
 		Calls: 1500, CallsMade: func() int { total, _ := sim.Cost(); return total }, Timeout: 40 * time.Minute,

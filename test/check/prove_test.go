@@ -24,8 +24,8 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/proof"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/providers/clouds"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/albsim"
@@ -53,7 +53,7 @@ func of(config awssdk.Config, vpc, installation string, requested func()) *aws.P
 }
 
 func optionsOf(config awssdk.Config, vpc, installation string, requested func()) aws.Options {
-	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, OnRequest: func(throttle.Request) { requested() }}
+	return aws.Options{Config: config, VPC: vpc, Installation: installation, Settle: time.Nanosecond, Lag: 100 * time.Millisecond, OnRequest: func(client.Request) { requested() }}
 }
 
 // proved runs the command line.

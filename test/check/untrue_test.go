@@ -19,7 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/albsim"
 )
@@ -195,7 +195,7 @@ func TestProveEndsThoughCallsHang(t *testing.T) {
 				return false
 			})
 			options := optionsAt(endpoint, prove.Prefix+"test", func() {})
-			options.Deadlines = throttle.Deadlines{Attempt: 300 * time.Millisecond, Call: 600 * time.Millisecond}
+			options.Deadlines = client.Deadlines{Attempt: 300 * time.Millisecond, Call: 600 * time.Millisecond}
 			o := soon()
 			o.CleanupTimeout = 2 * time.Second
 			began := time.Now()

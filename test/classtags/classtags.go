@@ -10,21 +10,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // AWS takes 50 tags of each resource, and a class can have 40.
 const most, ofAClass = 50, 40
 
 // Owner is an installation with the longest name that a tag can have.
-var Owner = resource.Owner{Installation: strings.Repeat("i", resource.ValueLength)}
+var Owner = client.Owner{Installation: strings.Repeat("i", client.ValueLength)}
 
 // All returns as many tags as a class can have, as long as they can be.
 func All() map[string]string {
 	tags := map[string]string{}
 	for i := range ofAClass {
 		name := fmt.Sprintf("=%d", i)
-		tags[name+strings.Repeat("=", 128-len(name))] = strings.Repeat("v", resource.ValueLength)
+		tags[name+strings.Repeat("=", 128-len(name))] = strings.Repeat("v", client.ValueLength)
 	}
 	return tags
 }
@@ -46,11 +46,11 @@ func Check(t *testing.T, has map[string]string) {
 		t.Errorf("it has %d tags", len(has))
 	}
 	for name, value := range has {
-		if len(value) > resource.ValueLength {
+		if len(value) > client.ValueLength {
 			t.Errorf("it has the tag %s of %d characters", name, len(value))
 		}
 	}
-	if diff := cmp.Diff(All(), resource.WrittenTags(has)); diff != "" {
+	if diff := cmp.Diff(All(), client.WrittenTags(has)); diff != "" {
 		t.Errorf("the tags of the class (-written +read):\n%s", diff)
 	}
 }

@@ -213,7 +213,7 @@ func TestLinesOfTheLogAreNotChanged(t *testing.T) {
 func TestWhichPackagesAreTried(t *testing.T) {
 	tree := t.TempDir()
 	for _, path := range []string{
-		"providers/run.go", "providers/aws/aws.go", "providers/aws/retry/gate.go", "providers/empty/a_test.go", "providers/wire/testdata/a.go",
+		"providers/run.go", "providers/aws/aws.go", "providers/aws/client/gate.go", "providers/empty/a_test.go", "providers/wire/testdata/a.go",
 		"providers/fake/fake.go", "providers/fake/frontend/a.go", "providers/wire/wire.go", "model/model.go",
 	} {
 		path = filepath.Join(tree, path)
@@ -225,7 +225,7 @@ func TestWhichPackagesAreTried(t *testing.T) {
 		}
 	}
 	got, err := expand(tree, []string{"model", "providers/..."})
-	if want := []string{"model", "providers", "providers/aws", "providers/aws/retry", "providers/wire"}; err != nil || !slices.Equal(got, want) {
+	if want := []string{"model", "providers", "providers/aws", "providers/aws/client", "providers/wire"}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("the packages are %q, want %q, error %v", got, want, err)
 	}
 }
@@ -263,7 +263,7 @@ func TestWhichTestsRun(t *testing.T) {
 		"controllers/loadbalancer": {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"controllers/proofs":       {"controllers/loadbalancer", "controllers/gather", "controllers/orphans"},
 		"providers/aws":            {"providers/aws"},
-		"providers/aws/retry":      {"providers/aws/retry", "providers/aws"},
+		"providers/aws/client":     {"providers/aws/client", "providers/aws"},
 	} {
 		s, err := suiteOf("../..", pkg)
 		if err != nil || !slices.Equal(s.tests, want) {

@@ -13,7 +13,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -35,7 +35,7 @@ func condition(regex []string, values ...string) []elb.RuleCondition {
 
 // supporting notes the tags that are written. An endpoint is one that the settings name.
 func supporting(endpoint string, tags map[string]string, denied bool) *ConditionSupport {
-	return NewConditionSupport(resource.API{ELB: elbapi.NewFromConfig(awscalls.Config(func(in any) (any, error) {
+	return NewConditionSupport(client.API{ELB: elbapi.NewFromConfig(awscalls.Config(func(in any) (any, error) {
 		for _, t := range in.(*elbapi.AddTagsInput).Tags {
 			tags[aws.ToString(t.Key)] = aws.ToString(t.Value)
 		}

@@ -16,10 +16,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file finds out which conditions AWS accepts here: how many values one can have, and whether
@@ -47,7 +44,7 @@ const FewestValues = 3
 // ConditionSupport holds which forms of conditions AWS has accepted and refused here. A form that
 // AWS has accepted once is not the reason of a later refusal.
 type ConditionSupport struct {
-	resource.API
+	client.API
 	tookExpressions atomic.Bool // a rule with a regular expression exists
 	tookValues      atomic.Bool // a rule with a condition of more than three values exists
 	noExpressions   atomic.Bool // regular expressions are refused
@@ -55,7 +52,7 @@ type ConditionSupport struct {
 }
 
 // NewConditionSupport returns a ConditionSupport without state.
-func NewConditionSupport(api resource.API) *ConditionSupport { return &ConditionSupport{API: api} }
+func NewConditionSupport(api client.API) *ConditionSupport { return &ConditionSupport{API: api} }
 
 // Limit lowers the limits of a class, and of a cloud, to those that AWS has here.
 func (s *ConditionSupport) Limit(class *lb.Class, c *lb.Capabilities) {
@@ -125,7 +122,7 @@ func (s *ConditionSupport) adaptValues(
 
 // refusesRule reports whether AWS refuses a rule for its content.
 func refusesRule(err error) bool {
-	return awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest",
+	return client.HasCode(err, "ValidationError", "Validation", "InvalidConfigurationRequest",
 		"InvalidRequest",
 		"InvalidParameterValue", "InvalidParameter", "UnknownParameter", "UnsupportedOperation",
 		"MalformedQueryString")
@@ -141,14 +138,14 @@ func namesValues(err error) bool {
 // hasCrowdedCondition reports whether a condition has more values than the guide permits.
 func hasCrowdedCondition(conditions []elb.RuleCondition) bool {
 	return slices.ContainsFunc(conditions, func(condition elb.RuleCondition) bool {
-		c := convert.FromCondition(condition)
+		c := client.FromCondition(condition)
 		return len(c.Values)+len(c.Regex) > FewestValues
 	})
 }
 
 // retryInOtherForm returns a refusal as ErrPending, because later rules have another form.
 func retryInOtherForm(how string, err error) error {
-	return fmt.Errorf("%s: %s: %w", how, awserr.Describe(err), providers.ErrPending)
+	return fmt.Errorf("%s: %s: %w", how, client.Describe(err), providers.ErrPending)
 }
 
 // adaptExpressions returns the error of a call with conditions. If regular expressions are not
@@ -165,7 +162,7 @@ func (s *ConditionSupport) adaptExpressions(
 	}
 	var answer *smithyhttp.ResponseError
 	endpoint := s.ELB.Options().BaseEndpoint
-	fails := endpoint != nil && errors.As(err, &answer) && errorcode.Read(err) == "" &&
+	fails := endpoint != nil && errors.As(err, &answer) && client.ErrorCode(err) == "" &&
 		answer.HTTPStatusCode() == http.StatusInternalServerError
 	refuses := refusesRule(err) && !s.tookExpressions.Load() && !transforms &&
 		(!Commercial(seen.Handle) || namesExpressions(err))

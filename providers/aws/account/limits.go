@@ -14,8 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file reads the account's limits: at the start, with the deep observation of a load balancer,
@@ -34,7 +33,7 @@ type Values map[string]int
 // Limits caches the limits of the account.
 type Limits struct {
 	elb  *elbapi.Client
-	read cache.Value[Values]
+	read client.Cached[Values]
 
 	mu     sync.Mutex
 	oldest time.Time // the least time of a read that is recent enough
@@ -68,7 +67,7 @@ func (a *Limits) Load(ctx context.Context, awaited bool) error {
 		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
-			err = awserr.Explain("reading the account's limits", err)
+			err = client.Explain("reading the account's limits", err)
 			if errors.Is(err, providers.ErrDenied) {
 				break // with an older role, without this right, the published limits apply
 			} else if err != nil {
@@ -115,8 +114,8 @@ func (l Values) Limit(c lb.Capabilities) lb.Capabilities {
 	return c
 }
 
-// Explain returns an error of AWS in its class, like awserr.Explain. It adds the size of an
+// Explain returns an error of AWS in its class, like client.Explain. It adds the size of an
 // exceeded limit.
 func (a *Limits) Explain(doing string, err error) error {
-	return awserr.ExplainWith(doing, err, a.Last())
+	return client.ExplainWith(doing, err, a.Last())
 }

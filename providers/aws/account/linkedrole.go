@@ -8,10 +8,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file waits for the service-linked role, which Elastic Load Balancing creates with the first
@@ -28,7 +25,7 @@ type LinkedRole struct {
 	mu sync.Mutex
 	// when AWS first created a load balancer for this process, or could not use the role
 	answered time.Time
-	unused   retry.Backoff
+	unused   client.Backoff
 }
 
 // The first wait until the role can be used, and the longest.
@@ -51,7 +48,7 @@ func (r *LinkedRole) CheckWait() error {
 func (r *LinkedRole) MayBeNew() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.answered.IsZero() || time.Since(r.answered) < recent.DefaultLag
+	return r.answered.IsZero() || time.Since(r.answered) < client.DefaultLag
 }
 
 // markAnswered records that AWS has answered: the role exists from now on.
@@ -76,9 +73,9 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 		r.unused.Forget("")
 		return nil
 	}
-	text, code := err.Error(), errorcode.Read(err)
+	text, code := err.Error(), client.ErrorCode(err)
 	denied := slices.Contains([]string{"AccessDenied", "UnauthorizedOperation"}, code)
-	if code == "" || awserr.RefusedAction.MatchString(text) || !denied && !roleName.MatchString(text) {
+	if code == "" || client.RefusedAction.MatchString(text) || !denied && !roleName.MatchString(text) {
 		return err // AWS may return it before it looks for the role
 	}
 	r.markAnswered()
@@ -87,6 +84,6 @@ func (r *LinkedRole) Explain(young bool, err error) error {
 	}
 	r.unused.Wait("", roleWait, roleWaitMax)
 	return fmt.Errorf("%s; the service-linked role of Elastic Load Balancing may have been created a "+
-		"moment ago; creating the load balancer is tried again: %w", awserr.Describe(err),
+		"moment ago; creating the load balancer is tried again: %w", client.Describe(err),
 		providers.ErrPending)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/recent"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -35,7 +35,7 @@ func TestRefusalsForWantOfTheRole(t *testing.T) {
 			if errors.Is(err, providers.ErrPending) != c.waits || !c.waits && !errors.Is(err, c.err) || errors.Is(r.CheckWait(), providers.ErrPending) != c.waits {
 				t.Errorf("%s: %v", name, err)
 			}
-			time.Sleep(recent.DefaultLag)
+			time.Sleep(client.DefaultLag)
 			if r.MayBeNew() == c.answered {
 				t.Errorf("%s: later the role is young: %v", name, r.MayBeNew())
 			}
@@ -47,11 +47,11 @@ func TestRefusalsForWantOfTheRole(t *testing.T) {
 func TestHowLongARoleIsYoung(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var r LinkedRole
-		time.Sleep(recent.DefaultLag)
+		time.Sleep(client.DefaultLag)
 		for _, c := range []struct {
 			after time.Duration
 			young bool
-		}{{0, true}, {recent.DefaultLag - 1, true}, {1, false}} {
+		}{{0, true}, {client.DefaultLag - 1, true}, {1, false}} {
 			time.Sleep(c.after)
 			if r.MayBeNew() != c.young {
 				t.Errorf("after %s the role is young: %v", c.after, !c.young)

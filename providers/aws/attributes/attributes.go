@@ -12,9 +12,7 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file writes the attributes of load balancers, listeners and target groups, and reads them
@@ -45,7 +43,7 @@ func OfLoadBalancers(api *elbapi.Client, scheme elb.LoadBalancerSchemeEnum) Kind
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyLoadBalancerAttributes(ctx, &elbapi.ModifyLoadBalancerAttributesInput{
 				LoadBalancerArn: aws.String(arn),
-				Attributes: convert.Map(some, func(a Attribute) elb.LoadBalancerAttribute {
+				Attributes: client.Map(some, func(a Attribute) elb.LoadBalancerAttribute {
 					return elb.LoadBalancerAttribute(a)
 				}),
 			})
@@ -58,7 +56,7 @@ func OfLoadBalancers(api *elbapi.Client, scheme elb.LoadBalancerSchemeEnum) Kind
 			if err != nil {
 				return nil, err
 			}
-			return convert.Map(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute {
+			return client.Map(out.Attributes, func(a elb.LoadBalancerAttribute) Attribute {
 				return Attribute(a)
 			}), nil
 		},
@@ -72,7 +70,7 @@ func OfListeners(api *elbapi.Client) Kind {
 		Write: func(ctx context.Context, arn string, some []Attribute) error {
 			_, err := api.ModifyListenerAttributes(ctx, &elbapi.ModifyListenerAttributesInput{
 				ListenerArn: aws.String(arn),
-				Attributes: convert.Map(some, func(a Attribute) elb.ListenerAttribute {
+				Attributes: client.Map(some, func(a Attribute) elb.ListenerAttribute {
 					return elb.ListenerAttribute(a)
 				}),
 			})
@@ -85,7 +83,7 @@ func OfListeners(api *elbapi.Client) Kind {
 			if err != nil {
 				return nil, err
 			}
-			return convert.Map(out.Attributes, func(a elb.ListenerAttribute) Attribute {
+			return client.Map(out.Attributes, func(a elb.ListenerAttribute) Attribute {
 				return Attribute(a)
 			}), nil
 		},
@@ -119,15 +117,15 @@ const attributeBatch = 20
 // isAttribute reports whether an entry of the tag is an attribute: only the names of attributes
 // have dots.
 func isAttribute(written string) bool {
-	return strings.Contains(written, ".") && !strings.HasPrefix(written, resource.TagWritten)
+	return strings.Contains(written, ".") && !strings.HasPrefix(written, client.TagWritten)
 }
 
 // WriteAll sets the wanted attributes, and resets those in the tag that are no longer wanted. It
 // adds names to the tag before it sets the attributes, so that they can be reset after a failure,
 // and removes names afterwards.
-func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want map[string]string,
+func (of Kind) WriteAll(ctx context.Context, r client.API, arn string, want map[string]string,
 	before, after map[string]string) error {
-	listed := resource.WrittenIn(before)
+	listed := client.WrittenIn(before)
 	values, before := maps.Clone(want), maps.Clone(before)
 	for _, name := range listed {
 		usual, known := of.usual[name]
@@ -137,7 +135,7 @@ func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want ma
 	}
 	if all := union(listed, slices.Sorted(maps.Keys(want))); len(all) > len(listed) {
 		listing := map[string]string{}
-		resource.ListWritten(listing, all)
+		client.ListWritten(listing, all)
 		if err := r.Tag(ctx, arn, listing); err != nil {
 			return err
 		}
@@ -157,7 +155,7 @@ func (of Kind) WriteAll(ctx context.Context, r resource.API, arn string, want ma
 	for _, some := range [][]Attribute{early, late} {
 		for part := range slices.Chunk(some, attributeBatch) {
 			if err := of.Write(ctx, arn, part); err != nil {
-				return awserr.Explain("setting the attributes of "+arn, err)
+				return client.Explain("setting the attributes of "+arn, err)
 			}
 		}
 	}

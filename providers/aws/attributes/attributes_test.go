@@ -17,16 +17,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
 // This file tests which attributes are written, in which order with the tags that list them, and
 // which are read back.
 
-const list = resource.TagWrittenList
+const list = client.TagWrittenList
 
 // A ledger notes calls, and refuses those that begin with a text.
 type ledger struct {
@@ -43,8 +42,8 @@ func (l *ledger) note(call string) error {
 }
 
 // api notes the changes of tags.
-func (l *ledger) api() resource.API {
-	return resource.API{ELB: elbapi.NewFromConfig(awscalls.Config(func(in any) (any, error) {
+func (l *ledger) api() client.API {
+	return client.API{ELB: elbapi.NewFromConfig(awscalls.Config(func(in any) (any, error) {
 		switch in := in.(type) {
 		case *elbapi.AddTagsInput:
 			tags := map[string]string{}
@@ -72,7 +71,7 @@ func (l *ledger) kind(blank bool) Kind {
 }
 
 func TestAttributesAreListedBeforeTheyAreWritten(t *testing.T) {
-	long := strings.Repeat("a", resource.ValueLength-10) + ".long"
+	long := strings.Repeat("a", client.ValueLength-10) + ".long"
 	for name, c := range map[string]struct {
 		blank         bool
 		refused       string
@@ -124,7 +123,7 @@ func TestAttributesAreListedBeforeTheyAreWritten(t *testing.T) {
 		},
 	} {
 		l := &ledger{refused: c.refused}
-		c.after = With(c.after, resource.TagInstallation, "test")
+		c.after = With(c.after, client.TagInstallation, "test")
 		err := l.kind(c.blank).WriteAll(t.Context(), l.api(), "arn", c.want, c.before, c.after)
 		if diff := cmp.Diff(c.calls, l.calls); diff != "" || (err != nil) != (c.refused != "") || err != nil && !errors.Is(err, providers.ErrDenied) {
 			t.Errorf("%s: %v; calls (-want +got):\n%s", name, err, diff)
@@ -250,14 +249,14 @@ func TestAttributesAreReadFewAtATime(t *testing.T) {
 				time.Sleep(500 * time.Millisecond)
 			}
 		}()
-		l := lookAt(2*throttle.ParallelReads - 2)
-		if err := Read(t.Context(), api, l); err != nil || len(l.Attributes) != 2*throttle.ParallelReads {
+		l := lookAt(2*client.ParallelReads - 2)
+		if err := Read(t.Context(), api, l); err != nil || len(l.Attributes) != 2*client.ParallelReads {
 			t.Errorf("%d are read, %v", len(l.Attributes), err)
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if !slices.Equal(seen, []int32{throttle.ParallelReads, throttle.ParallelReads, 0, 0, 0}) {
-			t.Errorf("%d calls at once, want %d", seen, throttle.ParallelReads)
+		if !slices.Equal(seen, []int32{client.ParallelReads, client.ParallelReads, 0, 0, 0}) {
+			t.Errorf("%d calls at once, want %d", seen, client.ParallelReads)
 		}
 	})
 }

@@ -12,10 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file reads the attributes of a load balancer back.
@@ -36,11 +34,11 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 		of[aws.ToString(g.TargetGroupArn)] = OfTargetGroups(api)
 	}
 	arns := slices.DeleteFunc(slices.Sorted(maps.Keys(of)), func(arn string) bool {
-		return !slices.ContainsFunc(resource.WrittenIn(l.Tags[arn]), isAttribute)
+		return !slices.ContainsFunc(client.WrittenIn(l.Tags[arn]), isAttribute)
 	})
 	found, failed := make([][]Attribute, len(arns)), make([]error, len(arns))
 	var reads errgroup.Group
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i, arn := range arns {
 		reads.Go(func() error {
 			failed[i] = providers.CatchPanics(ctx, func() (err error) {
@@ -58,12 +56,12 @@ func Read(ctx context.Context, api *elbapi.Client, l *look.Look) error {
 			l.Assumed[arn] = true
 			unread, first = append(unread, arn), cmp.Or(first, failed[i])
 		}
-		written := resource.WrittenIn(l.Tags[arn])
+		written := client.WrittenIn(l.Tags[arn])
 		for _, a := range found[i] {
 			if slices.Contains(written, aws.ToString(a.Key)) {
 				l.Attributes[arn] = With(l.Attributes[arn], aws.ToString(a.Key), aws.ToString(a.Value))
 			}
 		}
 	}
-	return awserr.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
+	return client.Explain("reading the attributes of "+strings.Join(unread, ", "), first)
 }

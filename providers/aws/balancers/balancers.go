@@ -20,11 +20,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/protection"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file keeps, for each key: the load balancer that was read last, and the subnets and security
@@ -32,7 +30,7 @@ import (
 
 // A Store creates, changes and deletes load balancers, and caches their state.
 type Store struct {
-	resource.API
+	client.API
 	subnets     *network.Subnets
 	security    *network.SecurityGroups
 	nodes       *network.Nodes
@@ -47,8 +45,8 @@ type Store struct {
 	recentReads map[lb.Key]recentRead
 	undeletable map[string]bool // load balancers that AWS refused to delete, by ARN
 
-	inactive retry.Backoff // load balancers that are not active yet, by ARN
-	Unlisted retry.Backoff // load balancers whose last observation lacked parts, by key
+	inactive client.Backoff // load balancers that are not active yet, by ARN
+	Unlisted client.Backoff // load balancers whose last observation lacked parts, by key
 }
 
 // portsOfTargets returns the known ports of the members of a load balancer's target groups.
@@ -66,7 +64,7 @@ type Network struct {
 
 // New returns a Store without state.
 func New(
-	api resource.API, n Network, targets portsOfTargets, protections *protection.Shields,
+	api client.API, n Network, targets portsOfTargets, protections *protection.Shields,
 	limits *account.Limits,
 ) *Store {
 	return &Store{
@@ -204,8 +202,8 @@ func (bs *Store) ReadByKey(
 		return nil, "", err
 	case bs.Owns(key, tags[arn]):
 		return there, "", nil
-	case tags[arn][resource.TagInstallation] == bs.Installation:
-		return nil, fmt.Sprintf("%s has the name %s", resource.KeyIn(tags[arn]), name), nil
+	case tags[arn][client.TagInstallation] == bs.Installation:
+		return nil, fmt.Sprintf("%s has the name %s", client.KeyIn(tags[arn]), name), nil
 	}
 	return nil, "a load balancer without this installation's tags has the name " + name, nil
 }
@@ -215,13 +213,13 @@ func (bs *Store) readByName(ctx context.Context, name string) (*elb.LoadBalancer
 	out, err := bs.ELB.DescribeLoadBalancers(ctx, &elbapi.DescribeLoadBalancersInput{
 		Names: []string{name},
 	})
-	if awserr.Is(err, "LoadBalancerNotFound") {
+	if client.HasCode(err, "LoadBalancerNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, awserr.Explain("reading load balancer "+name, err)
+		return nil, client.Explain("reading load balancer "+name, err)
 	}
-	return awserr.RequireOne(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
+	return client.RequireOne(out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+name)
 }
 
 // readOwned reads the load balancer of a key that must exist, and checks its tags.
@@ -247,7 +245,7 @@ func (bs *Store) readOwned(ctx context.Context, key lb.Key) (*balancer, error) {
 		bs.ForgetPlace(key)
 		return nil, fmt.Errorf("the name %s was taken a moment ago", name)
 	}
-	return nil, resource.ExplainUntagged("load balancer "+name, arn, tags[arn], bs.Owned(key, nil))
+	return nil, client.ExplainUntagged("load balancer "+name, arn, tags[arn], bs.Owned(key, nil))
 }
 
 // The first wait for a load balancer to become active, and the longest.
@@ -265,9 +263,9 @@ func (bs *Store) AwaitActive(ctx context.Context, seen *lb.Observed) (bool, erro
 		LoadBalancerArns: []string{seen.Handle},
 	})
 	if err != nil {
-		return false, awserr.Explain("reading load balancer "+seen.Handle, err)
+		return false, client.Explain("reading load balancer "+seen.Handle, err)
 	}
-	there, err := awserr.RequireOne(
+	there, err := client.RequireOne(
 		out.LoadBalancers, "DescribeLoadBalancers", "load balancer "+seen.Handle,
 	)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/classtags"
 )
 
 func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
-	bs := New(resource.API{Owner: resource.Owner{Installation: "test"}}, Network{}, nil, nil, nil)
+	bs := New(client.API{Owner: client.Owner{Installation: "test"}}, Network{}, nil, nil, nil)
 	const key, other = lb.Key("fairlead/shop/@all/internal"), lb.Key("fairlead/shop/@other/internal")
 	arn := func(key lb.Key) string {
 		return "arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/app/" + bs.LoadBalancerName(key) + "/0123456789abcdef"
@@ -33,12 +33,12 @@ func TestALoadBalancerThatIsGoneIsForgotten(t *testing.T) {
 
 // AWS takes 50 tags of each resource.
 func TestALoadBalancerHasRoomForTheTagsOfAClass(t *testing.T) {
-	bs := New(resource.API{Owner: classtags.Owner}, Network{}, nil, nil, nil)
+	bs := New(client.API{Owner: classtags.Owner}, Network{}, nil, nil, nil)
 	tags := bs.tagsFor(lb.LoadBalancer{Key: "fairlead/shop/site/internal", Digest: "v1:0123", Settings: routing.Settings{
 		Tags: classtags.All(), Subnets: []string{"subnet-1"}, IPFamily: "dualstack", SecurityGroups: []string{"sg-1"},
 		Attributes: classtags.With(attributes.LoadBalancerDefaults, "access_logs.s3.bucket", "access_logs.s3.prefix", "connection_logs.s3.bucket",
 			"connection_logs.s3.prefix", "health_check_logs.s3.bucket", "health_check_logs.s3.prefix"),
 	}})
-	tags[resource.TagWebACL], tags[resource.TagShield] = "acl", "on"
+	tags[client.TagWebACL], tags[client.TagShield] = "acl", "on"
 	classtags.Check(t, tags)
 }

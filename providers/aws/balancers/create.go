@@ -13,8 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file creates and deletes load balancers.
@@ -42,20 +41,20 @@ func (bs *Store) Create(
 	}
 	tags := bs.tagsFor(want)
 	if !complete(want.Settings) {
-		tags = resource.WithoutDigest(tags)
+		tags = client.WithoutDigest(tags)
 	}
 	in := &elbapi.CreateLoadBalancerInput{
 		Name: aws.String(name), Type: elb.LoadBalancerTypeEnumApplication,
 		Scheme:        elb.LoadBalancerSchemeEnum(want.Settings.Scheme),
 		IpAddressType: elb.IpAddressType(want.Settings.IPFamily), Subnets: subnets,
-		SecurityGroups: groups, Tags: resource.ELBTags(tags),
+		SecurityGroups: groups, Tags: client.ELBTags(tags),
 	}
 	young := bs.role.MayBeNew()
 	out, err := bs.ELB.CreateLoadBalancer(ctx, in)
 	err = bs.role.Explain(young, err)
 	var made *balancer
 	switch {
-	case awserr.Is(err, "DuplicateLoadBalancerName"): // created before, with other settings
+	case client.HasCode(err, "DuplicateLoadBalancerName"): // created before, with other settings
 		if made, err = bs.readOwned(ctx, want.Key); err != nil {
 			return plan.Result{}, err
 		}
@@ -63,7 +62,7 @@ func (bs *Store) Create(
 		if err == nil {
 			err = bs.writeSettings(ctx, made, want)
 		}
-	case awserr.Is(err, zoneUnsupported):
+	case client.HasCode(err, zoneUnsupported):
 		return plan.Result{}, bs.explainZone("creating load balancer "+name, want.Key, subnets, err)
 	case err != nil:
 		return plan.Result{}, bs.limits.Explain("creating load balancer "+name, err)
@@ -90,11 +89,11 @@ func (bs *Store) explainZone(doing string, key lb.Key, subnets []string, err err
 	zones := bs.subnets.MarkUnsupported(subnets, err.Error())
 	bs.ForgetPlace(key)
 	if len(zones) > 0 {
-		return fmt.Errorf("%s: %s; it is tried without %s: %w", doing, awserr.Describe(err),
+		return fmt.Errorf("%s: %s; it is tried without %s: %w", doing, client.Describe(err),
 			strings.Join(zones, ", "), providers.ErrPending)
 	}
 	return fmt.Errorf("%s: %s; name subnets of other zones in the class, or take the tags from those "+
-		"of this zone: %w", doing, awserr.Describe(err), providers.ErrRejected)
+		"of this zone: %w", doing, client.Describe(err), providers.ErrRejected)
 }
 
 // subnetsFor returns the subnets of a load balancer. It chooses them if Lookup did not.
@@ -111,11 +110,11 @@ func (bs *Store) subnetsFor(ctx context.Context, want lb.LoadBalancer) ([]string
 func (bs *Store) created(
 	ctx context.Context, key lb.Key, out *elbapi.CreateLoadBalancerOutput, tags map[string]string,
 ) (*balancer, error) {
-	there, err := awserr.RequireOne(out.LoadBalancers, "CreateLoadBalancer", "a load balancer")
+	there, err := client.RequireOne(out.LoadBalancers, "CreateLoadBalancer", "a load balancer")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := awserr.RequireID(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
+	if _, err := client.RequireID(there.LoadBalancerArn, "CreateLoadBalancer", "an ARN"); err != nil {
 		return nil, err
 	}
 	if Active(there) { // a new one takes minutes: this one existed, with the same settings
@@ -130,7 +129,7 @@ func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 		if err := attributes.OfLoadBalancers(bs.ELB, "").Write(ctx, seen.Handle,
 			[]attributes.Attribute{{Key: aws.String(lb.DeletionProtection),
 				Value: aws.String("false")}}); err != nil {
-			return awserr.Explain("letting load balancer "+seen.Handle+" be deleted", err)
+			return client.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}
 	}
 	if seen.Protection.Shield == lb.ShieldOn { // AWS keeps a protection after its load balancer
@@ -141,13 +140,13 @@ func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	_, err := bs.ELB.DeleteLoadBalancer(ctx, &elbapi.DeleteLoadBalancerInput{
 		LoadBalancerArn: aws.String(seen.Handle),
 	})
-	if awserr.Is(err, "OperationNotPermitted") { // Observe reads its deletion protection next time
+	if client.HasCode(err, "OperationNotPermitted") { // Observe reads its deletion protection next time
 		bs.refuseDeletion(seen.Handle)
 	}
-	if awserr.Is(err, "ResourceInUse") {
+	if client.HasCode(err, "ResourceInUse") {
 		return fmt.Errorf("deleting load balancer %s: %s; take away its association with another "+
 			"service, such as a VPC endpoint service or Global Accelerator: %w", seen.Handle,
-			awserr.Describe(err), providers.ErrPending)
+			client.Describe(err), providers.ErrPending)
 	}
-	return awserr.Explain("deleting load balancer "+seen.Handle, err)
+	return client.Explain("deleting load balancer "+seen.Handle, err)
 }

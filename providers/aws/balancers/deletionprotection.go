@@ -8,9 +8,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file reads whether load balancers have deletion protection.
@@ -24,7 +23,7 @@ func (bs *Store) ObserveProtection(
 		return nil
 	}
 	arn := aws.ToString(l.Balancer.LoadBalancerArn)
-	ours := slices.Contains(resource.WrittenIn(l.Tags[arn]), lb.DeletionProtection)
+	ours := slices.Contains(client.WrittenIn(l.Tags[arn]), lb.DeletionProtection)
 	bs.mu.Lock()
 	undeletable := bs.undeletable[arn]
 	bs.mu.Unlock()
@@ -37,7 +36,7 @@ func (bs *Store) ObserveProtection(
 		if ours {
 			l.Protected = lb.ByClass
 		}
-		return awserr.Explain("reading the attributes of "+arn, err)
+		return client.Explain("reading the attributes of "+arn, err)
 	}
 	set := slices.ContainsFunc(all, func(a attributes.Attribute) bool {
 		return aws.ToString(a.Key) == lb.DeletionProtection && aws.ToString(a.Value) == "true"

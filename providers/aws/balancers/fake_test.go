@@ -15,10 +15,9 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/protection"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -51,9 +50,9 @@ func (c *trial) PortsOf(*lb.Observed) []int32 { return c.ports }
 
 func newTrial() *trial {
 	c := &trial{tags: map[string]string{}, refuse: map[string]error{}, subnets: []string{"subnet-a", "subnet-b"}, attributes: map[string]string{}}
-	api := resource.API{Owner: resource.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
+	api := client.API{Owner: client.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
 	cloud := ec2.NewFromConfig(c.aws.Config())
-	security := network.NewSecurityGroups(api.Owner, cloud, "vpc-1", recent.New(0, nil))
+	security := network.NewSecurityGroups(api.Owner, cloud, "vpc-1", client.NewRecent(0, nil))
 	nodes := network.NewNodes(api.ELB, security, "", true, nil)
 	c.Store = New(api, Network{
 		Subnets: network.NewSubnets(cloud, "vpc-1", "eu-west-1"), SecurityGroups: security, Nodes: nodes,
@@ -100,7 +99,7 @@ func (c *trial) answerBalancers() {
 			for _, tag := range in.Tags {
 				c.tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 			}
-			c.digest = c.tags[resource.TagDigest]
+			c.digest = c.tags[client.TagDigest]
 			c.there = made
 		}
 		return &elbapi.CreateLoadBalancerOutput{LoadBalancers: []elb.LoadBalancer{*made}}, nil
@@ -109,7 +108,7 @@ func (c *trial) answerBalancers() {
 		return &elbapi.DeleteLoadBalancerOutput{}, c.refuse["DeleteLoadBalancer"]
 	})
 	awscalls.On(&c.aws, func(*elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) {
-		return &elbapi.DescribeTagsOutput{TagDescriptions: []elb.TagDescription{{ResourceArn: aws.String(handle), Tags: resource.ELBTags(c.tags)}}}, c.refuse["DescribeTags"]
+		return &elbapi.DescribeTagsOutput{TagDescriptions: []elb.TagDescription{{ResourceArn: aws.String(handle), Tags: client.ELBTags(c.tags)}}}, c.refuse["DescribeTags"]
 	})
 	awscalls.On(&c.aws, func(in *elbapi.AddTagsInput) (*elbapi.AddTagsOutput, error) {
 		for _, tag := range in.Tags {

@@ -15,10 +15,9 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes the settings of load balancers and reads them back. A tag lists the settings
@@ -54,9 +53,9 @@ func writtenOf(s routing.Settings) []string {
 // tagsFor returns the tags of a load balancer after its settings were written.
 func (bs *Store) tagsFor(want lb.LoadBalancer) map[string]string {
 	tags := bs.Owned(want.Key, want.Settings.Tags)
-	resource.MarkTags(tags, want.Settings.Tags)
-	resource.ListWritten(tags, writtenOf(want.Settings))
-	tags[resource.TagDigest] = string(want.Digest)
+	client.MarkTags(tags, want.Settings.Tags)
+	client.ListWritten(tags, writtenOf(want.Settings))
+	tags[client.TagDigest] = string(want.Digest)
 	return tags
 }
 
@@ -80,7 +79,7 @@ func (bs *Store) Modify(
 
 // writeSettings writes the settings of a load balancer, and then the tag with their digest.
 func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBalancer) error {
-	gone := slices.DeleteFunc(resource.WrittenIn(b.tags), func(name string) bool {
+	gone := slices.DeleteFunc(client.WrittenIn(b.tags), func(name string) bool {
 		return slices.Contains(writtenOf(want.Settings), name)
 	})
 	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
@@ -107,10 +106,10 @@ func (bs *Store) writeNetwork(
 			LoadBalancerArn: b.LoadBalancerArn, Subnets: want.Subnets, IpAddressType: family,
 		})
 		doing := fmt.Sprintf("moving %s to subnets %s", b.arn(), strings.Join(want.Subnets, ", "))
-		if awserr.Is(err, zoneUnsupported) {
-			return bs.explainZone(doing, resource.KeyIn(b.tags), want.Subnets, err)
+		if client.HasCode(err, zoneUnsupported) {
+			return bs.explainZone(doing, client.KeyIn(b.tags), want.Subnets, err)
 		}
-		return awserr.Explain(doing, err)
+		return client.Explain(doing, err)
 	}
 	if family == "" {
 		return nil
@@ -118,7 +117,7 @@ func (bs *Store) writeNetwork(
 	_, err := bs.ELB.SetIpAddressType(ctx, &elbapi.SetIpAddressTypeInput{
 		LoadBalancerArn: b.LoadBalancerArn, IpAddressType: family,
 	})
-	return awserr.Explain("changing the IP family of "+b.arn(), err)
+	return client.Explain("changing the IP family of "+b.arn(), err)
 }
 
 // DigestOf returns the digest of the settings: the one in the tag, or, with a deep look, that of
@@ -129,7 +128,7 @@ func DigestOf(l *look.Look) lb.Digest {
 		return ""
 	}
 	arn := aws.ToString(l.Balancer.LoadBalancerArn)
-	if tag := l.Tags[arn][resource.TagDigest]; !l.Deep || tag == "" || l.Assumed[arn] {
+	if tag := l.Tags[arn][client.TagDigest]; !l.Deep || tag == "" || l.Assumed[arn] {
 		return lb.Digest(tag)
 	}
 	return lb.DigestOf(SettingsOf(l))
@@ -142,9 +141,9 @@ func SettingsOf(l *look.Look) routing.Settings {
 	s := routing.Settings{
 		Scheme: string(l.Balancer.Scheme), SecurityGroups: network.WrongGroups(l),
 		Attributes: l.Attributes[aws.ToString(l.Balancer.LoadBalancerArn)],
-		Tags:       tagsThroughout(l, resource.WrittenTags(tags)),
+		Tags:       tagsThroughout(l, client.WrittenTags(tags)),
 	}
-	for _, name := range resource.WrittenIn(tags) {
+	for _, name := range client.WrittenIn(tags) {
 		switch name {
 		case writtenSubnets:
 			s.Subnets = subnetsIn(*l.Balancer)

@@ -9,8 +9,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -45,7 +45,7 @@ func TestALoadBalancerHasItsDigestInTheEnd(t *testing.T) {
 		"created before":          {there: loadBalancer("active"), tags: newTrial().Owned(key, nil), refuse: map[string]error{"CreateLoadBalancer": duplicate}, digest: "v1:new"},
 		"created before, denied":  {change: withTimeout, there: loadBalancer("active"), tags: newTrial().Owned(key, nil), refuse: map[string]error{"CreateLoadBalancer": duplicate, "ModifyLoadBalancerAttributes": denied}, class: providers.ErrDenied},
 		"somebody else's":         {there: loadBalancer("active"), refuse: map[string]error{"CreateLoadBalancer": duplicate}, class: providers.ErrRejected},
-		"there, as it is wanted":  {there: loadBalancer("active"), tags: newTrial().Owned(key, map[string]string{resource.TagDigest: "v1:new"}), digest: "v1:new"},
+		"there, as it is wanted":  {there: loadBalancer("active"), tags: newTrial().Owned(key, map[string]string{client.TagDigest: "v1:new"}), digest: "v1:new"},
 		"active, somebody else's": {there: loadBalancer("active"), class: providers.ErrRejected},
 		"too many":                {refuse: map[string]error{"CreateLoadBalancer": awscalls.Refused("TooManyLoadBalancers", "no")}, class: providers.ErrNoRoom},
 		"the role is waited for":  {refuse: map[string]error{"CreateLoadBalancer": awscalls.Refused("InvalidRole", "no service-linked role")}, class: providers.ErrPending},
@@ -61,7 +61,7 @@ func TestALoadBalancerHasItsDigestInTheEnd(t *testing.T) {
 			}
 			result, err := c2.Create(t.Context(), &lb.Observed{Key: key}, wanted(c.change))
 			awscalls.ExpectError(t, "creating", err, c.class)
-			awscalls.Expect(t, "digests", []string{c2.digest, c2.tags[resource.TagDigest]}, []string{c.first, c.digest})
+			awscalls.Expect(t, "digests", []string{c2.digest, c2.tags[client.TagDigest]}, []string{c.first, c.digest})
 			if c.class == nil {
 				awscalls.Expect(t, "result", []any{result.Handle, result.Address.Hostname, result.Active}, []any{handle, "web.test", c.there != nil})
 			}
@@ -123,7 +123,7 @@ func TestTheNetworkOfALoadBalancer(t *testing.T) {
 		"a family is denied":       {in("dualstack"), "ipv4", "", denied, "dualstack", providers.ErrDenied},
 	} {
 		c2 := newTrial()
-		c2.owned(key, map[string]string{resource.TagWrittenList: c.listed})
+		c2.owned(key, map[string]string{client.TagWrittenList: c.listed})
 		c2.there.IpAddressType = c.family
 		c2.refuse["SetSubnets"], c2.refuse["SetIpAddressType"] = c.err, c.err
 		_, err := c2.Modify(t.Context(), &lb.Observed{Key: key, Handle: handle}, wanted(c.change))
@@ -169,7 +169,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		l.FirewallMissing = true
 		awscalls.Expect(t, name+": the digest without a firewall", DigestOf(l), "")
 		l.FirewallMissing, l.Deep = false, true
-		delete(tags, resource.TagDigest)
+		delete(tags, client.TagDigest)
 		awscalls.Expect(t, name+": the digest of one that was not written to the end", DigestOf(l), "")
 	}
 	awscalls.Expect(t, "the list", writtenOf(routing.Settings{
@@ -260,7 +260,7 @@ func TestDeletionProtection(t *testing.T) {
 		c2.attributes[lb.DeletionProtection], c2.attributes["other"] = c.value, "true"
 		tags := map[string]string{}
 		if c.ours {
-			tags[resource.TagWrittenList] = lb.DeletionProtection
+			tags[client.TagWrittenList] = lb.DeletionProtection
 		}
 		l := &look.Look{Balancer: loadBalancer("active"), Tags: map[string]map[string]string{handle: tags}}
 		awscalls.ExpectError(t, name, c2.ObserveProtection(t.Context(), l, nil), c.class)

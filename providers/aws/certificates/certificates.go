@@ -20,30 +20,27 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/cache"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // A Store caches the imported certificates and the certificates of the account.
 type Store struct {
-	resource.API
+	client.API
 	acm          *acm.Client
 	isNew        func(arn string) bool
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error
 
 	imported ownCertificates
 	pace     pace
-	labels   labels                            // of imported certificates
-	account  cache.Value[[]accountCertificate] // certificates of the account that were not imported
-	named    namedCertificates                 // certificates that Ingresses name by ARN
+	labels   labels                              // of imported certificates
+	account  client.Cached[[]accountCertificate] // certificates of the account that were not imported
+	named    namedCertificates                   // certificates that Ingresses name by ARN
 }
 
 // New returns a Store without state. isNew reports whether this process imported a certificate a
 // moment ago; deleteUnused deletes a certificate, unless AWS may still use it.
 func New(
-	api resource.API, client *acm.Client, isNew func(arn string) bool,
+	api client.API, client *acm.Client, isNew func(arn string) bool,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
 ) *Store {
 	return &Store{API: api, acm: client, isNew: isNew, deleteUnused: deleteUnused,
@@ -65,7 +62,7 @@ func (s *Store) Observe(
 	arns := slices.Sorted(maps.Keys(known))
 	found := make([]*lb.ObservedCertificate, len(arns))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i, arn := range arns {
 		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			found[i], err = s.observeOne(ctx, key, deep, slices.Contains(served, arn), arn, known[arn])
@@ -99,27 +96,27 @@ func (s *Store) Observe(
 func (s *Store) observeOne(
 	ctx context.Context, key lb.Key, deep, served bool, arn string, tags map[string]string,
 ) (*lb.ObservedCertificate, error) {
-	if deep || s.labels.outdated(arn, tags[resource.TagLabel]) {
+	if deep || s.labels.outdated(arn, tags[client.TagLabel]) {
 		var err error
-		if tags, err = s.readTags(ctx, arn); awserr.Is(err, "ResourceNotFound") {
+		if tags, err = s.readTags(ctx, arn); client.HasCode(err, "ResourceNotFound") {
 			return nil, nil // deleted a moment ago
 		} else if err != nil {
-			return nil, awserr.Explain("reading the tags of "+arn, err)
+			return nil, client.Explain("reading the tags of "+arn, err)
 		} else if !s.Owns(key, tags) {
 			s.imported.remove(arn)
 			return nil, nil // it has tags of others by now
 		}
 	}
-	s.labels.set(arn, tags[resource.TagLabel])
+	s.labels.set(arn, tags[client.TagLabel])
 	c := lb.Certificate{
-		ID: lb.CertificateID(tags[resource.TagCertificate]), Digest: lb.Digest(tags[resource.TagDigest]),
+		ID: lb.CertificateID(tags[client.TagCertificate]), Digest: lb.Digest(tags[client.TagDigest]),
 	}
 	if deep {
-		c.Tags = resource.WrittenTags(tags)
+		c.Tags = client.WrittenTags(tags)
 		c.Digest = lb.CertificateSettings{Tags: c.Tags}.Digest()
 	}
 	var whole bool
-	c.Kind, c.Hosts, whole = readLabel(tags[resource.TagLabel])
+	c.Kind, c.Hosts, whole = readLabel(tags[client.TagLabel])
 	if !whole || deep || !served && !s.isNew(arn) {
 		leaf, err := s.readLeaf(ctx, arn)
 		if leaf == nil {
@@ -129,7 +126,7 @@ func (s *Store) observeOne(
 			return nil, err
 		}
 		c.Kind, c.Hosts = routing.KindOf(leaf), routing.NamesIn(leaf)
-		if !matchesLabel(tags[resource.TagLabel], leaf) {
+		if !matchesLabel(tags[client.TagLabel], leaf) {
 			c.ID = ""
 		}
 	}
@@ -142,11 +139,11 @@ func (s *Store) observeOne(
 // readLeaf reads an imported certificate; nil if it no longer exists.
 func (s *Store) readLeaf(ctx context.Context, arn string) (*x509.Certificate, error) {
 	out, err := s.acm.GetCertificate(ctx, &acm.GetCertificateInput{CertificateArn: aws.String(arn)})
-	if awserr.Is(err, "ResourceNotFound") {
+	if client.HasCode(err, "ResourceNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, awserr.Explain("reading certificate "+arn, err)
+		return nil, client.Explain("reading certificate "+arn, err)
 	}
 	leaf, err := parseLeaf([]byte(aws.ToString(out.Certificate)))
 	if err != nil {
@@ -168,9 +165,9 @@ func (s *Store) Modify(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 func Tags(known map[string]string, c lb.Certificate) map[string]string {
 	tags := maps.Clone(known)
 	maps.Copy(tags, c.Tags)
-	resource.MarkTags(tags, c.Tags)
+	client.MarkTags(tags, c.Tags)
 	if c.Digest != "" {
-		tags[resource.TagDigest] = string(c.Digest)
+		tags[client.TagDigest] = string(c.Digest)
 	}
 	return tags
 }
@@ -187,20 +184,20 @@ func (s *Store) writeTags(ctx context.Context, arn string, before lb.Digest,
 	if err := s.addTags(ctx, arn, after); err != nil {
 		return err
 	}
-	s.imported.set(resource.KeyIn(after), arn, after)
+	s.imported.set(client.KeyIn(after), arn, after)
 	return nil
 }
 
 // addTags adds tags to a certificate, and caches the label among them.
 func (s *Store) addTags(ctx context.Context, arn string, tags map[string]string) error {
-	if label, has := tags[resource.TagLabel]; has {
+	if label, has := tags[client.TagLabel]; has {
 		s.labels.set(arn, label)
 	}
 	s.imported.forgetTags(arn)
 	_, err := s.acm.AddTagsToCertificate(ctx, &acm.AddTagsToCertificateInput{
 		CertificateArn: aws.String(arn), Tags: acmTags(tags),
 	})
-	return awserr.Explain("tagging "+arn, err)
+	return client.Explain("tagging "+arn, err)
 }
 
 // readTags reads the tags of a certificate.
@@ -221,10 +218,10 @@ func (s *Store) readTags(ctx context.Context, arn string) (map[string]string, er
 func (s *Store) removeTags(ctx context.Context, arn string, after map[string]string) error {
 	before, err := s.readTags(ctx, arn)
 	if err != nil {
-		return awserr.Explain("reading the tags of "+arn, err)
+		return client.Explain("reading the tags of "+arn, err)
 	}
 	var gone []acmtypes.Tag
-	for _, name := range resource.SurplusTags(before, after) {
+	for _, name := range client.SurplusTags(before, after) {
 		gone = append(gone, acmtypes.Tag{Key: aws.String(name)})
 	}
 	if len(gone) == 0 {
@@ -234,7 +231,7 @@ func (s *Store) removeTags(ctx context.Context, arn string, after map[string]str
 	_, err = s.acm.RemoveTagsFromCertificate(ctx, &acm.RemoveTagsFromCertificateInput{
 		CertificateArn: aws.String(arn), Tags: gone,
 	})
-	return awserr.Explain("removing tags of "+arn, err)
+	return client.Explain("removing tags of "+arn, err)
 }
 
 // acmTags returns tags in the form of Certificate Manager.
@@ -257,11 +254,11 @@ func (s *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.Certificate
 			&acm.DeleteCertificateInput{CertificateArn: aws.String(c.Handle)})
 		return err
 	})
-	if err == nil || awserr.Is(err, "ResourceNotFound") {
+	if err == nil || client.HasCode(err, "ResourceNotFound") {
 		s.imported.endImport(seen.Key, id)
 		s.imported.remove(c.Handle)
 		s.labels.remove(c.Handle)
 		return nil
 	}
-	return awserr.Explain("deleting certificate "+c.Handle, err)
+	return client.Explain("deleting certificate "+c.Handle, err)
 }

@@ -15,9 +15,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file finds certificates for hosts in the account. They are read once for all hosts and all
@@ -55,7 +53,7 @@ func (s *Store) Discover(ctx context.Context, hosts []string, facts *lb.Facts) e
 	switch {
 	case err != nil && s.account.Last() != nil:
 		facts.Stale = append(facts.Stale, err.Error())
-	case throttle.IsTimeout(err):
+	case client.IsTimeout(err):
 		return err // the next calls would wait as long
 	case err != nil:
 		facts.CertificatesUnread = err.Error()
@@ -89,7 +87,7 @@ func (s *Store) accountSince(ctx context.Context, when time.Time) ([]accountCert
 // readAccount reads the certificates that can be served and that no installation of Fairlead
 // imported: those are deleted with their Secrets.
 func (s *Store) readAccount(ctx context.Context) ([]accountCertificate, error) {
-	imported, err := s.Find(ctx, map[string]string{resource.TagInstallation: ""}, "acm:certificate")
+	imported, err := s.Find(ctx, map[string]string{client.TagInstallation: ""}, "acm:certificate")
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +126,7 @@ func (s *Store) listCertificates(ctx context.Context) ([]acmtypes.CertificateSum
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("listing certificates", err)
+			return nil, client.Explain("listing certificates", err)
 		}
 		for _, c := range page.CertificateSummaryList {
 			// "Identifies the Amazon Web Services service that manages the certificate": CloudFront
@@ -158,21 +156,21 @@ func toAccountCertificate(c acmtypes.CertificateSummary) accountCertificate {
 // readHosts reads the hosts of certificates if the list does not have all of them.
 func (s *Store) readHosts(ctx context.Context, all []accountCertificate) error {
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i := range all {
 		if c := &all[i]; len(c.hosts) == 0 {
 			reads.Go(providers.CatchPanics(ctx, func() error {
 				out, err := s.acm.DescribeCertificate(ctx,
 					&acm.DescribeCertificateInput{CertificateArn: aws.String(c.arn)})
-				if awserr.Is(err, "ResourceNotFound") {
+				if client.HasCode(err, "ResourceNotFound") {
 					return nil // deleted a moment ago
 				}
 				if err != nil {
-					return awserr.Explain("reading certificate "+c.arn, err)
+					return client.Explain("reading certificate "+c.arn, err)
 				}
 				d := out.Certificate
 				if d == nil {
-					return awserr.MissingError("DescribeCertificate", "certificate "+c.arn)
+					return client.MissingError("DescribeCertificate", "certificate "+c.arn)
 				}
 				c.hosts, c.from, c.to, c.inUse = lowerCase(d.SubjectAlternativeNames), aws.ToTime(d.NotBefore),
 					aws.ToTime(d.NotAfter), len(d.InUseBy) > 0

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -79,13 +79,13 @@ func TestCertificatesThatCannotBeListed(t *testing.T) {
 		c := newTrial()
 		c.refuse["ListCertificates"] = late(t)
 		facts := newFacts()
-		if err := c.Discover(t.Context(), []string{"a.test"}, facts); !throttle.IsTimeout(err) {
+		if err := c.Discover(t.Context(), []string{"a.test"}, facts); !client.IsTimeout(err) {
 			t.Errorf("an answer that is late: %v, %+v", err, facts)
 		}
 		facts = newFacts()
 		c.ofARN[string(named1)] = late(t)
 		c.all[string(named1)] = &kept{}
-		if err := c.LookUpNames(t.Context(), []lb.CertificateID{named1}, facts); !throttle.IsTimeout(err) {
+		if err := c.LookUpNames(t.Context(), []lb.CertificateID{named1}, facts); !client.IsTimeout(err) {
 			t.Errorf("a certificate that is late: %v, %+v", err, facts)
 		}
 	})
@@ -266,8 +266,8 @@ func late(t *testing.T) error {
 	retries := middleware.FinalizeMiddlewareFunc("Retry", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
 		return next.HandleFinalize(ctx, in)
 	})
-	deadlines := throttle.Deadlines{Attempt: time.Second, Call: time.Second}
-	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), throttle.NewPacer(throttle.PacerOptions{Deadlines: deadlines}).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
+	deadlines := client.Deadlines{Attempt: time.Second, Call: time.Second}
+	if err := errors.Join(stack.Finalize.Add(retries, middleware.After), client.NewPacer(client.PacerOptions{Deadlines: deadlines}).AddTo(stack), deadlines.AddTo(stack)); err != nil { //nolint:misspell // the SDK names it so
 		t.Fatal(err)
 	}
 	_, _, err := stack.HandleMiddleware(t.Context(), nil, middleware.HandlerFunc(func(ctx context.Context, _ any) (any, middleware.Metadata, error) {

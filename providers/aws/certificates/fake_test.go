@@ -20,7 +20,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 	"fairlead.dev/fairlead/test/keypair"
 )
@@ -61,7 +61,7 @@ type trial struct {
 
 func newTrial() *trial {
 	c := &trial{all: map[string]*kept{}, refuse: map[string]error{}, ofARN: map[string]error{}, indexed: map[string]bool{}}
-	api := resource.API{Owner: resource.Owner{Installation: "test"}, Tagging: resourcegroupstaggingapi.NewFromConfig(c.aws.Config())}
+	api := client.API{Owner: client.Owner{Installation: "test"}, Tagging: resourcegroupstaggingapi.NewFromConfig(c.aws.Config())}
 	config := c.aws.Config()
 	c.Store = New(api, acm.NewFromConfig(config), func(string) bool { return c.fresh }, func(_ context.Context, _ *lb.Observed, _ string, remove func() error) error {
 		return remove()

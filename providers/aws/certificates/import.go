@@ -19,9 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file imports certificates, and replaces imported ones.
@@ -62,22 +60,22 @@ func (s *Store) Import(ctx context.Context, seen *lb.Observed, c lb.Certificate)
 	s.imported.beginImport(seen.Key, c.ID)
 	out, err := s.acm.ImportCertificate(ctx, in, retryThrottled)
 	if err == nil {
-		arn, err := awserr.RequireID(out.CertificateArn, "ImportCertificate", "an ARN")
+		arn, err := client.RequireID(out.CertificateArn, "ImportCertificate", "an ARN")
 		if err != nil {
 			return "", err // the next try looks for it, as after no answer
 		}
 		s.imported.endImport(seen.Key, c.ID)
 		s.imported.set(seen.Key, arn, tags)
-		s.labels.set(arn, known[resource.TagLabel])
+		s.labels.set(arn, known[client.TagLabel])
 		return arn, nil
 	}
-	explained := awserr.Explain("importing certificate "+string(c.ID), err)
+	explained := client.Explain("importing certificate "+string(c.ID), err)
 	refused := func(class error) bool { return errors.Is(explained, class) }
 	switch {
 	case refused(providers.ErrRejected), refused(providers.ErrDenied), refused(providers.ErrThrottled):
 		s.imported.endImport(seen.Key, c.ID) // AWS did not import it
 		undo()
-	case errorcode.Read(err) == "":
+	case client.ErrorCode(err) == "":
 		if arn, unknown := s.importedBefore(ctx, seen, known, c); unknown == nil && arn != "" {
 			return arn, nil
 		}
@@ -112,8 +110,8 @@ func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map
 		return "", nil
 	}
 	s.imported.endImport(key, c.ID)
-	s.labels.set(arn, known[resource.TagLabel])
-	before := lb.Digest(found[arn][resource.TagDigest])
+	s.labels.set(arn, known[client.TagLabel])
+	before := lb.Digest(found[arn][client.TagDigest])
 	if before == c.Digest {
 		return arn, nil
 	}
@@ -123,7 +121,7 @@ func (s *Store) importedBefore(ctx context.Context, seen *lb.Observed, known map
 // findByID returns the ARN of the first certificate with an ID, or "".
 func findByID(tags map[string]map[string]string, id lb.CertificateID) string {
 	for _, arn := range slices.Sorted(maps.Keys(tags)) {
-		if tags[arn][resource.TagCertificate] == string(id) {
+		if tags[arn][client.TagCertificate] == string(id) {
 			return arn
 		}
 	}
@@ -180,7 +178,7 @@ func retryThrottled(o *acm.Options) {
 // the SDK treats as throttling.
 func skipQuotaErrors(o *acm.Options) {
 	quota := retry.IsErrorRetryableFunc(func(err error) aws.Ternary {
-		if errorcode.Read(err) == "LimitExceeded" {
+		if client.ErrorCode(err) == "LimitExceeded" {
 			return aws.FalseTernary
 		}
 		return aws.UnknownTernary
@@ -210,16 +208,16 @@ func (s *Store) Replace(ctx context.Context, seen *lb.Observed,
 	if err != nil {
 		return fmt.Errorf("importing certificate %s in the place of %s: %w", step.New.ID, old.Handle, err)
 	}
-	label := shortenLabel(s.labels.get(old.Handle), known[resource.TagLabel])
+	label := shortenLabel(s.labels.get(old.Handle), known[client.TagLabel])
 	if err := s.addTags(ctx, old.Handle,
-		s.Owned(seen.Key, map[string]string{resource.TagLabel: label})); err != nil {
+		s.Owned(seen.Key, map[string]string{client.TagLabel: label})); err != nil {
 		undo()
 		return err
 	}
 	in.CertificateArn = aws.String(old.Handle)
 	if _, err := s.acm.ImportCertificate(ctx, in, skipQuotaErrors); err != nil {
 		undo() // so that the next try does not wait
-		return awserr.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle,
+		return client.Explain("importing certificate "+string(step.New.ID)+" in the place of "+old.Handle,
 			err)
 	}
 	return s.writeTags(ctx, old.Handle, old.Digest, Tags(known, step.New))
@@ -249,7 +247,7 @@ func (s *Store) importInput(key lb.Key,
 		Certificate: own, CertificateChain: above, PrivateKey: c.Pair.Key,
 	}
 	return in, s.Owned(key, map[string]string{
-		resource.TagCertificate: string(c.ID), resource.TagLabel: labelOf(leaf),
+		client.TagCertificate: string(c.ID), client.TagLabel: labelOf(leaf),
 	}), nil
 }
 

@@ -19,7 +19,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 	"fairlead.dev/fairlead/test/keypair"
 )
@@ -110,7 +110,7 @@ func TestACertificateIsImportedOnce(t *testing.T) {
 			if c.first == nil {
 				awscalls.Expect(t, "the ARN", arn, first)
 				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), false)
-				awscalls.Expect(t, "its label is known", c2.labels.get(first), c2.all[first].tags[resource.TagLabel])
+				awscalls.Expect(t, "its label is known", c2.labels.get(first), c2.all[first].tags[client.TagLabel])
 				awscalls.Expect(t, "it is ours", c2.imported.has(first), true)
 			} else {
 				awscalls.Expect(t, "it is awaited", c2.imported.importing(key, "shop"), c.lost != nil)
@@ -142,7 +142,7 @@ func TestAnImportThatWasNotDone(t *testing.T) {
 	cert.Digest = lb.CertificateSettings{Tags: cert.Tags}.Digest()
 	c.indexed[first] = true
 	awscalls.On(&c.aws, func(in *acm.ImportCertificateInput) (*acm.ImportCertificateOutput, error) {
-		c.all[first] = &kept{tags: c.Owned(key, map[string]string{resource.TagCertificate: "shop"}), chain: string(in.Certificate)}
+		c.all[first] = &kept{tags: c.Owned(key, map[string]string{client.TagCertificate: "shop"}), chain: string(in.Certificate)}
 		return nil, errNet
 	})
 	c.refuse["AddTagsToCertificate"] = denied
@@ -223,7 +223,7 @@ func TestWhichCertificatesAreSearched(t *testing.T) {
 	c.importAs(t, secret(t, "begins-earlier", "b.test"))
 	c.all["arn:aws:acm:eu-west-1:1:certificate/3"].summary.NotBefore = &earlier
 	c.aws.Calls()
-	known := c.Owned(key, map[string]string{resource.TagCertificate: "shop"})
+	known := c.Owned(key, map[string]string{client.TagCertificate: "shop"})
 	_, err = c.searchImported(t.Context(), key, known, cert)
 	awscalls.ExpectError(t, "searching", err, nil)
 	awscalls.Expect(t, "readings of tags", c.count("ListTagsForCertificate"), 1)
@@ -256,10 +256,10 @@ func TestACertificateIsReplaced(t *testing.T) {
 		err = c2.Replace(t.Context(), observed("old", arn), plan.ReplaceCertificate{Old: "old", New: next})
 		awscalls.ExpectError(t, name, err, c.class)
 		want := map[string]string{"new": labelOf(leaf), "old": fingerprintIn(whole), "whole": whole}[c.label]
-		awscalls.Expect(t, name, c2.all[arn].tags[resource.TagLabel], want)
+		awscalls.Expect(t, name, c2.all[arn].tags[client.TagLabel], want)
 		awscalls.Expect(t, name+": certificates", len(c2.all), 1)
 		awscalls.Expect(t, name+": the label that is known", c2.labels.get(arn) == want, c.label != "whole")
-		awscalls.Expect(t, name+": it is imported", c2.all[arn].tags[resource.TagCertificate] == "new", c.class == nil)
+		awscalls.Expect(t, name+": it is imported", c2.all[arn].tags[client.TagCertificate] == "new", c.class == nil)
 	}
 	c := newTrial()
 	step := plan.ReplaceCertificate{Old: "old", New: secret(t, "new", "a.test")}
@@ -295,7 +295,7 @@ func TestTheARNOfACertificate(t *testing.T) {
 		awscalls.Expect(t, string(id), []any{got, err == nil}, []any{want, want != ""})
 	}
 	awscalls.Expect(t, "the first of two", findByID(map[string]map[string]string{
-		"b": {resource.TagCertificate: "shop"}, "a": {resource.TagCertificate: "shop"}, "0": {resource.TagCertificate: "other"},
+		"b": {client.TagCertificate: "shop"}, "a": {client.TagCertificate: "shop"}, "0": {client.TagCertificate: "other"},
 	}, "shop"), "a")
 	awscalls.Expect(t, "none", findByID(nil, "shop"), "")
 }

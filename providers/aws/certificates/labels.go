@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file reads and writes labels. A label is a tag that describes the imported certificate, so
@@ -26,11 +26,11 @@ const noLabel = "being-imported"
 // labelOf returns the label of a certificate: its fingerprint, its kind and its hosts. If a tag has
 // no room for these, the label is the fingerprint alone.
 func labelOf(leaf *x509.Certificate) string {
-	words := []string{fingerprint(leaf), resource.Quote(routing.KindOf(leaf))}
+	words := []string{fingerprint(leaf), client.QuoteTag(routing.KindOf(leaf))}
 	for _, host := range routing.NamesIn(leaf) {
-		words = append(words, resource.Quote(host))
+		words = append(words, client.QuoteTag(host))
 	}
-	if label := strings.Join(words, " "); len(label) <= resource.ValueLength {
+	if label := strings.Join(words, " "); len(label) <= client.ValueLength {
 		return label
 	}
 	return words[0]
@@ -43,9 +43,9 @@ func readLabel(label string) (kind string, hosts []string, whole bool) {
 		return "", nil, false
 	}
 	for _, word := range words[2:] {
-		hosts = append(hosts, resource.Unquote(word))
+		hosts = append(hosts, client.UnquoteTag(word))
 	}
-	return resource.Unquote(words[1]), hosts, true
+	return client.UnquoteTag(words[1]), hosts, true
 }
 
 // matchesLabel reports whether a label describes a certificate.

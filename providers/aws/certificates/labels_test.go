@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/keypair"
 )
 
@@ -54,7 +54,7 @@ func TestLabelsSayAllThatIsRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaf := leafFor(t, c.hosts...)
 			label := labelOf(leaf)
-			if len(label) > resource.ValueLength || !tagValue.MatchString(label) {
+			if len(label) > client.ValueLength || !tagValue.MatchString(label) {
 				t.Errorf("%q is no value of a tag", label)
 			}
 			kind, hosts, whole := readLabel(label)
@@ -101,7 +101,7 @@ func TestShortLabelsAreComparedWithTheCertificate(t *testing.T) {
 // A label fits into the value of a tag, or is the fingerprint alone.
 func TestTheLongestLabel(t *testing.T) {
 	short := leafFor(t, "a.test")
-	room := resource.ValueLength - len(labelOf(short)) + len("a.test")
+	room := client.ValueLength - len(labelOf(short)) + len("a.test")
 	for length, whole := range map[int]bool{room: true, room + 1: false} {
 		host := strings.Repeat(strings.Repeat("a", 49)+".", 4)
 		leaf := leafFor(t, host+strings.Repeat("b", length-len(host)))

@@ -16,8 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file reads the host names of the certificates that Ingresses name by ARN.
@@ -41,13 +40,13 @@ type description struct {
 func (s *Store) LookUpNames(ctx context.Context, ids []lb.CertificateID, facts *lb.Facts) error {
 	found, unread := make([]description, len(ids)), make([]error, len(ids))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i, id := range ids {
 		if !strings.Contains(string(id), ":acm:") {
 			continue // a server certificate of IAM, which the role is not allowed to read
 		}
 		reads.Go(providers.CatchPanics(ctx, func() (err error) {
-			if found[i], err = s.describe(ctx, id); !throttle.IsTimeout(err) && ctx.Err() == nil {
+			if found[i], err = s.describe(ctx, id); !client.IsTimeout(err) && ctx.Err() == nil {
 				unread[i], err = err, nil
 			}
 			return err
@@ -79,14 +78,14 @@ func (s *Store) describe(ctx context.Context, id lb.CertificateID) (description,
 		&acm.DescribeCertificateInput{CertificateArn: aws.String(string(id))})
 	d := description{at: now}
 	switch {
-	case awserr.Is(err, "AccessDenied") && before.there:
+	case client.HasCode(err, "AccessDenied") && before.there:
 		d.there, d.names = true, before.names
-	case awserr.Is(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError",
+	case client.HasCode(err, "ResourceNotFound", "InvalidArn", "Validation", "ValidationError",
 		"AccessDenied"):
 	case err != nil:
-		return d, awserr.Explain("reading certificate "+string(id), err)
+		return d, client.Explain("reading certificate "+string(id), err)
 	case out.Certificate == nil:
-		return d, awserr.MissingError("DescribeCertificate", "certificate "+string(id))
+		return d, client.MissingError("DescribeCertificate", "certificate "+string(id))
 	default:
 		if out.Certificate.Type == acmtypes.CertificateTypeAmazonIssued {
 			s.imported.addForeign(string(id))

@@ -12,8 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 	"fairlead.dev/fairlead/test/keypair"
 )
@@ -51,14 +50,14 @@ func TestACertificateIsReadWhereItsLabelMayBeWrong(t *testing.T) {
 		"a label as it is known":       {label: label, known: label, served: true, id: "shop", hosts: []string{"a.test"}},
 		"gone, by its tags":            {label: label, deep: true, refuse: map[string]error{"ListTagsForCertificate": gone}, tags: 1},
 		"denied tags":                  {label: label, deep: true, refuse: map[string]error{"ListTagsForCertificate": denied}, err: "reading the tags of " + arn, tags: 1},
-		"somebody else's by now":       {label: label, deep: true, change: func(k *kept) { k.tags[resource.TagInstallation] = "theirs" }, tags: 1},
+		"somebody else's by now":       {label: label, deep: true, change: func(k *kept) { k.tags[client.TagInstallation] = "theirs" }, tags: 1},
 		"gone":                         {label: label, refuse: map[string]error{"GetCertificate": gone}, reads: 1},
 		"denied":                       {label: label, refuse: map[string]error{"GetCertificate": denied}, err: "reading certificate " + arn, reads: 1},
 		"no certificate in the answer": {label: label, change: func(k *kept) { k.chain = "" }, err: "there is no PEM block", reads: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c2 := newTrial()
-			tags := c2.Owned(key, map[string]string{resource.TagCertificate: "shop", resource.TagLabel: c.label})
+			tags := c2.Owned(key, map[string]string{client.TagCertificate: "shop", client.TagLabel: c.label})
 			indexed := map[string]string{}
 			for n, v := range tags {
 				indexed[n] = v
@@ -147,7 +146,7 @@ func TestCertificatesAreReadFewAtATime(t *testing.T) {
 		c := newTrial()
 		indexed := map[string]map[string]string{}
 		var ids []lb.CertificateID
-		for i := range 2 * throttle.ParallelReads {
+		for i := range 2 * client.ParallelReads {
 			arn := c.issue(string(rune('a'+i)), "a.test")
 			indexed[arn] = map[string]string{}
 			ids = append(ids, lb.CertificateID(arn))
@@ -219,10 +218,10 @@ func TestTheTagsOfACertificateAreChanged(t *testing.T) {
 			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
 			awscalls.Expect(t, "the tag", c2.all[arn].tags["team"], c.team)
 			own := c2.imported.list(key)[arn]
-			awscalls.Expect(t, "the label", c2.labels.get(arn), c2.all[arn].tags[resource.TagLabel])
+			awscalls.Expect(t, "the label", c2.labels.get(arn), c2.all[arn].tags[client.TagLabel])
 			if c.class == nil {
 				awscalls.Expect(t, "the tags are known", own.tags["team"], c.team)
-				_, has := own.tags[resource.TagDigest]
+				_, has := own.tags[client.TagDigest]
 				awscalls.Expect(t, "it has a digest", has, after.Digest != "")
 			} else if c.refuse["ListTagsForCertificate"] == nil {
 				awscalls.Expect(t, "the tags are not known", own.tags == nil, true)
@@ -306,11 +305,11 @@ func TestTagsThatWereJustWrittenCount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial()
 		arn := c.importAs(t, secret(t, "shop", "a.test"))
-		indexed := map[string]map[string]string{arn: {resource.TagCertificate: "old"}}
+		indexed := map[string]map[string]string{arn: {client.TagCertificate: "old"}}
 		read := func(about, want string) {
 			found, err := c.readOfLoadBalancer(t.Context(), key, nil, indexed)
 			awscalls.ExpectError(t, about, err, nil)
-			awscalls.Expect(t, about, found[arn][resource.TagCertificate], want)
+			awscalls.Expect(t, about, found[arn][client.TagCertificate], want)
 		}
 		read("at once", "shop")
 		c.aws.Calls()

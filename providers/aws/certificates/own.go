@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file holds our certificates, also those that the index of tags does not list yet:
@@ -220,9 +220,9 @@ func (s *Store) ownedAmong(ctx context.Context, key lb.Key,
 	for _, arn := range arns {
 		tags, err := s.readTags(ctx, arn)
 		switch {
-		case awserr.Is(err, "ResourceNotFound", "AccessDenied"):
+		case client.HasCode(err, "ResourceNotFound", "AccessDenied"):
 		case err != nil:
-			return nil, awserr.Explain("reading the tags of "+arn, err)
+			return nil, client.Explain("reading the tags of "+arn, err)
 		case s.Owns(key, tags):
 			out[arn] = tags
 		}

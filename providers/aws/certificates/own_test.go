@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 func TestCertificatesThatAreNotAskedAboutAreForgotten(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
-		o := &New(resource.API{}, nil, nil, nil).imported
+		o := &New(client.API{}, nil, nil, nil).imported
 		for n := range 100 {
 			o.addForeign(fmt.Sprint("arn:aws:acm:", n))
 			o.beginImport("key", lb.CertificateID(fmt.Sprint(n)))

@@ -9,8 +9,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/certificates"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file attaches certificates to listeners.
@@ -37,7 +37,7 @@ func (ls *Store) addCertificate(
 		ListenerArn:  aws.String(listener),
 		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
-	return awserr.Explain("attaching certificate "+string(id), err)
+	return client.Explain("attaching certificate "+string(id), err)
 }
 
 // DetachCertificate removes a certificate from a listener.
@@ -56,8 +56,8 @@ func (ls *Store) DetachCertificate(
 		ListenerArn:  aws.String(l.Handle),
 		Certificates: []elb.Certificate{{CertificateArn: aws.String(arn)}},
 	})
-	if awserr.Is(err, "CertificateNotFound") {
+	if client.HasCode(err, "CertificateNotFound") {
 		return nil
 	}
-	return awserr.Explain("detaching certificate "+string(id), err)
+	return client.Explain("detaching certificate "+string(id), err)
 }

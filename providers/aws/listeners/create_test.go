@@ -11,7 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -56,11 +56,11 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 			first: "v1:new", digest: "v1:new", calls: []string{"CreateListener", "AddListenerCertificates"},
 		},
 		"one that is there": {
-			want: plainly, tags: map[string]string{resource.TagDigest: "v1:new"}, refuse: map[string]error{"CreateListener": duplicate},
+			want: plainly, tags: map[string]string{client.TagDigest: "v1:new"}, refuse: map[string]error{"CreateListener": duplicate},
 			first: "v1:new", digest: "v1:new", calls: []string{"CreateListener", "DescribeListeners", "ModifyListener", "DescribeTags"},
 		},
 		"one that is there with other settings": {
-			want: plainly, tags: map[string]string{resource.TagDigest: "v1:old"}, refuse: map[string]error{"CreateListener": duplicate},
+			want: plainly, tags: map[string]string{client.TagDigest: "v1:old"}, refuse: map[string]error{"CreateListener": duplicate},
 			first: "v1:new", digest: "v1:new", calls: []string{"CreateListener", "DescribeListeners", "ModifyListener", "DescribeTags", "AddTags"},
 		},
 		"denied": {
@@ -90,7 +90,7 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 			result, err := c2.Create(t.Context(), &lb.Observed{Key: key, Handle: balancer}, secure(c.want))
 			awscalls.ExpectError(t, "creating", err, c.class)
 			awscalls.Expect(t, "calls", c2.aws.Calls(), c.calls)
-			awscalls.Expect(t, "digest", c2.tags[resource.TagDigest], c.digest)
+			awscalls.Expect(t, "digest", c2.tags[client.TagDigest], c.digest)
 			if c.class == nil {
 				awscalls.Expect(t, "handle", result.Handle, listener)
 			}
@@ -99,7 +99,7 @@ func TestAListenerHasItsDigestInTheEnd(t *testing.T) {
 			}
 			first := ""
 			for _, tag := range c2.created.Tags {
-				if aws.ToString(tag.Key) == resource.TagDigest {
+				if aws.ToString(tag.Key) == client.TagDigest {
 					first = aws.ToString(tag.Value)
 				}
 			}
@@ -203,7 +203,7 @@ func TestADeniedListenerThatLostItsTags(t *testing.T) {
 		told bool
 	}{
 		"without tags":            {nil, false, true},
-		"with tags":               {map[string]string{resource.TagInstallation: "test"}, false, false},
+		"with tags":               {map[string]string{client.TagInstallation: "test"}, false, false},
 		"tags that were not read": {nil, true, false},
 	} {
 		c2 := newTrial()

@@ -13,10 +13,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/releases"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -49,7 +48,7 @@ type groups struct{}
 
 var errGone = errors.New("the target group is gone")
 
-func (groups) ARNFinder(context.Context, lb.Key) convert.ARNs {
+func (groups) ARNFinder(context.Context, lb.Key) client.ARNs {
 	return func(id lb.GroupID) (string, error) {
 		if id == "gone" {
 			return "", errGone
@@ -64,7 +63,7 @@ func (groups) IDOf(_ lb.Key, arn string) lb.GroupID {
 
 func newTrial() *trial {
 	c := &trial{tags: map[string]string{}, refuse: map[string]error{}}
-	api := resource.API{Owner: resource.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
+	api := client.API{Owner: client.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
 	security := network.NewSecurityGroups(api.Owner, nil, "vpc-1", nil)
 	nodes := network.NewNodes(api.ELB, security, "", true, nil)
 	c.Store = New(api, network.NewFirewalls(api.ELB, security, nodes, true, nil), groups{}, account.NewConditionSupport(api), releases.New(1))
@@ -102,7 +101,7 @@ func (c *trial) answerListeners() {
 	awscalls.On(&c.aws, func(in *elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) {
 		out := &elbapi.DescribeTagsOutput{}
 		for _, arn := range in.ResourceArns {
-			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: resource.ELBTags(c.tags)})
+			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: client.ELBTags(c.tags)})
 		}
 		return out, c.refuse["DescribeTags"]
 	})

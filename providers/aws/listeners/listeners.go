@@ -12,11 +12,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file creates, changes and deletes listeners.
@@ -31,13 +29,13 @@ func (ls *Store) Create(
 		}
 		return plan.Result{Handle: there.Handle}, nil
 	}
-	actions, err := convert.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
+	actions, err := client.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
 	tags := ls.tagsFor(seen.Key, want)
 	if len(want.Settings.Attributes) > 0 {
-		tags = resource.WithoutDigest(tags)
+		tags = client.WithoutDigest(tags)
 	}
 	secure, err := ls.security(ctx, seen, want, nil)
 	if err != nil {
@@ -46,7 +44,7 @@ func (ls *Store) Create(
 	in := &elbapi.CreateListenerInput{
 		LoadBalancerArn: aws.String(seen.Handle), Port: aws.Int32(want.Port),
 		Protocol: elb.ProtocolEnum(want.Protocol), DefaultActions: actions,
-		Tags: resource.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy,
+		Tags: client.ELBTags(tags), Certificates: secure.certificates, SslPolicy: secure.policy,
 		MutualAuthentication: secure.mutual,
 	}
 	if err := ls.firewalls.OpenPort(ctx, seen, want); err != nil {
@@ -61,7 +59,7 @@ func (ls *Store) Create(
 			return plan.Result{}, err
 		}
 	}
-	if tags[resource.TagDigest] == string(want.Digest) {
+	if tags[client.TagDigest] == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
 	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(
@@ -77,18 +75,18 @@ func (ls *Store) makeListener(
 	port := aws.ToInt32(in.Port)
 	out, err := ls.ELB.CreateListener(ctx, in)
 	if err == nil {
-		made, err := awserr.RequireOne(out.Listeners, "CreateListener", "a listener")
+		made, err := client.RequireOne(out.Listeners, "CreateListener", "a listener")
 		if err != nil {
 			return "", nil, err
 		}
-		arn, err := awserr.RequireID(made.ListenerArn, "CreateListener", "an ARN")
+		arn, err := client.RequireID(made.ListenerArn, "CreateListener", "an ARN")
 		if err != nil {
 			return "", nil, err
 		}
 		return arn, tags, nil
 	}
-	if !awserr.Is(err, "DuplicateListener") {
-		return "", nil, awserr.Explain(fmt.Sprintf("creating listener %d", port), err)
+	if !client.HasCode(err, "DuplicateListener") {
+		return "", nil, client.Explain(fmt.Sprintf("creating listener %d", port), err)
 	}
 	arn, err := ls.findListener(ctx, seen, port)
 	if err != nil {
@@ -99,7 +97,7 @@ func (ls *Store) makeListener(
 		Certificates: in.Certificates, SslPolicy: policyFor("", in.Protocol, in.SslPolicy),
 		MutualAuthentication: in.MutualAuthentication,
 	}); err != nil {
-		return "", nil, awserr.Explain(
+		return "", nil, client.Explain(
 			fmt.Sprintf("changing listener %d, which was made before", port), err,
 		)
 	}
@@ -128,7 +126,7 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 	if l == nil {
 		return fmt.Errorf("listener %d does not exist", want.Port)
 	}
-	actions, err := convert.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
+	actions, err := client.ToActions(want.Default, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
@@ -141,7 +139,7 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		}
 		before = tags[l.Handle]
 	}
-	gone := slices.DeleteFunc(resource.WrittenIn(before), func(name string) bool {
+	gone := slices.DeleteFunc(client.WrittenIn(before), func(name string) bool {
 		return slices.Contains(writtenOfListener(want.Settings), name)
 	})
 	secure, err := ls.security(ctx, seen, want, gone)
@@ -163,11 +161,11 @@ func (ls *Store) Modify(ctx context.Context, seen *lb.Observed, want lb.Listener
 		}
 	}
 	if _, err := ls.ELB.ModifyListener(ctx, in); err != nil {
-		err = awserr.Explain(fmt.Sprintf("changing listener %d", want.Port), err)
+		err = client.Explain(fmt.Sprintf("changing listener %d", want.Port), err)
 		if same {
 			return err
 		}
-		return resource.ExplainDenied(
+		return client.ExplainDenied(
 			err, fmt.Sprintf("listener %d", want.Port), l.Handle, before, ls.Owned(seen.Key, nil),
 		)
 	}
@@ -226,8 +224,8 @@ func (ls *Store) Delete(ctx context.Context, seen *lb.Observed, port int32) erro
 		_, err := ls.ELB.DeleteListener(ctx, &elbapi.DeleteListenerInput{
 			ListenerArn: aws.String(l.Handle),
 		})
-		if err != nil && !awserr.Is(err, "ListenerNotFound") {
-			return awserr.Explain(fmt.Sprintf("deleting listener %d", port), err)
+		if err != nil && !client.HasCode(err, "ListenerNotFound") {
+			return client.Explain(fmt.Sprintf("deleting listener %d", port), err)
 		}
 		return ls.firewalls.ChangePort(ctx, seen, port, nil)
 	})

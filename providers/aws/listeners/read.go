@@ -11,8 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 )
 
@@ -29,7 +28,7 @@ func (ls *Store) Read(ctx context.Context, l *look.Look, _ map[string]map[string
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return awserr.Explain("reading listeners", err)
+			return client.Explain("reading listeners", err)
 		}
 		l.Listeners = append(l.Listeners, page.Listeners...)
 	}
@@ -45,7 +44,7 @@ func ReadRules(ctx context.Context, api *elbapi.Client, listener string) ([]elb.
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("reading rules", err)
+			return nil, client.Explain("reading rules", err)
 		}
 		out = append(out, page.Rules...)
 	}
@@ -61,7 +60,7 @@ func (ls *Store) CertificatesOf(ctx context.Context, listener string) ([]elb.Cer
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("reading a listener's certificates", err)
+			return nil, client.Explain("reading a listener's certificates", err)
 		}
 		out = append(out, page.Certificates...)
 	}
@@ -74,7 +73,7 @@ func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 	out := lb.ObservedListener{
 		Port: aws.ToInt32(of.Port), Protocol: routing.Protocol(of.Protocol), Handle: arn,
 		Digest:        listenerDigest(l, of),
-		Default:       convert.FromActions(of.DefaultActions, l.IDOf),
+		Default:       client.FromActions(of.DefaultActions, l.IDOf),
 		Verifies:      fromMutual(of.MutualAuthentication, false).Verifies(),
 		ClientSecrets: writtenSecretsIn(l.Tags[arn]),
 	}
@@ -99,7 +98,7 @@ func (ls *Store) ToObserved(l *look.Look, of elb.Listener) lb.ObservedListener {
 			continue // the default rule, which is the listener's default action
 		}
 		out.Rules = append(out.Rules, lb.ObservedRule{
-			Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: convert.FromRule(r, l.IDOf),
+			Priority: priority, Handle: aws.ToString(r.RuleArn), Rule: client.FromRule(r, l.IDOf),
 		})
 	}
 	slices.SortFunc(out.Rules, func(a, b lb.ObservedRule) int { return a.Priority - b.Priority })

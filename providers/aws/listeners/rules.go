@@ -16,11 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file applies the steps for rules.
@@ -40,20 +36,20 @@ func (ls *Store) CreateRule(
 	if l == nil {
 		return plan.Result{}, fmt.Errorf("listener %d does not exist", s.Port)
 	}
-	actions, err := convert.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
+	actions, err := client.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return plan.Result{}, err
 	}
 	in := &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(l.Handle), Priority: aws.Int32(int32(s.Priority)),
-		Conditions: convert.ToConditions(s.Rule.Conditions), Actions: actions,
-		Transforms: convert.ToTransforms(s.Rule.Action.Rewrite),
+		Conditions: client.ToConditions(s.Rule.Conditions), Actions: actions,
+		Transforms: client.ToTransforms(s.Rule.Action.Rewrite),
 		// The role can change only rules with the tag of the installation.
-		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: ls.Installation}),
+		Tags: client.ELBTags(map[string]string{client.TagInstallation: ls.Installation}),
 	}
 	out, err := ls.createRulePatiently(ctx, in)
 	// an earlier call may have created it, and its answer was lost
-	if awserr.Is(err, "PriorityInUse") {
+	if client.HasCode(err, "PriorityInUse") {
 		there, findErr := ls.findRule(ctx, l, s.Priority)
 		switch {
 		case findErr != nil:
@@ -66,13 +62,13 @@ func (ls *Store) CreateRule(
 		}
 	}
 	if err = ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err); err != nil {
-		return plan.Result{}, awserr.Explain("creating rule "+s.ID(), err)
+		return plan.Result{}, client.Explain("creating rule "+s.ID(), err)
 	}
-	made, err := awserr.RequireOne(out.Rules, "CreateRule", "a rule")
+	made, err := client.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return plan.Result{}, err
 	}
-	arn, err := awserr.RequireID(made.RuleArn, "CreateRule", "an ARN")
+	arn, err := client.RequireID(made.RuleArn, "CreateRule", "an ARN")
 	return plan.Result{Handle: arn}, err
 }
 
@@ -81,24 +77,24 @@ func (ls *Store) createRulePatiently(
 	ctx context.Context, in *elbapi.CreateRuleInput,
 ) (out *elbapi.CreateRuleOutput, err error) {
 	listener := aws.ToString(in.ListenerArn)
-	gate := ls.fresh.Get(listener, func() *retry.Gate {
-		return retry.NewGate(0, listenerPause, listenerPause)
+	gate := ls.fresh.Get(listener, func() *client.Gate {
+		return client.NewGate(0, listenerPause, listenerPause)
 	})
-	unfound := func(err error) bool { return errorcode.Read(err) == "ListenerNotFound" }
+	unfound := func(err error) bool { return client.ErrorCode(err) == "ListenerNotFound" }
 	for patience := time.Now().Add(listenerPatience); ; {
 		err = gate.Do(ctx, unfound, func() (err error) {
 			out, err = ls.ELB.CreateRule(ctx, in)
 			return err
 		})
 		switch {
-		case !unfound(err) && !errors.Is(err, retry.ErrShut):
+		case !unfound(err) && !errors.Is(err, client.ErrShut):
 			return out, err
-		case time.Now().After(patience) && errors.Is(err, retry.ErrShut):
+		case time.Now().After(patience) && errors.Is(err, client.ErrShut):
 			return nil, fmt.Errorf("listener %s is not found yet: %w", listener, providers.ErrPending)
 		case time.Now().After(patience):
 			return nil, err
 		}
-		if err := retry.Pause(ctx, listenerPause/4); err != nil {
+		if err := client.Pause(ctx, listenerPause/4); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +119,7 @@ func (ls *Store) findRule(
 
 // sameRule reports whether a rule is the one that a step creates.
 func (ls *Store) sameRule(key lb.Key, there elb.Rule, want lb.Rule) bool {
-	return convert.FromRule(there, func(arn string) lb.GroupID {
+	return client.FromRule(there, func(arn string) lb.GroupID {
 		return ls.groups.IDOf(key, arn)
 	}).Key() == want.Key()
 }
@@ -134,16 +130,16 @@ func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.Modif
 	if rule == nil {
 		return fmt.Errorf("rule %s does not exist", s.ID())
 	}
-	actions, err := convert.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
+	actions, err := client.ToActions(s.Rule.Action, ls.groups.ARNFinder(ctx, seen.Key))
 	if err != nil {
 		return err
 	}
 	in := &elbapi.ModifyRuleInput{RuleArn: aws.String(rule.Handle)}
 	if rule.MatchKey() != s.Rule.MatchKey() {
-		in.Conditions = convert.ToConditions(s.Rule.Conditions)
+		in.Conditions = client.ToConditions(s.Rule.Conditions)
 	}
 	if rule.Action.Key() != s.Rule.Action.Key() {
-		in.Actions, in.Transforms = actions, convert.ToTransforms(s.Rule.Action.Rewrite)
+		in.Actions, in.Transforms = actions, client.ToTransforms(s.Rule.Action.Rewrite)
 		if in.Transforms == nil && rule.Action.Rewrite != nil {
 			in.ResetTransforms = aws.Bool(true) // an empty list would leave them as they are
 		}
@@ -152,7 +148,7 @@ func (ls *Store) ModifyRule(ctx context.Context, seen *lb.Observed, s plan.Modif
 		return nil
 	}
 	_, err = ls.ELB.ModifyRule(ctx, in)
-	err = awserr.Explain(
+	err = client.Explain(
 		"changing rule "+s.ID(), ls.conditions.Adapt(ctx, seen, in.Conditions, in.Transforms != nil, err),
 	)
 	return ls.ExplainDeniedRules(ctx, seen.Key, err, rule.Handle)
@@ -165,11 +161,11 @@ func (ls *Store) DeleteRule(ctx context.Context, seen *lb.Observed, s plan.Delet
 		return nil
 	}
 	_, err := ls.ELB.DeleteRule(ctx, &elbapi.DeleteRuleInput{RuleArn: aws.String(rule.Handle)})
-	if awserr.Is(err, "RuleNotFound") {
+	if client.HasCode(err, "RuleNotFound") {
 		return nil
 	}
 	return ls.ExplainDeniedRules(
-		ctx, seen.Key, awserr.Explain("deleting rule "+s.ID(), err), rule.Handle,
+		ctx, seen.Key, client.Explain("deleting rule "+s.ID(), err), rule.Handle,
 	)
 }
 
@@ -195,7 +191,7 @@ func (ls *Store) RespaceRules(ctx context.Context, seen *lb.Observed, s plan.Res
 			all = append(all, *asked.RuleArn)
 		}
 		return ls.ExplainDeniedRules(ctx, seen.Key,
-			awserr.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
+			client.Explain(fmt.Sprintf("renumbering the rules of listener %d", s.Port), err), all...)
 	}
 	for _, asked := range in.RulePriorities {
 		if !slices.ContainsFunc(out.Rules, func(r elb.Rule) bool { return hasPriority(r, asked) }) {
@@ -236,13 +232,13 @@ func (ls *Store) writeSecrets(
 		if !ok {
 			continue
 		}
-		actions, err := convert.ToActions(with.Action, ls.groups.ARNFinder(ctx, seen.Key))
+		actions, err := client.ToActions(with.Action, ls.groups.ARNFinder(ctx, seen.Key))
 		if err != nil {
 			return err
 		}
 		if _, err := ls.ELB.ModifyRule(ctx,
 			&elbapi.ModifyRuleInput{RuleArn: aws.String(r.Handle), Actions: actions}); err != nil {
-			return awserr.Explain(
+			return client.Explain(
 				fmt.Sprintf("changing the client secret of rule %d/%d", l.Port, r.Priority), err,
 			)
 		}

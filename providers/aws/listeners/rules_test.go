@@ -16,7 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -33,13 +33,13 @@ var (
 // described is a rule as AWS describes it.
 func described(t *testing.T, priority string, r lb.Rule) elb.Rule {
 	t.Helper()
-	actions, err := convert.ToActions(r.Action, groups{}.ARNFinder(t.Context(), key))
+	actions, err := client.ToActions(r.Action, groups{}.ARNFinder(t.Context(), key))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return elb.Rule{
 		RuleArn: aws.String("arn:rule/" + priority), Priority: aws.String(priority),
-		Conditions: convert.ToConditions(r.Conditions), Actions: actions,
+		Conditions: client.ToConditions(r.Conditions), Actions: actions,
 	}
 }
 

@@ -14,11 +14,10 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
 	"fairlead.dev/fairlead/providers/aws/certificates"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file writes the settings of listeners and reads them back.
@@ -57,9 +56,9 @@ func writtenOfListener(s lb.ListenerSettings) []string {
 // tagsFor returns the tags of a listener after its settings were written.
 func (ls *Store) tagsFor(key lb.Key, want lb.Listener) map[string]string {
 	tags := ls.Owned(key, want.Settings.Tags)
-	resource.MarkTags(tags, want.Settings.Tags)
-	resource.ListWritten(tags, writtenOfListener(want.Settings))
-	tags[resource.TagDigest] = string(want.Digest)
+	client.MarkTags(tags, want.Settings.Tags)
+	client.ListWritten(tags, writtenOfListener(want.Settings))
+	tags[client.TagDigest] = string(want.Digest)
 	return tags
 }
 
@@ -128,7 +127,7 @@ func (ls *Store) toMutual(
 		Names: []string{m.TrustStore},
 	})
 	if err != nil {
-		return nil, awserr.Explain("finding trust store "+m.TrustStore, err)
+		return nil, client.Explain("finding trust store "+m.TrustStore, err)
 	}
 	if len(found.TrustStores) == 0 {
 		return nil, fmt.Errorf("trust store %s does not exist: %w", m.TrustStore, providers.ErrRejected)
@@ -157,7 +156,7 @@ func fromMutual(a *elb.MutualAuthenticationAttributes, named bool) *lb.MutualAut
 
 // writtenSecretsIn returns the digest of the client secrets of a listener, from its tags.
 func writtenSecretsIn(tags map[string]string) lb.Digest {
-	for _, name := range resource.WrittenIn(tags) {
+	for _, name := range client.WrittenIn(tags) {
 		if secrets, is := strings.CutPrefix(name, writtenSecrets); is {
 			return lb.Digest(secrets)
 		}
@@ -170,8 +169,8 @@ func writtenSecretsIn(tags map[string]string) lb.Digest {
 func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.Tags[arn]
-	if !l.Deep || tags[resource.TagDigest] == "" || l.Assumed[arn] {
-		return lb.Digest(tags[resource.TagDigest])
+	if !l.Deep || tags[client.TagDigest] == "" || l.Assumed[arn] {
+		return lb.Digest(tags[client.TagDigest])
 	}
 	return lb.DigestOf(SettingsOf(l, of))
 }
@@ -181,9 +180,9 @@ func listenerDigest(l *look.Look, of elb.Listener) lb.Digest {
 func SettingsOf(l *look.Look, of elb.Listener) lb.ListenerSettings {
 	arn := aws.ToString(of.ListenerArn)
 	tags := l.Tags[arn]
-	written := resource.WrittenIn(tags)
+	written := client.WrittenIn(tags)
 	s := lb.ListenerSettings{
-		Attributes: l.Attributes[arn], Tags: resource.WrittenTags(tags),
+		Attributes: l.Attributes[arn], Tags: client.WrittenTags(tags),
 		ClientSecrets: writtenSecretsIn(tags),
 	}
 	if l.GroupsRight {

@@ -11,9 +11,9 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -137,7 +137,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		l.Assumed[listener], l.Deep = false, false
 		awscalls.Expect(t, name+": digest of another look", listenerDigest(l, of), wanted.Digest)
 		l.Deep = true
-		delete(tags, resource.TagDigest)
+		delete(tags, client.TagDigest)
 		awscalls.Expect(t, name+": digest of one that was not written to the end", listenerDigest(l, of), "")
 	}
 }

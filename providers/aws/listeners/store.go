@@ -6,27 +6,25 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 	"fairlead.dev/fairlead/providers/aws/releases"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // A Store creates, changes, deletes and reads listeners and rules.
 type Store struct {
-	resource.API
+	client.API
 	firewalls  *network.Firewalls
 	groups     groupFinder
 	conditions *account.ConditionSupport
 	releases   *releases.Releases
 
-	fresh retry.Gates // of new listeners
+	fresh client.Gates // of new listeners
 }
 
 // New returns a Store without state.
 func New(
-	api resource.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport,
+	api client.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport,
 	r *releases.Releases,
 ) *Store {
 	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
@@ -34,6 +32,6 @@ func New(
 
 // A groupFinder finds target groups of actions.
 type groupFinder interface {
-	ARNFinder(ctx context.Context, key lb.Key) convert.ARNs
+	ARNFinder(ctx context.Context, key lb.Key) client.ARNs
 	IDOf(key lb.Key, arn string) lb.GroupID
 }

@@ -8,8 +8,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file holds what an observation reads of one load balancer.
@@ -72,8 +72,8 @@ func (l *Look) IsOurs(arn *string) bool { return l.Owns(l.Tags[aws.ToString(arn)
 // IDOf returns the ID of a target group. If the group is not ours, it returns the ARN, which no
 // wanted target group has as its ID.
 func (l *Look) IDOf(arn string) lb.GroupID {
-	if tags := l.Tags[arn]; l.Owns(tags) && tags[resource.TagGroup] != "" {
-		return lb.GroupID(tags[resource.TagGroup])
+	if tags := l.Tags[arn]; l.Owns(tags) && tags[client.TagGroup] != "" {
+		return lb.GroupID(tags[client.TagGroup])
 	}
 	return lb.GroupID(arn)
 }

@@ -9,7 +9,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // seen is a load balancer with two listeners, a rule, a target group of ours and two of others.
@@ -23,9 +23,9 @@ func seen() *Look {
 		},
 		Imported: map[string]lb.ObservedCertificate{"arn:imported": {Certificate: lb.Certificate{ID: "shop/tls"}}},
 		Tags: map[string]map[string]string{
-			"arn:ours":    {"owner": "us", resource.TagGroup: "web"},
+			"arn:ours":    {"owner": "us", client.TagGroup: "web"},
 			"arn:unnamed": {"owner": "us"},
-			"arn:theirs":  {"owner": "them", resource.TagGroup: "web"},
+			"arn:theirs":  {"owner": "them", client.TagGroup: "web"},
 		},
 		Owns: func(tags map[string]string) bool { return tags["owner"] == "us" },
 	}

@@ -16,9 +16,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -64,10 +63,10 @@ func (c *trial) PortsInUse(context.Context) (map[int32]bool, error) {
 
 func newTrial() *trial {
 	c := &trial{refuse: map[string]error{}}
-	made, config := recent.New(0, nil), c.aws.Config()
+	made, config := client.NewRecent(0, nil), c.aws.Config()
 	config.APIOptions = append([]func(*middleware.Stack) error{made.AddTo}, config.APIOptions...)
 	cloud, api := ec2.NewFromConfig(config), elbapi.NewFromConfig(config)
-	c.security = NewSecurityGroups(resource.Owner{Installation: "test"}, cloud, "vpc-1", made)
+	c.security = NewSecurityGroups(client.Owner{Installation: "test"}, cloud, "vpc-1", made)
 	c.subnets = NewSubnets(cloud, "vpc-1", "eu-west-1")
 	c.nodes = NewNodes(api, c.security, "shop", false, c)
 	c.answerGroups()

@@ -15,10 +15,9 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file manages the firewalls of load balancers. A firewall is the security group of one load
@@ -36,7 +35,7 @@ const WrittenGroups = "security-groups"
 
 // Firewalls manages the firewalls of load balancers.
 type Firewalls struct {
-	resource.Owner
+	client.Owner
 	security     *SecurityGroups
 	nodes        *Nodes
 	elb          *elbapi.Client
@@ -72,7 +71,7 @@ func groupsIn(indexed map[string]map[string]string) (firewalls, parts []string) 
 	for _, arn := range slices.Sorted(maps.Keys(indexed)) {
 		_, id, found := strings.Cut(arn, ":security-group/")
 		switch {
-		case found && indexed[arn][resource.TagPart] != "":
+		case found && indexed[arn][client.TagPart] != "":
 			parts = append(parts, id)
 		case found:
 			firewalls = append(firewalls, id)
@@ -119,7 +118,7 @@ func (f *Firewalls) Find(
 	}))
 	wanted := false
 	if l.Balancer != nil {
-		written := resource.WrittenIn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)])
+		written := client.WrittenIn(l.Tags[aws.ToString(l.Balancer.LoadBalancerArn)])
 		replaced := slices.Contains(written, WrittenGroups)
 		f.setReplaced(l.Key, replaced)
 		wanted = !f.unmanaged && !replaced
@@ -215,7 +214,7 @@ func (f *Firewalls) Ensure(
 		return want.Settings.SecurityGroups, "", nil
 	}
 	tags := f.Owned(want.Key, want.Settings.Tags)
-	resource.MarkTags(tags, want.Settings.Tags)
+	client.MarkTags(tags, want.Settings.Tags)
 	name, about := f.DerivedName(want.Key), describeFirewall(want.Key)
 	if firewall, err = f.security.ensure(ctx, name, about, f.get(want.Key), tags); err != nil {
 		return nil, "", err
@@ -231,7 +230,7 @@ func (f *Firewalls) attachTo(arn string) func(context.Context, []string) error {
 		_, err := f.elb.SetSecurityGroups(ctx, &elbapi.SetSecurityGroupsInput{
 			LoadBalancerArn: aws.String(arn), SecurityGroups: groups,
 		})
-		return awserr.Explain("changing the security groups of "+arn, err)
+		return client.Explain("changing the security groups of "+arn, err)
 	}
 }
 
@@ -373,7 +372,7 @@ func (f *Firewalls) Observe(
 			l.Grants = append(l.Grants, grants.Read(g)...)
 			f.setParts(l.Key, []string{aws.ToString(g.GroupId)})
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
-			!hasTag(g.Tags, resource.TagInstallation, f.Installation):
+			!hasTag(g.Tags, client.TagInstallation, f.Installation):
 			return nil // it has a group of others
 		default:
 			l.Shared = aws.ToString(g.GroupId)

@@ -10,15 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
 // This file creates, finds and deletes security groups.
 
 func ours(tags ...string) map[string]string {
-	out := map[string]string{resource.TagInstallation: "test"}
+	out := map[string]string{client.TagInstallation: "test"}
 	for i := 0; i+1 < len(tags); i += 2 {
 		out[tags[i]] = tags[i+1]
 	}
@@ -39,12 +38,12 @@ func TestASecurityGroupIsEnsured(t *testing.T) {
 		"as it is":            {there: ours("team", "web", "empty", ""), want: ours("team", "web", "empty", ""), id: "sg-1", calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups"}},
 		"a tag is missing":    {there: ours("team", "web"), want: ours("team", "web", "empty", ""), id: "sg-1", calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "CreateTags"}},
 		"another value":       {there: ours("team", "api", "empty", ""), want: ours("team", "web", "empty", ""), id: "sg-1", calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "CreateTags"}},
-		"a tag too many":      {there: ours("team", "web", "empty", "", resource.TagDigest, "v1"), want: ours("team", "web", "empty", ""), id: "sg-1", calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DeleteTags"}},
+		"a tag too many":      {there: ours("team", "web", "empty", "", client.TagDigest, "v1"), want: ours("team", "web", "empty", ""), id: "sg-1", calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DeleteTags"}},
 		"somebody else's":     {there: map[string]string{}, want: map[string]string{}, class: providers.ErrRejected, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DescribeSecurityGroups"}},
 		"denied":              {refuse: map[string]error{"CreateSecurityGroup": denied}, class: providers.ErrDenied, calls: []string{"CreateSecurityGroup"}},
 		"reading is denied":   {there: ours(), want: ours(), refuse: map[string]error{"DescribeSecurityGroups": denied}, class: providers.ErrDenied, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups"}},
 		"tagging is denied":   {there: ours(), want: ours("team", "web", "empty", ""), id: "sg-1", refuse: map[string]error{"CreateTags": denied}, class: providers.ErrDenied, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "CreateTags"}},
-		"untagging is denied": {there: ours(resource.TagDigest, "v1"), want: ours(), id: "sg-1", refuse: map[string]error{"DeleteTags": denied}, class: providers.ErrDenied, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DeleteTags"}},
+		"untagging is denied": {there: ours(client.TagDigest, "v1"), want: ours(), id: "sg-1", refuse: map[string]error{"DeleteTags": denied}, class: providers.ErrDenied, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DeleteTags"}},
 		"not listed yet":      {refuse: map[string]error{"CreateSecurityGroup": awscalls.Refused("InvalidGroup.Duplicate", "no")}, class: providers.ErrPending, calls: []string{"CreateSecurityGroup", "DescribeSecurityGroups", "DescribeSecurityGroups"}},
 	} {
 		c2 := newTrial()
@@ -93,7 +92,7 @@ func TestASecurityGroupThatIsNotFoundYet(t *testing.T) {
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
 		awscalls.ExpectError(t, "after it was not found", err, nil)
 		awscalls.Expect(t, "after it was not found", []any{again, len(c.aws.Calls())}, []any{id, 0})
-		time.Sleep(recent.DefaultLag)
+		time.Sleep(client.DefaultLag)
 		c.refuse, c.groups = map[string]error{}, made
 		again, err = c.security.ensure(t.Context(), "web", "about", id, ours())
 		awscalls.ExpectError(t, "later", err, nil)

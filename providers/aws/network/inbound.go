@@ -14,10 +14,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file changes the sources that can connect to the ports of a load balancer. They are rules of
@@ -46,7 +44,7 @@ type wall struct {
 
 // permissionsOf returns grants in the form of EC2.
 func permissionsOf(list []grants.Grant) []ec2types.IpPermission {
-	return convert.Map(list, grants.Grant.Permission)
+	return client.Map(list, grants.Grant.Permission)
 }
 
 // open adds grants to a wall, unless they exist. It reads nothing if they fit into the firewall.
@@ -150,7 +148,7 @@ func (f *Firewalls) readParts(
 	out := map[int]ec2types.SecurityGroup{}
 	for _, g := range found {
 		part := f.partOf(w.key, aws.ToString(g.GroupName))
-		if part == 1 || part > 1 && hasTag(g.Tags, resource.TagInstallation, f.Installation) {
+		if part == 1 || part > 1 && hasTag(g.Tags, client.TagInstallation, f.Installation) {
 			out[part] = g
 		}
 	}
@@ -161,7 +159,7 @@ func (f *Firewalls) readParts(
 		return nil, fmt.Errorf("AWS has security group %s, and does not list it yet: %w", w.firewall,
 			providers.ErrPending)
 	}
-	return nil, awserr.MissingError("DescribeSecurityGroups", "security group "+w.firewall)
+	return nil, client.MissingError("DescribeSecurityGroups", "security group "+w.firewall)
 }
 
 // spread adds grants to the groups of a wall that have room, and creates further ones if the load
@@ -292,9 +290,9 @@ func explainRoom(firewall string, list []grants.Grant, weigh func(string) int, r
 	}
 	why := ""
 	if unread != nil {
-		why = "; prefix lists count as one rule, as they could not be read: " + awserr.Describe(unread)
+		why = "; prefix lists count as one rule, as they could not be read: " + client.Describe(unread)
 	}
-	quota := awserr.Quotas["RulesPerSecurityGroupLimitExceeded"]
+	quota := client.Quotas["RulesPerSecurityGroupLimitExceeded"]
 	return fmt.Errorf("security group %s, and the others that the load balancer can have beside it, "+
 		"have room for %v more rules of the quota %q (%s), and the clients to admit take %s%s: name "+
 		"fewer clients or ports: %w", firewall, room, quota.Name, quota.Code,
@@ -309,7 +307,7 @@ func (s *SecurityGroups) mostParts(ctx context.Context) (int, error) {
 		AttributeNames: []ec2types.AccountAttributeName{attribute},
 	})
 	if err != nil {
-		return 0, awserr.Explain("reading how many security groups a network interface has", err)
+		return 0, client.Explain("reading how many security groups a network interface has", err)
 	}
 	for _, a := range out.AccountAttributes {
 		if aws.ToString(a.AttributeName) == attribute && len(a.AttributeValues) == 1 {
@@ -327,7 +325,7 @@ func (f *Firewalls) createPart(
 	ctx context.Context, w wall, firewall ec2types.SecurityGroup, part int,
 ) (string, error) {
 	tags := TagsIn(firewall)
-	tags[resource.TagPart] = strconv.Itoa(part)
+	tags[client.TagPart] = strconv.Itoa(part)
 	about := describeFirewall(w.key)
 	id, err := f.security.ensure(ctx, f.partName(w.key, part), about, "", tags)
 	if errors.Is(err, providers.ErrRejected) {

@@ -16,8 +16,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file permits load balancers to connect to their targets: the security groups of the
@@ -30,7 +29,7 @@ const TagCluster = "kubernetes.io/cluster/"
 // Nodes manages the security group that all load balancers share, and the ports on which the nodes
 // admit it.
 type Nodes struct {
-	resource.Owner
+	client.Owner
 	security  *SecurityGroups
 	elb       *elbapi.Client
 	cluster   string // "": the security groups of nodes are not changed
@@ -72,7 +71,7 @@ func NewNodes(
 
 // sharedName returns the name of the shared group.
 func (n *Nodes) sharedName() string {
-	return resource.Name("shared", n.Installation, n.security.vpc)
+	return client.ResourceName("shared", n.Installation, n.security.vpc)
 }
 
 // sharedGroup returns the shared group for a load balancer, and creates it for the first one. While
@@ -97,7 +96,7 @@ func (n *Nodes) sharedGroup(ctx context.Context, key lb.Key) (string, error) {
 		if err == nil && id == "" {
 			id, err = n.security.ensure(ctx, n.sharedName(),
 				"Where the load balancers of Fairlead come from", "",
-				map[string]string{resource.TagInstallation: n.Installation})
+				map[string]string{client.TagInstallation: n.Installation})
 		}
 		if err == nil {
 			n.mu.Lock()
@@ -149,7 +148,7 @@ func (s *SecurityGroups) ReadOfCluster(
 		}),
 	})
 	return slices.DeleteFunc(found, func(g ec2types.SecurityGroup) bool {
-		return hasTag(g.Tags, resource.TagInstallation, s.Installation)
+		return hasTag(g.Tags, client.TagInstallation, s.Installation)
 	}), err
 }
 
@@ -201,7 +200,7 @@ func (n *Nodes) closedPorts(ports []int32) ([]int32, error) {
 // admitShared makes the security groups of the nodes admit the shared group on ports.
 func (n *Nodes) admitShared(ctx context.Context, shared string, ports []int32) error {
 	if soon := n.security.recent.Early("AuthorizeSecurityGroupIngress", shared); soon != nil {
-		return awserr.Explain("admitting security group "+shared+" to the nodes", soon)
+		return client.Explain("admitting security group "+shared+" to the nodes", soon)
 	}
 	unlock, err := n.lockGroups(ctx)
 	if err != nil {
@@ -312,7 +311,7 @@ func (n *Nodes) sharedByOthers(ctx context.Context, shared, firewall string) (bo
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return false, awserr.Explain("reading which load balancers have security group "+shared, err)
+			return false, client.Explain("reading which load balancers have security group "+shared, err)
 		}
 		for _, b := range page.LoadBalancers {
 			if has := b.SecurityGroups; slices.Contains(has, shared) && !slices.Contains(has, firewall) {

@@ -8,7 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file changes the rules by which a security group of the nodes admits load balancers: one for
@@ -146,8 +146,8 @@ func (s *SecurityGroups) changeSpans(
 	ctx context.Context, group, shared string, added, gone []span,
 ) error {
 	inEC2 := func(s span) ec2types.IpPermission { return s.permissionFor(shared) }
-	if err := s.authorize(ctx, group, convert.Map(added, inEC2)); err != nil {
+	if err := s.authorize(ctx, group, client.Map(added, inEC2)); err != nil {
 		return err
 	}
-	return s.revoke(ctx, group, convert.Map(gone, inEC2))
+	return s.revoke(ctx, group, client.Map(gone, inEC2))
 }

@@ -10,7 +10,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 )
 
@@ -247,7 +247,7 @@ func portsReached(l *look.Look) []int32 {
 		if !l.IsOurs(g.TargetGroupArn) {
 			continue
 		}
-		out = append(out, CheckPort(convert.FromHealth(g))...)
+		out = append(out, CheckPort(client.FromHealth(g))...)
 		out = append(out, PortsOfMembers(l.Health[aws.ToString(g.TargetGroupArn)])...)
 	}
 	return out

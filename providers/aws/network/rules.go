@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file adds rules to security groups and revokes them. EC2 carries a call out whole or not at
@@ -194,7 +194,7 @@ func (s *SecurityGroups) write(doing, group string, rules []ec2types.IpPermissio
 		return nil
 	}
 	err := call(rules)
-	if awserr.Is(err, done) && len(rules) > 1 {
+	if client.HasCode(err, done) && len(rules) > 1 {
 		for i := range rules {
 			if err := s.write(doing, group, rules[i:i+1], exist, done, call); err != nil {
 				return err
@@ -202,11 +202,11 @@ func (s *SecurityGroups) write(doing, group string, rules []ec2types.IpPermissio
 		}
 		return nil
 	}
-	if awserr.Is(err, "RulesPerSecurityGroupLimitExceeded") {
-		return fullError{awserr.Explain(doing+" security group "+group, err)}
+	if client.HasCode(err, "RulesPerSecurityGroupLimitExceeded") {
+		return fullError{client.Explain(doing+" security group "+group, err)}
 	}
-	if err != nil && !awserr.Is(err, done) {
-		return awserr.Explain(doing+" security group "+group, err)
+	if err != nil && !client.HasCode(err, done) {
+		return client.Explain(doing+" security group "+group, err)
 	}
 	s.written.note(group, rules, exist, s.recent.Lag)
 	return nil

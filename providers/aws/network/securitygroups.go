@@ -11,9 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file reads, creates, tags and deletes security groups. Each load balancer has two: its
@@ -23,10 +21,10 @@ import (
 
 // SecurityGroups makes the calls for the security groups of an owner in a VPC.
 type SecurityGroups struct {
-	resource.Owner
+	client.Owner
 	ec2    *ec2.Client
 	vpc    string
-	recent *recent.Resources
+	recent *client.Recent
 	// Weights has the weights of prefix lists.
 	Weights *Weights
 	// written has the rules that this process wrote a moment ago.
@@ -35,7 +33,7 @@ type SecurityGroups struct {
 
 // NewSecurityGroups returns the security groups of an owner in a VPC.
 func NewSecurityGroups(
-	owner resource.Owner, api *ec2.Client, vpc string, made *recent.Resources,
+	owner client.Owner, api *ec2.Client, vpc string, made *client.Recent,
 ) *SecurityGroups {
 	return &SecurityGroups{Owner: owner, ec2: api, vpc: vpc, recent: made, Weights: NewWeights(api)}
 }
@@ -54,7 +52,7 @@ func (s *SecurityGroups) ensure(
 			ResourceType: ec2types.ResourceTypeSecurityGroup, Tags: ec2Tags(tags),
 		}},
 	})
-	if awserr.Is(err, "InvalidGroup.Duplicate") { // it exists already
+	if client.HasCode(err, "InvalidGroup.Duplicate") { // it exists already
 		found, err := s.readOwned(ctx, name)
 		if err != nil {
 			return "", err
@@ -68,9 +66,9 @@ func (s *SecurityGroups) ensure(
 		return aws.ToString(found.GroupId), s.retag(ctx, *found, tags)
 	}
 	if err != nil {
-		return "", awserr.Explain("creating security group "+name, err)
+		return "", client.Explain("creating security group "+name, err)
 	}
-	return awserr.RequireID(out.GroupId, "CreateSecurityGroup", "an ID")
+	return client.RequireID(out.GroupId, "CreateSecurityGroup", "an ID")
 }
 
 // explainConflict returns the reason why an existing security group is not found among ours: it has
@@ -82,7 +80,7 @@ func (s *SecurityGroups) explainConflict(ctx context.Context, name string) error
 	switch {
 	case err != nil:
 		return err
-	case len(found) == 0 || hasTag(found[0].Tags, resource.TagInstallation, s.Installation):
+	case len(found) == 0 || hasTag(found[0].Tags, client.TagInstallation, s.Installation):
 		return fmt.Errorf(
 			"AWS has security group %s, and does not list it yet: %w", name, providers.ErrPending,
 		)
@@ -116,13 +114,13 @@ func (s *SecurityGroups) retag(
 ) error {
 	before, id := TagsIn(g), aws.ToString(g.GroupId)
 	var gone []ec2types.Tag
-	for _, name := range resource.SurplusTags(before, after) {
+	for _, name := range client.SurplusTags(before, after) {
 		gone = append(gone, ec2types.Tag{Key: aws.String(name)})
 	}
 	if len(gone) > 0 {
 		if _, err := s.ec2.DeleteTags(ctx,
 			&ec2.DeleteTagsInput{Resources: []string{id}, Tags: gone}); err != nil {
-			return awserr.Explain("removing tags of security group "+id, err)
+			return client.Explain("removing tags of security group "+id, err)
 		}
 	}
 	missing := maps.Clone(after)
@@ -136,7 +134,7 @@ func (s *SecurityGroups) retag(
 	_, err := s.ec2.CreateTags(ctx, &ec2.CreateTagsInput{
 		Resources: []string{id}, Tags: ec2Tags(missing),
 	})
-	return awserr.Explain("tagging security group "+id, err)
+	return client.Explain("tagging security group "+id, err)
 }
 
 // readID returns the ID of our security group with a name, or "".
@@ -155,7 +153,7 @@ func (s *SecurityGroups) readOwned(
 	found, err := s.Describe(ctx, &ec2.DescribeSecurityGroupsInput{Filters: append(VPCFilter(s.vpc),
 		ec2types.Filter{Name: aws.String("group-name"), Values: []string{name}},
 		ec2types.Filter{
-			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{s.Installation},
+			Name: aws.String("tag:" + client.TagInstallation), Values: []string{s.Installation},
 		},
 	)})
 	if len(found) == 0 {
@@ -171,7 +169,7 @@ func (s *SecurityGroups) Describe(ctx context.Context, in *ec2.DescribeSecurityG
 	if in.GroupIds != nil {
 		found, err := s.ec2.DescribeSecurityGroups(ctx, in)
 		if err != nil {
-			return nil, awserr.Explain("reading security groups", err)
+			return nil, client.Explain("reading security groups", err)
 		}
 		return found.SecurityGroups, nil
 	}
@@ -179,7 +177,7 @@ func (s *SecurityGroups) Describe(ctx context.Context, in *ec2.DescribeSecurityG
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("reading security groups", err)
+			return nil, client.Explain("reading security groups", err)
 		}
 		out = append(out, page.SecurityGroups...)
 	}
@@ -214,8 +212,8 @@ func (s *SecurityGroups) FindIDs(ctx context.Context, names []string) ([]string,
 // Delete deletes a security group, if it exists.
 func (s *SecurityGroups) Delete(ctx context.Context, id string) error {
 	_, err := s.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: aws.String(id)})
-	if awserr.Is(err, "InvalidGroup.NotFound") {
+	if client.HasCode(err, "InvalidGroup.NotFound") {
 		return nil
 	}
-	return awserr.Explain("deleting security group "+id, err)
+	return client.Explain("deleting security group "+id, err)
 }

@@ -19,8 +19,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file chooses the subnets of a load balancer: the subnets that its class names, or one in
@@ -43,8 +42,8 @@ type Subnets struct {
 	ec2         *ec2.Client
 	vpc, region string
 
-	list   cache.Value[[]ec2types.Subnet]
-	tables cache.Value[[]ec2types.RouteTable]
+	list   client.Cached[[]ec2types.Subnet]
+	tables client.Cached[[]ec2types.RouteTable]
 
 	mu sync.Mutex
 	// misplaced holds the blocks of addresses that AWS places in the VPC although no readable subnet
@@ -275,7 +274,7 @@ func (v *Subnets) ReadSince(ctx context.Context, when time.Time) ([]ec2types.Sub
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, awserr.Explain("reading the subnets of "+v.vpc, err)
+				return nil, client.Explain("reading the subnets of "+v.vpc, err)
 			}
 			out = append(out, page.Subnets...)
 		}
@@ -320,7 +319,7 @@ func (v *Subnets) FindPublic(
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
 			if err != nil {
-				return nil, awserr.Explain("reading the route tables of "+v.vpc, err)
+				return nil, client.Explain("reading the route tables of "+v.vpc, err)
 			}
 			out = append(out, page.RouteTables...)
 		}

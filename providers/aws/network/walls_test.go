@@ -14,9 +14,9 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -98,7 +98,7 @@ func TestAFirewallIsFound(t *testing.T) {
 				l.Balancer = nil
 			}
 			if c.replaced {
-				l.Tags[balancer][resource.TagWrittenList] = WrittenGroups
+				l.Tags[balancer][client.TagWrittenList] = WrittenGroups
 			}
 			awscalls.ExpectError(t, "finding", f.Find(t.Context(), l, c.indexed), c.class)
 			awscalls.Expect(t, "found", []any{l.Firewall, l.FirewallMissing, len(c2.aws.Calls())}, []any{c.want, c.missing, c.calls})
@@ -188,7 +188,7 @@ func TestFirewallsAreWritten(t *testing.T) {
 			awscalls.Expect(t, "admitted", grants.Read(*c2.group("sg-f")), c.admitted)
 			awscalls.Expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
 			awscalls.Expect(t, "the firewall is known", f.get(key), c.firewall)
-			awscalls.Expect(t, "tags of the class", resource.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
+			awscalls.Expect(t, "tags of the class", client.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
 			awscalls.Expect(t, "a port without it", f.ExplainMissing(key) == nil, c.firewall == "" && c.class == nil)
 		})
 	}
@@ -280,7 +280,7 @@ func TestFirewallsAreObserved(t *testing.T) {
 		awscalls.Expect(t, name, []any{l.GroupsRight, l.Shared, len(c2.aws.Calls()) > 0}, []any{c.right, c.shared, c.read})
 		awscalls.Expect(t, name+": assumed", l.Assumed, map[bool]map[string]bool{true: {balancer: true, "arn:listener/80": true}, false: {}}[c.class != nil])
 		if c.right {
-			awscalls.Expect(t, name, []any{l.Grants, l.FirewallTags[resource.TagInstallation]}, []any{[]grants.Grant{grant}, "test"})
+			awscalls.Expect(t, name, []any{l.Grants, l.FirewallTags[client.TagInstallation]}, []any{[]grants.Grant{grant}, "test"})
 		}
 	}
 }

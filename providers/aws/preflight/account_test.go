@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -43,7 +43,7 @@ type accountOf struct {
 	refuse       map[string]error // calls, by their names
 }
 
-func newAccount(a access.Access) *accountOf {
+func newAccount(a client.Access) *accountOf {
 	c := &accountOf{inspection: &inspection{access: a, me: role}, refuse: map[string]error{}}
 	c.sdk = (&iam{answer: func(url.Values) (int, string) { return 0, "unreachable" }}).config()
 	c.sdk.APIOptions = c.aws.Config().APIOptions
@@ -53,7 +53,7 @@ func newAccount(a access.Access) *accountOf {
 }
 
 // located is an account of which an inspection knows the VPC.
-func located(t *testing.T, a access.Access, subnets ...ec2types.Subnet) *accountOf {
+func located(t *testing.T, a client.Access, subnets ...ec2types.Subnet) *accountOf {
 	t.Helper()
 	a.VPC = "vpc-1"
 	c := newAccount(a)

@@ -6,7 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 const (
@@ -72,7 +72,7 @@ func TestSubnets(t *testing.T) {
 			},
 		},
 	} {
-		a := located(t, access.Access{}, c.subnets...)
+		a := located(t, client.Access{}, c.subnets...)
 		a.open = c.open
 		a.checkSubnets(t.Context())
 		a.expect(t, name, c.want...)
@@ -80,12 +80,12 @@ func TestSubnets(t *testing.T) {
 }
 
 func TestANetworkThatIsNotRead(t *testing.T) {
-	a := located(t, access.Access{}, subnet("subnet-a", "eu-west-1a", 251))
+	a := located(t, client.Access{}, subnet("subnet-a", "eu-west-1a", 251))
 	a.refuse["DescribeRouteTables"] = failure
 	a.checkSubnets(t.Context())
 	a.expect(t, "no route tables", "unknown aws/route-tables | route tables | reading the route tables of vpc-1: InternalFailure: no | ")
 	// Where there is no good choice, the subnets are read once more.
-	a = located(t, access.Access{}, subnet("subnet-a", "eu-west-1a", 251))
+	a = located(t, client.Access{}, subnet("subnet-a", "eu-west-1a", 251))
 	a.refuse["DescribeSubnets"] = failure
 	a.checkSubnets(t.Context())
 	a.expect(t, "no subnets",
@@ -98,21 +98,21 @@ func TestSecurityGroupsOfNodes(t *testing.T) {
 		return ec2types.SecurityGroup{GroupId: aws.String(id), IpPermissions: []ec2types.IpPermission{{IpRanges: make([]ec2types.IpRange, rules)}}}
 	}
 	for name, c := range map[string]struct {
-		access access.Access
+		access client.Access
 		groups []ec2types.SecurityGroup
 		refuse error
 		want   []string
 		nodes  int
 	}{
-		"left alone":     {access: access.Access{UnmanagedGroups: true, Cluster: "shop"}, want: []string{"ok " + title + "left alone, as --aws-security-groups=none says | "}},
+		"left alone":     {access: client.Access{UnmanagedGroups: true, Cluster: "shop"}, want: []string{"ok " + title + "left alone, as --aws-security-groups=none says | "}},
 		"no cluster":     {want: []string{"unknown " + title + "without --aws-cluster-name none is changed | name the cluster, or admit load balancers on the ports of targets by hand"}},
-		"not to be read": {access: access.Access{Cluster: "shop"}, refuse: failure, want: []string{"unknown " + title + "reading security groups: InternalFailure: no | "}},
+		"not to be read": {access: client.Access{Cluster: "shop"}, refuse: failure, want: []string{"unknown " + title + "reading security groups: InternalFailure: no | "}},
 		"none": {
-			access: access.Access{Cluster: "shop"},
+			access: client.Access{Cluster: "shop"},
 			want:   []string{"wrong " + title + "none in vpc-1 has the tag kubernetes.io/cluster/shop | tag the security group of the nodes, or mend --aws-cluster-name"},
 		},
 		"with room and without": {
-			access: access.Access{Cluster: "shop"}, groups: []ec2types.SecurityGroup{group("sg-1", 59), group("sg-2", 60)}, nodes: 2,
+			access: client.Access{Cluster: "shop"}, groups: []ec2types.SecurityGroup{group("sg-1", 59), group("sg-2", 60)}, nodes: 2,
 			want: []string{
 				"ok aws/node-security-groups/sg-1 | security group sg-1 | admits load balancers to nodes of shop; it has 59 inbound rules of 60, unless AWS has raised that | ",
 				`unknown aws/node-security-groups/sg-2 | security group sg-2 | admits load balancers to nodes of shop; it has 60 inbound rules of 60, unless AWS has raised that | ask AWS to raise the quota "Inbound or outbound rules per security group" (L-0EA8095F) if it has not`,

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // policy has a policy in place of docs/iam-policy.json.
@@ -72,7 +72,7 @@ func TestAPolicyThatCannotBeRead(t *testing.T) {
 			t.Errorf("%s: the error is %v", text, err)
 		}
 	}
-	a := newAccount(access.Access{})
+	a := newAccount(client.Access{})
 	a.checkRights(t.Context())
 	if got := fmt.Sprint(lines(a.findings)); !strings.HasPrefix(got, "[unknown aws/iam | permissions | reading the policy: ") {
 		t.Errorf("findings %s", got)

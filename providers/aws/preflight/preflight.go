@@ -19,14 +19,9 @@ import (
 	"github.com/aws/smithy-go/transport/http"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/access"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/clients"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file checks the credentials, the region and the VPC. The other files check the resources in
@@ -34,10 +29,10 @@ import (
 
 // An inspection holds the results so far.
 type inspection struct {
-	access access.Access
+	access client.Access
 	sdk    aws.Config
 	me     arn.ARN
-	clients.Clients
+	client.Clients
 	limits   *account.Limits
 	network  *network.Subnets
 	security *network.SecurityGroups
@@ -54,7 +49,7 @@ func (i *inspection) addFailure(id, title string, err error) {
 }
 
 // Check checks the requirements of load balancers in an account. A failed check is a finding, too.
-func Check(ctx context.Context, a access.Access) []check.Finding {
+func Check(ctx context.Context, a client.Access) []check.Finding {
 	i := &inspection{access: a}
 	if !i.identify(ctx) {
 		return i.findings
@@ -82,7 +77,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 	}
 	if sdk.Region == "" {
 		how = "of the instance around this process"
-		if sdk.Region, err = access.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
+		if sdk.Region, err = client.ReadRegion(ctx, imds.NewFromConfig(sdk)); err != nil {
 			i.note(check.Bad("aws/region", "region",
 				"no region is set, and this process does not run on an instance",
 				"name it with --aws-region or AWS_REGION"))
@@ -93,13 +88,13 @@ func (i *inspection) identify(ctx context.Context) bool {
 	i.sdk = sdk
 	me, err := sts.NewFromConfig(sdk).GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil && !isForeign(err) {
-		advice := awserr.AdviseOnCredentials(errorcode.Read(err))
+		advice := client.AdviseOnCredentials(client.ErrorCode(err))
 		if isUnreached(err) {
 			// https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sts_vpc_endpoint_create.html
 			advice = "let this process reach STS in " + sdk.Region +
 				": by a route to the internet, a proxy, or a VPC endpoint"
 		}
-		i.note(check.Bad("aws/identity", "identity", awserr.Describe(err), advice))
+		i.note(check.Bad("aws/identity", "identity", client.Describe(err), advice))
 		return false
 	}
 	said := ""
@@ -111,7 +106,7 @@ func (i *inspection) identify(ctx context.Context) bool {
 		detail := fmt.Sprintf("the endpoint answers GetCallerIdentity with the ARN %q, which is none: "+
 			"the answer is empty, or not of AWS", said)
 		if isForeign(err) {
-			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + awserr.Describe(err)
+			detail = "the endpoint's answer to GetCallerIdentity is not of AWS: " + client.Describe(err)
 		}
 		i.note(check.Bad("aws/identity", "identity", detail,
 			"see where AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_STS and the profile lead, and whether a proxy "+
@@ -137,7 +132,7 @@ func isUnreached(err error) bool {
 // code.
 func isForeign(err error) bool {
 	var unreadable *smithy.DeserializationError
-	return errors.As(err, &unreadable) || errorcode.Read(err) == "UnknownError"
+	return errors.As(err, &unreadable) || client.ErrorCode(err) == "UnknownError"
 }
 
 // locate finds the VPC, and reports how.
@@ -148,13 +143,13 @@ func (i *inspection) locate(ctx context.Context) bool {
 		return false
 	}
 	a := i.access
-	deadlines := throttle.Deadlines{}.WithDefaults()
-	pacer := throttle.NewPacer(throttle.PacerOptions{
+	deadlines := client.Deadlines{}.WithDefaults()
+	pacer := client.NewPacer(client.PacerOptions{
 		Rates: a.Rates, Deadlines: deadlines, OnRequest: a.OnRequest,
 	})
-	i.Clients = clients.New(i.sdk, a.Installation, vpc, pacer.AddTo, deadlines.AddTo)
+	i.Clients = client.NewClients(i.sdk, a.Installation, vpc, pacer.AddTo, deadlines.AddTo)
 	i.limits, i.network = account.NewLimits(i.ELB), network.NewSubnets(i.EC2, i.VPC, i.Region)
-	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, recent.New(0, nil))
+	i.security = network.NewSecurityGroups(i.Owner, i.EC2, i.VPC, client.NewRecent(0, nil))
 	i.subnets, err = i.network.ReadSince(ctx, time.Now())
 	switch {
 	case err != nil:
@@ -176,7 +171,7 @@ func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 	if i.access.VPC != "" {
 		return i.access.VPC, "named by --aws-vpc-id", nil
 	}
-	if vpc, err := access.ReadVPC(ctx, imds.NewFromConfig(i.sdk)); err == nil {
+	if vpc, err := client.ReadVPC(ctx, imds.NewFromConfig(i.sdk)); err == nil {
 		return vpc, "that of the instance around this process", nil
 	}
 	cloud := ec2.NewFromConfig(i.sdk)
@@ -189,9 +184,9 @@ func (i *inspection) findVPC(ctx context.Context) (vpc, how string, err error) {
 	if at := slices.IndexFunc(ids, func(id string) bool {
 		return strings.HasPrefix(id, "i-")
 	}); at >= 0 {
-		vpc, err = access.ReadVPCOfNode(ctx, cloud, ids[at])
+		vpc, err = client.ReadVPCOfNode(ctx, cloud, ids[at])
 		return vpc, "that of node " + ids[at], err
 	}
-	vpc, err = access.FindOnlyVPC(ctx, cloud)
+	vpc, err = client.FindOnlyVPC(ctx, cloud)
 	return vpc, "the only one of the region", err
 }

@@ -19,7 +19,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -96,7 +96,7 @@ func TestIdentity(t *testing.T) {
 			for name, value := range c.env {
 				t.Setenv(name, value)
 			}
-			i := &inspection{access: access.Access{Region: c.region}}
+			i := &inspection{access: client.Access{Region: c.region}}
 			good := i.identify(t.Context())
 			got := lines(i.findings)
 			if !slices.EqualFunc(got, c.want, strings.HasPrefix) {
@@ -113,7 +113,7 @@ func TestIdentity(t *testing.T) {
 func TestSTSThatIsNotReached(t *testing.T) {
 	environment(t, func(http.ResponseWriter, *http.Request) {})
 	t.Setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1") // no server listens there
-	i := &inspection{access: access.Access{Region: "eu-west-1"}}
+	i := &inspection{access: client.Access{Region: "eu-west-1"}}
 	i.identify(t.Context())
 	const want = "let this process reach STS in eu-west-1: by a route to the internet, a proxy, or a VPC endpoint"
 	if f := i.findings[len(i.findings)-1]; f.State != check.Wrong || f.Advice != want {
@@ -147,31 +147,31 @@ func TestTheVPC(t *testing.T) {
 		return func(context.Context) ([]string, error) { return ids, err }
 	}
 	for name, c := range map[string]struct {
-		access   access.Access
+		access   client.Access
 		instance bool // is around this process
 		none     bool // subnets
 		refuse   error
 		want     string
 		calls    []string
 	}{
-		"named":     {access: access.Access{VPC: "vpc-1"}, want: "ok " + title + "vpc-1, named by --aws-vpc-id, with 1 subnets | ", calls: []string{"DescribeSubnets"}},
+		"named":     {access: client.Access{VPC: "vpc-1"}, want: "ok " + title + "vpc-1, named by --aws-vpc-id, with 1 subnets | ", calls: []string{"DescribeSubnets"}},
 		"around it": {instance: true, want: "ok " + title + "vpc-2, that of the instance around this process, with 1 subnets | ", calls: []string{"GetMetadata", "GetMetadata", "DescribeSubnets"}},
 		"of a node": {
-			access: access.Access{Nodes: nodes(nil, "fargate-1", "i-1")}, want: "ok " + title + "vpc-3, that of node i-1, with 1 subnets | ",
+			access: client.Access{Nodes: nodes(nil, "fargate-1", "i-1")}, want: "ok " + title + "vpc-3, that of node i-1, with 1 subnets | ",
 			calls: []string{"GetMetadata", "DescribeInstances", "DescribeSubnets"},
 		},
 		"of the first node": {
-			access: access.Access{Nodes: nodes(nil, "i-0", "i-1")}, want: "ok " + title + "vpc-3, that of node i-0, with 1 subnets | ",
+			access: client.Access{Nodes: nodes(nil, "i-0", "i-1")}, want: "ok " + title + "vpc-3, that of node i-0, with 1 subnets | ",
 			calls: []string{"GetMetadata", "DescribeInstances", "DescribeSubnets"},
 		},
 		"of no node": {
-			access: access.Access{Nodes: nodes(nil, "fargate-1")}, want: "ok " + title + "vpc-4, the only one of the region, with 1 subnets | ",
+			access: client.Access{Nodes: nodes(nil, "fargate-1")}, want: "ok " + title + "vpc-4, the only one of the region, with 1 subnets | ",
 			calls: []string{"GetMetadata", "DescribeVpcs", "DescribeSubnets"},
 		},
 		"the only one":           {want: "ok " + title + "vpc-4, the only one of the region, with 1 subnets | ", calls: []string{"GetMetadata", "DescribeVpcs", "DescribeSubnets"}},
-		"nodes are not known":    {access: access.Access{Nodes: nodes(lost, "i-1")}, want: "wrong " + title + "no API server | name it with --aws-vpc-id", calls: []string{"GetMetadata"}},
-		"without subnets":        {access: access.Access{VPC: "vpc-1"}, none: true, want: "wrong " + title + "vpc-1, named by --aws-vpc-id, has no subnets in eu-west-1 | see whether it is in another region or account; --aws-vpc-id names another one", calls: []string{"DescribeSubnets"}},
-		"subnets cannot be read": {access: access.Access{VPC: "vpc-1"}, refuse: failure, want: "unknown " + title + "reading the subnets of vpc-1: InternalFailure: no | ", calls: []string{"DescribeSubnets"}},
+		"nodes are not known":    {access: client.Access{Nodes: nodes(lost, "i-1")}, want: "wrong " + title + "no API server | name it with --aws-vpc-id", calls: []string{"GetMetadata"}},
+		"without subnets":        {access: client.Access{VPC: "vpc-1"}, none: true, want: "wrong " + title + "vpc-1, named by --aws-vpc-id, has no subnets in eu-west-1 | see whether it is in another region or account; --aws-vpc-id names another one", calls: []string{"DescribeSubnets"}},
+		"subnets cannot be read": {access: client.Access{VPC: "vpc-1"}, refuse: failure, want: "unknown " + title + "reading the subnets of vpc-1: InternalFailure: no | ", calls: []string{"DescribeSubnets"}},
 	} {
 		a := newAccount(c.access)
 		if !c.none {
@@ -245,7 +245,7 @@ func TestCheck(t *testing.T) {
 				}
 			})
 			var got []string
-			for _, f := range Check(t.Context(), access.Access{Region: "eu-west-1", VPC: "vpc-1"}) {
+			for _, f := range Check(t.Context(), client.Access{Region: "eu-west-1", VPC: "vpc-1"}) {
 				got = append(got, f.ID)
 			}
 			awscalls.Expect(t, "findings", got, c.want)

@@ -13,14 +13,14 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file checks the quotas that all programs in the account share.
 
 // quotaName returns the name and the code of a quota in Service Quotas.
 func quotaName(code string) string {
-	q := awserr.Quotas[code]
+	q := client.Quotas[code]
 	return fmt.Sprintf("%q (%s)", q.Name, q.Code)
 }
 
@@ -29,7 +29,7 @@ func (i *inspection) checkQuotas(ctx context.Context) {
 	if err := i.limits.Load(ctx, false); err != nil {
 		i.addFailure("aws/quotas", "limits of the account", err)
 	} else if i.limits.Last() == nil {
-		i.addFailure("aws/quotas", "limits of the account", awserr.MissingError("DescribeAccountLimits",
+		i.addFailure("aws/quotas", "limits of the account", client.MissingError("DescribeAccountLimits",
 			"the limits of the account, or denied it; those that AWS publishes are taken for them"))
 	}
 	for _, used := range []struct {
@@ -41,9 +41,9 @@ func (i *inspection) checkQuotas(ctx context.Context) {
 		{"security-groups", "SecurityGroupLimitExceeded", i.securityGroups},
 		{"imported-certificates", "LimitExceeded", i.importedCertificates},
 	} {
-		q := awserr.Quotas[used.code]
+		q := client.Quotas[used.code]
 		if used.code == "LimitExceeded" { // two in one
-			q = awserr.Quota{Name: "Imported certificates", Code: "L-D2CB7DE9", Default: "2500"}
+			q = client.Quota{Name: "Imported certificates", Code: "L-D2CB7DE9", Default: "2500"}
 		}
 		id, title := "aws/quota/"+used.id, fmt.Sprintf("quota %q (%s)", q.Name, q.Code)
 		n, err := used.count(ctx)
@@ -118,7 +118,7 @@ func (i *inspection) loadBalancers(ctx context.Context) (int, error) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return 0, awserr.Explain("listing load balancers", err)
+			return 0, client.Explain("listing load balancers", err)
 		}
 		for _, b := range page.LoadBalancers {
 			if b.Type == elb.LoadBalancerTypeEnumApplication {
@@ -135,7 +135,7 @@ func (i *inspection) targetGroups(ctx context.Context) (int, error) {
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return 0, awserr.Explain("listing target groups", err)
+			return 0, client.Explain("listing target groups", err)
 		}
 		n += len(page.TargetGroups)
 	}
@@ -146,7 +146,7 @@ func (i *inspection) securityGroups(ctx context.Context) (int, error) {
 	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{})
 	// https://docs.aws.amazon.com/vpc/latest/userguide/default-security-group.html
 	if err == nil && len(found) == 0 {
-		err = awserr.MissingError("DescribeSecurityGroups", "the default group that each VPC has")
+		err = client.MissingError("DescribeSecurityGroups", "the default group that each VPC has")
 	}
 	return len(found), err
 }
@@ -165,7 +165,7 @@ func (i *inspection) listImported(ctx context.Context) ([]acmtypes.CertificateSu
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("listing certificates", err)
+			return nil, client.Explain("listing certificates", err)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if c.Type == acmtypes.CertificateTypeImported {

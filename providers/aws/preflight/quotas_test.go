@@ -12,7 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/access"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 func TestImportsOfTheYear(t *testing.T) {
@@ -45,7 +45,7 @@ const (
 )
 
 func TestQuotas(t *testing.T) {
-	a := located(t, access.Access{})
+	a := located(t, client.Access{})
 	limit := func(name, most string) elb.Limit { return elb.Limit{Name: aws.String(name), Max: aws.String(most)} }
 	a.limits = []elb.Limit{limit("condition-values-per-alb-rule", "5"), limit("application-load-balancers", "2"), limit("target-groups", "4")}
 	a.balancers = []elb.LoadBalancer{{Type: "application"}, {Type: "network"}, {Type: "application"}}
@@ -63,7 +63,7 @@ func TestQuotas(t *testing.T) {
 }
 
 func TestQuotasThatAreNotRead(t *testing.T) {
-	a := located(t, access.Access{})
+	a := located(t, client.Access{})
 	for _, call := range []string{"DescribeAccountLimits", "DescribeLoadBalancers", "DescribeTargetGroups", "DescribeSecurityGroups", "ListCertificates"} {
 		a.refuse[call] = failure
 	}
@@ -74,7 +74,7 @@ func TestQuotasThatAreNotRead(t *testing.T) {
 		"unknown "+groupsTitle+"reading security groups: InternalFailure: no | ", "unknown "+importedTitle+"listing certificates: InternalFailure: no | ", "unknown "+importsTitle+"listing certificates: InternalFailure: no | ",
 	)
 	// An old role does not have the right to read the limits.
-	a = located(t, access.Access{})
+	a = located(t, client.Access{})
 	a.refuse["DescribeAccountLimits"] = denied
 	a.checkQuotas(t.Context())
 	a.expect(t, "the limits are denied, and an answer is empty",

@@ -19,11 +19,9 @@ import (
 	waftypes "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file finds out which actions of docs/iam-policy.json are allowed for the caller: by the
@@ -58,7 +56,7 @@ func (i *inspection) checkRights(ctx context.Context) {
 	verdicts, err := i.simulateRights(ctx, all)
 	if err != nil {
 		i.note(check.Unsure("aws/iam/simulation", "iam:SimulatePrincipalPolicy",
-			"IAM does not say what the role may do: "+awserr.Describe(err),
+			"IAM does not say what the role may do: "+client.Describe(err),
 			"actions that no harmless call tries are not known below; run the check with credentials that "+
 				"may call it, to know them"))
 		verdicts = i.tryRights(ctx, all)
@@ -135,7 +133,7 @@ func (i *inspection) simulateRights(ctx context.Context, all []right) ([]verdict
 			case "allowed", "explicitDeny", "implicitDeny":
 				out[n] = verdict{true, decision == "allowed", "as IAM says"}
 			default:
-				return nil, awserr.MissingError("SimulatePrincipalPolicy", "a decision on "+all[n].action)
+				return nil, client.MissingError("SimulatePrincipalPolicy", "a decision on "+all[n].action)
 			}
 		}
 	}
@@ -177,7 +175,7 @@ var notFoundCodes = map[string]string{
 // judgeAnswer returns the verdict for the answer to a call. A call for a missing resource is
 // allowed if the answer is the code for that; any other error is no evidence.
 func judgeAnswer(action string, err error) verdict {
-	code := errorcode.Read(err)
+	code := client.ErrorCode(err)
 	switch {
 	case err == nil && notFoundCodes[action] != "":
 		return verdict{
@@ -193,7 +191,7 @@ func judgeAnswer(action string, err error) verdict {
 	case code == "DryRunOperation":
 		return verdict{true, true, "as a dry run shows"}
 	case code == "AccessDenied", code == "UnauthorizedOperation":
-		if said := awserr.RefusedAction.FindStringSubmatch(err.Error()); said != nil &&
+		if said := client.RefusedAction.FindStringSubmatch(err.Error()); said != nil &&
 			said[1] != action {
 			return verdict{} // another action of the call is denied
 		}
@@ -362,7 +360,7 @@ func (i *inspection) readsOfEC2(read func(action string, do func(context.Context
 // dryRuns adds changes of security groups that EC2 checks, and does not make.
 func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Context) error) {
 	p, dry := i.Clients, aws.Bool(true)
-	tags := []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String("check")}}
+	tags := []ec2types.Tag{{Key: aws.String(client.TagInstallation), Value: aws.String("check")}}
 	create := func(ctx context.Context) error {
 		return errorOnly(p.EC2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 			DryRun: dry, GroupName: aws.String("fl-check"), Description: aws.String("never made"),
@@ -392,7 +390,7 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	}
 	found, err := i.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
 		Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
-			Name: aws.String("tag-key"), Values: []string{resource.TagInstallation},
+			Name: aws.String("tag-key"), Values: []string{client.TagInstallation},
 		}),
 	})
 	if err != nil || len(found) == 0 {

@@ -21,8 +21,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/access"
-	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -91,10 +90,10 @@ func TestRightsAreTried(t *testing.T) {
 		"none of nodes":            {ours: group("sg-ours"), dry: "ec2:CreateSecurityGroup ec2:CreateTags ec2:DeleteSecurityGroup ec2:DeleteTags" + describes, ports: "sg-ours sg-ours"},
 		"none of nodes or of ours": {dry: "ec2:CreateSecurityGroup" + describes},
 	} {
-		a := located(t, access.Access{Cluster: "shop"})
+		a := located(t, client.Access{Cluster: "shop"})
 		a.nodes, a.groups, a.refuse["DescribeSecurityGroups"] = c.nodes, c.ours, c.refuse
 		p := &probed{TB: t}
-		a.Clients = clients.New(awscalls.Config(p.answer), "", "vpc-1")
+		a.Clients = client.NewClients(awscalls.Config(p.answer), "", "vpc-1")
 		a.checkRights(t.Context())
 		got := map[string]string{}
 		for _, f := range a.findings[1:] {
@@ -113,7 +112,7 @@ func TestRightsAreTried(t *testing.T) {
 			t.Errorf("%s: ports are opened of %s, want %s", name, ports, c.ports)
 		}
 	}
-	a := newAccount(access.Access{})
+	a := newAccount(client.Access{})
 	a.checkRights(t.Context())
 	for _, f := range a.findings {
 		if f.State != check.Unknown {
@@ -129,7 +128,7 @@ func TestRightsAreTried(t *testing.T) {
 func TestRightsThatIAMTells(t *testing.T) {
 	t.Setenv("AWS_ENDPOINT_URL_IAM", "")
 	policy(t, `{"Statement":[{"Sid":"Read","Action":["ec2:DescribeVpcs","ec2:DescribeSubnets"],"Resource":"*"}]}`)
-	a := located(t, access.Access{})
+	a := located(t, client.Access{})
 	a.sdk = (&iam{answer: func(url.Values) (int, string) {
 		return http.StatusOK, decided("", "ec2:DescribeVpcs", "allowed", "ec2:DescribeSubnets", "implicitDeny")
 	}}).config()

@@ -16,8 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/google/go-cmp/cmp"
 
-	"fairlead.dev/fairlead/providers/aws/access"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // iam answers the requests to IAM.
@@ -167,7 +166,7 @@ func TestAnswersOfIAMThatAreNone(t *testing.T) {
 	} {
 		i := &iam{answer: func(url.Values) (int, string) { return c.status, c.body }}
 		_, err := simulate(t.Context(), i.config(), "aws", question)
-		if err == nil || !strings.HasPrefix(err.Error(), c.want) || errorcode.Read(err) != c.code {
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || client.ErrorCode(err) != c.code {
 			t.Errorf("%s: the error is %v, want %s", name, err, c.want)
 		}
 	}
@@ -221,7 +220,7 @@ func TestRightsAreSimulated(t *testing.T) {
 		}
 		return http.StatusOK, decided("", out...)
 	}}
-	a := newAccount(access.Access{})
+	a := newAccount(client.Access{})
 	a.sdk = i.config()
 	got, err := a.simulateRights(t.Context(), all)
 	yes, no := verdict{true, true, "as IAM says"}, verdict{true, false, "as IAM says"}

@@ -12,11 +12,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
-	"fairlead.dev/fairlead/providers/aws/errorcode"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file creates rules on the load balancer of a trial, and reads them back.
@@ -32,18 +28,18 @@ func (t *trial) ruleAt(
 ) (string, error) {
 	out, err := t.ELB.CreateRule(ctx, &elbapi.CreateRuleInput{
 		ListenerArn: aws.String(t.listener), Priority: aws.Int32(priority), Conditions: conditions,
-		Tags: resource.ELBTags(map[string]string{resource.TagInstallation: t.Installation}),
+		Tags: client.ELBTags(map[string]string{client.TagInstallation: t.Installation}),
 		Actions: []elb.Action{{Type: elb.ActionTypeEnumFixedResponse,
 			FixedResponseConfig: &elb.FixedResponseActionConfig{StatusCode: aws.String("410")}}},
 	})
 	if err != nil {
 		return "", err
 	}
-	made, err := awserr.RequireOne(out.Rules, "CreateRule", "a rule")
+	made, err := client.RequireOne(out.Rules, "CreateRule", "a rule")
 	if err != nil {
 		return "", err
 	}
-	return awserr.RequireID(made.RuleArn, "CreateRule", "an ARN")
+	return client.RequireID(made.RuleArn, "CreateRule", "an ARN")
 }
 
 // deleteRule deletes a rule, also if the context has ended. A rule that it leaves is deleted with
@@ -63,11 +59,11 @@ func (t *trial) readRule(
 ) (rule *elb.Rule, took time.Duration, err error) {
 	took, _, err = t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
 		out, err := t.ELB.DescribeRules(ctx, &elbapi.DescribeRulesInput{RuleArns: []string{arn}})
-		if errorcode.Read(err) == "RuleNotFound" {
+		if client.ErrorCode(err) == "RuleNotFound" {
 			return false, nil
 		}
 		if err != nil {
-			return false, awserr.Explain("reading a rule", err)
+			return false, client.Explain("reading a rule", err)
 		}
 		if at := slices.IndexFunc(out.Rules, func(r elb.Rule) bool {
 			return aws.ToString(r.RuleArn) == arn
@@ -96,11 +92,11 @@ func (t *trial) tryRule(
 ) (answer, error) {
 	arn, err := t.createRule(ctx, conditions...)
 	defer t.deleteRule(ctx, arn)
-	asked := convert.FromConditions(conditions)
+	asked := client.FromConditions(conditions)
 	if err != nil {
-		if awserr.Is(err, "ValidationError", "Validation", "InvalidConfigurationRequest") &&
+		if client.HasCode(err, "ValidationError", "Validation", "InvalidConfigurationRequest") &&
 			namesValue(err, words, asked) {
-			return answer{refused: true, detail: "refused: " + awserr.Describe(err)}, nil
+			return answer{refused: true, detail: "refused: " + client.Describe(err)}, nil
 		}
 		return answer{}, err
 	}
@@ -113,7 +109,7 @@ func (t *trial) tryRule(
 			detail: fmt.Sprintf("created, and not found for %s", took.Round(time.Second)),
 		}, nil
 	}
-	there := convert.FromConditions(rule.Conditions)
+	there := client.FromConditions(rule.Conditions)
 	want, got := describeRule(asked, t.next), describeRule(there, parsePriority(rule.Priority))
 	if !sameConditions(asked, there) || parsePriority(rule.Priority) != t.next {
 		return answer{detail: fmt.Sprintf("asked for %s, and described as %s", want, got)}, nil
@@ -136,7 +132,7 @@ func formatConditions(conditions []lb.Condition) string {
 }
 
 // parsePriority parses a priority; 0 for the default rule.
-func parsePriority(text *string) int32 { return int32(convert.ParseNumber(aws.ToString(text))) }
+func parsePriority(text *string) int32 { return int32(client.ParseNumber(aws.ToString(text))) }
 
 // describeRule returns a rule as text in one line.
 func describeRule(conditions []lb.Condition, priority int32) string {
@@ -196,7 +192,7 @@ func (t *trial) waitUntil(ctx context.Context,
 		if err != nil || found || took > most {
 			return took, found, err
 		}
-		if err := retry.Pause(ctx, min(time.Second, most/4)); err != nil {
+		if err := client.Pause(ctx, min(time.Second, most/4)); err != nil {
 			return took, found, err
 		}
 	}

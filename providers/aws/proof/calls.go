@@ -11,10 +11,8 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/check"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/listeners"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file has the trials of calls: repeated calls, changes in one call, and the lag of reads.
@@ -51,11 +49,11 @@ func (t *trial) groupAgain(ctx context.Context) outcome {
 		return unknownOutcome(err)
 	}
 	again, err := t.ELB.CreateTargetGroup(
-		ctx, convert.ToCreateTargetGroup(g, resource.ELBTags(tags[aws.ToString(g.TargetGroupArn)])),
+		ctx, client.ToCreateTargetGroup(g, client.ELBTags(tags[aws.ToString(g.TargetGroupArn)])),
 	)
 	switch {
-	case awserr.Is(err, "DuplicateTargetGroupName"):
-		return holds("AWS refuses it by the code that says so: " + awserr.Describe(err))
+	case client.HasCode(err, "DuplicateTargetGroupName"):
+		return holds("AWS refuses it by the code that says so: " + client.Describe(err))
 	case err != nil:
 		return unknownOutcome(err)
 	case len(again.TargetGroups) == 0:
@@ -76,8 +74,8 @@ func (t *trial) ruleAgain(ctx context.Context) outcome {
 	two, err := t.ruleAt(ctx, t.next, hosts("one.prove.invalid"))
 	defer t.deleteRule(ctx, two)
 	switch {
-	case awserr.Is(err, "PriorityInUse"):
-		return holds("refused: " + awserr.Describe(err))
+	case client.HasCode(err, "PriorityInUse"):
+		return holds("refused: " + client.Describe(err))
 	case err != nil:
 		return unknownOutcome(err)
 	}
@@ -103,8 +101,8 @@ func (t *trial) trySwap(ctx context.Context) outcome {
 			{RuleArn: aws.String(one), Priority: aws.Int32(high)},
 			{RuleArn: aws.String(two), Priority: aws.Int32(low)},
 		}})
-	if awserr.Is(err, "PriorityInUse") {
-		return wrong("refused: " + awserr.Describe(err))
+	if client.HasCode(err, "PriorityInUse") {
+		return wrong("refused: " + client.Describe(err))
 	}
 	if err != nil {
 		return unknownOutcome(err)
@@ -172,7 +170,7 @@ func describeWait(seen bool, took time.Duration) string {
 // acceptable.
 func (t *trial) measureIndexLag(ctx context.Context) outcome {
 	took, found, err := t.waitUntil(ctx, func(ctx context.Context) (bool, error) {
-		all, err := t.Find(ctx, map[string]string{resource.TagInstallation: t.Installation},
+		all, err := t.Find(ctx, map[string]string{client.TagInstallation: t.Installation},
 			"elasticloadbalancing:loadbalancer")
 		_, found := all[t.balancer]
 		return found, err

@@ -12,8 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
@@ -40,7 +39,7 @@ func wrong(detail string) outcome { return outcome{check.Wrong, detail} }
 
 // unknownOutcome returns the outcome of a trial that failed with an error.
 func unknownOutcome(err error) outcome {
-	return outcome{check.Unknown, "not known: " + awserr.Describe(err)}
+	return outcome{check.Unknown, "not known: " + client.Describe(err)}
 }
 
 // trials has the trials that need no requests, by the ID of the assumption.
@@ -98,7 +97,7 @@ var untestable = map[string]string{
 
 // A Proof tests the assumptions in an account, and deletes the resources of runs.
 type Proof struct {
-	clients.Clients
+	client.Clients
 	security *network.SecurityGroups
 	account  subject
 	lag      time.Duration // the time for which AWS may not find a new resource
@@ -113,7 +112,7 @@ type subject interface {
 
 // New returns a Proof for a provider.
 func New(
-	c clients.Clients, security *network.SecurityGroups, account subject, lag time.Duration,
+	c client.Clients, security *network.SecurityGroups, account subject, lag time.Duration,
 ) *Proof {
 	return &Proof{Clients: c, security: security, account: account, lag: lag}
 }
@@ -130,7 +129,7 @@ func (p *Proof) Try(ctx context.Context, key lb.Key) []check.Finding {
 		if try := trials[a.ID]; try != nil {
 			switch cut := context.Cause(ctx); {
 			case err != nil:
-				f.Detail = "not tried: " + awserr.Describe(err)
+				f.Detail = "not tried: " + client.Describe(err)
 			case cut != nil:
 				f.Detail = "not tried: " + cut.Error()
 			default:
@@ -160,7 +159,7 @@ func (t *trial) locate(ctx context.Context, key lb.Key) error {
 		LoadBalancerArn: there.LoadBalancerArn,
 	})
 	if err != nil {
-		return awserr.Explain("reading listeners", err)
+		return client.Explain("reading listeners", err)
 	}
 	if len(out.Listeners) == 0 {
 		return fmt.Errorf("load balancer %s has no listener", key)

@@ -15,9 +15,8 @@ import (
 	taggingtypes "github.com/aws/aws-sdk-go-v2/service/resourcegroupstaggingapi/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/recent"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -73,8 +72,8 @@ func newStand(t *testing.T) *stand {
 		there: &elb.LoadBalancer{LoadBalancerArn: aws.String(balancerARN)}, listener: []elb.Listener{{ListenerArn: aws.String(listenerARN)}},
 		groups: []elb.TargetGroup{{TargetGroupArn: aws.String(groupARN), TargetGroupName: aws.String("fl-prove")}}, swapped: 2, began: time.Now(),
 	}
-	c := clients.New(s.aws.Config(), "prove-test", "vpc-1")
-	s.trial = &trial{Proof: New(c, network.NewSecurityGroups(c.Owner, c.EC2, "vpc-1", recent.New(0, nil)), s, lag), next: 40000}
+	c := client.NewClients(s.aws.Config(), "prove-test", "vpc-1")
+	s.trial = &trial{Proof: New(c, network.NewSecurityGroups(c.Owner, c.EC2, "vpc-1", client.NewRecent(0, nil)), s, lag), next: 40000}
 	s.answerRules()
 	s.answerTags()
 	s.answerGroups()

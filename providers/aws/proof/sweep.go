@@ -14,9 +14,8 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/prove"
 )
 
@@ -43,7 +42,7 @@ func (p *Proof) Sweep(ctx context.Context) (found []string, err error) {
 	for _, r := range all {
 		text := r.id
 		if err := r.remove(ctx); err != nil {
-			text += " (" + awserr.Describe(err) + ")"
+			text += " (" + client.Describe(err) + ")"
 		}
 		found = append(found, text)
 	}
@@ -83,7 +82,7 @@ func (p *Proof) balancersLeft(ctx context.Context, prefix string) ([]remnant, er
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("listing load balancers", err)
+			return nil, client.Explain("listing load balancers", err)
 		}
 		for _, b := range page.LoadBalancers {
 			if strings.HasPrefix(aws.ToString(b.LoadBalancerName), ourNames) {
@@ -105,7 +104,7 @@ func (p *Proof) groupsLeft(ctx context.Context, prefix string) ([]remnant, error
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("listing target groups", err)
+			return nil, client.Explain("listing target groups", err)
 		}
 		for _, g := range page.TargetGroups {
 			if strings.HasPrefix(aws.ToString(g.TargetGroupName), ourNames) {
@@ -148,7 +147,7 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return out, errors.Join(append(failed, awserr.Explain("listing certificates", err))...)
+			return out, errors.Join(append(failed, client.Explain("listing certificates", err))...)
 		}
 		for _, c := range page.CertificateSummaryList {
 			if aws.ToString(c.DomainName) != prove.Host {
@@ -157,11 +156,11 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 			tags, err := p.ACM.ListTagsForCertificate(ctx, &acm.ListTagsForCertificateInput{
 				CertificateArn: c.CertificateArn,
 			})
-			if awserr.Is(err, "ResourceNotFound") {
+			if client.HasCode(err, "ResourceNotFound") {
 				continue // it was deleted
 			}
 			if err != nil {
-				failed = append(failed, awserr.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+
+				failed = append(failed, client.Explain("reading the tags of "+aws.ToString(c.CertificateArn)+
 					", which has the host of such runs", err))
 				continue
 			}
@@ -187,7 +186,7 @@ func (p *Proof) certificatesLeft(ctx context.Context, prefix string) ([]remnant,
 func (p *Proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, error) {
 	found, err := p.security.Describe(ctx, &ec2.DescribeSecurityGroupsInput{
 		Filters: append(network.VPCFilter(p.VPC), ec2types.Filter{
-			Name: aws.String("tag:" + resource.TagInstallation), Values: []string{prefix + "*"},
+			Name: aws.String("tag:" + client.TagInstallation), Values: []string{prefix + "*"},
 		}),
 	})
 	if err != nil {
@@ -206,7 +205,7 @@ func (p *Proof) firewallsLeft(ctx context.Context, prefix string) ([]remnant, er
 
 // installationIn returns the installation that tags name, or "".
 func installationIn(tags map[string]string, prefix string) string {
-	if id := tags[resource.TagInstallation]; strings.HasPrefix(id, prefix) {
+	if id := tags[client.TagInstallation]; strings.HasPrefix(id, prefix) {
 		return id
 	}
 	return ""

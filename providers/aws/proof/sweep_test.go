@@ -13,10 +13,8 @@ import (
 	elbapi "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
-	"fairlead.dev/fairlead/providers/aws/clients"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/providers/prove"
 	"fairlead.dev/fairlead/test/awscalls"
 )
@@ -44,8 +42,8 @@ func (y *yard) remove(call, id string) error {
 
 func newYard(installation string) *yard {
 	y := &yard{refuse: map[string]error{}}
-	c := clients.New(y.aws.Config(), installation, "vpc-1")
-	y.Proof = New(c, network.NewSecurityGroups(c.Owner, c.EC2, "vpc-1", recent.New(0, nil)), nil, lag)
+	c := client.NewClients(y.aws.Config(), installation, "vpc-1")
+	y.Proof = New(c, network.NewSecurityGroups(c.Owner, c.EC2, "vpc-1", client.NewRecent(0, nil)), nil, lag)
 	y.answerLists()
 	y.answerCertificates()
 	y.answerGroups()
@@ -76,7 +74,7 @@ func (y *yard) answerLists() {
 	awscalls.On(&y.aws, func(in *elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) {
 		out := &elbapi.DescribeTagsOutput{}
 		for _, arn := range in.ResourceArns {
-			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: []elb.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String(ownerOf(arn))}}})
+			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: []elb.Tag{{Key: aws.String(client.TagInstallation), Value: aws.String(ownerOf(arn))}}})
 		}
 		return out, y.refuse["DescribeTags"]
 	})
@@ -99,7 +97,7 @@ func (y *yard) answerCertificates() {
 		return &acm.ListCertificatesOutput{CertificateSummaryList: []acmtypes.CertificateSummary{of(prove.Host, "cert/one")}}, y.refuse["ListCertificates"]
 	})
 	awscalls.On(&y.aws, func(in *acm.ListTagsForCertificateInput) (*acm.ListTagsForCertificateOutput, error) {
-		tags := []acmtypes.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String(ownerOf(*in.CertificateArn))}}
+		tags := []acmtypes.Tag{{Key: aws.String(client.TagInstallation), Value: aws.String(ownerOf(*in.CertificateArn))}}
 		return &acm.ListTagsForCertificateOutput{Tags: tags}, y.refuse["ListTagsForCertificate "+*in.CertificateArn]
 	})
 	awscalls.On(&y.aws, func(in *acm.DeleteCertificateInput) (*acm.DeleteCertificateOutput, error) {
@@ -112,7 +110,7 @@ func (y *yard) answerGroups() {
 	awscalls.On(&y.aws, func(in *ec2.DescribeSecurityGroupsInput) (*ec2.DescribeSecurityGroupsOutput, error) {
 		out := &ec2.DescribeSecurityGroupsOutput{}
 		for _, id := range []string{"sg-one", "sg-else"} {
-			out.SecurityGroups = append(out.SecurityGroups, ec2types.SecurityGroup{GroupId: aws.String(id), Tags: []ec2types.Tag{{Key: aws.String(resource.TagInstallation), Value: aws.String(ownerOf(id))}}})
+			out.SecurityGroups = append(out.SecurityGroups, ec2types.SecurityGroup{GroupId: aws.String(id), Tags: []ec2types.Tag{{Key: aws.String(client.TagInstallation), Value: aws.String(ownerOf(id))}}})
 		}
 		return out, y.refuse["DescribeSecurityGroups"]
 	})

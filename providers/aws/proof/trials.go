@@ -11,8 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file has the trials of rules and of the limits of an account.
@@ -34,7 +33,7 @@ func (t *trial) tryValues(ctx context.Context) outcome {
 	}
 	three, err := try(account.FewestValues)
 	if err != nil {
-		three.detail = "not known: " + awserr.Describe(err)
+		three.detail = "not known: " + client.Describe(err)
 	}
 	return wrong(fmt.Sprintf("five are %s; three are %s", five.detail, three.detail))
 }
@@ -55,7 +54,7 @@ func (t *trial) tryReadBack(ctx context.Context) outcome {
 	}
 	got, err := t.tryRule(ctx, nil, asked...)
 	out := acceptedOutcome(got, err)
-	switch sent := formatConditions(convert.FromConditions(asked)); {
+	switch sent := formatConditions(client.FromConditions(asked)); {
 	case out.state != check.OK:
 	case got.as == sent:
 		out.detail = "described as it was sent"
@@ -110,7 +109,7 @@ func (t *trial) trySourceAddress(ctx context.Context) outcome {
 	const forbidden = "255.255.255.255/32"
 	other, err := try(forbidden)
 	if err != nil {
-		other.detail = "not known: " + awserr.Describe(err)
+		other.detail = "not known: " + client.Describe(err)
 	}
 	out.detail += fmt.Sprintf("; %s, which AWS documents as forbidden: %s", forbidden, other.detail)
 	return out

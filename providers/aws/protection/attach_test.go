@@ -9,7 +9,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -96,12 +96,12 @@ func TestWebACLsAreAttached(t *testing.T) {
 				a.refuse = c.refuse
 			}
 			if c.tag != "" {
-				a.tags[resource.TagWebACL] = c.tag
+				a.tags[client.TagWebACL] = c.tag
 			}
 			w := a.webACLs()
 			awscalls.ExpectError(t, "attaching", w.Attach(t.Context(), seen, c.want), c.class)
 			awscalls.Expect(t, "attached", a.attached, c.attached)
-			awscalls.Expect(t, "the tag", a.tags[resource.TagWebACL], c.tagged)
+			awscalls.Expect(t, "the tag", a.tags[client.TagWebACL], c.tagged)
 			found, why := w.LookUp(t.Context(), []string{acl})
 			awscalls.Expect(t, "left out", []bool{found[acl] == "", why != nil}, []bool{c.left, c.left})
 			if c.want == lb.NoWebACL {
@@ -114,7 +114,7 @@ func TestWebACLsAreAttached(t *testing.T) {
 // An ARN is not looked up, and none is not detached.
 func TestCallsThatAreNotNeeded(t *testing.T) {
 	a := newAccount()
-	a.tags[resource.TagWebACL] = lb.NoWebACL
+	a.tags[client.TagWebACL] = lb.NoWebACL
 	w := a.webACLs()
 	_, err := w.LookUp(t.Context(), []string{acl})
 	awscalls.ExpectError(t, "looking up", err, nil)
@@ -192,7 +192,7 @@ func TestWebACLsThatAreObserved(t *testing.T) {
 		a := newAccount()
 		a.attached, a.refuse["GetWebACLForResource"] = c.attached, c.err
 		if c.tag != "" {
-			a.tags[resource.TagWebACL] = c.tag
+			a.tags[client.TagWebACL] = c.tag
 		}
 		l := a.lookAt(c.deep)
 		awscalls.ExpectError(t, name, a.webACLs().Observe(t.Context(), l, nil), c.class)

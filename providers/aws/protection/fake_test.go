@@ -13,8 +13,8 @@ import (
 	waf "github.com/aws/aws-sdk-go-v2/service/wafv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -50,8 +50,8 @@ func newAccount() *account {
 
 func (a *account) ReroutedLately(string) bool { return a.rerouted }
 
-func (a *account) api() resource.API {
-	return resource.API{Owner: resource.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(a.Config())}
+func (a *account) api() client.API {
+	return client.API{Owner: client.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(a.Config())}
 }
 
 func (a *account) webACLs() *WebACLs {
@@ -63,7 +63,7 @@ func (a *account) shields() *Shields { return NewShields(a.api(), shield.NewFrom
 func (a *account) answerTags() {
 	awscalls.On(&a.Answers, func(*elbapi.DescribeTagsInput) (*elbapi.DescribeTagsOutput, error) {
 		return &elbapi.DescribeTagsOutput{TagDescriptions: []elb.TagDescription{
-			{ResourceArn: aws.String(balancer), Tags: resource.ELBTags(a.tags)},
+			{ResourceArn: aws.String(balancer), Tags: client.ELBTags(a.tags)},
 		}}, a.refuse["DescribeTags"]
 	})
 	awscalls.On(&a.Answers, func(in *elbapi.AddTagsInput) (*elbapi.AddTagsOutput, error) {

@@ -9,10 +9,8 @@ import (
 	shieldtypes "github.com/aws/aws-sdk-go-v2/service/shield/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 )
 
 // This file adds the protection of AWS Shield Advanced to load balancers. A tag and the name of the
@@ -26,13 +24,13 @@ const (
 
 // Shields adds the protection of Shield Advanced to load balancers, and removes it.
 type Shields struct {
-	resource.API
+	client.API
 	shields      *shield.Client
-	subscription cache.Value[shieldtypes.SubscriptionState]
+	subscription client.Cached[shieldtypes.SubscriptionState]
 }
 
 // NewShields returns Shields without state.
-func NewShields(api resource.API, client *shield.Client) *Shields {
+func NewShields(api client.API, client *shield.Client) *Shields {
 	return &Shields{API: api, shields: client}
 }
 
@@ -42,7 +40,7 @@ func (s *Shields) Unavailable(ctx context.Context) string {
 	read := func() (shieldtypes.SubscriptionState, error) {
 		out, err := s.shields.GetSubscriptionState(ctx, &shield.GetSubscriptionStateInput{})
 		if err != nil {
-			return "", awserr.Explain("reading the subscription to Shield Advanced", err)
+			return "", client.Explain("reading the subscription to Shield Advanced", err)
 		}
 		return out.SubscriptionState, nil
 	}
@@ -69,15 +67,15 @@ func (s *Shields) Set(ctx context.Context, seen *lb.Observed, want string) error
 	} else if _, err := s.shields.CreateProtection(ctx, &shield.CreateProtectionInput{
 		Name: aws.String(s.nameOf(seen.Key)), ResourceArn: aws.String(arn),
 		// The role can delete only protections with the tag of the installation.
-		Tags: []shieldtypes.Tag{{Key: aws.String(resource.TagInstallation),
+		Tags: []shieldtypes.Tag{{Key: aws.String(client.TagInstallation),
 			Value: aws.String(s.Installation)}},
-	}); err != nil && !awserr.Is(err, "ResourceAlreadyExists") {
-		return awserr.Explain("shielding "+arn, err)
+	}); err != nil && !client.HasCode(err, "ResourceAlreadyExists") {
+		return client.Explain("shielding "+arn, err)
 	}
 	if want == "" {
-		return s.Untag(ctx, arn, []string{resource.TagShield})
+		return s.Untag(ctx, arn, []string{client.TagShield})
 	}
-	return s.Tag(ctx, arn, map[string]string{resource.TagShield: want})
+	return s.Tag(ctx, arn, map[string]string{client.TagShield: want})
 }
 
 // nameOf returns the name of our protection of a load balancer.
@@ -90,10 +88,10 @@ func (s *Shields) Remove(ctx context.Context, seen *lb.Observed) error {
 		return err
 	}
 	_, err = s.shields.DeleteProtection(ctx, &shield.DeleteProtectionInput{ProtectionId: there.Id})
-	if awserr.Is(err, "ResourceNotFound") {
+	if client.HasCode(err, "ResourceNotFound") {
 		return nil
 	}
-	return awserr.Explain("taking the shield from "+seen.Handle, err)
+	return client.Explain("taking the shield from "+seen.Handle, err)
 }
 
 // attached returns the protection that a load balancer has, or nil.
@@ -101,11 +99,11 @@ func (s *Shields) attached(ctx context.Context, arn string) (*shieldtypes.Protec
 	out, err := s.shields.DescribeProtection(ctx, &shield.DescribeProtectionInput{
 		ResourceArn: aws.String(arn),
 	})
-	if awserr.Is(err, "ResourceNotFound") {
+	if client.HasCode(err, "ResourceNotFound") {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, awserr.Explain("reading the shield of "+arn, err)
+		return nil, client.Explain("reading the shield of "+arn, err)
 	}
 	return out.Protection, nil
 }
@@ -117,7 +115,7 @@ func (s *Shields) Observe(ctx context.Context, l *look.Look, _ map[string]map[st
 		return nil
 	}
 	arn := aws.ToString(l.Balancer.LoadBalancerArn)
-	if l.Protection.Shield = l.Tags[arn][resource.TagShield]; l.Protection.Shield == "" || !l.Deep {
+	if l.Protection.Shield = l.Tags[arn][client.TagShield]; l.Protection.Shield == "" || !l.Deep {
 		return nil
 	}
 	there, err := s.attached(ctx, arn)

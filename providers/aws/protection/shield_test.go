@@ -11,8 +11,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -75,12 +75,12 @@ func TestProtectionsAreGivenAndTaken(t *testing.T) {
 		"tagging is denied":   {nil, lb.ShieldOn, map[string]error{"AddTags": denied}, lb.ShieldOn, ours, providers.ErrDenied},
 	} {
 		a := newAccount()
-		a.protection, a.tags[resource.TagShield] = c.there, "before"
+		a.protection, a.tags[client.TagShield] = c.there, "before"
 		if c.refuse != nil {
 			a.refuse = c.refuse
 		}
 		awscalls.ExpectError(t, name, a.shields().Set(t.Context(), seen, c.want), c.class)
-		awscalls.Expect(t, name+": the tag", a.tags[resource.TagShield], c.tag)
+		awscalls.Expect(t, name+": the tag", a.tags[client.TagShield], c.tag)
 		if (a.protection == nil) != (c.is == nil) || c.is != nil && aws.ToString(a.protection.Name) != aws.ToString(c.is.Name) {
 			t.Errorf("%s: the protection is %+v", name, a.protection)
 		}
@@ -111,7 +111,7 @@ func TestProtectionsThatAreObserved(t *testing.T) {
 		a := newAccount()
 		a.protection, a.refuse["DescribeProtection"] = c.there, c.err
 		if c.tag != "" {
-			a.tags[resource.TagShield] = c.tag
+			a.tags[client.TagShield] = c.tag
 		}
 		l := a.lookAt(c.deep)
 		awscalls.ExpectError(t, name, a.shields().Observe(t.Context(), l, nil), c.class)

@@ -16,11 +16,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/cache"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file attaches web ACLs of AWS WAF to load balancers. A tag names the web ACL that Fairlead
@@ -38,17 +35,17 @@ const (
 
 // WebACLs attaches web ACLs to load balancers.
 type WebACLs struct {
-	resource.API
+	client.API
 	waf      *wafv2.Client
 	releases rerouted
 
-	arns    cache.Value[map[string]string] // of the account's web ACLs, by name
-	unready retry.Backoff                  // load balancers that AWS WAF does not know yet, by ARN
+	arns    client.Cached[map[string]string] // of the account's web ACLs, by name
+	unready client.Backoff                   // load balancers that AWS WAF does not know yet, by ARN
 	refused refusedWebACLs
 }
 
 // NewWebACLs returns WebACLs without state.
-func NewWebACLs(api resource.API, client *wafv2.Client, released rerouted) *WebACLs {
+func NewWebACLs(api client.API, client *wafv2.Client, released rerouted) *WebACLs {
 	return &WebACLs{API: api, waf: client, releases: released}
 }
 
@@ -104,7 +101,7 @@ func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
 			return named, nil // without AWS WAF there are no web ACLs
 		}
 		if err != nil {
-			return nil, awserr.Explain("listing web ACLs", err)
+			return nil, client.Explain("listing web ACLs", err)
 		}
 		for _, acl := range page.WebACLs {
 			named[aws.ToString(acl.Name)] = aws.ToString(acl.ARN)
@@ -121,7 +118,7 @@ func (w *WebACLs) list(ctx context.Context) (map[string]string, error) {
 func isServiceMissing(err error) bool {
 	var unknown *net.DNSError
 	return errors.As(err, &unknown) && unknown.IsNotFound ||
-		awserr.Is(err, "OptInRequired", "UnknownEndpoint")
+		client.HasCode(err, "OptInRequired", "UnknownEndpoint")
 }
 
 // Attach attaches a web ACL to a load balancer, in place of any other; "" detaches ours.
@@ -149,13 +146,13 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 		})
 	}
 	// AWS WAF's answer for load balancers that were created a moment ago
-	if awserr.Is(err, "WAFUnavailableEntity") {
+	if client.HasCode(err, "WAFUnavailableEntity") {
 		w.unready.Wait(arn, unreadyWait, unreadyWaitMax)
 	}
 	if err != nil {
 		// The web ACL may exist, and AWS WAF may not know the load balancer yet.
-		unfound := awserr.Is(err, "WAFNonexistentItem")
-		err = awserr.Explain(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
+		unfound := client.HasCode(err, "WAFNonexistentItem")
+		err = client.Explain(fmt.Sprintf("giving %s the web ACL %s", arn, want), err)
 		lasts := errors.Is(err, providers.ErrDenied) || errors.Is(err, providers.ErrRejected) && !unfound
 		if lasts && want != lb.NoWebACL {
 			w.refused.add(want, err)
@@ -165,7 +162,7 @@ func (w *WebACLs) Attach(ctx context.Context, seen *lb.Observed, want string) er
 		return err
 	}
 	w.unready.Forget(arn)
-	return w.Tag(ctx, arn, map[string]string{resource.TagWebACL: want})
+	return w.Tag(ctx, arn, map[string]string{client.TagWebACL: want})
 }
 
 // detach detaches the web ACL that the tag of a load balancer names, if it is still attached.
@@ -178,12 +175,12 @@ func (w *WebACLs) detach(ctx context.Context, arn string) error {
 	if err != nil {
 		return err
 	}
-	if there == tags[arn][resource.TagWebACL] && there != lb.NoWebACL {
+	if there == tags[arn][client.TagWebACL] && there != lb.NoWebACL {
 		if err := w.disassociate(ctx, arn); err != nil {
-			return awserr.Explain("taking the web ACL from "+arn, err)
+			return client.Explain("taking the web ACL from "+arn, err)
 		}
 	}
-	return w.Untag(ctx, arn, []string{resource.TagWebACL})
+	return w.Untag(ctx, arn, []string{client.TagWebACL})
 }
 
 func (w *WebACLs) disassociate(ctx context.Context, arn string) error {
@@ -199,7 +196,7 @@ func (w *WebACLs) attached(ctx context.Context, arn string) (string, error) {
 		ResourceArn: aws.String(arn),
 	})
 	if err != nil {
-		return "", awserr.Explain("reading the web ACL of "+arn, err)
+		return "", client.Explain("reading the web ACL of "+arn, err)
 	}
 	if out.WebACL == nil {
 		return lb.NoWebACL, nil
@@ -214,7 +211,7 @@ func (w *WebACLs) Observe(ctx context.Context, l *look.Look, _ map[string]map[st
 		return nil
 	}
 	arn := aws.ToString(l.Balancer.LoadBalancerArn)
-	if l.Protection.WebACL = l.Tags[arn][resource.TagWebACL]; l.Protection.WebACL == "" || !l.Deep {
+	if l.Protection.WebACL = l.Tags[arn][client.TagWebACL]; l.Protection.WebACL == "" || !l.Deep {
 		return nil
 	}
 	there, err := w.attached(ctx, arn)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/aws/smithy-go"
 
-	"fairlead.dev/fairlead/providers/aws/resource"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 func TestAServiceThatIsMissing(t *testing.T) {
@@ -31,7 +31,7 @@ func TestAServiceThatIsMissing(t *testing.T) {
 }
 
 func TestALoadBalancerThatIsGoneHasNoWebACLToWaitFor(t *testing.T) {
-	w := NewWebACLs(resource.API{}, nil, nil)
+	w := NewWebACLs(client.API{}, nil, nil)
 	for _, arn := range []string{"arn:one", "arn:other"} {
 		w.unready.Wait(arn, time.Minute, time.Minute)
 	}

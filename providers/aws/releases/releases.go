@@ -11,8 +11,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/retry"
+	"fairlead.dev/fairlead/providers/aws/client"
 )
 
 // This file decides when an unused resource can be deleted: for AWS it stays in use for a while. A
@@ -31,11 +30,11 @@ const (
 type Releases struct {
 	settle time.Duration // the longest time that AWS takes to deploy rules
 
-	gates retry.Gates // of target groups, certificates, security groups and listeners, by handle
+	gates client.Gates // of target groups, certificates, security groups and listeners, by handle
 	// of resources that were released before this process started, by load balancer and kind
-	inherited retry.Gates
+	inherited client.Gates
 	// load balancers whose rules changed; the old ones may still answer requests
-	rerouted retry.Backoff
+	rerouted client.Backoff
 }
 
 // New returns Releases without state.
@@ -56,14 +55,14 @@ func (r *Releases) ReleaseUnused(seen *lb.Observed, step plan.Step) {
 	after := seen.Clone()
 	step.Do(after, plan.Result{})
 	still := countUses(after)
-	together := map[string]*retry.Gate{} // AWS releases resources of a kind at the same time
+	together := map[string]*client.Gate{} // AWS releases resources of a kind at the same time
 	for id, n := range countUses(seen) {
 		if still[id] == n && !whole { // a deleted load balancer ends the waits for its rules, too
 			continue
 		}
 		kind := kindOf(id)
 		if together[kind] == nil {
-			together[kind] = retry.NewGate(first, afterRefusal, r.settle)
+			together[kind] = client.NewGate(first, afterRefusal, r.settle)
 		}
 		r.gates.Set(id, together[kind])
 	}
@@ -99,7 +98,7 @@ func (r *Releases) keepRedirectPorts(seen, after *lb.Observed) {
 				continue
 			}
 			if to := after.Listener(a.Redirect.Target(l.Port, l.Protocol)); to != nil {
-				r.gates.Set(to.Handle, retry.NewGate(r.settle, afterRefusal, r.settle))
+				r.gates.Set(to.Handle, client.NewGate(r.settle, afterRefusal, r.settle))
 			}
 		}
 	}
@@ -116,12 +115,12 @@ func kindOf(handle string) string {
 // there, it counts as released now, together with all resources of its kind.
 func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id string,
 	remove func() error) error {
-	g := r.gates.Get(id, func() *retry.Gate {
-		return r.inherited.Get(string(seen.Key)+" "+kindOf(id), func() *retry.Gate {
+	g := r.gates.Get(id, func() *client.Gate {
+		return r.inherited.Get(string(seen.Key)+" "+kindOf(id), func() *client.Gate {
 			if seen.Exists {
-				return retry.NewGate(r.settle, afterRefusal, r.settle)
+				return client.NewGate(r.settle, afterRefusal, r.settle)
 			}
-			return retry.NewGate(0, afterRefusal, r.settle)
+			return client.NewGate(0, afterRefusal, r.settle)
 		})
 	})
 	return r.throughGate(ctx, id, g, remove)
@@ -130,18 +129,18 @@ func (r *Releases) DeleteUnused(ctx context.Context, seen *lb.Observed, id strin
 // DeleteListener deletes a listener, unless clients may still be redirected to its port: rules
 // take a while to be deployed, and security groups close a port at once.
 func (r *Releases) DeleteListener(ctx context.Context, handle string, remove func() error) error {
-	g := r.gates.Get(handle, func() *retry.Gate { return retry.NewGate(0, afterRefusal, r.settle) })
+	g := r.gates.Get(handle, func() *client.Gate { return client.NewGate(0, afterRefusal, r.settle) })
 	return r.throughGate(ctx, handle, g, remove)
 }
 
 // throughGate deletes a resource if its gate lets the call through.
-func (r *Releases) throughGate(ctx context.Context, id string, g *retry.Gate,
+func (r *Releases) throughGate(ctx context.Context, id string, g *client.Gate,
 	remove func() error) error {
 	err := g.Do(ctx, func(err error) bool {
 		return errors.Is(err, providers.ErrPending) ||
-			awserr.Is(err, "ResourceInUse", "DependencyViolation", "InvalidGroup.InUse")
+			client.HasCode(err, "ResourceInUse", "DependencyViolation", "InvalidGroup.InUse")
 	}, remove)
-	if errors.Is(err, retry.ErrShut) {
+	if errors.Is(err, client.ErrShut) {
 		return fmt.Errorf("deleting %s, which was in use a moment ago: %w", id, providers.ErrPending)
 	}
 	if err == nil {

@@ -15,8 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -59,7 +58,7 @@ func TestATargetGroupHasItsDigestInTheEnd(t *testing.T) {
 		result, err := c2.Create(t.Context(), seen, wanted(c.attributes))
 		awscalls.ExpectError(t, name, err, c.class)
 		awscalls.Expect(t, name+": the handle", result.Handle, arnOf(created))
-		awscalls.Expect(t, name+": the digest", c2.tags[arnOf(created)][resource.TagDigest], c.digest)
+		awscalls.Expect(t, name+": the digest", c2.tags[arnOf(created)][client.TagDigest], c.digest)
 		awscalls.Expect(t, name+": the ports of the nodes", c2.ports, []int32{8081})
 		c2.aws.Calls()
 		if arn, err := c2.ARNFinder(t.Context(), key)(created); arn != arnOf(created) || err != nil || len(c2.aws.Calls()) > 0 {
@@ -156,8 +155,8 @@ func TestPortsInUse(t *testing.T) {
 		c.groups[arnOf(web)] = g
 		c.health[arnOf(web)] = []lb.TargetHealth{member("10.0.0.1", lb.HealthDraining)}
 		const theirs, elsewhere, unnamed = "arn:targetgroup/theirs", "arn:targetgroup/elsewhere", "arn:targetgroup/unnamed"
-		c.addGroup(theirs, resource.NamePrefix+"theirs", map[string]string{resource.TagInstallation: "another"})
-		c.addGroup(elsewhere, resource.NamePrefix+"elsewhere", c.tags[arnOf(web)])
+		c.addGroup(theirs, client.NamePrefix+"theirs", map[string]string{client.TagInstallation: "another"})
+		c.addGroup(elsewhere, client.NamePrefix+"elsewhere", c.tags[arnOf(web)])
 		g = c.groups[elsewhere]
 		g.VpcId = aws.String("vpc-2")
 		c.groups[elsewhere] = g
@@ -202,8 +201,8 @@ func TestPortsInUse(t *testing.T) {
 func TestPortsAreReadFewAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newTrial(t)
-		for i := range 2*throttle.ParallelReads - 1 {
-			c.addGroup(fmt.Sprint("arn:targetgroup/", i), resource.NamePrefix, c.tags[arnOf(web)])
+		for i := range 2*client.ParallelReads - 1 {
+			c.addGroup(fmt.Sprint("arn:targetgroup/", i), client.NamePrefix, c.tags[arnOf(web)])
 		}
 		awscalls.On(&c.aws, func(*elbapi.DescribeTargetHealthInput) (*elbapi.DescribeTargetHealthOutput, error) {
 			time.Sleep(time.Second)
@@ -359,7 +358,7 @@ func TestATargetGroupAsItIsObserved(t *testing.T) {
 		"an unhealthy member":  {health: []lb.HealthState{"unhealthy"}, registered: true},
 		"a healthy member":     {health: []lb.HealthState{lb.HealthHealthy}, registered: true, ready: true},
 	} {
-		c.tags[arn][resource.TagDigest] = w.tag
+		c.tags[arn][client.TagDigest] = w.tag
 		l := c.lookAt(key, arn)
 		l.Deep, l.Assumed = w.deep, map[string]bool{arn: w.assumed}
 		for _, state := range w.health {

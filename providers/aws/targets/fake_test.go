@@ -13,9 +13,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/recent"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -45,9 +44,9 @@ type trial struct {
 // newTrial returns a trial with the target group "web".
 func newTrial(t *testing.T) *trial {
 	c := &trial{t: t, groups: map[string]elb.TargetGroup{}, tags: map[string]map[string]string{}, health: map[string][]lb.TargetHealth{}}
-	api := resource.API{Owner: resource.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
+	api := client.API{Owner: client.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
 	cloud := ec2.NewFromConfig(c.aws.Config())
-	security := network.NewSecurityGroups(api.Owner, cloud, vpc, recent.New(0, nil))
+	security := network.NewSecurityGroups(api.Owner, cloud, vpc, client.NewRecent(0, nil))
 	nets := network.NewSubnets(cloud, vpc, "eu-west-1")
 	nodes := network.NewNodes(api.ELB, security, "shop", false, (*targetsOf)(c))
 	c.Store = New(api, vpc, account.NewLimits(api.ELB), nets, nodes, func(_ context.Context, _ *lb.Observed, _ string, remove func() error) error {
@@ -70,9 +69,9 @@ func (c *targetsOf) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 
 func arnOf(id lb.GroupID) string { return "arn:targetgroup/" + string(id) }
 
-func tagsOf(api resource.API, key lb.Key, id lb.GroupID) map[string]string {
+func tagsOf(api client.API, key lb.Key, id lb.GroupID) map[string]string {
 	tags := api.Owned(key, nil)
-	tags[resource.TagGroup] = string(id)
+	tags[client.TagGroup] = string(id)
 	return tags
 }
 
@@ -105,7 +104,7 @@ func (c *trial) answerGroups() {
 			if _, there := c.groups[arn]; !there {
 				return nil, awscalls.Refused("TargetGroupNotFound", "not found")
 			}
-			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: resource.ELBTags(c.tags[arn])})
+			out.TagDescriptions = append(out.TagDescriptions, elb.TagDescription{ResourceArn: aws.String(arn), Tags: client.ELBTags(c.tags[arn])})
 		}
 		return out, nil
 	})
@@ -120,7 +119,7 @@ func (c *trial) answerGroups() {
 		for _, tag := range in.Tags {
 			tags[aws.ToString(tag.Key)] = aws.ToString(tag.Value)
 		}
-		arn := arnOf(lb.GroupID(tags[resource.TagGroup]))
+		arn := arnOf(lb.GroupID(tags[client.TagGroup]))
 		if _, there := c.groups[arn]; there {
 			return nil, awscalls.Refused("DuplicateTargetGroupName", "another one has the name")
 		}

@@ -18,12 +18,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/throttle"
 )
 
 // This file creates target groups and changes their health checks and attributes; AWS cannot change
@@ -44,9 +41,9 @@ func (gs *Store) Create(
 	name := gs.TargetGroupName(seen.Key, g.ID)
 	tags := gs.tagsFor(seen.Key, g)
 	if len(g.Attributes) > 0 {
-		tags = resource.WithoutDigest(tags)
+		tags = client.WithoutDigest(tags)
 	}
-	wanted := convert.ToHealth(g)
+	wanted := client.ToHealth(g)
 	wanted.TargetGroupName, wanted.VpcId, wanted.Port = aws.String(name), aws.String(gs.vpc),
 		aws.Int32(anyPort)
 	wanted.Protocol, wanted.ProtocolVersion = elb.ProtocolEnum(g.Protocol),
@@ -54,17 +51,17 @@ func (gs *Store) Create(
 	wanted.TargetType = elb.TargetTypeEnum(g.TargetType)
 	wanted.IpAddressType = elb.TargetGroupIpAddressTypeEnum(g.Family)
 	out, err := gs.ELB.CreateTargetGroup(
-		ctx, convert.ToCreateTargetGroup(wanted, resource.ELBTags(tags)),
+		ctx, client.ToCreateTargetGroup(wanted, client.ELBTags(tags)),
 	)
 	made := &elb.TargetGroup{}
 	if err == nil {
-		made, err = awserr.RequireOne(out.TargetGroups, "CreateTargetGroup", "a target group")
+		made, err = client.RequireOne(out.TargetGroups, "CreateTargetGroup", "a target group")
 		if err != nil {
 			return plan.Result{}, err
 		}
 	}
 	// The group existed, with other settings, or with the same ones, and may be in use.
-	if awserr.Is(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
+	if client.HasCode(err, "DuplicateTargetGroupName") || len(made.LoadBalancerArns) > 0 {
 		arn, err := gs.findARN(ctx, seen.Key, g.ID)
 		if err != nil {
 			return plan.Result{}, err
@@ -74,7 +71,7 @@ func (gs *Store) Create(
 	if err != nil {
 		return plan.Result{}, gs.limits.Explain("creating target group "+name, err)
 	}
-	arn, err := awserr.RequireID(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
+	arn, err := client.RequireID(made.TargetGroupArn, "CreateTargetGroup", "an ARN")
 	if err != nil {
 		return plan.Result{}, err
 	}
@@ -91,11 +88,11 @@ func (gs *Store) Create(
 // tagsFor returns the tags of a target group after its settings were written.
 func (gs *Store) tagsFor(key lb.Key, g lb.TargetGroup) map[string]string {
 	tags := gs.Owned(key, g.Tags)
-	tags[resource.TagGroup], tags[resource.TagService], tags[resource.TagPort] = string(g.ID),
+	tags[client.TagGroup], tags[client.TagService], tags[client.TagPort] = string(g.ID),
 		g.Service, string(g.Port)
-	resource.MarkTags(tags, g.Tags)
-	resource.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
-	tags[resource.TagDigest] = string(g.Digest)
+	client.MarkTags(tags, g.Tags)
+	client.ListWritten(tags, slices.Sorted(maps.Keys(g.Attributes)))
+	tags[client.TagDigest] = string(g.Digest)
 	return tags
 }
 
@@ -114,7 +111,7 @@ func (gs *Store) Modify(ctx context.Context, seen *lb.Observed, g lb.TargetGroup
 
 // write writes the health check of a target group, and then its attributes.
 func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetGroup) error {
-	health := convert.ToHealth(g)
+	health := client.ToHealth(g)
 	_, err := gs.ELB.ModifyTargetGroup(ctx, &elbapi.ModifyTargetGroupInput{
 		TargetGroupArn: aws.String(arn), Matcher: health.Matcher,
 		HealthCheckPath: health.HealthCheckPath, HealthCheckPort: health.HealthCheckPort,
@@ -125,7 +122,7 @@ func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetG
 		UnhealthyThresholdCount:    health.UnhealthyThresholdCount,
 	})
 	if err != nil {
-		return awserr.Explain("changing target group "+arn, err)
+		return client.Explain("changing target group "+arn, err)
 	}
 	tags, err := gs.TagsOf(ctx, []string{arn})
 	if err != nil {
@@ -144,11 +141,11 @@ func (gs *Store) PortsInUse(ctx context.Context) (map[int32]bool, error) {
 	}
 	health := make([][]lb.TargetHealth, len(there))
 	reads, ctx := errgroup.WithContext(ctx)
-	reads.SetLimit(throttle.ParallelReads)
+	reads.SetLimit(client.ParallelReads)
 	for i, g := range there {
 		reads.Go(providers.CatchPanics(ctx, func() (err error) {
 			health[i], err = gs.refreshHealth(ctx, aws.ToString(g.TargetGroupArn))
-			if awserr.Is(err, "TargetGroupNotFound") {
+			if client.HasCode(err, "TargetGroupNotFound") {
 				return nil // deleted a moment ago
 			}
 			return err
@@ -181,27 +178,27 @@ func (gs *Store) ofInstallation(ctx context.Context) ([]elb.TargetGroup, error) 
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return nil, awserr.Explain("reading target groups", err)
+			return nil, client.Explain("reading target groups", err)
 		}
 		for _, g := range page.TargetGroups {
 			if aws.ToString(g.VpcId) == gs.vpc && strings.HasPrefix(aws.ToString(g.TargetGroupName),
-				resource.NamePrefix) {
+				client.NamePrefix) {
 				all = append(all, g)
 			}
 		}
 	}
 	var out []elb.TargetGroup
-	for part := range slices.Chunk(all, resource.TagBatch) {
-		tags, err := gs.TagsOf(ctx, convert.Map(part, func(g elb.TargetGroup) string {
+	for part := range slices.Chunk(all, client.TagBatch) {
+		tags, err := gs.TagsOf(ctx, client.Map(part, func(g elb.TargetGroup) string {
 			return aws.ToString(g.TargetGroupArn)
 		}))
 		// one that was deleted a moment ago fails the call for all of them
-		if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
+		if err != nil && !client.HasCode(err, "TargetGroupNotFound") {
 			return nil, err
 		}
 		for _, g := range part {
 			if found, read := tags[aws.ToString(g.TargetGroupArn)]; !read ||
-				found[resource.TagInstallation] == gs.Installation {
+				found[client.TagInstallation] == gs.Installation {
 				out = append(out, g)
 			}
 		}
@@ -252,8 +249,8 @@ func (gs *Store) Delete(ctx context.Context, seen *lb.Observed, id lb.GroupID) e
 		})
 		return err
 	})
-	if err != nil && !awserr.Is(err, "TargetGroupNotFound") {
-		return awserr.Explain("deleting target group "+g.Handle, err)
+	if err != nil && !client.HasCode(err, "TargetGroupNotFound") {
+		return client.Explain("deleting target group "+g.Handle, err)
 	}
 	var ports []int32
 	for _, t := range gs.membersOf(g.Handle).members {
@@ -275,11 +272,11 @@ func (gs *Store) Read(
 		})
 		for pages.HasMorePages() {
 			page, err := pages.NextPage(ctx)
-			if awserr.Is(err, "TargetGroupNotFound") { // it has none
+			if client.HasCode(err, "TargetGroupNotFound") { // it has none
 				break
 			}
 			if err != nil {
-				return awserr.Explain("reading target groups", err)
+				return client.Explain("reading target groups", err)
 			}
 			for _, g := range page.TargetGroups {
 				attached[aws.ToString(g.TargetGroupArn)] = true
@@ -295,7 +292,7 @@ func (gs *Store) Read(
 	}
 	slices.Sort(loose)
 	loose = slices.DeleteFunc(slices.Compact(loose), func(arn string) bool { return attached[arn] })
-	for part := range slices.Chunk(loose, resource.TagBatch) {
+	for part := range slices.Chunk(loose, client.TagBatch) {
 		found, err := gs.describeExisting(ctx, part)
 		if err != nil {
 			return err
@@ -311,11 +308,11 @@ func (gs *Store) ToObserved(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGr
 	arn := aws.ToString(g.TargetGroupArn)
 	tags := l.Tags[arn]
 	out := lb.ObservedTargetGroup{Handle: arn, TargetGroup: lb.TargetGroup{
-		ID: l.IDOf(arn), Service: tags[resource.TagService],
-		Port: routing.ServicePort(tags[resource.TagPort]), TargetType: string(g.TargetType),
+		ID: l.IDOf(arn), Service: tags[client.TagService],
+		Port: routing.ServicePort(tags[client.TagPort]), TargetType: string(g.TargetType),
 		Protocol: routing.Protocol(g.Protocol),
 		Version:  routing.Version(aws.ToString(g.ProtocolVersion)), Family: string(g.IpAddressType),
-		Digest: lb.Digest(tags[resource.TagDigest]),
+		Digest: lb.Digest(tags[client.TagDigest]),
 	}}
 	if l.Deep && out.Digest != "" && !l.Assumed[arn] { // without one they were not written completely
 		out.Digest = lb.DigestOf(SettingsOf(l, g))
@@ -334,8 +331,8 @@ func (gs *Store) ToObserved(l *look.Look, g elb.TargetGroup) lb.ObservedTargetGr
 // SettingsOf returns the live values that a deep look read of the settings of a target group.
 func SettingsOf(l *look.Look, g elb.TargetGroup) lb.GroupSettings {
 	arn := aws.ToString(g.TargetGroupArn)
-	return lb.GroupSettings{HealthCheck: convert.FromHealth(g), Attributes: l.Attributes[arn],
-		Tags: resource.WrittenTags(l.Tags[arn])}
+	return lb.GroupSettings{HealthCheck: client.FromHealth(g), Attributes: l.Attributes[arn],
+		Tags: client.WrittenTags(l.Tags[arn])}
 }
 
 // describeExisting reads the target groups that exist.
@@ -344,9 +341,9 @@ func (gs *Store) describeExisting(ctx context.Context, arns []string) ([]elb.Tar
 		TargetGroupArns: arns,
 	})
 	switch {
-	case awserr.Is(err, "TargetGroupNotFound") && len(arns) == 1:
+	case client.HasCode(err, "TargetGroupNotFound") && len(arns) == 1:
 		return nil, nil
-	case awserr.Is(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
+	case client.HasCode(err, "TargetGroupNotFound"): // one that is missing fails the call for all of them
 		var found []elb.TargetGroup
 		for _, arn := range arns {
 			one, err := gs.describeExisting(ctx, []string{arn})
@@ -357,7 +354,7 @@ func (gs *Store) describeExisting(ctx context.Context, arns []string) ([]elb.Tar
 		}
 		return found, nil
 	case err != nil:
-		return nil, awserr.Explain("reading target groups", err)
+		return nil, client.Explain("reading target groups", err)
 	}
 	return out.TargetGroups, nil
 }

@@ -8,14 +8,14 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/attributes"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
-	"fairlead.dev/fairlead/providers/aws/resource"
 	"fairlead.dev/fairlead/test/classtags"
 )
 
 // AWS takes 50 tags of each resource.
 func TestATargetGroupHasRoomForTheTagsOfAClass(t *testing.T) {
-	gs := New(resource.API{Owner: classtags.Owner}, "", nil, nil, nil, nil)
+	gs := New(client.API{Owner: classtags.Owner}, "", nil, nil, nil, nil)
 	classtags.Check(t, gs.tagsFor("fairlead/shop/site/internal", lb.TargetGroup{
 		ID: "shop/web:80", Service: "shop/web", Port: "80", Digest: "v1:0123", Tags: classtags.All(),
 		Attributes: classtags.With(attributes.TargetGroupDefaults, "stickiness.app_cookie.cookie_name"),
@@ -23,7 +23,7 @@ func TestATargetGroupHasRoomForTheTagsOfAClass(t *testing.T) {
 }
 
 func TestTargetGroupsOfOthersAreForgotten(t *testing.T) {
-	gs := New(resource.API{}, "", nil, nil, nil, nil)
+	gs := New(client.API{}, "", nil, nil, nil, nil)
 	const theirs, still, own = "arn:theirs", "arn:still", "arn:own"
 	for id, arn := range map[lb.GroupID]string{theirs: theirs, still: still, "shop/web:80": own} {
 		gs.arns[groupName{"key", id}], gs.members[arn] = arn, membership{}

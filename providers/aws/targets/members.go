@@ -12,7 +12,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
@@ -50,17 +50,17 @@ func (gs *Store) Targets(
 // refreshHealth reads the members of a target group with their health, and caches them.
 func (gs *Store) refreshHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
-	return found, awserr.Explain("reading the health of "+group, err)
+	return found, client.Explain("reading the health of "+group, err)
 }
 
 // HealthOrLast does the same. If AWS cannot read the health at the moment, it returns the known
 // members, so that the observation of the load balancer continues.
 func (gs *Store) HealthOrLast(ctx context.Context, group string) ([]lb.TargetHealth, error) {
 	found, err := gs.readHealth(ctx, group)
-	if awserr.Is(err, "HealthUnavailable") {
+	if client.HasCode(err, "HealthUnavailable") {
 		return gs.membersOf(group).members, nil
 	}
-	return found, awserr.Explain("reading the health of "+group, err)
+	return found, client.Explain("reading the health of "+group, err)
 }
 
 func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealth, error) {
@@ -74,7 +74,7 @@ func (gs *Store) readHealth(ctx context.Context, group string) ([]lb.TargetHealt
 	var found []lb.TargetHealth
 	for _, d := range out.TargetHealthDescriptions {
 		if d.Target == nil {
-			return nil, awserr.MissingError("DescribeTargetHealth", "a target of "+group)
+			return nil, client.MissingError("DescribeTargetHealth", "a target of "+group)
 		}
 		t := lb.TargetHealth{
 			Target: lb.Target{Address: aws.ToString(d.Target.Id), Port: aws.ToInt32(d.Target.Port)},
@@ -168,7 +168,7 @@ func (gs *Store) deregister(ctx context.Context, group string, targets []lb.Targ
 			TargetGroupArn: aws.String(group), Targets: gs.subnets.DescribeTargets(part, false),
 		}
 		_, err := gs.ELB.DeregisterTargets(ctx, in)
-		if awserr.Is(err, "ValidationError") { // subnets were created or deleted since
+		if client.HasCode(err, "ValidationError") { // subnets were created or deleted since
 			for i := range in.Targets {
 				in.Targets[i].AvailabilityZone = nil
 			}
@@ -176,7 +176,7 @@ func (gs *Store) deregister(ctx context.Context, group string, targets []lb.Targ
 		}
 		gs.recordChange(group, part, lb.HealthDraining, err)
 		if err != nil {
-			return awserr.Explain(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
+			return client.Explain(fmt.Sprintf("deregistering %d targets from %s", len(part), group), err)
 		}
 	}
 	return gs.nodes.ReleasePorts(ctx, network.PortsIn(targets))

@@ -14,7 +14,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/awserr"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
@@ -135,17 +135,17 @@ func (gs *Store) register(
 		fresh = slices.DeleteFunc(fresh, in.isSettled)
 		switch {
 		case err == nil:
-		case !awserr.Is(err, "TooManyTargets"):
+		case !client.HasCode(err, "TooManyTargets"):
 			return in, err
 		case len(part) > 1:
 			size = len(part) / 2
 		default:
-			in.full, in.crowded = awserr.Explain("registering a target in "+group, err), fresh
+			in.full, in.crowded = client.Explain("registering a target in "+group, err), fresh
 		}
 	}
 	for _, t := range suspect {
-		if err := gs.registerPart(ctx, in, []lb.Target{t}); awserr.Is(err, "TooManyTargets") {
-			in.full = awserr.Explain("registering a target in "+group, err)
+		if err := gs.registerPart(ctx, in, []lb.Target{t}); client.HasCode(err, "TooManyTargets") {
+			in.full = client.Explain("registering a target in "+group, err)
 			in.crowded = append(slices.Clip(in.crowded), t)
 		} else if err != nil {
 			return in, err
@@ -167,11 +167,11 @@ func (gs *Store) registerPart(ctx context.Context, in *registration, targets []l
 	case err == nil:
 		in.taken = append(in.taken, targets...)
 		return nil
-	case awserr.Is(err, "TooManyTargets"):
+	case client.HasCode(err, "TooManyTargets"):
 		return err
 	case !refusesTargets(err):
-		return awserr.Explain(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
-	case !in.reread && !awserr.Is(err, crowdedTarget): // subnets may have been created or deleted
+		return client.Explain(fmt.Sprintf("registering %d targets in %s", len(targets), in.group), err)
+	case !in.reread && !client.HasCode(err, crowdedTarget): // subnets may have been created or deleted
 		in.reread = true
 		if changed, err := gs.subnets.Reread(ctx); err != nil {
 			return err
@@ -195,16 +195,16 @@ func (gs *Store) registerPart(ctx context.Context, in *registration, targets []l
 func (gs *Store) registerOne(
 	ctx context.Context, in *registration, target lb.Target, refused error,
 ) error {
-	if _, err := netip.ParseAddr(target.Address); err == nil && !awserr.Is(refused, crowdedTarget) {
+	if _, err := netip.ParseAddr(target.Address); err == nil && !client.HasCode(refused, crowdedTarget) {
 		switch err := gs.sendRegistration(ctx, in.group, []lb.Target{target}, true); {
 		case err == nil:
 			gs.subnets.RecordMisplaced(target.Address)
 			in.taken = append(in.taken, target)
 			return nil
-		case awserr.Is(err, "TooManyTargets"):
+		case client.HasCode(err, "TooManyTargets"):
 			return err
 		case !refusesTargets(err):
-			return awserr.Explain("registering a target in "+in.group, err)
+			return client.Explain("registering a target in "+in.group, err)
 		}
 	}
 	known := refusal{target, describeRefusal(refused), time.Now().Add(refusalLife)}
@@ -220,7 +220,7 @@ func (gs *Store) registerOne(
 // an address outside the VPC needs a zone, which is not known of it
 // (https://github.com/kubernetes-sigs/aws-load-balancer-controller/pull/4496 has the words of AWS).
 func describeRefusal(err error) string {
-	why := awserr.Describe(err)
+	why := client.Describe(err)
 	if strings.Contains(strings.ToLower(why), "cross-zone load balancing is disabled") {
 		why += ": do not set load_balancing.cross_zone.enabled=false for Services outside the VPC"
 	}
@@ -283,4 +283,4 @@ var targetErrors = []string{
 const crowdedTarget = "TooManyRegistrationsForTargetId"
 
 // refusesTargets reports whether an error is about single targets of a call.
-func refusesTargets(err error) bool { return awserr.Is(err, targetErrors...) }
+func refusesTargets(err error) bool { return client.HasCode(err, targetErrors...) }

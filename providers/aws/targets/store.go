@@ -16,19 +16,16 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/attributes"
-	"fairlead.dev/fairlead/providers/aws/awserr"
-	"fairlead.dev/fairlead/providers/aws/convert"
+	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/resource"
-	"fairlead.dev/fairlead/providers/aws/retry"
 )
 
 // This file caches target groups and their members.
 
 // A Store manages the target groups of load balancers, and their members.
 type Store struct {
-	resource.API
+	client.API
 	vpc          string
 	limits       *account.Limits
 	subnets      *network.Subnets
@@ -39,13 +36,13 @@ type Store struct {
 	arns      map[groupName]string  // if they are known
 	members   map[string]membership // by ARN
 	untagged  map[string]lb.Key     // target groups that have lost our tags, by ARN
-	unhealthy retry.Backoff         // target groups that have no healthy target yet, by ARN
+	unhealthy client.Backoff        // target groups that have no healthy target yet, by ARN
 }
 
 // New returns a Store without state. deleteUnused deletes a target group, unless AWS may still use
 // it.
 func New(
-	api resource.API, vpc string, limits *account.Limits, nets *network.Subnets, n *network.Nodes,
+	api client.API, vpc string, limits *account.Limits, nets *network.Subnets, n *network.Nodes,
 	deleteUnused func(ctx context.Context, seen *lb.Observed, arn string, remove func() error) error,
 ) *Store {
 	return &Store{
@@ -82,13 +79,13 @@ func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string
 		Names: []string{name},
 	})
 	if err != nil {
-		return "", awserr.Explain("finding target group "+name, err)
+		return "", client.Explain("finding target group "+name, err)
 	}
-	found, err := awserr.RequireOne(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
+	found, err := client.RequireOne(out.TargetGroups, "DescribeTargetGroups", "target group "+name)
 	if err != nil {
 		return "", err
 	}
-	arn, err = awserr.RequireID(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
+	arn, err = client.RequireID(found.TargetGroupArn, "DescribeTargetGroups", "the ARN of "+name)
 	if err != nil {
 		return "", err
 	}
@@ -97,8 +94,8 @@ func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string
 		return "", err
 	}
 	if !gs.Owns(key, tags[arn]) {
-		err := resource.ExplainUntagged("target group "+name, arn, tags[arn],
-			attributes.With(gs.Owned(key, nil), resource.TagGroup, string(id)))
+		err := client.ExplainUntagged("target group "+name, arn, tags[arn],
+			attributes.With(gs.Owned(key, nil), client.TagGroup, string(id)))
 		if gs.lostTags(arn) { // the answer may lack tags, which is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
@@ -251,7 +248,7 @@ func (gs *Store) recordChange(group string, targets []lb.Target, state lb.Health
 }
 
 // ARNFinder returns a function that finds the ARN of a target group of a load balancer.
-func (gs *Store) ARNFinder(ctx context.Context, key lb.Key) convert.ARNs {
+func (gs *Store) ARNFinder(ctx context.Context, key lb.Key) client.ARNs {
 	return func(id lb.GroupID) (string, error) { return gs.findARN(ctx, key, id) }
 }
 
