@@ -18,8 +18,6 @@ import (
 	"fairlead.dev/fairlead/providers"
 )
 
-// This file finds the region and the VPC of a process.
-
 // Access has the installation, the region and the VPC of a process. Empty fields are found.
 type Access struct {
 	// Installation distinguishes resources of this operator from those of others.

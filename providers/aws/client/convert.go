@@ -312,8 +312,8 @@ func fromRedirect(c elb.RedirectActionConfig) routing.Redirect {
 	}
 }
 
-// ToMatcher returns the codes of healthy answers in the form of the SDK.
-func ToMatcher(g lb.TargetGroup) *elb.Matcher {
+// toMatcher returns the codes of healthy answers in the form of the SDK.
+func toMatcher(g lb.TargetGroup) *elb.Matcher {
 	if g.Version == routing.VersionGRPC {
 		return &elb.Matcher{GrpcCode: aws.String(g.Health.SuccessCodes)}
 	}
@@ -330,7 +330,7 @@ func ToHealth(g lb.TargetGroup) elb.TargetGroup {
 		HealthCheckTimeoutSeconds:  aws.Int32(int32(h.TimeoutSeconds)),
 		HealthyThresholdCount:      aws.Int32(int32(h.HealthyThreshold)),
 		UnhealthyThresholdCount:    aws.Int32(int32(h.UnhealthyThreshold)),
-		Matcher:                    ToMatcher(g),
+		Matcher:                    toMatcher(g),
 	}
 }
 

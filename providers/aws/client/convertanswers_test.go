@@ -111,7 +111,7 @@ func TestTheCodesOfHealthyAnswers(t *testing.T) {
 		{routing.VersionHTTP2, "200-299", "200-299", ""},
 		{routing.VersionGRPC, "0", "", "0"},
 	} {
-		got := ToMatcher(lb.TargetGroup{Version: c.version, Health: routing.HealthCheck{SuccessCodes: c.codes}})
+		got := toMatcher(lb.TargetGroup{Version: c.version, Health: routing.HealthCheck{SuccessCodes: c.codes}})
 		if aws.ToString(got.HttpCode) != c.http || aws.ToString(got.GrpcCode) != c.grpc {
 			t.Errorf("%s with %q is written as %+v", c.version, c.codes, got)
 		}

@@ -19,7 +19,7 @@ func ErrorCode(err error) string {
 }
 
 // Throttled reports whether a code says that there are too many calls.
-func IsThrottle(code string) bool {
+func isThrottle(code string) bool {
 	return strings.HasPrefix(code, "Throttl") ||
 		// The SDK's own retries count these as throttling (DefaultThrottleErrorCodes of aws/retry).
 		slices.Contains([]string{"EC2Throttled", "RequestLimitExceeded", "TooManyRequests",

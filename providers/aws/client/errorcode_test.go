@@ -28,8 +28,8 @@ func TestCodesOfErrors(t *testing.T) {
 		{refused("TooManyRules"), "TooManyRules", false},
 		{errors.New("connection reset"), "", false},
 	} {
-		if code := ErrorCode(c.err); code != c.code || IsThrottle(code) != c.throttled {
-			t.Errorf("%v: %q, throttled %v; want %q, %v", c.err, code, IsThrottle(code), c.code, c.throttled)
+		if code := ErrorCode(c.err); code != c.code || isThrottle(code) != c.throttled {
+			t.Errorf("%v: %q, throttled %v; want %q, %v", c.err, code, isThrottle(code), c.code, c.throttled)
 		}
 	}
 }

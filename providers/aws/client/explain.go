@@ -55,24 +55,24 @@ func Describe(err error) string {
 	return text
 }
 
-// Is reports whether an error has one of some codes. An error that MarkTooSoon has marked has none
+// Is reports whether an error has one of some codes. An error that markTooSoon has marked has none
 // of them.
 func HasCode(err error, codes ...string) bool {
-	return err != nil && slices.Contains(codes, ErrorCode(err)) && !IsTooSoon(err)
+	return err != nil && slices.Contains(codes, ErrorCode(err)) && !isTooSoon(err)
 }
 
 // classify returns the class of an error, and advice.
 func classify(code string, err error, known map[string]int) (advice string, class error) {
 	_, useless := credentialErrors[code]
 	switch {
-	case IsTooSoon(err):
+	case isTooSoon(err):
 		return "it was created a moment ago, and AWS does not find it everywhere yet",
 			providers.ErrPending
 	case useless:
 		return AdviseOnCredentials(code), providers.ErrDenied
 	case slices.Contains([]string{"AccessDenied", "UnauthorizedOperation", "NotAuthorized"}, code):
 		return adviseOnPermission(err), providers.ErrDenied
-	case IsThrottle(code):
+	case isThrottle(code):
 		return "all programs in this account share its rates", providers.ErrThrottled
 	case strings.HasPrefix(code, "TooMany"), strings.HasSuffix(code, "LimitExceeded"),
 		strings.HasSuffix(code, "LimitsExceeded"),
@@ -92,11 +92,11 @@ type tooSoonError struct{ error }
 
 func (t tooSoonError) Unwrap() error { return t.error }
 
-// MarkTooSoon marks an error as that of a resource that AWS does not find yet.
-func MarkTooSoon(err error) error { return tooSoonError{err} }
+// markTooSoon marks an error as that of a resource that AWS does not find yet.
+func markTooSoon(err error) error { return tooSoonError{err} }
 
-// IsTooSoon reports whether an error was marked by MarkTooSoon.
-func IsTooSoon(err error) bool {
+// isTooSoon reports whether an error was marked by markTooSoon.
+func isTooSoon(err error) bool {
 	var soon tooSoonError
 	return errors.As(err, &soon)
 }

@@ -50,7 +50,7 @@ func TestWhatAWSRefusesIsExplained(t *testing.T) {
 			providers.ErrDenied, []string{"the operator's role lacks a permission"}, "",
 		},
 		"a resource that AWS does not find yet": {
-			MarkTooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
+			markTooSoon(refused(elbv2, "CreateRule", "TargetGroupNotFound", "no")),
 			providers.ErrPending, []string{"TargetGroupNotFound: no", "was created a moment ago"}, "",
 		},
 		"load balancers, where the message mentions a year": {
@@ -161,7 +161,7 @@ func TestAnErrorHasItsCodeOnly(t *testing.T) {
 		"no error":          {nil, []string{"RuleNotFound", ""}, false},
 		"its code":          {notFound, []string{"ListenerNotFound", "RuleNotFound"}, true},
 		"another code":      {notFound, []string{"ListenerNotFound"}, false},
-		"it comes too soon": {MarkTooSoon(notFound), []string{"RuleNotFound"}, false},
+		"it comes too soon": {markTooSoon(notFound), []string{"RuleNotFound"}, false},
 	} {
 		if got := HasCode(c.err, c.codes...); got != c.want {
 			t.Errorf("%s: is one of %q: %v, want %v", name, c.codes, got, c.want)

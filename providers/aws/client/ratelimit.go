@@ -162,7 +162,7 @@ func (p *Pacer) pace(ctx context.Context, in middleware.FinalizeInput,
 	}
 	sent.End(answerOf(ctx, r.Result, err))
 	if b != nil {
-		b.record(IsThrottle(r.Result))
+		b.record(isThrottle(r.Result))
 	}
 	if p.o.OnRequest != nil {
 		p.o.OnRequest(r)
@@ -205,7 +205,7 @@ func answerOf(ctx context.Context, result string, err error) providers.Answer {
 		status = r.HTTPStatusCode()
 	}
 	switch {
-	case IsThrottle(result), status >= http.StatusInternalServerError:
+	case isThrottle(result), status >= http.StatusInternalServerError:
 		return providers.Refused
 	case result != "lost":
 		return providers.Answered

@@ -102,11 +102,11 @@ func (r *Recent) recordCall(
 		switch {
 		case !known:
 		case r.knew(began, kind, in.Parameters):
-			err = MarkTooSoon(err)
+			err = markTooSoon(err)
 			r.wait(operation, kind, in.Parameters, err)
 		// Not Describe, Delete or Deregister.
 		case !strings.HasPrefix(operation, "D") && r.forgetMissing(idsOf(kind, in.Parameters)):
-			err = MarkTooSoon(err)
+			err = markTooSoon(err)
 		}
 	case strings.HasPrefix(operation, "Delete"):
 		r.remove(textsIn(reflect.ValueOf(in.Parameters)))

@@ -40,7 +40,7 @@ func (r *Recent) ask(operation string, in, out any, err error) error {
 }
 
 func missingFrom(r *Recent, operation, code string, in any) bool {
-	return IsTooSoon(r.ask(operation, in, nil, &smithy.GenericAPIError{Code: code}))
+	return isTooSoon(r.ask(operation, in, nil, &smithy.GenericAPIError{Code: code}))
 }
 
 // Of an answer only what the call made counts as made a moment ago. What else it names was there
@@ -85,7 +85,7 @@ func TestOnlyWhatWasMadeIsRecent(t *testing.T) {
 		makesRule()
 		time.Sleep(time.Second)
 		check("a target group that another rule forwards to", missingFrom(r, "ModifyTargetGroup", "TargetGroupNotFound", group), false)
-		if err := r.ask("ModifyTargetGroup", group, nil, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || IsTooSoon(err) {
+		if err := r.ask("ModifyTargetGroup", group, nil, context.DeadlineExceeded); !errors.Is(err, context.DeadlineExceeded) || isTooSoon(err) {
 			t.Errorf("no answer is told as %v", err)
 		}
 	})
