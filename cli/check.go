@@ -68,7 +68,7 @@ func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command 
 		o      operator.Settings
 		format output.Format
 		as     string
-		proof  = proving{readInterval: cmp.Or(readInterval, proveReadInterval)}
+		trial  = proving{readInterval: cmp.Or(readInterval, proveReadInterval)}
 	)
 	cmd := &cobra.Command{
 		Use:     "check",
@@ -85,14 +85,14 @@ func newCheck(with selection.Clouds, readInterval time.Duration) *cobra.Command 
 	cmd.Flags().Lookup("kubeconfig").Usage += "; none: check only the cloud"
 	cmd.Flags().StringVar(&as, "as", "",
 		"`USER` whose permissions in the cluster are checked; unset: yours")
-	proof.flags(cmd)
+	trial.flags(cmd)
 	output.Flag(cmd, &format)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if _, err := configuration.Resolve(cmd, settings, os.Environ()); err != nil {
 			return err
 		}
-		if proof.prove || proof.clean {
-			return proof.run(cmd, with, &o, format)
+		if trial.prove || trial.clean {
+			return trial.run(cmd, with, &o, format)
 		}
 		findings, err := checkBoth(cmd.Context(), &o, with, as)
 		if err != nil {

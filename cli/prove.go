@@ -22,13 +22,13 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/clouds"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 )
 
 // This file is fairlead check --prove: it runs a provider on a real account, with load balancers of
 // its own, and deletes them again.
 
-// Limits of a proof, before it begins to delete and after.
+// Limits of a trial, before it begins to delete and after.
 const (
 	proveCalls        = 1500
 	proveWithin       = 40 * time.Minute
@@ -39,9 +39,9 @@ const (
 
 // A prover opens a cloud in the name of an installation.
 type prover func(ctx context.Context, around clouds.Environment,
-	installation string) (prove.Cloud, error)
+	installation string) (trials.Cloud, error)
 
-// proving holds the flags of check for proofs.
+// proving holds the flags of check for trials.
 type proving struct {
 	prove, clean, yes, names bool
 	target                   string
@@ -54,7 +54,7 @@ func (p *proving) flags(cmd *cobra.Command) {
 		"connections, run the operator's steps on them, and delete them: this proves on the real cloud "+
 		"what tests prove on a simulator")
 	flags.BoolVar(&p.yes, "yes", false, "with --prove: do not ask first")
-	flags.BoolVar(&p.clean, "clean", false, "with --prove: only delete what earlier proofs have left")
+	flags.BoolVar(&p.clean, "clean", false, "with --prove: only delete what earlier trials have left")
 	flags.StringVar(&p.target, "target", "", "with --prove: an `ADDRESS:PORT` that answers GET / "+
 		"and /health of the load balancers with 200, so that targets become healthy; unset: target "+
 		"groups are empty")
@@ -62,10 +62,10 @@ func (p *proving) flags(cmd *cobra.Command) {
 		"with --prove: do not redact account IDs, roles and IDs of networks in the output")
 }
 
-// errDeclined ends a proof that was not confirmed.
+// errDeclined ends a trial that was not confirmed.
 var errDeclined = errors.New("nothing was made: answer yes, or give --yes")
 
-// proveReport is the JSON form of a proof, to be attached to reports of bugs.
+// proveReport is the JSON form of a trial, to be attached to reports of bugs.
 type proveReport struct {
 	Version      string          `json:"version"`
 	Provider     string          `json:"provider"`
@@ -77,7 +77,7 @@ type proveReport struct {
 	Seconds      int             `json:"seconds"`
 }
 
-// run proves a cloud, or deletes what earlier proofs have left, and prints the report.
+// run proves a cloud, or deletes what earlier trials have left, and prints the report.
 func (p *proving) run(
 	cmd *cobra.Command, with selection.Clouds, o *operator.Settings, format output.Format,
 ) error {
@@ -106,7 +106,7 @@ func (p *proving) run(
 	return err
 }
 
-// report proves a cloud, or deletes what earlier proofs have left.
+// report proves a cloud, or deletes what earlier trials have left.
 func (p *proving) report(
 	cmd *cobra.Command, cloud clouds.Cloud, o *operator.Settings,
 ) (*proveReport, error) {
@@ -122,16 +122,16 @@ func (p *proving) report(
 	ctx, began := cmd.Context(), time.Now()
 	r := &proveReport{Version: version.String(), Provider: o.Provider.First()}
 	if p.clean {
-		r.Installation = prove.Prefix + "*"
+		r.Installation = trials.Prefix + "*"
 		r.Left, err = p.cleanUp(ctx, cloud.Prove, around, options)
 	} else {
 		r.Installation = newInstallation()
 		if err := p.ask(cmd, cloud, r.Installation); err != nil {
 			return nil, err
 		}
-		var opened prove.Cloud
+		var opened trials.Cloud
 		if opened, err = cloud.Prove(ctx, around, r.Installation); err == nil {
-			r.Findings, r.Left = prove.Run(ctx, opened, options)
+			r.Findings, r.Left = trials.Run(ctx, opened, options)
 		}
 	}
 	if err != nil {
@@ -150,9 +150,9 @@ func (p *proving) report(
 	return r, nil
 }
 
-// options returns the limits of a proof.
-func (p *proving) options(say io.Writer) (prove.Options, error) {
-	o := prove.Options{Calls: proveCalls, Timeout: proveWithin, CleanupTimeout: proveClearing,
+// options returns the limits of a trial.
+func (p *proving) options(say io.Writer) (trials.Options, error) {
+	o := trials.Options{Calls: proveCalls, Timeout: proveWithin, CleanupTimeout: proveClearing,
 		Pause: provePause}
 	o.SweepPause = p.readInterval
 	o.OnProgress = func(line string) { fmt.Fprintf(say, "%s\n", line) }
@@ -170,7 +170,7 @@ func (p *proving) options(say io.Writer) (prove.Options, error) {
 func newInstallation() string {
 	var random [6]byte
 	_, _ = rand.Read(random[:]) // it never fails
-	return prove.Prefix + hex.EncodeToString(random[:])
+	return trials.Prefix + hex.EncodeToString(random[:])
 }
 
 // ask prints what will be made, and asks for confirmation.
@@ -178,7 +178,7 @@ func (p *proving) ask(cmd *cobra.Command, cloud clouds.Cloud, installation strin
 	fmt.Fprintf(cmd.ErrOrStderr(), `This makes %s, all tagged
 fairlead.dev/installation=%s, changes them and deletes them. Nothing can connect to them.
 It takes at most %d calls and %s, and then what deleting takes. %s
-`, cloud.ProofMakes, installation, proveCalls, proveWithin, cloud.ProofCosts)
+`, cloud.TrialMakes, installation, proveCalls, proveWithin, cloud.TrialCosts)
 	if p.yes {
 		return nil
 	}
@@ -198,15 +198,15 @@ It takes at most %d calls and %s, and then what deleting takes. %s
 	return errDeclined
 }
 
-// cleanUp deletes what earlier proofs have left, and returns what is left all the same.
+// cleanUp deletes what earlier trials have left, and returns what is left all the same.
 func (p *proving) cleanUp(
-	ctx context.Context, open prover, around clouds.Environment, o prove.Options,
+	ctx context.Context, open prover, around clouds.Environment, o trials.Options,
 ) (left []string, err error) {
-	cloud, err := open(ctx, around, prove.Prefix)
+	cloud, err := open(ctx, around, trials.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	runs, err := cloud.Proofs(ctx)
+	runs, err := cloud.Installations(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +216,7 @@ func (p *proving) cleanUp(
 		if err != nil {
 			return nil, err
 		}
-		left = append(left, prove.Clear(ctx, cloud, o)...)
+		left = append(left, trials.Clear(ctx, cloud, o)...)
 	}
 	return left, nil
 }

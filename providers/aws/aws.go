@@ -16,8 +16,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/listeners"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/protection"
-	"fairlead.dev/fairlead/providers/aws/releases"
 	"fairlead.dev/fairlead/providers/aws/targets"
 )
 
@@ -70,15 +68,15 @@ type Provider struct {
 	nodes          *network.Nodes
 	firewalls      *network.Firewalls
 	certificates   *certificates.Store
-	webACLs        *protection.WebACLs
-	protections    *protection.Shields
+	webACLs        *balancers.WebACLs
+	protections    *balancers.Shields
 
-	releases *releases.Releases // resources that steps stopped using, and when they can be deleted
+	releases *listeners.Releases // resources that steps stopped using, and when they can be deleted
 }
 
 // New makes a Provider. It makes no calls.
 func New(o Options) *Provider {
-	p := &Provider{options: o, releases: releases.New(cmp.Or(o.Settle, lb.ALB().Settle))}
+	p := &Provider{options: o, releases: listeners.NewReleases(cmp.Or(o.Settle, lb.ALB().Settle))}
 	p.recent = client.NewRecent(o.Lag, p.forgetMissing)
 	deadlines := o.Deadlines.WithDefaults()
 	pacer := client.NewPacer(client.PacerOptions{
@@ -93,8 +91,8 @@ func New(o Options) *Provider {
 		c.ELB, p.securityGroups, p.nodes, o.UnmanagedGroups, p.releases.DeleteUnused,
 	)
 	p.targetGroups = targets.New(c.API, c.VPC, p.limits, p.subnets, p.nodes, p.releases.DeleteUnused)
-	p.webACLs = protection.NewWebACLs(c.API, c.WAF, p.releases)
-	p.protections = protection.NewShields(c.API, c.Shield)
+	p.webACLs = balancers.NewWebACLs(c.API, c.WAF, p.releases)
+	p.protections = balancers.NewShields(c.API, c.Shield)
 	p.balancers = balancers.New(c.API, balancers.Network{
 		Subnets: p.subnets, SecurityGroups: p.securityGroups, Nodes: p.nodes, Firewalls: p.firewalls,
 	}, p.targetGroups, p.protections, p.limits)

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/preflight"
 	"fairlead.dev/fairlead/providers/clouds"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 )
 
 // This file has the flags of AWS, and opens AWS for a binary.
@@ -42,12 +42,12 @@ func Plug() clouds.Cloud {
 			return preflight.Check(ctx, s.access(around, ""))
 		},
 		Prove: func(ctx context.Context, around clouds.Environment,
-			installation string) (prove.Cloud, error) {
+			installation string) (trials.Cloud, error) {
 			return Open(ctx, s.access(around, installation))
 		},
-		ProofMakes: "up to 2 internal load balancers, 5 target groups, " +
+		TrialMakes: "up to 2 internal load balancers, 5 target groups, " +
 			"2 imported certificates and 3 security groups",
-		ProofCosts: "The load balancers are billed by the hour;\n" +
+		TrialCosts: "The load balancers are billed by the hour;\n" +
 			"imported certificates count against the account's quota of a year.",
 		Redact:           redact,
 		Place:            func() string { return s.region },

@@ -14,7 +14,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/balancers"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/listeners"
@@ -103,7 +102,7 @@ const (
 func (p *Provider) readAttributes(
 	ctx context.Context, l *look.Look, _ map[string]map[string]string,
 ) error {
-	return attributes.Read(ctx, p.clients.ELB, l)
+	return look.ReadAttributes(ctx, p.clients.ELB, l)
 }
 
 // learn passes the results of an observation to the collaborators that cache them.

@@ -12,7 +12,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 )
 
 // A Cloud describes a kind of cloud. A function is nil if the cloud does not support it.
@@ -32,10 +32,10 @@ type Cloud struct {
 	Local func() (Local, error)
 	// Check checks the account and the network for problems, and changes nothing.
 	Check func(context.Context, Environment) []check.Finding
-	// Prove opens it for a proof under the name of an installation.
-	Prove func(ctx context.Context, s Environment, installation string) (prove.Cloud, error)
-	// ProofMakes and ProofCosts describe a proof: the resources that it makes, and their price.
-	ProofMakes, ProofCosts string
+	// Prove opens it for a trial under the name of an installation.
+	Prove func(ctx context.Context, s Environment, installation string) (trials.Cloud, error)
+	// TrialMakes and TrialCosts describe a trial: the resources that it makes, and their price.
+	TrialMakes, TrialCosts string
 	// Redact replaces the values in a text that identify an account.
 	Redact func(text string) string
 	// Place returns the place of its load balancers, such as a region, if its settings name one.

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -45,7 +45,7 @@ func narrowed(t *testing.T, o albsim.Options) {
 				return
 			}
 			done = true
-			gone := grants.Grant{Port: 80, Source: "0.0.0.0/0"}
+			gone := look.Grant{Port: 80, Source: "0.0.0.0/0"}
 			if _, err := owner.RevokeSecurityGroupIngress(w.Context(), &ec2.RevokeSecurityGroupIngressInput{
 				GroupId: sdk.String(w.firewallID()), IpPermissions: permissions(gone),
 			}); err != nil {
@@ -88,7 +88,7 @@ func TestInboundGoesToAndFro(t *testing.T) {
 }
 
 // permissions are grants as EC2 has them.
-func permissions(list ...grants.Grant) (out []ec2types.IpPermission) {
+func permissions(list ...look.Grant) (out []ec2types.IpPermission) {
 	for _, g := range list {
 		out = append(out, g.Permission())
 	}

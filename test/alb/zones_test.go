@@ -10,7 +10,7 @@ import (
 
 	"fairlead.dev/fairlead/model/diag"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -50,7 +50,7 @@ func TestOneFullGroupOfTheClusterKeepsNoTargetsAway(t *testing.T) {
 	inBubble(t, usual(), func(w *world) {
 		w.sim.AddNodeGroup("sg-0aa00000000000001", func(g *ec2types.SecurityGroup) {
 			for i := range int32(60) {
-				g.IpPermissions = append(g.IpPermissions, permissions(grants.Grant{Port: 1000 + i, Source: "10.0.0.0/8"})...)
+				g.IpPermissions = append(g.IpPermissions, permissions(look.Grant{Port: 1000 + i, Source: "10.0.0.0/8"})...)
 			}
 		})
 		w.service("web", 1)

@@ -13,7 +13,7 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
@@ -42,13 +42,13 @@ func TestProveWhereReadsAreOfThePast(t *testing.T) {
 func provedIn(t *testing.T, o albsim.Options) {
 	t.Helper()
 	o.Authorize = allowing(t, nil)
-	o.Respelt, o.Limits = false, albsim.Limits{} // what a proof names is not what it should find here
+	o.Respelt, o.Limits = false, albsim.Limits{} // what a trial names is not what it should find here
 	sim := albsim.New(o)
 	before := sim.Inventory()
 	cloud := aws.New(aws.Options{
-		Config: sim.Config(), VPC: albsim.VPC, Installation: prove.Prefix + "test", Rates: client.PublishedRates(),
+		Config: sim.Config(), VPC: albsim.VPC, Installation: trials.Prefix + "test", Rates: client.PublishedRates(),
 	})
-	findings, left := prove.Run(t.Context(), cloud, prove.Options{
+	findings, left := trials.Run(t.Context(), cloud, trials.Options{
 		Calls: 1500, CallsMade: func() int { total, _ := sim.Cost(); return total }, Timeout: 40 * time.Minute,
 		CleanupTimeout: 15 * time.Minute, Pause: 5 * time.Second, SweepPause: 15 * time.Second, OnProgress: func(string) {},
 	})

@@ -25,9 +25,9 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/proof"
+	"fairlead.dev/fairlead/providers/aws/preflight"
 	"fairlead.dev/fairlead/providers/clouds"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
 	"fairlead.dev/fairlead/test/moto"
 	"fairlead.dev/fairlead/test/nightly"
@@ -69,11 +69,11 @@ func proved(t *testing.T, open opener, answer string, args ...string) said {
 }
 
 // An opener opens an account in the name of an installation.
-type opener = func(ctx context.Context, around clouds.Environment, installation string) (prove.Cloud, error)
+type opener = func(ctx context.Context, around clouds.Environment, installation string) (trials.Cloud, error)
 
 // opening opens an account of albsim.
 func opening(endpoint string) opener {
-	return func(_ context.Context, o clouds.Environment, installation string) (prove.Cloud, error) {
+	return func(_ context.Context, o clouds.Environment, installation string) (trials.Cloud, error) {
 		return at(endpoint, installation, func() { o.OnRequest("", "", "") }), nil
 	}
 }
@@ -107,7 +107,7 @@ var (
 // untried are the assumptions that a run does not try: all others of the ledger.
 func untried(tried ...string) []string {
 	var out []string
-	for _, a := range proof.Assumptions {
+	for _, a := range preflight.Assumptions {
 		if id := "assumption/" + a.ID; !slices.Contains(tried, id) {
 			out = append(out, id)
 		}
@@ -185,11 +185,11 @@ func TestProveAsksFirst(t *testing.T) {
 }
 
 // quick are options of a run that waits for nothing.
-func quick(spent func() int) prove.Options {
-	return prove.Options{Calls: 5000, CallsMade: spent, Timeout: time.Minute, CleanupTimeout: 12 * time.Second, Pause: time.Millisecond, SweepPause: time.Millisecond, OnProgress: func(string) {}}
+func quick(spent func() int) trials.Options {
+	return trials.Options{Calls: 5000, CallsMade: spent, Timeout: time.Minute, CleanupTimeout: 12 * time.Second, Pause: time.Millisecond, SweepPause: time.Millisecond, OnProgress: func(string) {}}
 }
 
-// interrupted runs a proof that ends, or breaks, at a call, and returns how many calls there were
+// interrupted runs a trial that ends, or breaks, at a call, and returns how many calls there were
 // and what there is then.
 func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Call, left []string, inventory map[string]int) {
 	t.Helper()
@@ -207,7 +207,7 @@ func interrupted(t *testing.T, call int, fault albsim.Fault) (calls []albsim.Cal
 		}
 		return fault
 	})
-	_, left = prove.Run(ctx, of(config, albsim.VPC, prove.Prefix+"test", func() {}), quick(func() int { return 0 }))
+	_, left = trials.Run(ctx, of(config, albsim.VPC, trials.Prefix+"test", func() {}), quick(func() int { return 0 }))
 	return calls, left, sim.Inventory()
 }
 
@@ -225,7 +225,7 @@ func (b broken) Do(r *http.Request) (*http.Response, error) {
 // Wherever a run is told to end, or the connection breaks, nothing is left behind.
 func TestProveInterruptedAtEveryCall(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it interrupts a proof hundreds of times")
+		t.Skip("it interrupts a trial hundreds of times")
 	}
 	t.Parallel()
 	nothing := albsim.New(albsim.Options{}).Inventory()
@@ -262,7 +262,7 @@ func TestProveEndsWhereTheCallsAreSpent(t *testing.T) {
 	before := sim.Inventory()
 	options := quick(func() int { total, _ := sim.Cost(); return total })
 	options.Calls = 60
-	findings, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"test", func() {}), options)
+	findings, left := trials.Run(t.Context(), at(endpoint, trials.Prefix+"test", func() {}), options)
 	last := findings[len(findings)-1]
 	if last.ID != "prove/cut-short" || !strings.Contains(last.Detail, "calls that were agreed on are spent") || len(left) > 0 {
 		t.Errorf("it ends with %+v, and leaves %v", last, left)
@@ -274,7 +274,7 @@ func TestProveEndsWhereTheCallsAreSpent(t *testing.T) {
 
 // A faulty provider panics after some steps.
 type faulty struct {
-	prove.Cloud
+	trials.Cloud
 	steps *atomic.Int64
 }
 
@@ -288,7 +288,7 @@ func (f faulty) Apply(ctx context.Context, seen *lb.Observed, step plan.Step) (p
 func TestProveSurvivesAPanic(t *testing.T) {
 	sim, endpoint := serve(t, albsim.Options{})
 	before := sim.Inventory()
-	findings, left := prove.Run(t.Context(), faulty{at(endpoint, prove.Prefix+"test", func() {}), new(atomic.Int64)}, quick(func() int { return 0 }))
+	findings, left := trials.Run(t.Context(), faulty{at(endpoint, trials.Prefix+"test", func() {}), new(atomic.Int64)}, quick(func() int { return 0 }))
 	if last := findings[len(findings)-1]; !strings.Contains(last.Detail, "the provider panicked: a fault") || len(left) > 0 {
 		t.Errorf("it ends with %+v, and leaves %v", last, left)
 	}
@@ -314,12 +314,12 @@ func TestProveCleansUp(t *testing.T) {
 	before := sim.Inventory()
 	killed := quick(func() int { total, _ := sim.Cost(); return total })
 	killed.Calls, killed.CleanupTimeout = 80, time.Nanosecond
-	if _, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"killed", func() {}), killed); len(left) == 0 || cmp.Equal(before, sim.Inventory()) {
+	if _, left := trials.Run(t.Context(), at(endpoint, trials.Prefix+"killed", func() {}), killed); len(left) == 0 || cmp.Equal(before, sim.Inventory()) {
 		t.Fatalf("nothing is left: %v", left)
 	}
 	makeGroup(t, at(endpoint, "operator", func() {}))
 	got := proved(t, opening(endpoint), "", "--clean")
-	if got.code != 0 || !strings.Contains(got.err, "of "+prove.Prefix+"killed") {
+	if got.code != 0 || !strings.Contains(got.err, "of "+trials.Prefix+"killed") {
 		t.Errorf("exit code %d, it says\n%s%s", got.code, got.err, got.out)
 	}
 	before["target groups"]++
@@ -329,16 +329,16 @@ func TestProveCleansUp(t *testing.T) {
 }
 
 // onMoto is a provider in an account of moto's.
-func onMoto(account *moto.Account, installation string, requested func()) prove.Cloud {
+func onMoto(account *moto.Account, installation string, requested func()) trials.Cloud {
 	return globs{of(account.Mended(), account.VPC, installation, requested)}
 }
 
 // moto is no AWS: it takes a source that AWS documents as forbidden, does not exchange priorities,
-// and falls over at regular expressions. The proof says so of it, and the scenarios pass all the
+// and falls over at regular expressions. The trial says so of it, and the scenarios pass all the
 // same.
 func TestProveOnMoto(t *testing.T) {
 	account := moto.Start(t).Account(t)
-	got := proved(t, func(_ context.Context, o clouds.Environment, installation string) (prove.Cloud, error) {
+	got := proved(t, func(_ context.Context, o clouds.Environment, installation string) (trials.Cloud, error) {
 		return onMoto(account, installation, func() { o.OnRequest("", "", "") }), nil
 	}, "", "--yes", "-o", "json")
 	found := states(t, got.out)
@@ -353,7 +353,7 @@ func TestProveOnMoto(t *testing.T) {
 // Wherever a run on moto is told to end, nothing of it is found any more.
 func TestProveInterruptedOnMoto(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it starts an emulator, and interrupts a proof many times")
+		t.Skip("it starts an emulator, and interrupts a trial many times")
 	}
 	t.Parallel()
 	server := moto.Start(t)
@@ -362,17 +362,17 @@ func TestProveInterruptedOnMoto(t *testing.T) {
 		account := server.Account(t)
 		ctx, stop := context.WithCancel(t.Context())
 		var calls atomic.Int64
-		cloud := onMoto(account, prove.Prefix+"test", func() {
+		cloud := onMoto(account, trials.Prefix+"test", func() {
 			if calls.Add(1) == int64(call) {
 				stop()
 			}
 		})
 		options := quick(func() int { return 0 })
 		options.CleanupTimeout = time.Minute // moto is slow where much else runs
-		_, left := prove.Run(ctx, cloud, options)
+		_, left := trials.Run(ctx, cloud, options)
 		over := ctx.Err() == nil
 		stop()
-		there, err := onMoto(account, prove.Prefix+"other", func() {}).Proofs(t.Context())
+		there, err := onMoto(account, trials.Prefix+"other", func() {}).Installations(t.Context())
 		if err != nil || len(left) > 0 || len(there) > 0 {
 			t.Errorf("call %d: error %v, %v is said to be left; there is something of %v", call, err, left, there)
 		}

@@ -20,11 +20,11 @@ import (
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/prove"
+	"fairlead.dev/fairlead/providers/trials"
 	"fairlead.dev/fairlead/test/albsim"
 )
 
-// This file runs the proof against endpoints whose answers are not true.
+// This file runs the trial against endpoints whose answers are not true.
 
 // A request is a call of AWS as it is sent.
 type request struct {
@@ -101,7 +101,7 @@ func refused(w http.ResponseWriter, r request, code, message string) bool {
 }
 
 // soon are options of a run that gives up soon.
-func soon() prove.Options {
+func soon() trials.Options {
 	o := quick(func() int { return 0 })
 	o.Timeout, o.CleanupTimeout = 5*time.Second, 3*time.Second
 	return o
@@ -139,7 +139,7 @@ func TestProveSaysWhatIsLeft(t *testing.T) {
 			t.Parallel()
 			sim := albsim.New(albsim.Options{})
 			endpoint := serveUntrue(t, sim, answer)
-			_, left := prove.Run(t.Context(), at(endpoint, prove.Prefix+"test", func() {}), soon())
+			_, left := trials.Run(t.Context(), at(endpoint, trials.Prefix+"test", func() {}), soon())
 			if len(left) == 0 {
 				t.Errorf("nothing is said to be left; there is %v", sim.Inventory())
 			}
@@ -162,9 +162,9 @@ func TestProveLooksAgain(t *testing.T) {
 	})
 	o := soon()
 	o.Timeout = time.Nanosecond
-	cloud := at(endpoint, prove.Prefix+"test", func() {})
+	cloud := at(endpoint, trials.Prefix+"test", func() {})
 	makeGroup(t, cloud)
-	if _, left := prove.Run(t.Context(), cloud, o); len(left) > 0 || looks < 3 {
+	if _, left := trials.Run(t.Context(), cloud, o); len(left) > 0 || looks < 3 {
 		t.Errorf("%d looks, %v is left", looks, left)
 	}
 	if diff := cmp.Diff(was, sim.Inventory()); diff != "" {
@@ -194,12 +194,12 @@ func TestProveEndsThoughCallsHang(t *testing.T) {
 				}
 				return false
 			})
-			options := optionsAt(endpoint, prove.Prefix+"test", func() {})
+			options := optionsAt(endpoint, trials.Prefix+"test", func() {})
 			options.Deadlines = client.Deadlines{Attempt: 300 * time.Millisecond, Call: 600 * time.Millisecond}
 			o := soon()
 			o.CleanupTimeout = 2 * time.Second
 			began := time.Now()
-			findings, left := prove.Run(ctx, aws.New(options), o)
+			findings, left := trials.Run(ctx, aws.New(options), o)
 			if took, most := time.Since(began), o.CleanupTimeout+5*time.Second; took > most {
 				t.Errorf("it took %s of %s", took, most)
 			}
@@ -309,7 +309,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 			was := sim.Inventory()
 			o := soon()
 			o.CleanupTimeout = 20 * time.Second
-			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, c.answer), prove.Prefix+"test", func() {}), o)
+			findings, left := trials.Run(t.Context(), at(serveUntrue(t, sim, c.answer), trials.Prefix+"test", func() {}), o)
 			for id, want := range c.want {
 				if got := foundOf(findings, id); got.State != want.State || !strings.Contains(got.Detail, want.Detail) {
 					t.Errorf("%s: %+v, want %s: %s", id, got, want.State, want.Detail)
@@ -322,7 +322,7 @@ func TestProveCountsWhatItSaw(t *testing.T) {
 	}
 }
 
-// A thing that AWS says to have made and has not, or a page of a proxy in the middle of a proof, is
+// A thing that AWS says to have made and has not, or a page of a proxy in the middle of a trial, is
 // no success: a scenario that needed it is said to have failed, and the run ends in its time.
 func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
 	if testing.Short() {
@@ -366,7 +366,7 @@ func TestProveBelievesNoThingThatIsNotThere(t *testing.T) {
 			was := sim.Inventory()
 			o := soon()
 			began := time.Now()
-			findings, left := prove.Run(t.Context(), at(serveUntrue(t, sim, lie), prove.Prefix+"test", func() {}), o)
+			findings, left := trials.Run(t.Context(), at(serveUntrue(t, sim, lie), trials.Prefix+"test", func() {}), o)
 			if took := time.Since(began); took > o.Timeout+o.CleanupTimeout+30*time.Second { // a rule waits 20 s for its listener
 				t.Errorf("it took %s", took)
 			}

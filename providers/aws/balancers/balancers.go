@@ -22,7 +22,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/protection"
 )
 
 // This file keeps, for each key: the load balancer that was read last, and the subnets and security
@@ -36,7 +35,7 @@ type Store struct {
 	nodes       *network.Nodes
 	firewalls   *network.Firewalls
 	targets     portsOfTargets
-	protections *protection.Shields
+	protections *Shields
 	limits      *account.Limits
 	role        account.LinkedRole // of Elastic Load Balancing
 
@@ -64,7 +63,7 @@ type Network struct {
 
 // New returns a Store without state.
 func New(
-	api client.API, n Network, targets portsOfTargets, protections *protection.Shields,
+	api client.API, n Network, targets portsOfTargets, protections *Shields,
 	limits *account.Limits,
 ) *Store {
 	return &Store{

@@ -6,8 +6,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/classtags"
 )
 
@@ -36,7 +36,7 @@ func TestALoadBalancerHasRoomForTheTagsOfAClass(t *testing.T) {
 	bs := New(client.API{Owner: classtags.Owner}, Network{}, nil, nil, nil)
 	tags := bs.tagsFor(lb.LoadBalancer{Key: "fairlead/shop/site/internal", Digest: "v1:0123", Settings: routing.Settings{
 		Tags: classtags.All(), Subnets: []string{"subnet-1"}, IPFamily: "dualstack", SecurityGroups: []string{"sg-1"},
-		Attributes: classtags.With(attributes.LoadBalancerDefaults, "access_logs.s3.bucket", "access_logs.s3.prefix", "connection_logs.s3.bucket",
+		Attributes: classtags.With(look.LoadBalancerDefaults, "access_logs.s3.bucket", "access_logs.s3.prefix", "connection_logs.s3.bucket",
 			"connection_logs.s3.prefix", "health_check_logs.s3.bucket", "health_check_logs.s3.prefix"),
 	}})
 	tags[client.TagWebACL], tags[client.TagShield] = "acl", "on"

@@ -12,8 +12,8 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
+	"fairlead.dev/fairlead/providers/aws/look"
 )
 
 // This file creates and deletes load balancers.
@@ -126,8 +126,8 @@ func (bs *Store) created(
 // Delete deletes a load balancer that exists.
 func (bs *Store) Delete(ctx context.Context, seen *lb.Observed) error {
 	if seen.Protected == lb.ByClass { // the class no longer asks for it
-		if err := attributes.OfLoadBalancers(bs.ELB, "").Write(ctx, seen.Handle,
-			[]attributes.Attribute{{Key: aws.String(lb.DeletionProtection),
+		if err := look.OfLoadBalancers(bs.ELB, "").Write(ctx, seen.Handle,
+			[]look.Attribute{{Key: aws.String(lb.DeletionProtection),
 				Value: aws.String("false")}}); err != nil {
 			return client.Explain("letting load balancer "+seen.Handle+" be deleted", err)
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 )
@@ -30,7 +29,7 @@ func (bs *Store) ObserveProtection(
 	if !ours && !undeletable {
 		return nil
 	}
-	all, err := attributes.OfLoadBalancers(bs.ELB, "").Read(ctx, arn)
+	all, err := look.OfLoadBalancers(bs.ELB, "").Read(ctx, arn)
 	if err != nil { // its class has asked for it, or AWS refused to delete it
 		l.Protected = lb.ByOthers
 		if ours {
@@ -38,7 +37,7 @@ func (bs *Store) ObserveProtection(
 		}
 		return client.Explain("reading the attributes of "+arn, err)
 	}
-	set := slices.ContainsFunc(all, func(a attributes.Attribute) bool {
+	set := slices.ContainsFunc(all, func(a look.Attribute) bool {
 		return aws.ToString(a.Key) == lb.DeletionProtection && aws.ToString(a.Value) == "true"
 	})
 	switch {

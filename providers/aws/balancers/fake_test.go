@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/protection"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -57,7 +56,7 @@ func newTrial() *trial {
 	c.Store = New(api, Network{
 		Subnets: network.NewSubnets(cloud, "vpc-1", "eu-west-1"), SecurityGroups: security, Nodes: nodes,
 		Firewalls: network.NewFirewalls(api.ELB, security, nodes, true, nil),
-	}, c, protection.NewShields(api, shield.NewFromConfig(c.aws.Config())), account.NewLimits(api.ELB))
+	}, c, NewShields(api, shield.NewFromConfig(c.aws.Config())), account.NewLimits(api.ELB))
 	c.answerBalancers()
 	c.answerSettings()
 	c.answerNetwork()

@@ -14,7 +14,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
@@ -85,7 +84,7 @@ func (bs *Store) writeSettings(ctx context.Context, b *balancer, want lb.LoadBal
 	if err := bs.writeNetwork(ctx, b, want.Settings, gone); err != nil {
 		return err
 	}
-	return attributes.OfLoadBalancers(bs.ELB, b.Scheme).WriteAll(
+	return look.OfLoadBalancers(bs.ELB, b.Scheme).WriteAll(
 		ctx, bs.API, b.arn(), want.Settings.Attributes, b.tags, bs.tagsFor(want),
 	)
 }
@@ -165,7 +164,7 @@ func tagsThroughout(l *look.Look, tags map[string]string) map[string]string {
 	var out map[string]string
 	for name, value := range tags {
 		if there, has := l.FirewallTags[name]; has && there == value {
-			out = attributes.With(out, name, value)
+			out = look.With(out, name, value)
 		}
 	}
 	return out

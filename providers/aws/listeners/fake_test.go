@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/releases"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -66,7 +65,7 @@ func newTrial() *trial {
 	api := client.API{Owner: client.Owner{Installation: "test"}, ELB: elbapi.NewFromConfig(c.aws.Config())}
 	security := network.NewSecurityGroups(api.Owner, nil, "vpc-1", nil)
 	nodes := network.NewNodes(api.ELB, security, "", true, nil)
-	c.Store = New(api, network.NewFirewalls(api.ELB, security, nodes, true, nil), groups{}, account.NewConditionSupport(api), releases.New(1))
+	c.Store = New(api, network.NewFirewalls(api.ELB, security, nodes, true, nil), groups{}, account.NewConditionSupport(api), NewReleases(1))
 	c.answerListeners()
 	c.answerRules()
 	return c

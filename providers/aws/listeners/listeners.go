@@ -11,9 +11,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
 )
 
@@ -62,7 +60,7 @@ func (ls *Store) Create(
 	if tags[client.TagDigest] == string(want.Digest) {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, attributes.OfListeners(ls.ELB).WriteAll(
+	return plan.Result{Handle: arn}, look.OfListeners(ls.ELB).WriteAll(
 		ctx, ls.API, arn, want.Settings.Attributes, tags, ls.tagsFor(seen.Key, want),
 	)
 }
@@ -187,13 +185,13 @@ func (ls *Store) writeBeside(
 	before map[string]string,
 ) error {
 	if err := ls.firewalls.ChangePort(ctx, seen, want.Port,
-		grants.Make(want.Port, want.Settings.Inbound)); err != nil {
+		look.MakeGrants(want.Port, want.Settings.Inbound)); err != nil {
 		return err
 	}
 	if err := ls.writeSecrets(ctx, seen, l, want); err != nil {
 		return err
 	}
-	return attributes.OfListeners(ls.ELB).WriteAll(
+	return look.OfListeners(ls.ELB).WriteAll(
 		ctx, ls.API, l.Handle, want.Settings.Attributes, before, ls.tagsFor(seen.Key, want),
 	)
 }

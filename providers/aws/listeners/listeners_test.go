@@ -5,8 +5,8 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/classtags"
 )
 
@@ -19,7 +19,7 @@ func TestAListenerHasRoomForTheTagsOfAClass(t *testing.T) {
 	}
 	ls := New(client.API{Owner: classtags.Owner}, nil, nil, nil, nil)
 	classtags.Check(t, ls.tagsFor("fairlead/shop/site/internal", lb.Listener{Digest: "v1:0123", Settings: lb.ListenerSettings{
-		Tags: classtags.All(), Attributes: classtags.With(attributes.ListenerDefaults, headers...), TLSPolicy: "policy", ClientSecrets: "v1:0123",
+		Tags: classtags.All(), Attributes: classtags.With(look.ListenerDefaults, headers...), TLSPolicy: "policy", ClientSecrets: "v1:0123",
 		Mutual: &routing.MutualAuthentication{Mode: "verify", TrustStore: "partners"},
 	}}))
 }

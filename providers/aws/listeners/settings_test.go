@@ -12,7 +12,6 @@ import (
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/awscalls"
 )
@@ -126,7 +125,7 @@ func TestSettingsAreReadBack(t *testing.T) {
 		l := &look.Look{
 			Deep: true, GroupsRight: want.Inbound != nil, Tags: map[string]map[string]string{listener: tags}, Assumed: map[string]bool{},
 			Attributes: map[string]map[string]string{listener: want.Attributes},
-			Grants:     grants.Make(443, []string{"10.0.0.0/8"}),
+			Grants:     look.MakeGrants(443, []string{"10.0.0.0/8"}),
 		}
 		if diff := cmp.Diff(want, SettingsOf(l, of)); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)

@@ -8,7 +8,6 @@ import (
 	"fairlead.dev/fairlead/providers/aws/account"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/network"
-	"fairlead.dev/fairlead/providers/aws/releases"
 )
 
 // A Store creates, changes, deletes and reads listeners and rules.
@@ -17,7 +16,7 @@ type Store struct {
 	firewalls  *network.Firewalls
 	groups     groupFinder
 	conditions *account.ConditionSupport
-	releases   *releases.Releases
+	releases   *Releases
 
 	fresh client.Gates // of new listeners
 }
@@ -25,7 +24,7 @@ type Store struct {
 // New returns a Store without state.
 func New(
 	api client.API, f *network.Firewalls, groups groupFinder, conditions *account.ConditionSupport,
-	r *releases.Releases,
+	r *Releases,
 ) *Store {
 	return &Store{API: api, firewalls: f, groups: groups, conditions: conditions, releases: r}
 }

@@ -9,7 +9,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
 )
 
 // This file holds what an observation reads of one load balancer.
@@ -42,7 +41,7 @@ type Look struct {
 	GroupsRight  bool                         // whether it has the security groups that it should have
 	Shared       string                       // the security group that all load balancers share
 	NodesClosed  bool                         // the nodes do not admit it on a port that it needs
-	Grants       []grants.Grant               // of its firewall
+	Grants       []Grant                      // of its firewall
 	FirewallTags map[string]string
 }
 

@@ -17,7 +17,7 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -38,9 +38,9 @@ type trial struct {
 	subnets  *Subnets
 	nodes    *Nodes
 	groups   []ec2types.SecurityGroup
-	unlisted []grants.Grant // rules that are there and not listed yet
+	unlisted []look.Grant // rules that are there and not listed yet
 	// stillListed are rules that are not there any more, and still listed.
-	stillListed []grants.Grant
+	stillListed []look.Grant
 	there       []ec2types.Subnet
 	tables      []ec2types.RouteTable
 	serial      int
@@ -184,7 +184,7 @@ func (c *trial) answerRules() {
 		}
 		g := c.group(aws.ToString(in.GroupId))
 		for _, p := range in.IpPermissions {
-			hidden := slices.ContainsFunc(c.unlisted, func(u grants.Grant) bool { return same(u.Permission(), p) })
+			hidden := slices.ContainsFunc(c.unlisted, func(u look.Grant) bool { return same(u.Permission(), p) })
 			if hidden || slices.ContainsFunc(g.IpPermissions, func(there ec2types.IpPermission) bool { return same(there, p) }) {
 				return nil, duplicate
 			}

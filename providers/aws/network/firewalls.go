@@ -16,7 +16,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
 )
 
@@ -251,15 +250,15 @@ func (f *Firewalls) Write(
 		return firewall, err
 	}
 	if firewall != "" {
-		var admitted []grants.Grant
+		var admitted []look.Grant
 		listens := map[int32]bool{}
 		for _, l := range want.Listeners {
-			admitted = append(admitted, grants.Make(l.Port, l.Settings.Inbound)...)
+			admitted = append(admitted, look.MakeGrants(l.Port, l.Settings.Inbound)...)
 		}
 		for _, l := range seen.Listeners { // the step that deletes one closes its port
 			listens[l.Port] = true
 		}
-		ours := func(g grants.Grant) bool { return !listens[g.Port] || contains(want.Listeners, g.Port) }
+		ours := func(g look.Grant) bool { return !listens[g.Port] || contains(want.Listeners, g.Port) }
 		w := wall{want.Key, firewall, func(ctx context.Context, all []string) error {
 			groups, b.SecurityGroups = all, all
 			return f.attachTo(aws.ToString(b.LoadBalancerArn))(ctx, all)
@@ -292,18 +291,18 @@ func (f *Firewalls) OpenPort(ctx context.Context, seen *lb.Observed, l lb.Listen
 		return f.ExplainMissing(seen.Key)
 	}
 	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
-	return f.open(ctx, w, grants.Make(l.Port, l.Settings.Inbound))
+	return f.open(ctx, w, look.MakeGrants(l.Port, l.Settings.Inbound))
 }
 
 // ChangePort replaces the grants to a port with those of its listener; nil closes the port.
 func (f *Firewalls) ChangePort(
-	ctx context.Context, seen *lb.Observed, port int32, admitted []grants.Grant,
+	ctx context.Context, seen *lb.Observed, port int32, admitted []look.Grant,
 ) error {
 	if seen.Firewall == "" {
 		return f.ExplainMissing(seen.Key)
 	}
 	w := wall{seen.Key, seen.Firewall, f.attachTo(seen.Handle)}
-	return f.replace(ctx, w, admitted, func(g grants.Grant) bool { return g.Port == port })
+	return f.replace(ctx, w, admitted, func(g look.Grant) bool { return g.Port == port })
 }
 
 // Delete deletes the firewall of a load balancer, unless AWS still uses it, and with the last one
@@ -366,10 +365,10 @@ func (f *Firewalls) Observe(
 	for _, g := range found {
 		switch {
 		case aws.ToString(g.GroupId) == l.Firewall:
-			l.Grants, l.FirewallTags = append(l.Grants, grants.Read(g)...), TagsIn(g)
+			l.Grants, l.FirewallTags = append(l.Grants, look.ReadGrants(g)...), TagsIn(g)
 		case f.partOf(l.Key, aws.ToString(g.GroupName)) > 1:
 			parts++
-			l.Grants = append(l.Grants, grants.Read(g)...)
+			l.Grants = append(l.Grants, look.ReadGrants(g)...)
 			f.setParts(l.Key, []string{aws.ToString(g.GroupId)})
 		case aws.ToString(g.GroupName) != f.nodes.sharedName() ||
 			!hasTag(g.Tags, client.TagInstallation, f.Installation):
@@ -391,7 +390,7 @@ func InboundOf(l *look.Look, port int32) []string {
 		}
 	}
 	slices.Sort(out)
-	if slices.Equal(out, grants.Everywhere) {
+	if slices.Equal(out, look.Everywhere) {
 		return nil
 	}
 	if out == nil {
@@ -403,7 +402,7 @@ func InboundOf(l *look.Look, port int32) []string {
 // WrongGroups returns the security groups of a load balancer if they are wrong, if ports without a
 // listener are open, or if the nodes do not admit it.
 func WrongGroups(l *look.Look) []string {
-	unused := func(g grants.Grant) bool {
+	unused := func(g look.Grant) bool {
 		return !slices.ContainsFunc(l.Listeners, func(l elb.Listener) bool {
 			return aws.ToInt32(l.Port) == g.Port
 		})

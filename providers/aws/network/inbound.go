@@ -15,7 +15,7 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 )
 
 // This file changes the sources that can connect to the ports of a load balancer. They are rules of
@@ -43,12 +43,12 @@ type wall struct {
 }
 
 // permissionsOf returns grants in the form of EC2.
-func permissionsOf(list []grants.Grant) []ec2types.IpPermission {
-	return client.Map(list, grants.Grant.Permission)
+func permissionsOf(list []look.Grant) []ec2types.IpPermission {
+	return client.Map(list, look.Grant.Permission)
 }
 
 // open adds grants to a wall, unless they exist. It reads nothing if they fit into the firewall.
-func (f *Firewalls) open(ctx context.Context, w wall, list []grants.Grant) error {
+func (f *Firewalls) open(ctx context.Context, w wall, list []look.Grant) error {
 	err := f.security.authorize(ctx, w.firewall, permissionsOf(list))
 	if !isFull(err) {
 		return err
@@ -58,8 +58,8 @@ func (f *Firewalls) open(ctx context.Context, w wall, list []grants.Grant) error
 
 // replace replaces our grants of a wall: it adds before it revokes. After a change it reads the
 // groups again: another writer, or a late read, may have left a difference.
-func (f *Firewalls) replace(ctx context.Context, w wall, want []grants.Grant,
-	ours func(grants.Grant) bool) error {
+func (f *Firewalls) replace(ctx context.Context, w wall, want []look.Grant,
+	ours func(look.Grant) bool) error {
 	for range 2 {
 		missing, surplus, err := f.compare(ctx, w, want, ours)
 		if err != nil || len(missing) == 0 && len(surplus) == 0 {
@@ -88,20 +88,20 @@ func (f *Firewalls) replace(ctx context.Context, w wall, want []grants.Grant,
 
 // compare reads the groups of a wall, and returns the wanted grants that they lack, and those of
 // ours that are not wanted, by group.
-func (f *Firewalls) compare(ctx context.Context, w wall, want []grants.Grant,
-	ours func(grants.Grant) bool) (missing []grants.Grant, surplus map[string][]grants.Grant,
+func (f *Firewalls) compare(ctx context.Context, w wall, want []look.Grant,
+	ours func(look.Grant) bool) (missing []look.Grant, surplus map[string][]look.Grant,
 	err error) {
 	groups, err := f.readParts(ctx, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	missing, surplus = slices.Clone(want), map[string][]grants.Grant{}
+	missing, surplus = slices.Clone(want), map[string][]look.Grant{}
 	for _, g := range groups {
-		have := grants.Read(g)
-		missing = slices.DeleteFunc(missing, func(g grants.Grant) bool {
+		have := look.ReadGrants(g)
+		missing = slices.DeleteFunc(missing, func(g look.Grant) bool {
 			return slices.Contains(have, g)
 		})
-		have = slices.DeleteFunc(have, func(g grants.Grant) bool {
+		have = slices.DeleteFunc(have, func(g look.Grant) bool {
 			return !ours(g) || slices.Contains(want, g)
 		})
 		if len(have) > 0 {
@@ -165,7 +165,7 @@ func (f *Firewalls) readParts(
 // spread adds grants to the groups of a wall that have room, and creates further ones if the load
 // balancer can have them. If the grants do not fit, it adds none. Walls are spread one at a time:
 // several ports may need the room of the same groups.
-func (f *Firewalls) spread(ctx context.Context, w wall, list []grants.Grant) error {
+func (f *Firewalls) spread(ctx context.Context, w wall, list []look.Grant) error {
 	select {
 	case f.spreading <- struct{}{}:
 		defer func() { <-f.spreading }()
@@ -227,7 +227,7 @@ func (f *Firewalls) spread(ctx context.Context, w wall, list []grants.Grant) err
 
 // A placement has the grants for each part of a wall.
 type placement struct {
-	of    [][]grants.Grant
+	of    [][]look.Grant
 	order []int // of parts: the fullest first, so that AWS takes all of them, or none
 	why   error // there is no room if the quota has not been raised
 }
@@ -235,12 +235,12 @@ type placement struct {
 // place decides which part of a wall gets each of some grants that it lacks. If they do not fit by
 // the usual quota, they are placed by the highest one, and AWS decides.
 func (f *Firewalls) place(ctx context.Context, w wall, groups map[int]ec2types.SecurityGroup,
-	most int, list []grants.Grant) (placement, error) {
-	lists := grants.ListsIn(list)
+	most int, list []look.Grant) (placement, error) {
+	lists := look.ListsIn(list)
 	for _, g := range groups {
 		lists = append(lists, ListsIn(g)...)
-		list = slices.DeleteFunc(slices.Clone(list), func(l grants.Grant) bool {
-			return slices.Contains(grants.Read(g), l)
+		list = slices.DeleteFunc(slices.Clone(list), func(l look.Grant) bool {
+			return slices.Contains(look.ReadGrants(g), l)
 		})
 	}
 	weigh, unread := f.security.Weights.Read(ctx, lists)
@@ -253,12 +253,12 @@ func (f *Firewalls) place(ctx context.Context, w wall, groups map[int]ec2types.S
 	}
 	room := roomBy(rulesPerGroup, used)
 	out := placement{}
-	places, fits := grants.Place(room, list, weigh)
+	places, fits := look.PlaceGrants(room, list, weigh)
 	if !fits {
 		out.why = explainRoom(w.firewall, list, weigh, room, unread)
 		// AWS has just refused all of them in the firewall.
 		quota := min(rulesPerInterface/(most+1), used[0]+total-1)
-		if places, fits = grants.Place(roomBy(quota, used), list, weigh); !fits {
+		if places, fits = look.PlaceGrants(roomBy(quota, used), list, weigh); !fits {
 			return placement{}, out.why
 		}
 	}
@@ -282,7 +282,7 @@ func roomBy(quota int, used []int) []int {
 }
 
 // explainRoom says what does not fit into the security groups of a load balancer.
-func explainRoom(firewall string, list []grants.Grant, weigh func(string) int, room []int,
+func explainRoom(firewall string, list []look.Grant, weigh func(string) int, room []int,
 	unread error) error {
 	var needs []string
 	for _, g := range list {

@@ -8,7 +8,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/awscalls"
 )
 
@@ -135,34 +135,34 @@ func TestPortsOfNodesAreOpenedAndClosed(t *testing.T) {
 
 // Clients are admitted, whether or not some are already.
 func TestClientsAreAdmitted(t *testing.T) {
-	a, b, old := grants.Grant{Port: 80, Source: "10.0.0.0/8"}, grants.Grant{Port: 80, Source: "172.16.0.0/12"}, grants.Grant{Port: 443, Source: "10.0.0.0/8"}
-	ours := func(g grants.Grant) bool { return g.Port != 443 }
-	all := func(grants.Grant) bool { return true }
+	a, b, old := look.Grant{Port: 80, Source: "10.0.0.0/8"}, look.Grant{Port: 80, Source: "172.16.0.0/12"}, look.Grant{Port: 443, Source: "10.0.0.0/8"}
+	ours := func(g look.Grant) bool { return g.Port != 443 }
+	all := func(look.Grant) bool { return true }
 	for name, c := range map[string]struct {
-		have     []grants.Grant
-		unlisted []grants.Grant
-		gone     []grants.Grant          // still listed
-		replace  func(grants.Grant) bool // nil to allow
+		have     []look.Grant
+		unlisted []look.Grant
+		gone     []look.Grant          // still listed
+		replace  func(look.Grant) bool // nil to allow
 		refuse   map[string]error
-		want     []grants.Grant
+		want     []look.Grant
 		class    error
 		calls    []string
 	}{
-		"new":                      {want: []grants.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress"}},
-		"one is there":             {have: []grants.Grant{a, old}, want: []grants.Grant{a, old, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"all are there":            {have: []grants.Grant{a, b}, want: []grants.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"one is not listed":        {unlisted: []grants.Grant{a}, want: []grants.Grant{b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"the second is not listed": {unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
-		"the last is not listed":   {have: []grants.Grant{a}, unlisted: []grants.Grant{b}, want: []grants.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"new":                      {want: []look.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress"}},
+		"one is there":             {have: []look.Grant{a, old}, want: []look.Grant{a, old, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"all are there":            {have: []look.Grant{a, b}, want: []look.Grant{a, b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"one is not listed":        {unlisted: []look.Grant{a}, want: []look.Grant{b}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"the second is not listed": {unlisted: []look.Grant{b}, want: []look.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
+		"the last is not listed":   {have: []look.Grant{a}, unlisted: []look.Grant{b}, want: []look.Grant{a}, calls: []string{"AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress", "AuthorizeSecurityGroupIngress"}},
 		"denied":                   {refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, class: providers.ErrDenied, calls: []string{"AuthorizeSecurityGroupIngress"}},
-		"replaced":                 {have: []grants.Grant{a, old}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
-		"ours are replaced":        {have: []grants.Grant{{Port: 80, Source: "sg-1"}, old}, replace: ours, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
-		"nothing to replace":       {have: []grants.Grant{a, b}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups"}},
-		"reading is denied":        {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"DescribeSecurityGroups": denied}, want: []grants.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups"}},
-		"adding is denied":         {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, want: []grants.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
-		"revoking is denied":       {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": denied}, want: []grants.Grant{old, a, b}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
-		"one is revoked already":   {have: []grants.Grant{old}, gone: []grants.Grant{{Port: 80, Source: "0.0.0.0/0"}}, replace: all, want: []grants.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
-		"revoked meanwhile":        {have: []grants.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": awscalls.Refused("InvalidPermission.NotFound", "no")}, want: []grants.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"replaced":                 {have: []look.Grant{a, old}, replace: all, want: []look.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"ours are replaced":        {have: []look.Grant{{Port: 80, Source: "sg-1"}, old}, replace: ours, want: []look.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"nothing to replace":       {have: []look.Grant{a, b}, replace: all, want: []look.Grant{a, b}, calls: []string{"DescribeSecurityGroups"}},
+		"reading is denied":        {have: []look.Grant{old}, replace: all, refuse: map[string]error{"DescribeSecurityGroups": denied}, want: []look.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups"}},
+		"adding is denied":         {have: []look.Grant{old}, replace: all, refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, want: []look.Grant{old}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress"}},
+		"revoking is denied":       {have: []look.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": denied}, want: []look.Grant{old, a, b}, class: providers.ErrDenied, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress"}},
+		"one is revoked already":   {have: []look.Grant{old}, gone: []look.Grant{{Port: 80, Source: "0.0.0.0/0"}}, replace: all, want: []look.Grant{a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
+		"revoked meanwhile":        {have: []look.Grant{old}, replace: all, refuse: map[string]error{"RevokeSecurityGroupIngress": awscalls.Refused("InvalidPermission.NotFound", "no")}, want: []look.Grant{old, a, b}, calls: []string{"DescribeSecurityGroups", "AuthorizeSecurityGroupIngress", "RevokeSecurityGroupIngress", "DescribeSecurityGroups"}},
 	} {
 		c2 := newTrial()
 		c2.unlisted, c2.stillListed = c.unlisted, c.gone
@@ -177,12 +177,12 @@ func TestClientsAreAdmitted(t *testing.T) {
 		}
 		var err error
 		if c.replace != nil {
-			err = f.replace(t.Context(), w, []grants.Grant{a, b}, c.replace)
+			err = f.replace(t.Context(), w, []look.Grant{a, b}, c.replace)
 		} else {
-			err = f.open(t.Context(), w, []grants.Grant{a, b})
+			err = f.open(t.Context(), w, []look.Grant{a, b})
 		}
 		awscalls.ExpectError(t, name, err, c.class)
-		awscalls.Expect(t, name, grants.Read(*c2.group("sg-1")), c.want)
+		awscalls.Expect(t, name, look.ReadGrants(*c2.group("sg-1")), c.want)
 		awscalls.Expect(t, name+": calls", c2.aws.Calls(), c.calls)
 	}
 	c, f := walledIn(newTrial())
@@ -192,6 +192,6 @@ func TestClientsAreAdmitted(t *testing.T) {
 	c.addGroup("sg-1", "firewall", nil)
 	calls := 0
 	awsOnce(c, func() { calls++ })
-	awscalls.ExpectError(t, "the first one alone is denied", f.open(t.Context(), wall{key, "sg-1", nil}, []grants.Grant{a, b}), providers.ErrDenied)
+	awscalls.ExpectError(t, "the first one alone is denied", f.open(t.Context(), wall{key, "sg-1", nil}, []look.Grant{a, b}), providers.ErrDenied)
 	awscalls.Expect(t, "calls", calls, 2)
 }

@@ -15,7 +15,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/awscalls"
 )
@@ -125,24 +124,24 @@ func inbound(port int32, sources ...string) lb.Listener {
 // A load balancer gets its groups, and its firewall the clients of its listeners. A port that a
 // listener of others uses stays as it is.
 func TestFirewallsAreWritten(t *testing.T) {
-	had := []grants.Grant{{Port: 80, Source: "10.0.0.0/8"}, {Port: 81, Source: "10.0.0.0/8"}, {Port: 82, Source: "10.0.0.0/8"}}
+	had := []look.Grant{{Port: 80, Source: "10.0.0.0/8"}, {Port: 81, Source: "10.0.0.0/8"}, {Port: 82, Source: "10.0.0.0/8"}}
 	for name, c := range map[string]struct {
 		change   func(*trial, *Firewalls, *lb.LoadBalancer)
 		attached []string
 		refuse   map[string]error
 		firewall string
 		groups   []string // that are set
-		admitted []grants.Grant
+		admitted []look.Grant
 		nodes    []span
 		class    error
 	}{
 		"all": {
 			attached: []string{"sg-old"}, firewall: "sg-f", groups: []string{"sg-f", "sg-shared"}, nodes: []span{{8080, 8080}, {9090, 9090}},
-			admitted: []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}},
+			admitted: []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}},
 		},
 		"the groups stay": {
 			attached: []string{"sg-shared", "sg-f"}, firewall: "sg-f", nodes: []span{{8080, 8080}, {9090, 9090}},
-			admitted: []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}},
+			admitted: []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}},
 		},
 		"groups of its class": {
 			change:   func(_ *trial, _ *Firewalls, l *lb.LoadBalancer) { l.Settings.SecurityGroups = []string{"sg-class"} },
@@ -156,11 +155,11 @@ func TestFirewallsAreWritten(t *testing.T) {
 		"admitting is denied": {attached: []string{"sg-old"}, refuse: map[string]error{"AuthorizeSecurityGroupIngress": denied}, firewall: "sg-f", admitted: had, class: providers.ErrDenied},
 		"the nodes are closed": {
 			change: func(c *trial, _ *Firewalls, _ *lb.LoadBalancer) { c.nodes.ports.closing[8080] = true }, attached: []string{"sg-old"}, firewall: "sg-f",
-			admitted: []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}}, class: providers.ErrPending,
+			admitted: []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}}, class: providers.ErrPending,
 		},
 		"setting is denied": {
 			attached: []string{"sg-old"}, refuse: map[string]error{"SetSecurityGroups": denied}, firewall: "sg-f", groups: []string{"sg-f", "sg-shared"}, nodes: []span{{8080, 8080}, {9090, 9090}},
-			admitted: []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}}, class: providers.ErrDenied,
+			admitted: []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}}, class: providers.ErrDenied,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +184,7 @@ func TestFirewallsAreWritten(t *testing.T) {
 				set = append(set, b.SecurityGroups...)
 			}
 			awscalls.Expect(t, "groups that are set", set, c.groups)
-			awscalls.Expect(t, "admitted", grants.Read(*c2.group("sg-f")), c.admitted)
+			awscalls.Expect(t, "admitted", look.ReadGrants(*c2.group("sg-f")), c.admitted)
 			awscalls.Expect(t, "the nodes admit", spansFrom(*c2.group("sg-nodes"), "sg-shared"), c.nodes)
 			awscalls.Expect(t, "the firewall is known", f.get(key), c.firewall)
 			awscalls.Expect(t, "tags of the class", client.WrittenTags(TagsIn(*c2.group("sg-f")))["team"] == "web", c.firewall != "")
@@ -202,8 +201,8 @@ func TestPortsOfAFirewall(t *testing.T) {
 	seen := &lb.Observed{Key: key, Firewall: "sg-f"}
 	awscalls.ExpectError(t, "opening", f.OpenPort(t.Context(), seen, inbound(80, "10.0.0.0/8")), nil)
 	awscalls.ExpectError(t, "opening another", f.OpenPort(t.Context(), seen, inbound(81, "10.0.0.0/8")), nil)
-	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, grants.Make(80, []string{"172.16.0.0/12"})), nil)
-	awscalls.Expect(t, "admitted", grants.Read(*c.group("sg-f")), []grants.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
+	awscalls.ExpectError(t, "changing", f.ChangePort(t.Context(), seen, 80, look.MakeGrants(80, []string{"172.16.0.0/12"})), nil)
+	awscalls.Expect(t, "admitted", look.ReadGrants(*c.group("sg-f")), []look.Grant{{Port: 81, Source: "10.0.0.0/8"}, {Port: 80, Source: "172.16.0.0/12"}})
 	awscalls.ExpectError(t, "without a firewall", f.OpenPort(t.Context(), &lb.Observed{Key: key}, inbound(80)), providers.ErrPending)
 }
 
@@ -269,7 +268,7 @@ func TestFirewallsAreObserved(t *testing.T) {
 		"denied":              {func(c *trial, _ *look.Look) { c.refuse["DescribeSecurityGroups"] = denied }, []string{"sg-f", "sg-shared"}, false, "", true, providers.ErrDenied},
 	} {
 		c2, f := walled()
-		grant := grants.Grant{Port: 80, Source: "10.0.0.0/8"}
+		grant := look.Grant{Port: 80, Source: "10.0.0.0/8"}
 		c2.group("sg-f").IpPermissions = []ec2types.IpPermission{grant.Permission()}
 		l := lookAt(f, c.groups...)
 		l.Deep, l.Firewall, l.Listeners = true, "sg-f", []elb.Listener{{ListenerArn: aws.String("arn:listener/80")}}
@@ -280,14 +279,14 @@ func TestFirewallsAreObserved(t *testing.T) {
 		awscalls.Expect(t, name, []any{l.GroupsRight, l.Shared, len(c2.aws.Calls()) > 0}, []any{c.right, c.shared, c.read})
 		awscalls.Expect(t, name+": assumed", l.Assumed, map[bool]map[string]bool{true: {balancer: true, "arn:listener/80": true}, false: {}}[c.class != nil])
 		if c.right {
-			awscalls.Expect(t, name, []any{l.Grants, l.FirewallTags[client.TagInstallation]}, []any{[]grants.Grant{grant}, "test"})
+			awscalls.Expect(t, name, []any{l.Grants, l.FirewallTags[client.TagInstallation]}, []any{[]look.Grant{grant}, "test"})
 		}
 	}
 }
 
 // The clients of a port have the form of a class.
 func TestClientsAsAClassHasThem(t *testing.T) {
-	l := &look.Look{Grants: slices.Concat(grants.Make(80, nil), grants.Make(443, []string{"b", "a"}))}
+	l := &look.Look{Grants: slices.Concat(look.MakeGrants(80, nil), look.MakeGrants(443, []string{"b", "a"}))}
 	for port, want := range map[int32][]string{80: nil, 443: {"a", "b"}, 8080: {"nobody"}} {
 		awscalls.Expect(t, fmt.Sprint(port), InboundOf(l, port), want)
 	}
@@ -303,12 +302,12 @@ func TestGroupsThatAreWrong(t *testing.T) {
 		"right":                {func(*look.Look) {}, false},
 		"others are attached":  {func(l *look.Look) { l.GroupsRight = false }, true},
 		"the nodes are closed": {func(l *look.Look) { l.NodesClosed = true }, true},
-		"a port is left open":  {func(l *look.Look) { l.Grants = grants.Make(81, nil) }, true},
+		"a port is left open":  {func(l *look.Look) { l.Grants = look.MakeGrants(81, nil) }, true},
 		"there is no firewall": {func(l *look.Look) { l.Firewall, l.GroupsRight = "", false }, false},
 	} {
 		_, f := walled()
 		l := lookAt(f, "sg-shared", "sg-f")
-		l.Firewall, l.GroupsRight, l.Grants, l.Listeners = "sg-f", true, grants.Make(80, nil), []elb.Listener{{Port: aws.Int32(80)}, {Port: aws.Int32(443)}}
+		l.Firewall, l.GroupsRight, l.Grants, l.Listeners = "sg-f", true, look.MakeGrants(80, nil), []elb.Listener{{Port: aws.Int32(80)}, {Port: aws.Int32(443)}}
 		c.change(l)
 		awscalls.Expect(t, name, WrongGroups(l), map[bool][]string{true: {"sg-f", "sg-shared"}}[c.wrong])
 	}

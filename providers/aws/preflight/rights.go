@@ -20,7 +20,7 @@ import (
 
 	"fairlead.dev/fairlead/model/check"
 	"fairlead.dev/fairlead/providers/aws/client"
-	"fairlead.dev/fairlead/providers/aws/grants"
+	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
 )
 
@@ -372,7 +372,7 @@ func (i *inspection) dryRuns(ctx context.Context, out map[string]func(context.Co
 	out["MakeSecurityGroups ec2:CreateSecurityGroup"],
 		out["MakeSecurityGroupsInVPC ec2:CreateSecurityGroup"] = create, create
 	out["TagSecurityGroups ec2:CreateTags"] = create
-	admit := []ec2types.IpPermission{grants.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
+	admit := []ec2types.IpPermission{look.Grant{Port: 1, Source: "192.0.2.1/32"}.Permission()}
 	ports := func(statement, group string) {
 		out[statement+" ec2:AuthorizeSecurityGroupIngress"] = func(ctx context.Context) error {
 			return errorOnly(p.EC2.AuthorizeSecurityGroupIngress(ctx,

@@ -17,7 +17,6 @@ import (
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
 	"fairlead.dev/fairlead/providers"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
@@ -80,7 +79,7 @@ func (gs *Store) Create(
 	if len(g.Attributes) == 0 {
 		return plan.Result{Handle: arn}, nil
 	}
-	return plan.Result{Handle: arn}, attributes.OfTargetGroups(gs.ELB).WriteAll(
+	return plan.Result{Handle: arn}, look.OfTargetGroups(gs.ELB).WriteAll(
 		ctx, gs.API, arn, g.Attributes, tags, gs.tagsFor(seen.Key, g),
 	)
 }
@@ -128,7 +127,7 @@ func (gs *Store) write(ctx context.Context, key lb.Key, arn string, g lb.TargetG
 	if err != nil {
 		return err
 	}
-	return attributes.OfTargetGroups(gs.ELB).WriteAll(
+	return look.OfTargetGroups(gs.ELB).WriteAll(
 		ctx, gs.API, arn, g.Attributes, tags[arn], gs.tagsFor(key, g),
 	)
 }

@@ -7,7 +7,6 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/test/classtags"
@@ -18,7 +17,7 @@ func TestATargetGroupHasRoomForTheTagsOfAClass(t *testing.T) {
 	gs := New(client.API{Owner: classtags.Owner}, "", nil, nil, nil, nil)
 	classtags.Check(t, gs.tagsFor("fairlead/shop/site/internal", lb.TargetGroup{
 		ID: "shop/web:80", Service: "shop/web", Port: "80", Digest: "v1:0123", Tags: classtags.All(),
-		Attributes: classtags.With(attributes.TargetGroupDefaults, "stickiness.app_cookie.cookie_name"),
+		Attributes: classtags.With(look.TargetGroupDefaults, "stickiness.app_cookie.cookie_name"),
 	}))
 }
 

@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/account"
-	"fairlead.dev/fairlead/providers/aws/attributes"
 	"fairlead.dev/fairlead/providers/aws/client"
 	"fairlead.dev/fairlead/providers/aws/look"
 	"fairlead.dev/fairlead/providers/aws/network"
@@ -95,7 +94,7 @@ func (gs *Store) findARN(ctx context.Context, key lb.Key, id lb.GroupID) (string
 	}
 	if !gs.Owns(key, tags[arn]) {
 		err := client.ExplainUntagged("target group "+name, arn, tags[arn],
-			attributes.With(gs.Owned(key, nil), client.TagGroup, string(id)))
+			look.With(gs.Owned(key, nil), client.TagGroup, string(id)))
 		if gs.lostTags(arn) { // the answer may lack tags, which is no reason to refuse a member
 			return "", errors.New(err.Error())
 		}
