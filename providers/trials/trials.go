@@ -1,3 +1,5 @@
+// Package trials tests a provider with the life of two load balancers in a real cloud. It compares
+// observations with the expected state, and deletes all resources again.
 package trials
 
 import (

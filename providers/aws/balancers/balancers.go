@@ -1,4 +1,7 @@
-// Package balancers creates, changes and deletes load balancers, and keeps what is known of them.
+// Package balancers creates, changes, protects and deletes load balancers, and keeps what is known of them.
+//
+// A web ACL and a protection of Shield Advanced are attached through other services and outlive a refusal: a load
+// balancer that asks for one is not served without it.
 package balancers
 
 import (

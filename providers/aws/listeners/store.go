@@ -1,4 +1,6 @@
 // Package listeners creates, changes and deletes listeners and rules, and reads them back.
+//
+// It decides when a resource that no listener or rule uses any more can be deleted: AWS goes on using it for a while.
 package listeners
 
 import (

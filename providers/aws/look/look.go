@@ -1,4 +1,8 @@
-// Package look holds what an observation reads of one load balancer.
+// Package look holds what an observation reads of one load balancer: itself, its listeners and target groups, their
+// attributes and tags, and the rules of its security groups.
+//
+// AWS answers attributes as lists of words, with its defaults among them; this package hides which of them a setting
+// comes from, and writes them back.
 package look
 
 import (
@@ -10,8 +14,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/providers/aws/client"
 )
-
-// This file holds what an observation reads of one load balancer.
 
 // A Look holds what an observation reads of the load balancer of a key. A deep look computes the
 // digest of the live settings; any other look uses the digest in the tag.

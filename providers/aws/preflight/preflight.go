@@ -1,4 +1,8 @@
-// Package preflight checks an account before an operator uses it, and changes nothing.
+// Package preflight checks an account: before an operator uses it, without changing anything, and by trials on a load
+// balancer that is made for them.
+//
+// The assumptions about AWS that the provider rests on are a table here. Each is tried on an account, or says why it
+// is not; what trials make is found again by its tags, and deleted.
 package preflight
 
 import (
