@@ -13,8 +13,8 @@ import (
 	"fairlead.dev/fairlead/model/secrets"
 )
 
-// ingress has one rule, and one entry of spec.tls, for all of its hosts if it names none.
-func ingress(host, secret string, hosts ...string) *networkingv1.Ingress {
+// anIngress has one rule, and one entry of spec.tls, for all of its hosts if it names none.
+func anIngress(host, secret string, hosts ...string) *networkingv1.Ingress {
 	return &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"},
 		Spec: networkingv1.IngressSpec{
@@ -36,7 +36,7 @@ func TestSecretsThatAreMissingAreMadeOnce(t *testing.T) {
 	var made Secrets
 	o := &objects.Objects{
 		Ingresses: []*networkingv1.Ingress{
-			ingress("a.com", "tls"), ingress("b.com", "tls", "b.com"), ingress("c.com", "there"), ingress("d.com", ""),
+			anIngress("a.com", "tls"), anIngress("b.com", "tls", "b.com"), anIngress("c.com", "there"), anIngress("d.com", ""),
 		},
 		Secrets: []*corev1.Secret{{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "there"}}},
 	}
@@ -66,10 +66,10 @@ func TestSecretsThatAreMissingAreMadeOnce(t *testing.T) {
 // A Secret that both sets lack is the same in both, and one that a single set has stays alone.
 func TestSecretsOfTwoSets(t *testing.T) {
 	a := &objects.Objects{
-		Ingresses: []*networkingv1.Ingress{ingress("a.com", "tls")},
+		Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")},
 		Secrets:   []*corev1.Secret{newClient("shop", "alone")},
 	}
-	b := &objects.Objects{Ingresses: []*networkingv1.Ingress{ingress("a.com", "tls")}}
+	b := &objects.Objects{Ingresses: []*networkingv1.Ingress{anIngress("a.com", "tls")}}
 	if err := AddToBoth(a, b, []string{"shop/client", "shop/alone", "shop/tls"}); err != nil {
 		t.Fatal(err)
 	}

@@ -163,8 +163,8 @@ func TestWhatReconcilersAwaitIsCounted(t *testing.T) {
 	})
 }
 
-// ingress returns an Ingress that was made some seconds after 1970; of no class if that is empty.
-func ingress(namespace, name, class string, created int64) *networkingv1.Ingress {
+// anIngress returns an Ingress that was made some seconds after 1970; of no class if that is empty.
+func anIngress(namespace, name, class string, created int64) *networkingv1.Ingress {
 	ing := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, CreationTimestamp: metav1.Unix(created, 0)}}
 	if class != "" {
 		ing.Spec.IngressClassName = &class
@@ -183,7 +183,7 @@ func foreignClass() *networkingv1.IngressClass {
 }
 
 func TestIngressesWithoutAClassAreCounted(t *testing.T) {
-	all := []client.Object{foreignClass(), ingress("shop", "a", "", 30), ingress("shop", "b", "", 10), ingress("shop", "c", "", 20), ingress("blog", "a", "", 40), ingress("blog", "b", "fairlead", 5), ingress("pay", "a", "nginx", 5)}
+	all := []client.Object{foreignClass(), anIngress("shop", "a", "", 30), anIngress("shop", "b", "", 10), anIngress("shop", "c", "", 20), anIngress("blog", "a", "", 40), anIngress("blog", "b", "fairlead", 5), anIngress("pay", "a", "nginx", 5)}
 	for _, tt := range []struct {
 		why, without string
 		want         []string
@@ -225,20 +225,20 @@ func testTakenOver(t *testing.T) {
 		records map[lb.Key]records.Record
 		want    []string
 	}{
-		{"of another class", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", nil)}, byClass},
-		{"within the grace of a move", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", departed(time.Second))}, nil},
-		{"after the grace of a move", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", departed(100*time.Hour))}, byClass},
-		{"a class that is there has its own grace", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: withGrace(of("web.test", departed(time.Minute)), 0)}, nil},
-		{"a class that is not there has the grace that was remembered", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: withGrace(of("web.test", departed(time.Minute)), 0)},
+		{"of another class", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", nil)}, byClass},
+		{"within the grace of a move", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", departed(time.Second))}, nil},
+		{"after the grace of a move", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: of("web.test", departed(100*time.Hour))}, byClass},
+		{"a class that is there has its own grace", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{web: withGrace(of("web.test", departed(time.Minute)), 0)}, nil},
+		{"a class that is not there has the grace that was remembered", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: withGrace(of("web.test", departed(time.Minute)), 0)},
 			[]string{"load_balancer_ingresses_taken_over[gone/shop/@all/internal class] 1"}},
-		{"at the end of a grace", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: withGrace(of("web.test", departed(time.Minute)), time.Minute)},
+		{"at the end of a grace", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: withGrace(of("web.test", departed(time.Minute)), time.Minute)},
 			[]string{"load_balancer_ingresses_taken_over[gone/shop/@all/internal class] 1"}},
-		{"a class that is not remembered either has the usual one", ingress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: of("web.test", departed(time.Minute))}, nil},
-		{"of our class", ingress("shop", "a", "fairlead", 1), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
-		{"reached elsewhere", reached(ingress("shop", "a", "fairlead", 1), "nginx.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, byStatus},
-		{"reached at its load balancer", reached(ingress("shop", "a", "fairlead", 1), "web.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
-		{"reached at another one of its load balancers", reached(ingress("shop", "a", "fairlead", 1), "old.test"), map[lb.Key]records.Record{web: of("web.test", nil), gone: of("old.test", nil)}, nil},
-		{"of no load balancer", reached(ingress("shop", "b", "nginx", 1), "nginx.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
+		{"a class that is not remembered either has the usual one", anIngress("shop", "a", "nginx", 1), map[lb.Key]records.Record{gone: of("web.test", departed(time.Minute))}, nil},
+		{"of our class", anIngress("shop", "a", "fairlead", 1), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
+		{"reached elsewhere", reached(anIngress("shop", "a", "fairlead", 1), "nginx.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, byStatus},
+		{"reached at its load balancer", reached(anIngress("shop", "a", "fairlead", 1), "web.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
+		{"reached at another one of its load balancers", reached(anIngress("shop", "a", "fairlead", 1), "old.test"), map[lb.Key]records.Record{web: of("web.test", nil), gone: of("old.test", nil)}, nil},
+		{"of no load balancer", reached(anIngress("shop", "b", "nginx", 1), "nginx.test"), map[lb.Key]records.Record{web: of("web.test", nil)}, nil},
 	} {
 		g := counting(t, controllertest.NewClient(t, foreignClass(), tt.ingress), tt.records)
 		expect(t, tt.why, taken(g, metrics.TakenOverGauge), tt.want)
@@ -248,7 +248,7 @@ func testTakenOver(t *testing.T) {
 // What the cache cannot answer is not counted as none, and the others are.
 func TestIngressesThatCannotBeReadAreNotCounted(t *testing.T) {
 	for why, kind := range map[string]client.ObjectList{"Ingresses": &networkingv1.IngressList{}, "classes": &networkingv1.IngressClassList{}} {
-		c := interceptor.NewClient(controllertest.NewClient(t, ingress("shop", "a", "", 30)), controllertest.FailingList(kind, errors.New("away")))
+		c := interceptor.NewClient(controllertest.NewClient(t, anIngress("shop", "a", "", 30)), controllertest.FailingList(kind, errors.New("away")))
 		g := counting(t, c, map[lb.Key]records.Record{web: {}})
 		expect(t, "without "+why, taken(g, metrics.UnclassedGauge, metrics.RulesGauge), []string{"load_balancer_rules[fairlead/shop/@all/internal] 0"})
 	}

@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
 // This file applies steps: it refuses those that the cloud cannot do, assigns names and addresses,
@@ -133,7 +132,7 @@ const choiceTime = time.Second
 
 // retire stops a target group that no rule names any longer. Requests that chose it before still
 // find its members.
-func (c *Cloud) retire(p *targetgroup.Group) {
+func (c *Cloud) retire(p *Group) {
 	time.AfterFunc(choiceTime, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/fake/certificates"
-	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
 // This file opens the cloud, reads it and closes it.
@@ -30,7 +28,7 @@ func New(o Options) (*Cloud, error) {
 		options: o,
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
-		files:   statefile.Store{Path: o.State},
+		files:   StateFile{Path: o.State},
 	}
 	err := c.setNetwork()
 	if err == nil {
@@ -77,7 +75,7 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 		SettingsRefused: q.RefuseSettings("the fake cloud has no settings of its own"),
 	}
 	for _, host := range q.CertificateHosts {
-		id := certificates.OwnCertificate(host)
+		id := OwnCertificate(host)
 		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
 	}
 	for _, id := range q.NamedCertificates {

@@ -13,10 +13,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/fake/certificates"
-	"fairlead.dev/fairlead/providers/fake/frontend"
-	"fairlead.dev/fairlead/providers/fake/statefile"
-	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
 // This file holds the state of a Cloud: a record of the objects under each key.
@@ -65,11 +61,11 @@ type Cloud struct {
 	options      Options
 	host         *regexp.Regexp // of the values that host conditions may have
 	network      network
-	certificates certificates.Authority
+	certificates Authority
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
 	records map[lb.Key]*record
-	files   statefile.Store
+	files   StateFile
 	here    bool     // whether this process has the sockets and checks targets
 	sockets *os.File // locked meanwhile; nil without a state file
 
@@ -85,13 +81,13 @@ type record struct {
 	// request that needs a new Service reads them with this lock alone.
 	state    sync.RWMutex
 	observed *lb.Observed // changed in place: no caller gets it without a copy
-	pools    map[lb.GroupID]*targetgroup.Group
-	pairs    map[lb.CertificateID]certificates.Pair
+	pools    map[lb.GroupID]*Group
+	pairs    map[lb.CertificateID]Pair
 
 	past     []*lb.Observed
-	fronts   map[int32]*frontend.Front // empty without a data plane
-	serial   int                       // of the last handle given out
-	settings *lb.ReadSettings          // changed in place
+	fronts   map[int32]*Front // empty without a data plane
+	serial   int              // of the last handle given out
+	settings *lb.ReadSettings // changed in place
 }
 
 // memory is the number of steps that a stale read can go back.
@@ -101,9 +97,9 @@ func newRecord(key lb.Key) *record {
 	return &record{
 		observed: &lb.Observed{Key: key},
 		settings: noSettings(),
-		pools:    map[lb.GroupID]*targetgroup.Group{},
-		pairs:    map[lb.CertificateID]certificates.Pair{},
-		fronts:   map[int32]*frontend.Front{},
+		pools:    map[lb.GroupID]*Group{},
+		pairs:    map[lb.CertificateID]Pair{},
+		fronts:   map[int32]*Front{},
 	}
 }
 
@@ -142,7 +138,7 @@ func (r *record) copyState(o *lb.Observed) *lb.Observed {
 
 // storeKey stores the key of a certificate. Unusable certificates were refused before.
 func (r *record) storeKey(c lb.Certificate) {
-	if p, err := certificates.NewPair(c); err == nil {
+	if p, err := NewPair(c); err == nil {
 		r.pairs[c.ID] = p
 	}
 }
@@ -209,8 +205,8 @@ func (c *Cloud) wait(ctx context.Context) error {
 }
 
 // newGroup returns a target group without members.
-func (c *Cloud) newGroup(g lb.TargetGroup) *targetgroup.Group {
-	return targetgroup.New(g, targetgroup.Options{
+func (c *Cloud) newGroup(g lb.TargetGroup) *Group {
+	return NewGroup(g, GroupOptions{
 		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
 		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
 	})

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fairlead.dev/fairlead/model/lb"
-	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
 // This file shares one cloud between processes that name the same state file. A process that
@@ -91,7 +90,7 @@ func (c *Cloud) share() error {
 		if c.sockets, err = c.files.OpenLock(".sockets"); err != nil {
 			return err
 		}
-		if c.here, err = statefile.TryLockFile(c.sockets); err != nil {
+		if c.here, err = TryLockFile(c.sockets); err != nil {
 			return fmt.Errorf("locking %s: %w", c.sockets.Name(), err)
 		}
 	}
@@ -129,7 +128,7 @@ func (c *Cloud) followOnce() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.here {
-		free, err := statefile.TryLockFile(c.sockets)
+		free, err := TryLockFile(c.sockets)
 		if err != nil || !free {
 			return err
 		}

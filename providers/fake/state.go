@@ -10,7 +10,6 @@ import (
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/fake/certificates"
 )
 
 // This file converts the cloud to files and back. The state file is every lb.Observed by its key,
@@ -61,7 +60,7 @@ func inOrder(writes ...func() error) error {
 func (c *Cloud) dropKeys() error {
 	for _, r := range c.records {
 		r.state.Lock()
-		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ certificates.Pair) bool {
+		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ Pair) bool {
 			return r.observed.Certificate(id) == nil
 		})
 		r.state.Unlock()
@@ -89,11 +88,11 @@ func (c *Cloud) writeTargets() error {
 }
 
 func (c *Cloud) writeKeys() error {
-	all := map[lb.Key]map[lb.CertificateID]certificates.SavedPair{}
+	all := map[lb.Key]map[lb.CertificateID]SavedPair{}
 	for key, r := range c.records {
-		all[key] = map[lb.CertificateID]certificates.SavedPair{}
+		all[key] = map[lb.CertificateID]SavedPair{}
 		for id, p := range r.pairs {
-			all[key][id] = certificates.SavedPair{Chain: string(p.Chain), Key: string(p.Key)}
+			all[key][id] = SavedPair{Chain: string(p.Chain), Key: string(p.Key)}
 		}
 	}
 	return c.files.Write(".keys", 0o600, all)
@@ -103,7 +102,7 @@ func (c *Cloud) writeKeys() error {
 func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
-	var pairs map[lb.Key]map[lb.CertificateID]certificates.SavedPair
+	var pairs map[lb.Key]map[lb.CertificateID]SavedPair
 	var settings map[lb.Key]*lb.ReadSettings
 	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups),
 		c.files.Read(".keys", &pairs), c.files.Read(".settings", &settings)); err != nil {
@@ -132,17 +131,17 @@ func (c *Cloud) load() error {
 // adopt updates a record from its saved form.
 func (c *Cloud) adopt(
 	o *lb.Observed, groups map[lb.GroupID]savedGroup,
-	saved map[lb.CertificateID]certificates.SavedPair,
+	saved map[lb.CertificateID]SavedPair,
 ) error {
 	r := c.records[o.Key]
 	if r == nil {
 		r = newRecord(o.Key)
 	}
-	pairs := map[lb.CertificateID]certificates.Pair{}
+	pairs := map[lb.CertificateID]Pair{}
 	for _, seen := range o.Certificates {
 		cert, text := seen.Certificate, saved[seen.ID]
 		cert.Pair = &lb.KeyPair{Chain: []byte(text.Chain), Key: []byte(text.Key)}
-		p, err := certificates.NewPair(cert)
+		p, err := NewPair(cert)
 		if err != nil {
 			return fmt.Errorf("certificate %s: %w", cert.ID, err)
 		}
@@ -156,7 +155,7 @@ func (c *Cloud) adopt(
 // process.
 func (c *Cloud) adoptState(
 	r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup,
-	pairs map[lb.CertificateID]certificates.Pair,
+	pairs map[lb.CertificateID]Pair,
 ) {
 	r.settle()
 	c.changeRecord(r, func() {

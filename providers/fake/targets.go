@@ -6,7 +6,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/plan"
-	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
 // This file reads and sets the members of target groups. A plan registers targets only until a
@@ -52,7 +51,7 @@ func (c *Cloud) SetTargets(
 	})
 }
 
-func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*targetgroup.Group, error) {
+func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*Group, error) {
 	if r := c.records[key]; r != nil {
 		if p := r.pools[group]; p != nil {
 			return p, nil

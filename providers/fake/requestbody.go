@@ -1,4 +1,4 @@
-package targetgroup
+package fake
 
 import (
 	"errors"

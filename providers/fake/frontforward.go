@@ -1,4 +1,4 @@
-package frontend
+package fake
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
 // This file forwards requests to targets.
@@ -57,7 +56,7 @@ func (s *rotation) next(rule int, targets []lb.Weighted) lb.GroupID {
 
 // forward forwards a request to a member of a target group. Host, path and headers stay as they
 // are; headers about the client are added.
-func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *targetgroup.Group) {
+func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *Group) {
 	if p == nil {
 		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 		return
@@ -70,7 +69,7 @@ func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *targetgroup
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	to := &targetgroup.Exchange{Group: p, Cancel: cancel}
+	to := &Exchange{Group: p, Cancel: cancel}
 	defer to.Finish()
 	proxy := httputil.ReverseProxy{
 		Transport:      to,
@@ -148,7 +147,7 @@ func setServerHeader(r *http.Response) error {
 func answerBadGateway(w http.ResponseWriter, _ *http.Request, err error) {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, targetgroup.ErrNoTargets):
+	case errors.Is(err, ErrNoTargets):
 		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
 		sendFixedResponse(w, lb.Action{Status: http.StatusGatewayTimeout})

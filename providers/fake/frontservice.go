@@ -1,4 +1,4 @@
-package frontend
+package fake
 
 import (
 	"crypto/tls"
@@ -11,8 +11,6 @@ import (
 
 	"fairlead.dev/fairlead/model/lb"
 	"fairlead.dev/fairlead/model/routing"
-	"fairlead.dev/fairlead/providers/fake/certificates"
-	"fairlead.dev/fairlead/providers/fake/targetgroup"
 )
 
 // This file answers requests by the rules of a listener.
@@ -22,9 +20,9 @@ type Service struct {
 	Listener lb.ObservedListener
 	// Matcher makes the matcher when the first request needs it: a TLS handshake does not.
 	Matcher func() *lb.Matcher
-	Pools   map[lb.GroupID]*targetgroup.Group
-	Pairs   map[lb.CertificateID]certificates.Pair
-	Own     *certificates.Authority
+	Pools   map[lb.GroupID]*Group
+	Pairs   map[lb.CertificateID]Pair
+	Own     *Authority
 	shares  rotation
 }
 
@@ -45,14 +43,14 @@ func (s *Service) certificate(name string) (*tls.Certificate, error) {
 }
 
 func (s *Service) hosts(id lb.CertificateID) []string {
-	if host, own := certificates.OwnHost(id); own {
+	if host, own := OwnHost(id); own {
 		return []string{host}
 	}
 	return s.Pairs[id].Hosts
 }
 
 func (s *Service) load(id lb.CertificateID) (*tls.Certificate, error) {
-	if host, own := certificates.OwnHost(id); own {
+	if host, own := OwnHost(id); own {
 		return s.Own.Certificate(host)
 	}
 	if p, ok := s.Pairs[id]; ok {

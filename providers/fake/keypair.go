@@ -1,4 +1,4 @@
-package certificates
+package fake
 
 import (
 	"crypto/tls"

@@ -1,6 +1,4 @@
-// Package certificates holds the certificates of the fake cloud: imported ones, and those of its
-// own certificate authority.
-package certificates
+package fake
 
 import (
 	"crypto/ecdsa"
@@ -14,8 +12,6 @@ import (
 	"math/big"
 	"sync"
 	"time"
-
-	"fairlead.dev/fairlead/providers/fake/statefile"
 )
 
 // This file is the certificate authority.
@@ -129,7 +125,7 @@ type SavedPair struct {
 }
 
 // Persist uses the authority that is stored beside the state file, or stores its own there.
-func (a *Authority) Persist(files *statefile.Store) error {
+func (a *Authority) Persist(files *StateFile) error {
 	const suffix = ".authority"
 	var saved SavedPair
 	if err := files.Read(suffix, &saved); err != nil {

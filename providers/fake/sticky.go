@@ -1,4 +1,4 @@
-package frontend
+package fake
 
 import (
 	"encoding/base64"

@@ -1,5 +1,4 @@
-// Package targetgroup sends requests to the targets of the fake cloud, and checks their health.
-package targetgroup
+package fake
 
 import (
 	"cmp"
@@ -30,9 +29,9 @@ type Group struct {
 }
 
 // New returns a target group without members.
-func New(g lb.TargetGroup, o Options) *Group {
+func NewGroup(g lb.TargetGroup, o GroupOptions) *Group {
 	scheme := strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP)))
-	p := &Group{checker: checker{Scheme: scheme, version: g.Version, Options: o}}
+	p := &Group{checker: checker{Scheme: scheme, version: g.Version, GroupOptions: o}}
 	p.members.Store(new([]*member))
 	p.SetHealth(g.Health)
 	return p

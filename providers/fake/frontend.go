@@ -1,6 +1,4 @@
-// Package frontend answers on the ports of load balancers of the fake cloud: by the rules of
-// listeners, from target groups.
-package frontend
+package fake
 
 import (
 	"context"
