@@ -132,7 +132,7 @@ const choiceTime = time.Second
 
 // retire stops a target group that no rule names any longer. Requests that chose it before still
 // find its members.
-func (c *Cloud) retire(p *Group) {
+func (c *Cloud) retire(p *group) {
 	time.AfterFunc(choiceTime, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

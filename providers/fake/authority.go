@@ -18,7 +18,7 @@ import (
 
 // An Authority signs certificates for hosts when they are first used. It lives as long as the
 // cloud. Processes that share a state file share it.
-type Authority struct {
+type authority struct {
 	mu     sync.Mutex
 	root   *x509.Certificate
 	key    *ecdsa.PrivateKey
@@ -26,7 +26,7 @@ type Authority struct {
 }
 
 // Roots returns the root certificate.
-func (a *Authority) Roots() (*x509.CertPool, error) {
+func (a *authority) Roots() (*x509.CertPool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err := a.createRoot(); err != nil {
@@ -38,7 +38,7 @@ func (a *Authority) Roots() (*x509.CertPool, error) {
 }
 
 // Certificate returns the certificate of a host, which may be a wildcard.
-func (a *Authority) Certificate(host string) (*tls.Certificate, error) {
+func (a *authority) Certificate(host string) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if issued := a.issued[host]; issued != nil {
@@ -61,7 +61,7 @@ func (a *Authority) Certificate(host string) (*tls.Certificate, error) {
 }
 
 // createRoot makes the root certificate if there is none.
-func (a *Authority) createRoot() error {
+func (a *authority) createRoot() error {
 	if a.root != nil {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (a *Authority) createRoot() error {
 }
 
 // restore sets the root certificate to the saved one.
-func (a *Authority) restore(saved SavedPair) error {
+func (a *authority) restore(saved savedPair) error {
 	pair, err := tls.X509KeyPair([]byte(saved.Chain), []byte(saved.Key))
 	if err != nil {
 		return err
@@ -118,16 +118,16 @@ func sign(
 	return der, key, err
 }
 
-// SavedPair is a certificate and its key in plain text, which an lb.KeyPair never prints.
-type SavedPair struct {
+// savedPair is a certificate and its key in plain text, which an lb.KeyPair never prints.
+type savedPair struct {
 	Chain string `json:"chain"`
 	Key   string `json:"key"`
 }
 
 // Persist uses the authority that is stored beside the state file, or stores its own there.
-func (a *Authority) Persist(files *StateFile) error {
+func (a *authority) Persist(files *stateFile) error {
 	const suffix = ".authority"
-	var saved SavedPair
+	var saved savedPair
 	if err := files.Read(suffix, &saved); err != nil {
 		return err
 	}

@@ -13,22 +13,22 @@ import (
 // always if the request was not sent, and if it is idempotent as long as no part of an answer has
 // come.
 
-// ErrNoTargets is the error of a group without targets.
-var ErrNoTargets = errors.New("the target group has no targets")
+// errNoTargets is the error of a group without targets.
+var errNoTargets = errors.New("the target group has no targets")
 
 // An Exchange is one request to a group, and its http.RoundTripper. Until it ends, it counts as a
 // request of the member that answers.
-type Exchange struct {
-	Group  *Group
+type exchange struct {
+	Group  *group
 	Cancel context.CancelFunc // ends the request
 	tried  []*member
 	with   *member // the member that was tried last, or nil
 }
 
 // RoundTrip tries one member after the other, each once.
-func (e *Exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+func (e *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	body := hold(r)
-	failed := ErrNoTargets
+	failed := errNoTargets
 	for {
 		e.with = e.Group.pick(e.tried, &e.Cancel)
 		if e.with == nil {
@@ -48,7 +48,7 @@ func (e *Exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // Finish ends the request at its member.
-func (e *Exchange) Finish() {
+func (e *exchange) Finish() {
 	if e.with != nil {
 		e.with.exit(&e.Cancel)
 		e.with = nil

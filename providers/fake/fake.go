@@ -1,6 +1,7 @@
 // Package fake is a cloud in memory. Its control plane is Step.Do, with limits that refuse steps
 // and hooks that fail them. Its optional data plane is real: listeners on loopback addresses that
-// route by their rules.
+// route by their rules, target groups that check health and hold requests, and certificates of an
+// authority of their own. Several processes can share one cloud, by a file.
 package fake
 
 import (
@@ -28,7 +29,7 @@ func New(o Options) (*Cloud, error) {
 		options: o,
 		host:    regexp.MustCompile(o.Capabilities.HostValue),
 		records: map[lb.Key]*record{},
-		files:   StateFile{Path: o.State},
+		files:   stateFile{Path: o.State},
 	}
 	err := c.setNetwork()
 	if err == nil {
@@ -75,7 +76,7 @@ func (c *Cloud) Lookup(ctx context.Context, q lb.Questions) (lb.Facts, error) {
 		SettingsRefused: q.RefuseSettings("the fake cloud has no settings of its own"),
 	}
 	for _, host := range q.CertificateHosts {
-		id := OwnCertificate(host)
+		id := ownCertificate(host)
 		facts.Certificates[host], facts.Names[id] = []lb.CertificateID{id}, []string{host}
 	}
 	for _, id := range q.NamedCertificates {

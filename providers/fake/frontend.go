@@ -17,24 +17,24 @@ import (
 // A Front answers on one port of one load balancer. Its Service is made when the first request
 // after a step needs it: most steps of a plan are followed by the next one before a request comes.
 // If the port changes between HTTP and HTTPS, a connection keeps the protocol that it began with.
-type Front struct {
+type front struct {
 	net.Listener
 	server *http.Server
 	tls    *tls.Config
 	drain  time.Duration
 	cut    context.CancelFunc // ends all requests
 	start  sync.Once
-	latest func() *Service // makes the Service of the present state
+	latest func() *service // makes the Service of the present state
 
 	making sync.Mutex
-	now    atomic.Pointer[Service] // nil after a step; making guards changes
+	now    atomic.Pointer[service] // nil after a step; making guards changes
 }
 
-// NewFront returns a front for a socket, with the function that makes its present Service. Requests
+// newFront returns a front for a socket, with the function that makes its present Service. Requests
 // under way may take drain after the front has closed.
-func NewFront(socket net.Listener, drain time.Duration, latest func() *Service) *Front {
+func newFront(socket net.Listener, drain time.Duration, latest func() *service) *front {
 	requests, cut := context.WithCancel(context.Background())
-	f := &Front{Listener: socket, drain: drain, cut: cut, latest: latest}
+	f := &front{Listener: socket, drain: drain, cut: cut, latest: latest}
 	f.server = &http.Server{
 		Handler:           f,
 		ReadHeaderTimeout: 10 * time.Second,
@@ -52,7 +52,7 @@ func NewFront(socket net.Listener, drain time.Duration, latest func() *Service) 
 }
 
 // Service returns the present Service.
-func (f *Front) Service() *Service {
+func (f *front) Service() *service {
 	if s := f.now.Load(); s != nil {
 		return s
 	}
@@ -65,7 +65,7 @@ func (f *Front) Service() *Service {
 }
 
 // Update drops the Service after a step has changed it. The first call opens the port.
-func (f *Front) Update() {
+func (f *front) Update() {
 	f.making.Lock()
 	defer f.making.Unlock()
 	f.now.Store(nil)
@@ -76,7 +76,7 @@ func (f *Front) Update() {
 
 // Retire closes the port at once. Requests under way, and connections that were upgraded, may end
 // within the drain time.
-func (f *Front) Retire() {
+func (f *front) Retire() {
 	f.Listener.Close()
 	// Closes idle connections now, others after their request.
 	go func() { _ = f.server.Shutdown(context.Background()) }()
@@ -84,14 +84,14 @@ func (f *Front) Retire() {
 }
 
 // Stop closes the port and its connections.
-func (f *Front) Stop() {
+func (f *front) Stop() {
 	f.Listener.Close()
 	f.cut()
 	f.server.Close()
 }
 
 // Accept is for net.Listener. It adds TLS if the listener has it.
-func (f *Front) Accept() (net.Conn, error) {
+func (f *front) Accept() (net.Conn, error) {
 	conn, err := f.Listener.Accept()
 	if err != nil || f.Service().Listener.Protocol != routing.HTTPS {
 		return conn, err
@@ -100,6 +100,6 @@ func (f *Front) Accept() (net.Conn, error) {
 }
 
 // ServeHTTP answers by the rules of the listener.
-func (f *Front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.Service().ServeHTTP(w, r)
 }

@@ -56,7 +56,7 @@ func (s *rotation) next(rule int, targets []lb.Weighted) lb.GroupID {
 
 // forward forwards a request to a member of a target group. Host, path and headers stay as they
 // are; headers about the client are added.
-func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *Group) {
+func (s *service) forward(w http.ResponseWriter, r *http.Request, p *group) {
 	if p == nil {
 		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 		return
@@ -69,7 +69,7 @@ func (s *Service) forward(w http.ResponseWriter, r *http.Request, p *Group) {
 	}
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	to := &Exchange{Group: p, Cancel: cancel}
+	to := &exchange{Group: p, Cancel: cancel}
 	defer to.Finish()
 	proxy := httputil.ReverseProxy{
 		Transport:      to,
@@ -125,7 +125,7 @@ func keepURL(out *url.URL, in *http.Request) {
 
 // addForwardedHeaders adds the headers X-Forwarded-*. It appends to the client's own
 // X-Forwarded-For, and replaces the others.
-func (s *Service) addForwardedHeaders(pr *httputil.ProxyRequest) {
+func (s *service) addForwardedHeaders(pr *httputil.ProxyRequest) {
 	client, _, err := net.SplitHostPort(pr.In.RemoteAddr)
 	if err != nil {
 		client = pr.In.RemoteAddr
@@ -147,7 +147,7 @@ func setServerHeader(r *http.Response) error {
 func answerBadGateway(w http.ResponseWriter, _ *http.Request, err error) {
 	var timeout net.Error
 	switch {
-	case errors.Is(err, ErrNoTargets):
+	case errors.Is(err, errNoTargets):
 		sendFixedResponse(w, lb.Action{Status: http.StatusServiceUnavailable})
 	case errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout():
 		sendFixedResponse(w, lb.Action{Status: http.StatusGatewayTimeout})

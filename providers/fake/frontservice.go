@@ -16,19 +16,19 @@ import (
 // This file answers requests by the rules of a listener.
 
 // A Service is a listener as it is between two steps: its rules, target groups and certificates.
-type Service struct {
+type service struct {
 	Listener lb.ObservedListener
 	// Matcher makes the matcher when the first request needs it: a TLS handshake does not.
 	Matcher func() *lb.Matcher
-	Pools   map[lb.GroupID]*Group
-	Pairs   map[lb.CertificateID]Pair
-	Own     *Authority
+	Pools   map[lb.GroupID]*group
+	Pairs   map[lb.CertificateID]pair
+	Own     *authority
 	shares  rotation
 }
 
 // certificate returns the certificate for a server name: one with that name, one with the wildcard
 // above it, or the default certificate.
-func (s *Service) certificate(name string) (*tls.Certificate, error) {
+func (s *service) certificate(name string) (*tls.Certificate, error) {
 	for _, host := range routing.Levels(strings.ToLower(name)) {
 		for _, id := range s.Listener.Certificates {
 			if host != routing.Any && slices.Contains(s.hosts(id), string(host)) {
@@ -42,15 +42,15 @@ func (s *Service) certificate(name string) (*tls.Certificate, error) {
 	return s.load(s.Listener.Certificates[0])
 }
 
-func (s *Service) hosts(id lb.CertificateID) []string {
-	if host, own := OwnHost(id); own {
+func (s *service) hosts(id lb.CertificateID) []string {
+	if host, own := ownHost(id); own {
 		return []string{host}
 	}
 	return s.Pairs[id].Hosts
 }
 
-func (s *Service) load(id lb.CertificateID) (*tls.Certificate, error) {
-	if host, own := OwnHost(id); own {
+func (s *service) load(id lb.CertificateID) (*tls.Certificate, error) {
+	if host, own := ownHost(id); own {
 		return s.Own.Certificate(host)
 	}
 	if p, ok := s.Pairs[id]; ok {
@@ -60,7 +60,7 @@ func (s *Service) load(id lb.CertificateID) (*tls.Certificate, error) {
 }
 
 // ServeHTTP applies the action of the first rule whose conditions all hold.
-func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	request := s.request(r)
 	rule, action := s.Matcher().Match(request)
 	switch action.Kind {
@@ -80,7 +80,7 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // request returns the values that rules match: the host and the path as they were sent, and the
 // port of the listener, whatever port the socket has.
-func (s *Service) request(r *http.Request) routing.Request {
+func (s *service) request(r *http.Request) routing.Request {
 	source, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return routing.Request{
 		Port:   s.Listener.Port,

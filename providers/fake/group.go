@@ -19,7 +19,7 @@ import (
 
 // A Group is a target group that serves: its members, the one whose turn it is, and the connections
 // to them. Requests read it while steps change it.
-type Group struct {
+type group struct {
 	checker
 
 	members atomic.Pointer[[]*member] // replaced as a whole
@@ -29,22 +29,22 @@ type Group struct {
 }
 
 // New returns a target group without members.
-func NewGroup(g lb.TargetGroup, o GroupOptions) *Group {
+func newGroup(g lb.TargetGroup, o GroupOptions) *group {
 	scheme := strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP)))
-	p := &Group{checker: checker{Scheme: scheme, version: g.Version, GroupOptions: o}}
+	p := &group{checker: checker{Scheme: scheme, version: g.Version, GroupOptions: o}}
 	p.members.Store(new([]*member))
 	p.SetHealth(g.Health)
 	return p
 }
 
 // UsesProtocol reports whether the group uses the protocol of a target group.
-func (p *Group) UsesProtocol(g lb.TargetGroup) bool {
+func (p *group) UsesProtocol(g lb.TargetGroup) bool {
 	return p.Scheme == strings.ToLower(string(cmp.Or(g.Protocol, routing.HTTP))) &&
 		p.version == g.Version
 }
 
 // newTransport returns the connections to one member.
-func (p *Group) newTransport() *http.Transport {
+func (p *group) newTransport() *http.Transport {
 	return &http.Transport{
 		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
 		//nolint:gosec // clouds take any certificate from their targets
@@ -67,12 +67,12 @@ func protocols(scheme string, version routing.Version) *http.Protocols {
 	return p
 }
 
-func (p *Group) SetHealth(h routing.HealthCheck) { p.Settings.Store(&h) }
+func (p *group) SetHealth(h routing.HealthCheck) { p.Settings.Store(&h) }
 
 // pick returns the healthy member whose turn it is, or any member if none is healthy: a wrong
 // health check costs less than an outage. It skips members that were tried, and those that still
 // warm up. It returns nil if none is left.
-func (p *Group) pick(tried []*member, cancel *context.CancelFunc) *member {
+func (p *group) pick(tried []*member, cancel *context.CancelFunc) *member {
 	for {
 		m := p.next(tried)
 		if m == nil || m.enter(cancel) {
@@ -82,7 +82,7 @@ func (p *Group) pick(tried []*member, cancel *context.CancelFunc) *member {
 	}
 }
 
-func (p *Group) next(tried []*member) *member {
+func (p *group) next(tried []*member) *member {
 	members := *p.members.Load()
 	for _, eligible := range []func(*member) bool{
 		func(m *member) bool { return m.state() == lb.HealthHealthy && !slices.Contains(tried, m) },
@@ -112,14 +112,14 @@ func (p *Group) next(tried []*member) *member {
 }
 
 // Ready reports whether a member is healthy.
-func (p *Group) Ready() bool {
+func (p *group) Ready() bool {
 	return slices.ContainsFunc(*p.members.Load(), func(m *member) bool {
 		return m.state() == lb.HealthHealthy
 	})
 }
 
 // Stop ends all requests to the group.
-func (p *Group) Stop() {
+func (p *group) Stop() {
 	p.Set(nil)
 	for _, m := range p.leaving {
 		m.cancelAll()
@@ -136,7 +136,7 @@ func canonical(targets []lb.Target) []lb.Target {
 }
 
 // Add registers targets beside the present ones.
-func (p *Group) Add(targets []lb.Target) {
+func (p *group) Add(targets []lb.Target) {
 	want := slices.Clone(targets)
 	for _, m := range *p.members.Load() {
 		if !slices.Contains(want, m.Target) {
@@ -147,7 +147,7 @@ func (p *Group) Add(targets []lb.Target) {
 }
 
 // Set makes the targets the members.
-func (p *Group) Set(targets []lb.Target) {
+func (p *group) Set(targets []lb.Target) {
 	old := *p.members.Load()
 	var next []*member
 	for _, t := range canonical(targets) {
@@ -171,7 +171,7 @@ func (p *Group) Set(targets []lb.Target) {
 
 // Health returns the members with their states, and after them those that have left and still have
 // requests.
-func (p *Group) Health() []lb.TargetHealth {
+func (p *group) Health() []lb.TargetHealth {
 	var out []lb.TargetHealth
 	for _, m := range *p.members.Load() {
 		out = append(out, lb.TargetHealth{Target: m.Target, State: m.state()})
@@ -192,7 +192,7 @@ func (p *Group) Health() []lb.TargetHealth {
 
 // SetStates sets the states that the serving process has written. Members without a state are
 // initial.
-func (p *Group) SetStates(told []lb.TargetHealth) {
+func (p *group) SetStates(told []lb.TargetHealth) {
 	states := map[lb.Target]lb.HealthState{}
 	p.others = nil
 	for _, t := range told {
@@ -212,7 +212,7 @@ func (p *Group) SetStates(told []lb.TargetHealth) {
 
 // TakeOver starts to check the members. Requests to members that have left ended with the other
 // process.
-func (p *Group) TakeOver() {
+func (p *group) TakeOver() {
 	p.Here, p.others = true, nil
 	for _, m := range *p.members.Load() {
 		p.check(m)
@@ -220,10 +220,10 @@ func (p *Group) TakeOver() {
 }
 
 // Draining reports whether members that have left still have requests.
-func (p *Group) Draining() bool { return len(p.leaving) > 0 }
+func (p *group) Draining() bool { return len(p.leaving) > 0 }
 
 // Targets returns the members.
-func (p *Group) Targets() []lb.Target {
+func (p *group) Targets() []lb.Target {
 	var out []lb.Target
 	for _, m := range *p.members.Load() {
 		out = append(out, m.Target)
@@ -232,7 +232,7 @@ func (p *Group) Targets() []lb.Target {
 }
 
 // join returns a new member, and starts to check it.
-func (p *Group) join(t lb.Target) *member {
+func (p *group) join(t lb.Target) *member {
 	m := &member{
 		Target: t, newTransport: p.newTransport, unwatch: func() {},
 		busy: map[*context.CancelFunc]bool{}, warmAt: time.Now().Add(p.WarmUp),
@@ -248,7 +248,7 @@ func (p *Group) join(t lb.Target) *member {
 }
 
 // check checks a member until it leaves.
-func (p *Group) check(m *member) {
+func (p *group) check(m *member) {
 	watched, unwatch := context.WithCancel(context.Background())
 	m.unwatch = unwatch
 	go p.watch(watched, m)

@@ -74,19 +74,19 @@ func (c *Cloud) openPorts(r *record) error {
 	return nil
 }
 
-func (c *Cloud) newFront(r *record, port int32, socket net.Listener) *Front {
-	latest := func() *Service { return c.newService(r, port) }
-	return NewFront(socket, c.options.Drain, latest)
+func (c *Cloud) newFront(r *record, port int32, socket net.Listener) *front {
+	latest := func() *service { return c.newService(r, port) }
+	return newFront(socket, c.options.Drain, latest)
 }
 
 // newService returns how a port answers in the present state. It copies everything that steps
 // change, because they change it in place.
-func (c *Cloud) newService(r *record, port int32) *Service {
+func (c *Cloud) newService(r *record, port int32) *service {
 	r.state.RLock()
 	defer r.state.RUnlock()
 	l := *r.observed.Listener(port)
 	l.Rules, l.Certificates = slices.Clone(l.Rules), slices.Clone(l.Certificates)
-	return &Service{
+	return &service{
 		Listener: l,
 		Matcher: sync.OnceValue(func() *lb.Matcher {
 			return lb.NewMatcher(l.Plain(), c.options.Capabilities.Dialect)

@@ -61,11 +61,11 @@ type Cloud struct {
 	options      Options
 	host         *regexp.Regexp // of the values that host conditions may have
 	network      network
-	certificates Authority
+	certificates authority
 
 	mu      sync.Mutex // guards everything below, and is never held over a wait
 	records map[lb.Key]*record
-	files   StateFile
+	files   stateFile
 	here    bool     // whether this process has the sockets and checks targets
 	sockets *os.File // locked meanwhile; nil without a state file
 
@@ -81,11 +81,11 @@ type record struct {
 	// request that needs a new Service reads them with this lock alone.
 	state    sync.RWMutex
 	observed *lb.Observed // changed in place: no caller gets it without a copy
-	pools    map[lb.GroupID]*Group
-	pairs    map[lb.CertificateID]Pair
+	pools    map[lb.GroupID]*group
+	pairs    map[lb.CertificateID]pair
 
 	past     []*lb.Observed
-	fronts   map[int32]*Front // empty without a data plane
+	fronts   map[int32]*front // empty without a data plane
 	serial   int              // of the last handle given out
 	settings *lb.ReadSettings // changed in place
 }
@@ -97,9 +97,9 @@ func newRecord(key lb.Key) *record {
 	return &record{
 		observed: &lb.Observed{Key: key},
 		settings: noSettings(),
-		pools:    map[lb.GroupID]*Group{},
-		pairs:    map[lb.CertificateID]Pair{},
-		fronts:   map[int32]*Front{},
+		pools:    map[lb.GroupID]*group{},
+		pairs:    map[lb.CertificateID]pair{},
+		fronts:   map[int32]*front{},
 	}
 }
 
@@ -138,7 +138,7 @@ func (r *record) copyState(o *lb.Observed) *lb.Observed {
 
 // storeKey stores the key of a certificate. Unusable certificates were refused before.
 func (r *record) storeKey(c lb.Certificate) {
-	if p, err := NewPair(c); err == nil {
+	if p, err := newPair(c); err == nil {
 		r.pairs[c.ID] = p
 	}
 }
@@ -205,8 +205,8 @@ func (c *Cloud) wait(ctx context.Context) error {
 }
 
 // newGroup returns a target group without members.
-func (c *Cloud) newGroup(g lb.TargetGroup) *Group {
-	return NewGroup(g, GroupOptions{
+func (c *Cloud) newGroup(g lb.TargetGroup) *group {
+	return newGroup(g, GroupOptions{
 		Every: c.options.CheckEvery, WarmUp: c.options.WarmUp, Drain: c.options.Drain,
 		Checked: c.options.Serve, Here: c.here, Changed: &c.health,
 	})

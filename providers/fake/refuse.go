@@ -141,7 +141,7 @@ func checkGroup(o *lb.Observed, id lb.GroupID) error {
 
 // checkCertificate returns an error if a certificate has no key, or the key of another one.
 func checkCertificate(c lb.Certificate) error {
-	if _, err := NewPair(c); err != nil {
+	if _, err := newPair(c); err != nil {
 		return rejected("certificate %s cannot be used: %v", c.ID, err)
 	}
 	return nil
@@ -235,7 +235,7 @@ func (c *Cloud) refuseCertificate(o *lb.Observed, port int32, id lb.CertificateI
 
 // hasCertificate reports whether a certificate was imported, or is one of the authority.
 func hasCertificate(o *lb.Observed, id lb.CertificateID) bool {
-	_, own := OwnHost(id)
+	_, own := ownHost(id)
 	return own || o.Certificate(id) != nil
 }
 

@@ -90,7 +90,7 @@ func (c *Cloud) share() error {
 		if c.sockets, err = c.files.OpenLock(".sockets"); err != nil {
 			return err
 		}
-		if c.here, err = TryLockFile(c.sockets); err != nil {
+		if c.here, err = tryLockFile(c.sockets); err != nil {
 			return fmt.Errorf("locking %s: %w", c.sockets.Name(), err)
 		}
 	}
@@ -128,7 +128,7 @@ func (c *Cloud) followOnce() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.here {
-		free, err := TryLockFile(c.sockets)
+		free, err := tryLockFile(c.sockets)
 		if err != nil || !free {
 			return err
 		}

@@ -60,7 +60,7 @@ func inOrder(writes ...func() error) error {
 func (c *Cloud) dropKeys() error {
 	for _, r := range c.records {
 		r.state.Lock()
-		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ Pair) bool {
+		maps.DeleteFunc(r.pairs, func(id lb.CertificateID, _ pair) bool {
 			return r.observed.Certificate(id) == nil
 		})
 		r.state.Unlock()
@@ -88,11 +88,11 @@ func (c *Cloud) writeTargets() error {
 }
 
 func (c *Cloud) writeKeys() error {
-	all := map[lb.Key]map[lb.CertificateID]SavedPair{}
+	all := map[lb.Key]map[lb.CertificateID]savedPair{}
 	for key, r := range c.records {
-		all[key] = map[lb.CertificateID]SavedPair{}
+		all[key] = map[lb.CertificateID]savedPair{}
 		for id, p := range r.pairs {
-			all[key][id] = SavedPair{Chain: string(p.Chain), Key: string(p.Key)}
+			all[key][id] = savedPair{Chain: string(p.Chain), Key: string(p.Key)}
 		}
 	}
 	return c.files.Write(".keys", 0o600, all)
@@ -102,7 +102,7 @@ func (c *Cloud) writeKeys() error {
 func (c *Cloud) load() error {
 	var state map[lb.Key]*lb.Observed
 	var groups map[lb.Key]map[lb.GroupID]savedGroup
-	var pairs map[lb.Key]map[lb.CertificateID]SavedPair
+	var pairs map[lb.Key]map[lb.CertificateID]savedPair
 	var settings map[lb.Key]*lb.ReadSettings
 	if err := errors.Join(c.files.Read("", &state), c.files.Read(".targets", &groups),
 		c.files.Read(".keys", &pairs), c.files.Read(".settings", &settings)); err != nil {
@@ -131,17 +131,17 @@ func (c *Cloud) load() error {
 // adopt updates a record from its saved form.
 func (c *Cloud) adopt(
 	o *lb.Observed, groups map[lb.GroupID]savedGroup,
-	saved map[lb.CertificateID]SavedPair,
+	saved map[lb.CertificateID]savedPair,
 ) error {
 	r := c.records[o.Key]
 	if r == nil {
 		r = newRecord(o.Key)
 	}
-	pairs := map[lb.CertificateID]Pair{}
+	pairs := map[lb.CertificateID]pair{}
 	for _, seen := range o.Certificates {
 		cert, text := seen.Certificate, saved[seen.ID]
 		cert.Pair = &lb.KeyPair{Chain: []byte(text.Chain), Key: []byte(text.Key)}
-		p, err := NewPair(cert)
+		p, err := newPair(cert)
 		if err != nil {
 			return fmt.Errorf("certificate %s: %w", cert.ID, err)
 		}
@@ -155,7 +155,7 @@ func (c *Cloud) adopt(
 // process.
 func (c *Cloud) adoptState(
 	r *record, o *lb.Observed, groups map[lb.GroupID]savedGroup,
-	pairs map[lb.CertificateID]Pair,
+	pairs map[lb.CertificateID]pair,
 ) {
 	r.settle()
 	c.changeRecord(r, func() {

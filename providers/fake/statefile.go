@@ -16,7 +16,7 @@ import (
 
 // A Store has the files of one cloud, and the version that this process has read. Callers do not
 // call its methods at the same time.
-type StateFile struct {
+type stateFile struct {
 	Path string   // of the state file; if it is empty, nothing is stored
 	lock *os.File // nil if nothing is stored
 	Seen int64    // the version that this process has read, or unread
@@ -24,7 +24,7 @@ type StateFile struct {
 
 const unread = -1
 
-func (s *StateFile) Open() error {
+func (s *stateFile) Open() error {
 	if s.Path == "" {
 		return nil
 	}
@@ -35,14 +35,14 @@ func (s *StateFile) Open() error {
 }
 
 // Close ends the use of the files.
-func (s *StateFile) Close() {
+func (s *stateFile) Close() {
 	if s.lock != nil {
 		s.lock.Close()
 	}
 }
 
 // OpenLock opens a file to be locked.
-func (s *StateFile) OpenLock(suffix string) (*os.File, error) {
+func (s *stateFile) OpenLock(suffix string) (*os.File, error) {
 	f, err := os.OpenFile(s.Path+suffix, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening a lock: %w", err)
@@ -51,7 +51,7 @@ func (s *StateFile) OpenLock(suffix string) (*os.File, error) {
 }
 
 // Acquire locks out other writers, and for a write other readers, too.
-func (s *StateFile) Acquire(write bool) (release func(), err error) {
+func (s *stateFile) Acquire(write bool) (release func(), err error) {
 	if s.lock == nil {
 		return func() {}, nil
 	}
@@ -62,7 +62,7 @@ func (s *StateFile) Acquire(write bool) (release func(), err error) {
 }
 
 // Version returns the version of the files.
-func (s *StateFile) Version() (int64, error) {
+func (s *stateFile) Version() (int64, error) {
 	if s.lock == nil {
 		return s.Seen, nil
 	}
@@ -79,7 +79,7 @@ func (s *StateFile) Version() (int64, error) {
 
 // Commit raises the version and writes. After an error the contents of the files are unknown, and
 // have to be read again.
-func (s *StateFile) Commit(write func() error) error {
+func (s *stateFile) Commit(write func() error) error {
 	if s.lock == nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s *StateFile) Commit(write func() error) error {
 }
 
 // Write replaces one of the files as a whole.
-func (s *StateFile) Write(suffix string, mode fs.FileMode, content any) error {
+func (s *stateFile) Write(suffix string, mode fs.FileMode, content any) error {
 	name := s.Path + suffix
 	text, err := json.MarshalIndent(content, "", "  ")
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *StateFile) Write(suffix string, mode fs.FileMode, content any) error {
 }
 
 // Read reads one of the files if it exists.
-func (s *StateFile) Read(suffix string, into any) error {
+func (s *stateFile) Read(suffix string, into any) error {
 	name := s.Path + suffix
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

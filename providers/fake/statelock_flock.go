@@ -19,8 +19,8 @@ func lockFile(f *os.File, own bool) error {
 	return flock(f, how)
 }
 
-// TryLockFile takes an exclusive lock if it is free.
-func TryLockFile(f *os.File) (bool, error) {
+// tryLockFile takes an exclusive lock if it is free.
+func tryLockFile(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		return false, nil

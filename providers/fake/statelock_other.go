@@ -8,6 +8,6 @@ import "os"
 
 func lockFile(*os.File, bool) error { return nil }
 
-func TryLockFile(*os.File) (bool, error) { return true, nil }
+func tryLockFile(*os.File) (bool, error) { return true, nil }
 
 func unlockFile(*os.File) error { return nil }

@@ -14,7 +14,7 @@ const stickyCookie = "FAIRLEADTG"
 
 // choose returns the target group for a request: the one in the client's cookie, or the one whose
 // turn it is.
-func (s *Service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.Action) lb.GroupID {
+func (s *service) choose(w http.ResponseWriter, r *http.Request, rule int, a lb.Action) lb.GroupID {
 	if a.StickySeconds == 0 {
 		return s.shares.next(rule, a.Targets)
 	}

@@ -51,7 +51,7 @@ func (c *Cloud) SetTargets(
 	})
 }
 
-func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*Group, error) {
+func (c *Cloud) pool(key lb.Key, group lb.GroupID) (*group, error) {
 	if r := c.records[key]; r != nil {
 		if p := r.pools[group]; p != nil {
 			return p, nil

@@ -214,7 +214,7 @@ func TestWhichPackagesAreTried(t *testing.T) {
 	tree := t.TempDir()
 	for _, path := range []string{
 		"providers/run.go", "providers/aws/aws.go", "providers/aws/client/gate.go", "providers/empty/a_test.go", "providers/wire/testdata/a.go",
-		"providers/fake/fake.go", "providers/fake/a.go", "providers/wire/wire.go", "model/model.go",
+		"providers/fake/fake.go", "providers/fake/under/a.go", "providers/wire/wire.go", "model/model.go",
 	} {
 		path = filepath.Join(tree, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
